@@ -1,0 +1,3 @@
+//! The `hashmill` binary.
+
+fn main() {}

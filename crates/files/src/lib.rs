@@ -1,0 +1,1 @@
+//! Hashing files and trees: plan, sources, merge, checkfiles.

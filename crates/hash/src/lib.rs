@@ -1,0 +1,1 @@
+//! BLAKE3 and the CPU kernels under it. No I/O.
