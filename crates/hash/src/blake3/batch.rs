@@ -1,0 +1,157 @@
+//! Many independent messages at once, each lane of the widest kernel with a message of its own.
+//!
+//! A loop over [`hash`](super::hash) leaves fifteen of sixteen lanes empty when messages are short. Here chunks of
+//! different messages share a pass, and so do parents of different trees; messages need not be of equal length.
+
+use super::hazmat::Mode;
+use super::kernel::Cv;
+use super::lanes::{self, Job, Key};
+use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT, tree};
+
+/// A message of more chunks than this fills the lanes by itself.
+const MAX_SHARED_CHUNKS: usize = 16;
+
+/// Chaining values that wait for their parents in one wave: 4 KiB of stack.
+const SLOTS: usize = 128;
+
+/// The digest of each message, in the order of the messages: `out[i]` is what [`hash`](super::hash) or its
+/// siblings would give for `messages[i]`.
+///
+/// # Panics
+/// If `out` and `messages` differ in length.
+pub fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
+    hash_all_with(Plan::host(), mode, messages, out);
+}
+
+/// [`hash_all`] with other kernels.
+///
+/// # Panics
+/// If `out` and `messages` differ in length.
+pub fn hash_all_with(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
+    assert_eq!(messages.len(), out.len(), "one place for each digest");
+    let key = mode.key();
+    let mut rest = 0;
+    while rest < messages.len() {
+        let wave = Wave::gather(&messages[rest..]);
+        let range = rest..rest + wave.messages;
+        rest = range.end;
+        wave.hash(plan, &key, &messages[range.clone()], &mut out[range]);
+    }
+}
+
+/// Several messages whose chunks go through the lanes together.
+struct Wave {
+    messages: usize,
+    trees: [Tree; SLOTS / 2],
+    tree_count: usize,
+}
+
+/// A message of more than one chunk: its values are in `slots[first..first + count]`.
+#[derive(Clone, Copy, Default)]
+struct Tree {
+    message: usize,
+    first: usize,
+    count: usize,
+}
+
+fn chunks_of(message: &[u8]) -> usize {
+    message.len().div_ceil(CHUNK_LEN).max(1)
+}
+
+fn shares(message: &[u8]) -> bool {
+    (2..=MAX_SHARED_CHUNKS).contains(&chunks_of(message))
+}
+
+impl Wave {
+    /// As many messages as there are slots for.
+    fn gather(messages: &[&[u8]]) -> Wave {
+        let mut wave = Wave { messages: 0, trees: [Tree::default(); SLOTS / 2], tree_count: 0 };
+        let mut slots = 0;
+        for message in messages {
+            if shares(message) {
+                let count = chunks_of(message);
+                if slots + count > SLOTS {
+                    break;
+                }
+                wave.trees[wave.tree_count] = Tree { message: wave.messages, first: slots, count };
+                wave.tree_count += 1;
+                slots += count;
+            }
+            wave.messages += 1;
+        }
+        wave
+    }
+
+    fn hash(mut self, plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
+        let mut slots = [[0; 8]; SLOTS];
+        // A job's id is its slot or, behind the slots, its message.
+        lanes::run_jobs(plan, key, CHUNK_START, self.leaves(messages), |id, cv| {
+            match id.checked_sub(SLOTS) {
+                Some(message) => out[message] = Hash::from_words(cv),
+                None => slots[id] = *cv,
+            }
+        });
+        let parent_key = Key { flags: key.flags | PARENT, ..*key };
+        while self.trees[..self.tree_count].iter().any(|tree| tree.count > 1) {
+            self.level(plan, &parent_key, &mut slots, out);
+        }
+        for (message, out) in messages.iter().zip(out) {
+            if chunks_of(message) > MAX_SHARED_CHUNKS {
+                *out = Hash::from_words(&tree::hash_all(plan, key, message));
+            }
+        }
+    }
+
+    /// Every chunk that goes through the lanes.
+    fn leaves<'a>(&self, messages: &'a [&'a [u8]]) -> impl Iterator<Item = Job<'a>> {
+        let small = messages.iter().enumerate().filter(|(_, message)| chunks_of(message) == 1);
+        let small =
+            small.map(|(index, &input)| Job { id: SLOTS + index, input, counter: 0, end: CHUNK_END | ROOT });
+        let trees = self.trees[..self.tree_count].iter().flat_map(move |tree| {
+            messages[tree.message].chunks(CHUNK_LEN).enumerate().map(move |(index, input)| Job {
+                id: tree.first + index,
+                input,
+                counter: index as u64,
+                end: CHUNK_END,
+            })
+        });
+        small.chain(trees)
+    }
+
+    /// One level up in every tree.
+    fn level(&mut self, plan: Plan, key: &Key, slots: &mut [Cv; SLOTS], out: &mut [Hash]) {
+        let trees = &mut self.trees[..self.tree_count];
+        let mut blocks = [[0; BLOCK_LEN]; SLOTS / 2];
+        let mut pairs = [(0, 0); SLOTS / 2]; // tree, place in its next level
+        let mut count = 0;
+        for (index, tree) in trees.iter().enumerate() {
+            let values = &slots[tree.first..tree.first + tree.count];
+            for (place, children) in values.as_chunks::<2>().0.iter().enumerate() {
+                blocks[count] = lanes::parent_block(children);
+                pairs[count] = (index, place);
+                count += 1;
+            }
+        }
+        for tree in trees.iter().filter(|tree| tree.count % 2 == 1) {
+            slots[tree.first + tree.count / 2] = slots[tree.first + tree.count - 1];
+        }
+        let is_root = |index: usize| trees[index].count == 2;
+        let jobs = blocks[..count].iter().zip(&pairs).enumerate().map(|(id, (block, &(tree, _)))| Job {
+            id,
+            input: block,
+            counter: 0,
+            end: if is_root(tree) { ROOT } else { 0 },
+        });
+        lanes::run_jobs(plan, key, 0, jobs, |id, cv| {
+            let (index, place) = pairs[id];
+            if is_root(index) {
+                out[trees[index].message] = Hash::from_words(cv);
+            } else {
+                slots[trees[index].first + place] = *cv;
+            }
+        });
+        for tree in trees {
+            tree.count = if tree.count == 2 { 0 } else { tree.count.div_ceil(2) };
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! [`Context`]: a plan, a workspace and threads of its own, kept between calls.
+
+use super::crew::Slots;
+use super::hazmat::{ContextKey, Mode};
+use super::kernel::Cv;
+use super::lanes::{self, Key};
+use super::{BLOCK_LEN, CHUNK_LEN, Hash, KEY_LEN, Plan, ROOT, parallel, tree};
+use std::fmt;
+use zeroize::Zeroize;
+
+/// Who works on one call of a [`Context`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Threads {
+    /// The calling thread alone.
+    Serial,
+    /// As many threads as the context has, where that is faster.
+    Auto,
+    /// At most this many, the calling thread included.
+    AtMost(usize),
+}
+
+/// A hasher of whole inputs for a program that hashes many: mode, kernels, workspace and threads are set up once.
+///
+/// The threads belong to the context and sleep between calls. The calling thread always works too, so a context of
+/// `n` threads starts `n - 1`.
+pub struct Context {
+    plan: Plan,
+    key: Key,
+    pool: Option<rayon::ThreadPool>,
+    threads: usize,
+    slots: Slots,
+}
+
+impl Context {
+    /// A context with as many threads as the machine offers this process.
+    ///
+    /// # Errors
+    /// When threads cannot be started.
+    pub fn new() -> Result<Context, rayon::ThreadPoolBuildError> {
+        Context::with(Plan::host(), &Mode::Hash, std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    /// A context with these kernels, this mode and `threads` threads (at least one: the caller's).
+    ///
+    /// # Errors
+    /// When threads cannot be started.
+    pub fn with(plan: Plan, mode: &Mode<'_>, threads: usize) -> Result<Context, rayon::ThreadPoolBuildError> {
+        let threads = threads.max(1);
+        let pool = match threads {
+            1 => None,
+            _ => Some(rayon::ThreadPoolBuilder::new().num_threads(threads - 1).build()?),
+        };
+        Ok(Context { plan, key: mode.key(), pool, threads, slots: Slots::new() })
+    }
+
+    /// Changes the mode to [`keyed_hash`](super::keyed_hash) under this key.
+    pub fn set_key(&mut self, key: &[u8; KEY_LEN]) -> &mut Context {
+        self.key = Mode::KeyedHash(key).key();
+        self
+    }
+
+    /// Changes the mode to [`derive_key`](super::derive_key) in this context.
+    pub fn set_derive_key(&mut self, context_key: &ContextKey) -> &mut Context {
+        self.key = Mode::DeriveKeyMaterial(context_key).key();
+        self
+    }
+
+    /// The digest of `input`.
+    pub fn hash(&mut self, input: &[u8], threads: Threads) -> Hash {
+        let helpers = match threads {
+            Threads::Serial => 0,
+            Threads::Auto if input.len() < self.plan.parallel_from() => 0,
+            Threads::Auto => self.threads - 1,
+            Threads::AtMost(most) => most.clamp(1, self.threads) - 1,
+        };
+        let words = match &self.pool {
+            Some(pool) if helpers > 0 && input.len() > CHUNK_LEN => {
+                let children: [Cv; 2] =
+                    parallel::children_by(self.plan, &self.key, input, 0, helpers, &mut self.slots, |task| {
+                        pool.spawn(task);
+                    });
+                lanes::parent(self.plan.one(BLOCK_LEN), &self.key, &children, ROOT)
+            }
+            _ => tree::hash_all(self.plan, &self.key, input),
+        };
+        Hash::from_words(&words)
+    }
+
+    /// Gives the memory of the workspace back. The next large call takes it anew.
+    pub fn release_workspace(&mut self) {
+        self.slots = Slots::new();
+    }
+
+    /// The kernels in use.
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// The most threads that a call can use.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("plan", &self.plan)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.key.words.zeroize();
+    }
+}

@@ -1,0 +1,357 @@
+//! The incremental [`Hasher`].
+
+use super::kernel::{Cv, RunFlags};
+use super::lanes::{self, Key};
+use super::xof::{Output, OutputReader};
+use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, KEY_LEN, PARENT, Plan, hazmat::Mode, tree};
+use core::fmt;
+use zeroize::Zeroize;
+
+/// The tree over 2^64 bytes has 2^54 chunks: at most one unmerged subtree per height.
+const MAX_DEPTH: usize = 54;
+
+/// A hash of bytes that arrive in pieces.
+///
+/// Pieces of 16 KiB and more reach the speed of [`hash`](super::hash); for many small ones see
+/// [`Gathered`](super::Gathered).
+#[derive(Clone)]
+pub struct Hasher {
+    key: Key,
+    plan: Plan,
+    /// The chunk that may turn out to be the last.
+    chunk: Chunk,
+    /// Unmerged subtrees, the largest first. A subtree is merged only when input follows it: the top node of all
+    /// must not be compressed before its flags are known.
+    stack: [Cv; MAX_DEPTH + 1],
+    depth: u8,
+    /// The chunk number at which this hasher began, see [`hazmat`](super::hazmat).
+    first_chunk: u64,
+}
+
+/// A chunk in progress. Its last block is held back, as it takes other flags if the chunk ends with it.
+#[derive(Clone)]
+struct Chunk {
+    cv: Cv,
+    counter: u64,
+    block: [u8; BLOCK_LEN],
+    held: u8,
+    compressed: u8,
+}
+
+impl Chunk {
+    fn new(key: &Key, counter: u64) -> Chunk {
+        Chunk { cv: key.words, counter, block: [0; BLOCK_LEN], held: 0, compressed: 0 }
+    }
+
+    fn len(&self) -> usize {
+        usize::from(self.compressed) * BLOCK_LEN + usize::from(self.held)
+    }
+
+    fn start_flag(&self) -> u8 {
+        if self.compressed == 0 { CHUNK_START } else { 0 }
+    }
+
+    /// Takes `input`, which fits into the chunk.
+    fn update(&mut self, plan: Plan, mode: u8, mut input: &[u8]) {
+        if self.held > 0 {
+            let held = usize::from(self.held);
+            let (now, later) = input.split_at(input.len().min(BLOCK_LEN - held));
+            self.block[held..held + now.len()].copy_from_slice(now);
+            self.held += now.len() as u8;
+            input = later;
+            if input.is_empty() {
+                return;
+            }
+            let block = self.block;
+            self.compress(plan, mode, &block);
+            self.held = 0;
+        }
+        let whole = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
+        let (blocks, rest) = input.split_at(whole);
+        if !blocks.is_empty() {
+            self.compress(plan, mode, blocks);
+        }
+        self.block[..rest.len()].copy_from_slice(rest);
+        self.held = rest.len() as u8;
+    }
+
+    fn compress(&mut self, plan: Plan, mode: u8, blocks: &[u8]) {
+        let flags = RunFlags::new(mode, self.start_flag(), 0);
+        self.cv = lanes::run(plan.one(blocks.len()), &self.cv, blocks, self.counter, flags);
+        self.compressed += (blocks.len() / BLOCK_LEN) as u8;
+    }
+
+    fn output(&self, mode: u8) -> Output {
+        let mut block = [0; BLOCK_LEN];
+        block[..usize::from(self.held)].copy_from_slice(&self.block[..usize::from(self.held)]);
+        let flags = mode | self.start_flag() | CHUNK_END;
+        Output { cv: self.cv, block, len: self.held, counter: self.counter, flags }
+    }
+}
+
+impl Hasher {
+    /// A hasher for [`hash`](super::hash).
+    pub fn new() -> Hasher {
+        Hasher::with_mode(&Mode::Hash)
+    }
+
+    /// A hasher for [`keyed_hash`](super::keyed_hash).
+    pub fn new_keyed(key: &[u8; KEY_LEN]) -> Hasher {
+        Hasher::with_mode(&Mode::KeyedHash(key))
+    }
+
+    /// A hasher for [`derive_key`](super::derive_key): update it with the key material.
+    pub fn new_derive_key(context: &str) -> Hasher {
+        let context_key = super::hazmat::hash_derive_key_context(context);
+        Hasher::with_mode(&Mode::DeriveKeyMaterial(&context_key))
+    }
+
+    /// A hasher for any mode.
+    pub fn with_mode(mode: &Mode<'_>) -> Hasher {
+        let key = mode.key();
+        let stack = [[0; 8]; MAX_DEPTH + 1];
+        Hasher { key, plan: Plan::host(), chunk: Chunk::new(&key, 0), stack, depth: 0, first_chunk: 0 }
+    }
+
+    /// The same hasher with other kernels. The digest does not depend on them.
+    #[must_use]
+    pub fn with_plan(mut self, plan: Plan) -> Hasher {
+        self.plan = plan;
+        self
+    }
+
+    /// Back to the state before any input, in the same mode.
+    pub fn reset(&mut self) -> &mut Hasher {
+        self.chunk = Chunk::new(&self.key, 0);
+        self.depth = 0;
+        self.first_chunk = 0;
+        self
+    }
+
+    /// How many bytes have come in.
+    pub fn count(&self) -> u64 {
+        // Offset hashers count from their own start.
+        (self.chunk.counter - self.first_chunk) * CHUNK_LEN as u64 + self.chunk.len() as u64
+    }
+
+    /// Takes more input, on the calling thread.
+    pub fn update(&mut self, input: &[u8]) -> &mut Hasher {
+        self.update_by(input, tree::children_of)
+    }
+
+    /// Takes more input, with other threads of the current rayon pool where that is faster.
+    ///
+    /// Never slower than [`update`](Hasher::update) by more than the cost of asking a thread for help: the calling
+    /// thread works from the start, and what no other thread has taken by then it does itself.
+    #[cfg(feature = "std")]
+    pub fn update_parallel(&mut self, input: &[u8]) -> &mut Hasher {
+        self.update_by(input, super::parallel::children_of)
+    }
+
+    /// Takes all of `reader`, in pieces of 64 KiB.
+    ///
+    /// # Errors
+    /// What the reader reports, except interruptions, which are retried. The bytes before the error have been taken.
+    #[cfg(feature = "std")]
+    pub fn update_reader(&mut self, mut reader: impl std::io::Read) -> std::io::Result<&mut Hasher> {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(self),
+                Ok(len) => self.update(&buffer[..len]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+        }
+    }
+
+    /// The digest of what has come in so far. Further input may follow.
+    pub fn finalize(&self) -> Hash {
+        self.check_root();
+        Hash::from_words(&self.output().root_words(self.plan))
+    }
+
+    /// As much output as wanted for what has come in so far. Further input may follow.
+    pub fn finalize_xof(&self) -> OutputReader {
+        self.check_root();
+        OutputReader::new(&self.output(), self.plan)
+    }
+
+    fn check_root(&self) {
+        assert_eq!(self.first_chunk, 0, "a hasher with an input offset has no root output");
+    }
+
+    /// The chaining value of what has come in, as part of a larger tree.
+    pub(super) fn non_root_words(&self) -> Cv {
+        self.output().chaining_words(self.plan)
+    }
+
+    pub(super) fn set_first_chunk(&mut self, chunk: u64) {
+        assert_eq!(self.count(), 0, "the offset is set before the first input");
+        self.first_chunk = chunk;
+        self.chunk.counter = chunk;
+    }
+
+    /// Whether there is a key to keep secret.
+    pub(super) fn is_keyed(&self) -> bool {
+        self.key.flags != 0
+    }
+
+    /// The longest input that fits, given the offset at which it starts.
+    fn check_room(&self, more: usize) {
+        let limit = super::hazmat::max_subtree_len(self.first_chunk * CHUNK_LEN as u64);
+        if let Some(limit) = limit {
+            let left = limit - self.count();
+            assert!(
+                more as u64 <= left,
+                "the subtree at this offset has room for {left} more bytes, got {more}"
+            );
+        }
+    }
+
+    /// `children_of` reduces a subtree of more than one chunk to the two values under its top.
+    fn update_by(
+        &mut self,
+        mut input: &[u8],
+        children_of: impl Fn(Plan, &Key, &[u8], u64) -> [Cv; 2],
+    ) -> &mut Hasher {
+        if self.first_chunk != 0 {
+            self.check_room(input.len());
+        }
+        if self.chunk.len() > 0 {
+            let (now, later) = input.split_at(input.len().min(CHUNK_LEN - self.chunk.len()));
+            self.chunk.update(self.plan, self.key.flags, now);
+            input = later;
+            if input.is_empty() {
+                return self;
+            }
+            let cv = self.chunk.output(self.key.flags).chaining_words(self.plan);
+            self.push(cv, 1);
+        }
+        // Whole subtrees, each as large as its place in the tree allows. One byte always stays for the last chunk.
+        while input.len() > CHUNK_LEN {
+            let chunks = self.subtree_chunks(input.len());
+            let (subtree, later) = input.split_at((chunks as usize) * CHUNK_LEN);
+            if chunks == 1 {
+                let cv = tree::chunk_cv(self.plan, &self.key, subtree, self.chunk.counter);
+                self.push(cv, 1);
+            } else {
+                let [left, right] = children_of(self.plan, &self.key, subtree, self.chunk.counter);
+                self.push(left, chunks / 2);
+                self.push(right, chunks / 2);
+            }
+            input = later;
+        }
+        if !input.is_empty() {
+            self.chunk.update(self.plan, self.key.flags, input);
+            // Input follows everything on the stack, so that nothing there is the root any more.
+            self.merge(self.chunk.counter - self.first_chunk);
+        }
+        self
+    }
+
+    /// The largest power of two of chunks that lies within `len` bytes and begins at a multiple of itself.
+    ///
+    /// A subtree that ends with the input is taken whole: its top node is not compressed here.
+    fn subtree_chunks(&self, len: usize) -> u64 {
+        let fits = 1 << (len / CHUNK_LEN).ilog2();
+        let done = self.chunk.counter - self.first_chunk;
+        if done == 0 { fits } else { fits.min(1 << done.trailing_zeros()) }
+    }
+
+    /// Adds the value of the next `chunks` chunks.
+    fn push(&mut self, cv: Cv, chunks: u64) {
+        self.merge(self.chunk.counter - self.first_chunk);
+        self.stack[usize::from(self.depth)] = cv;
+        self.depth += 1;
+        self.chunk = Chunk::new(&self.key, self.chunk.counter + chunks);
+    }
+
+    /// Merges subtrees of equal height: `chunks` chunks leave one subtree per one-bit of their number.
+    fn merge(&mut self, chunks: u64) {
+        while u32::from(self.depth) > chunks.count_ones() {
+            let parent = lanes::parent(self.plan.one(BLOCK_LEN), &self.key, &self.top_two(), 0);
+            self.depth -= 1;
+            self.stack[usize::from(self.depth) - 1] = parent;
+        }
+    }
+
+    fn top_two(&self) -> [Cv; 2] {
+        let depth = usize::from(self.depth);
+        [self.stack[depth - 2], self.stack[depth - 1]]
+    }
+
+    /// The top node of everything so far, not yet compressed.
+    fn output(&self) -> Output {
+        let mode = self.key.flags;
+        let mut left = usize::from(self.depth);
+        let mut output = if self.chunk.len() > 0 || left == 0 {
+            self.chunk.output(mode)
+        } else {
+            left -= 2;
+            Output::parent(&self.key, &self.top_two())
+        };
+        while left > 0 {
+            left -= 1;
+            let right = output.chaining_words(self.plan);
+            output = Output::parent(&self.key, &[self.stack[left], right]);
+        }
+        output
+    }
+}
+
+impl Output {
+    fn parent(key: &Key, children: &[Cv; 2]) -> Output {
+        let block = lanes::parent_block(children);
+        Output { cv: key.words, block, len: BLOCK_LEN as u8, counter: 0, flags: key.flags | PARENT }
+    }
+}
+
+impl Default for Hasher {
+    fn default() -> Hasher {
+        Hasher::new()
+    }
+}
+
+impl fmt::Debug for Hasher {
+    /// Without anything from which key or input could be learned.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hasher")
+            .field("count", &self.count())
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Zeroize for Hasher {
+    fn zeroize(&mut self) {
+        self.key.words.zeroize();
+        self.chunk.cv.zeroize();
+        self.chunk.block.zeroize();
+        self.chunk.held.zeroize();
+        self.chunk.compressed.zeroize();
+        self.stack.zeroize();
+        self.depth.zeroize();
+    }
+}
+
+impl Drop for Hasher {
+    fn drop(&mut self) {
+        // Without a key nothing in here is more secret than the input, which the caller holds anyway.
+        if self.is_keyed() {
+            self.zeroize();
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl std::io::Write for Hasher {
+    fn write(&mut self, input: &[u8]) -> std::io::Result<usize> {
+        self.update(input);
+        Ok(input.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! Kernels: one table of compiled inner loops per instruction set, and the safe shells around them.
+//!
+//! A [`Kernel`] exists only for a table whose instructions run on this CPU; holding one is the proof that makes
+//! the `unsafe` calls in this file sound. Rows hold coarse work (up to a chunk, or up to sixteen of them), so the
+//! indirect call is paid once per kilobyte, not once per block.
+
+use super::{BLOCK_LEN, portable};
+use crate::isa::{Cpu, Features};
+use core::fmt;
+
+/// A chaining value: eight words, each in the byte order of the machine.
+pub(super) type Cv = [u32; 8];
+
+/// The most lanes that any kernel works on at once.
+pub(super) const MAX_LANES: usize = 16;
+
+/// The domain flags of a run of blocks: some hold for every block, some only for the first or the last.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct RunFlags(pub(super) u32);
+
+impl RunFlags {
+    /// `every` on each block, `first` and `last` in addition where they apply.
+    #[inline(always)]
+    pub(super) const fn new(every: u8, first: u8, last: u8) -> RunFlags {
+        RunFlags(every as u32 | (first as u32) << 8 | (last as u32) << 16)
+    }
+
+    /// The flags of one block.
+    #[inline(always)]
+    pub(super) const fn at(self, first: bool, last: bool) -> u32 {
+        let mut flags = self.0;
+        if first {
+            flags |= self.0 >> 8;
+        }
+        if last {
+            flags |= self.0 >> 16;
+        }
+        flags & 0xff
+    }
+}
+
+/// One message of 0..=1024 bytes, block after block from `key`; the last block may be short.
+///
+/// `flags` applies per block; `counter` is the same for all. A message of no bytes is one empty block.
+pub(super) type Run = unsafe fn(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv);
+
+/// Root output blocks `counter..counter + out.len()`.
+pub(super) type Xof = unsafe fn(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]);
+
+/// What all output blocks of one extended output share.
+#[derive(Clone)]
+#[repr(C, align(64))]
+pub(super) struct XofJob {
+    pub(super) block: [u8; BLOCK_LEN],
+    pub(super) cv: Cv,
+    pub(super) len: u32,
+    pub(super) flags: u32,
+}
+
+/// A kernel that takes the same step in several messages at once.
+pub(super) struct Wide {
+    /// How many messages. Lanes that are not needed are given some valid input and ignored.
+    pub(super) lanes: usize,
+    /// `blocks` block steps in every lane.
+    pub(super) advance: unsafe fn(lanes: &mut Lanes, blocks: usize),
+}
+
+/// What the lanes of a [`Wide`] kernel read and write. Generated code knows these offsets.
+#[repr(C, align(64))]
+pub(super) struct Lanes {
+    /// Where each lane's next block begins.
+    pub(super) input: [*const u8; MAX_LANES],
+    pub(super) counter_low: [u32; MAX_LANES],
+    pub(super) counter_high: [u32; MAX_LANES],
+    /// The flags of the first, the last and every other block of this step; a single block takes `first | last`.
+    pub(super) first: [u32; MAX_LANES],
+    pub(super) middle: [u32; MAX_LANES],
+    pub(super) last: [u32; MAX_LANES],
+    /// The length of the last block; all others are full.
+    pub(super) last_len: [u32; MAX_LANES],
+    /// Chaining values, lane after lane: written always, read first unless `key` is set.
+    pub(super) cv: *mut Cv,
+    /// Where every lane starts, or null to go on from `cv`.
+    pub(super) key: *const Cv,
+}
+
+/// The inner loops of one instruction set.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    pub(super) needs: Features,
+    pub(super) run: Run,
+    /// In ascending number of lanes.
+    pub(super) wide: &'static [Wide],
+    pub(super) xof: Xof,
+}
+
+/// Every table that is compiled in, the most portable first.
+pub(super) static TABLES: &[&Table] = &[&portable::TABLE];
+
+/// A table whose instructions run on this CPU.
+#[derive(Clone, Copy)]
+pub struct Kernel(pub(super) &'static Table);
+
+impl Kernel {
+    /// The kernels that run on this CPU, the most portable first.
+    pub fn all() -> impl Iterator<Item = Kernel> {
+        let have = Cpu::detect().features;
+        TABLES.iter().filter(move |table| have.covers(table.needs)).map(|table| Kernel(table))
+    }
+
+    /// The names of the compiled kernels that cannot run on this CPU, each with what the CPU lacks.
+    pub fn unavailable() -> impl Iterator<Item = (&'static str, Features)> {
+        let have = Cpu::detect().features;
+        TABLES.iter().filter(move |table| !have.covers(table.needs)).map(|table| (table.name, table.needs))
+    }
+
+    /// The kernel of this name, if it runs on this CPU.
+    pub fn by_name(name: &str) -> Option<Kernel> {
+        Kernel::all().find(|kernel| kernel.name() == name)
+    }
+
+    /// The kernel that needs nothing of the CPU.
+    pub const fn portable() -> Kernel {
+        Kernel(&portable::TABLE)
+    }
+
+    /// The name by which [`by_name`](Kernel::by_name) finds it.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// How many chunks it hashes at once.
+    pub fn lanes(self) -> usize {
+        self.0.wide.last().map_or(1, |wide| wide.lanes)
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Kernel) -> bool {
+        core::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Kernel {}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

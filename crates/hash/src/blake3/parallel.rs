@@ -1,0 +1,62 @@
+//! Which part of the tree goes to which thread.
+
+use super::crew::{self, Slots};
+use super::kernel::Cv;
+use super::lanes::Key;
+use super::{CHUNK_LEN, Plan, tree};
+use std::cell::RefCell;
+
+/// Small enough that nobody waits long for the last tile, large enough that its own top nodes (four levels that fill
+/// no lanes) stay below two percent.
+const TILE_LEN: usize = 128 * 1024;
+
+/// Above this many tiles they grow instead.
+const MAX_TILES: usize = 256;
+
+/// [`tree::children_of`] with help from the current rayon pool where it pays.
+pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
+    thread_local! {
+        static SLOTS: RefCell<Slots> = const { RefCell::new(Slots::new()) };
+    }
+    if input.len() < plan.parallel_from() || rayon::current_num_threads() < 2 {
+        return tree::children_of(plan, key, input, counter);
+    }
+    let helpers = rayon::current_num_threads() - 1;
+    // Not borrowed while hashing: a task of the pool that runs on this thread meanwhile may come here too.
+    let mut slots = SLOTS.take();
+    let children = children_by(plan, key, input, counter, helpers, &mut slots, rayon::spawn);
+    SLOTS.set(slots);
+    children
+}
+
+/// [`tree::children_of`] with up to `helpers` helpers.
+pub(super) fn children_by(
+    plan: Plan,
+    key: &Key,
+    input: &[u8],
+    counter: u64,
+    helpers: usize,
+    slots: &mut Slots,
+    spawn: impl Fn(Box<dyn FnOnce() + Send>),
+) -> [Cv; 2] {
+    let tile_len = tile_len(input.len());
+    if input.len() <= tile_len {
+        return tree::children_of(plan, key, input, counter);
+    }
+    let tiles = input.len().div_ceil(tile_len);
+    let work = |tile: usize| {
+        let start = tile * tile_len;
+        let end = input.len().min(start + tile_len);
+        tree::subtree_cv(plan, key, &input[start..end], counter + (start / CHUNK_LEN) as u64)
+    };
+    let mut row = crew::map(tiles, helpers, slots, &work, spawn);
+    while row.len() > 2 {
+        row = tree::level_above(plan, key, &row);
+    }
+    [row[0], row[1]]
+}
+
+/// A power of two of chunks, so that every tile is a subtree.
+fn tile_len(len: usize) -> usize {
+    TILE_LEN.max((len / MAX_TILES).next_power_of_two())
+}

@@ -1,0 +1,223 @@
+//! Which kernel does which size class on which processor: one table, as data.
+//!
+//! A row is chosen once per process by the processor's make and features. To add a processor, add a row; to measure
+//! one, run `cargo xtask tune` on it.
+
+use super::hazmat::Mode;
+use super::kernel::{Kernel, MAX_LANES, Table, Wide};
+use super::{BLOCK_LEN, CHUNK_LEN, Hash, KEY_LEN, OUT_LEN, portable, tree};
+use crate::isa::{Cpu, Features};
+use core::fmt;
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// One row: a kind of processor and what it does best.
+pub(super) struct Row {
+    /// The kind of processor, as `hashmill info` prints it.
+    kind: &'static str,
+    /// Where the row comes from: a record, or that nobody has measured it yet.
+    basis: &'static str,
+    fits: fn(&Cpu) -> bool,
+    /// A message of one block.
+    block: &'static Table,
+    /// A message of several blocks, up to a chunk.
+    chunk: &'static Table,
+    /// More than a chunk, and parents.
+    many: &'static Table,
+    /// Extended output.
+    xof: &'static Table,
+    /// For k chunks or parents at once (up to sixteen), the index in `many.wide` of the pass to take; beyond the
+    /// last index: one after another.
+    passes: [u8; MAX_LANES + 1],
+    /// From how many bytes a second thread pays for its wake-up.
+    parallel_from: usize,
+}
+
+/// In order of preference: the first row that fits is taken.
+static ROWS: &[&Row] = &[&PORTABLE];
+
+static PORTABLE: Row = Row { kind: "generic", basis: "the definition", ..Row::forced(&portable::TABLE) };
+
+/// One row per table, for callers who force a kernel.
+static FORCED: &[&Row] = &[&PORTABLE];
+
+impl Row {
+    /// A single table for everything, each pass as narrow as its work allows.
+    const fn forced(table: &'static Table) -> Row {
+        Row {
+            kind: "forced",
+            basis: "chosen by the caller",
+            fits: |_| true,
+            block: table,
+            chunk: table,
+            many: table,
+            xof: table,
+            passes: narrowest(table.wide),
+            parallel_from: 512 * 1024,
+        }
+    }
+
+    fn needs(&self) -> Features {
+        self.block.needs.and(self.chunk.needs).and(self.many.needs).and(self.xof.needs)
+    }
+}
+
+/// For each number of inputs the narrowest kernel that holds them all, else the widest.
+const fn narrowest(wide: &[Wide]) -> [u8; MAX_LANES + 1] {
+    let mut passes = [0; MAX_LANES + 1];
+    let mut count = 0;
+    while count <= MAX_LANES {
+        let mut index = 0;
+        while index + 1 < wide.len() && wide[index].lanes < count {
+            index += 1;
+        }
+        passes[count] = index as u8;
+        count += 1;
+    }
+    passes
+}
+
+/// The kernels in use for each size class. Small and `Copy`; [`Plan::host`] is the one to use unless a test or a
+/// benchmark forces another.
+#[derive(Clone, Copy)]
+pub struct Plan(&'static Row);
+
+impl Plan {
+    /// The plan for the processor that runs this, chosen once per process.
+    #[inline]
+    pub fn host() -> Plan {
+        // An index and not a `OnceLock`: this is on the path of every 1-byte hash, and `no_std` has no lock.
+        // Relaxed is enough, as rows are static and threads that race find the same one.
+        static HOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+        match ROWS.get(HOST.load(Ordering::Relaxed)) {
+            Some(row) => Plan(row),
+            None => Plan::detect(&HOST),
+        }
+    }
+
+    #[cold]
+    fn detect(host: &AtomicUsize) -> Plan {
+        let cpu = Cpu::detect();
+        let fits = |row: &&Row| cpu.features.covers(row.needs()) && (row.fits)(&cpu);
+        let index = ROWS.iter().position(fits).expect("the portable row fits every processor");
+        host.store(index, Ordering::Relaxed);
+        Plan(ROWS[index])
+    }
+
+    /// One kernel for everything.
+    pub fn of(kernel: Kernel) -> Plan {
+        let row = FORCED.iter().find(|row| ptr::eq(row.many, kernel.0));
+        Plan(row.expect("every table has a row"))
+    }
+
+    /// The kind of processor that this plan was made for.
+    pub fn kind(self) -> &'static str {
+        self.0.kind
+    }
+
+    /// Where the plan comes from: what it was measured on, or that it was not.
+    pub fn basis(self) -> &'static str {
+        self.0.basis
+    }
+
+    /// What happens to an input of `len` bytes, and why.
+    pub fn explain(self, len: usize) -> Choice {
+        let row = self.0;
+        let (class, kernel, lanes) = match len {
+            0..=64 => ("one block", row.block, 1),
+            65..=CHUNK_LEN => ("one chunk", row.chunk, 1),
+            _ => {
+                let chunks = len.div_ceil(CHUNK_LEN);
+                ("many chunks", row.many, self.pass(chunks).map_or(1, |wide| wide.lanes))
+            }
+        };
+        Choice {
+            class,
+            kernel: Kernel(kernel),
+            lanes,
+            parallel: len >= row.parallel_from,
+            kind: row.kind,
+            basis: row.basis,
+        }
+    }
+
+    /// The digest of `input`, on the calling thread.
+    #[inline]
+    pub fn hash(self, input: &[u8]) -> Hash {
+        Hash::from_words(&tree::hash_all(self, &Mode::Hash.key(), input))
+    }
+
+    /// See [`keyed_hash`](super::keyed_hash).
+    #[inline]
+    pub fn keyed_hash(self, key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
+        Hash::from_words(&tree::hash_all(self, &Mode::KeyedHash(key).key(), input))
+    }
+
+    /// See [`derive_key`](super::derive_key).
+    pub fn derive_key(self, context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
+        let context_key = super::hazmat::context_key(self, context);
+        let key = Mode::DeriveKeyMaterial(&context_key).key();
+        *Hash::from_words(&tree::hash_all(self, &key, key_material)).as_bytes()
+    }
+
+    /// The kernel for a message of at most a chunk.
+    #[inline(always)]
+    pub(super) fn one(self, len: usize) -> &'static Table {
+        if len <= BLOCK_LEN { self.0.block } else { self.0.chunk }
+    }
+
+    pub(super) fn xof(self) -> &'static Table {
+        self.0.xof
+    }
+
+    /// The pass for `count` chunks or parents; `None` where they go one after another.
+    #[inline(always)]
+    pub(super) fn pass(self, count: usize) -> Option<&'static Wide> {
+        self.0.many.wide.get(usize::from(self.0.passes[count.min(MAX_LANES)]))
+    }
+
+    /// The most chunks in one pass.
+    #[inline(always)]
+    pub(super) fn lanes(self) -> usize {
+        self.pass(MAX_LANES).map_or(1, |wide| wide.lanes)
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn parallel_from(self) -> usize {
+        self.0.parallel_from
+    }
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan::host()
+    }
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Plan({}: {} / {} / {})",
+            self.0.kind, self.0.block.name, self.0.chunk.name, self.0.many.name
+        )
+    }
+}
+
+/// What a [`Plan`] does with one input.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Choice {
+    /// The size class.
+    pub class: &'static str,
+    /// The kernel that hashes it.
+    pub kernel: Kernel,
+    /// How many chunks go through it at once.
+    pub lanes: usize,
+    /// Whether `update_parallel` uses a second thread.
+    pub parallel: bool,
+    /// The kind of processor that the choice was made for.
+    pub kind: &'static str,
+    /// What the choice rests on.
+    pub basis: &'static str,
+}

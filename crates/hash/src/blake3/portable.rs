@@ -1,0 +1,80 @@
+//! The compression function in plain Rust: the definition that every other kernel is held against.
+
+use super::kernel::{Cv, RunFlags, Table, XofJob};
+use super::{BLOCK_LEN, IV};
+use crate::isa::Features;
+
+pub(super) static TABLE: Table = Table { name: "portable", needs: Features::of(&[]), run, wide: &[], xof };
+
+/// Which message word each of the sixteen places takes in the next round.
+const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
+
+/// The state after seven rounds, before the halves are folded.
+fn rounds(cv: &Cv, mut m: [u32; 16], counter: u64, len: u32, flags: u32) -> [u32; 16] {
+    let [low, high] = [counter as u32, (counter >> 32) as u32];
+    let [a, b, c, d, e, f, g, h] = *cv;
+    let mut v = [a, b, c, d, e, f, g, h, IV[0], IV[1], IV[2], IV[3], low, high, len, flags];
+    for round in 0..7 {
+        mix(&mut v, [0, 4, 8, 12], m[0], m[1]);
+        mix(&mut v, [1, 5, 9, 13], m[2], m[3]);
+        mix(&mut v, [2, 6, 10, 14], m[4], m[5]);
+        mix(&mut v, [3, 7, 11, 15], m[6], m[7]);
+        mix(&mut v, [0, 5, 10, 15], m[8], m[9]);
+        mix(&mut v, [1, 6, 11, 12], m[10], m[11]);
+        mix(&mut v, [2, 7, 8, 13], m[12], m[13]);
+        mix(&mut v, [3, 4, 9, 14], m[14], m[15]);
+        if round < 6 {
+            m = PERMUTATION.map(|from| m[from]);
+        }
+    }
+    v
+}
+
+#[inline(always)]
+fn mix(v: &mut [u32; 16], [a, b, c, d]: [usize; 4], x: u32, y: u32) {
+    v[a] = v[a].wrapping_add(v[b]).wrapping_add(x);
+    v[d] = (v[d] ^ v[a]).rotate_right(16);
+    v[c] = v[c].wrapping_add(v[d]);
+    v[b] = (v[b] ^ v[c]).rotate_right(12);
+    v[a] = v[a].wrapping_add(v[b]).wrapping_add(y);
+    v[d] = (v[d] ^ v[a]).rotate_right(8);
+    v[c] = v[c].wrapping_add(v[d]);
+    v[b] = (v[b] ^ v[c]).rotate_right(7);
+}
+
+fn words(block: &[u8; BLOCK_LEN]) -> [u32; 16] {
+    let mut words = [0; 16];
+    for (word, bytes) in words.iter_mut().zip(block.as_chunks::<4>().0) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    words
+}
+
+/// See [`super::kernel::Run`].
+fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
+    let mut cv = *key;
+    // A message of no bytes is still one (empty) block.
+    let last = input.len().saturating_sub(1) / BLOCK_LEN;
+    for index in 0..=last {
+        let rest = &input[index * BLOCK_LEN..];
+        let len = rest.len().min(BLOCK_LEN);
+        let mut block = [0; BLOCK_LEN];
+        block[..len].copy_from_slice(&rest[..len]);
+        let v = rounds(&cv, words(&block), counter, len as u32, flags.at(index == 0, index == last));
+        for (i, word) in cv.iter_mut().enumerate() {
+            *word = v[i] ^ v[i + 8];
+        }
+    }
+    *out = cv;
+}
+
+/// See [`super::kernel::Xof`].
+fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+    for (block, counter) in out.iter_mut().zip(counter..) {
+        let v = rounds(&job.cv, words(&job.block), counter, job.len, job.flags);
+        for (i, bytes) in block.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let word = if i < 8 { v[i] ^ v[i + 8] } else { v[i] ^ job.cv[i - 8] };
+            *bytes = word.to_le_bytes();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Tests of what cannot be seen from outside; the public surface is tested in `tests/it`.
+
+use super::kernel::{Kernel, Lanes};
+use super::*;
+use std::mem::offset_of;
+
+fn painted(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i % 251) as u8).collect()
+}
+
+#[test]
+fn the_empty_message_has_its_published_digest() {
+    for kernel in Kernel::all() {
+        let digest = Plan::of(kernel).hash(b"");
+        assert_eq!(
+            digest.to_hex().as_str(),
+            "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+        );
+    }
+}
+
+#[test]
+fn every_kernel_gives_what_the_portable_one_gives() {
+    let input = painted(70 * 1024);
+    let portable = Plan::of(Kernel::portable());
+    for kernel in Kernel::all() {
+        let plan = Plan::of(kernel);
+        for len in (0..=1100).chain((1100..70 * 1024).step_by(509)) {
+            let input = &input[len % 64..][..len];
+            assert_eq!(plan.hash(input), portable.hash(input), "{kernel:?}, {len} bytes");
+        }
+    }
+}
+
+#[test]
+fn every_plan_batches_and_streams_to_the_same_digests() {
+    let input = painted(20 * 1024);
+    for plan in Kernel::all().map(Plan::of).chain([Plan::host()]) {
+        let messages: Vec<&[u8]> = (0..300).map(|i| &input[i..][..(i * i * 7) % 19_000]).collect();
+        let mut out = vec![Hash::from_bytes([0; 32]); messages.len()];
+        batch::hash_all_with(plan, &hazmat::Mode::Hash, &messages, &mut out);
+        for (message, digest) in messages.iter().zip(&out) {
+            assert_eq!(*digest, hash(message), "{plan:?}, {} bytes", message.len());
+            let mut hasher = Hasher::new().with_plan(plan);
+            for piece in message.chunks(1 + message.len() / 7) {
+                hasher.update(piece);
+            }
+            assert_eq!(hasher.finalize(), *digest, "{plan:?}, {} bytes in pieces", message.len());
+        }
+    }
+}
+
+#[test]
+fn output_blocks_do_not_depend_on_the_kernel_or_the_position() {
+    let mut whole = vec![0; 5000];
+    Hasher::new().with_plan(Plan::of(Kernel::portable())).update(b"abc").finalize_xof().fill(&mut whole);
+    for kernel in Kernel::all() {
+        let mut hasher = Hasher::new().with_plan(Plan::of(kernel));
+        let mut reader = hasher.update(b"abc").finalize_xof();
+        for (start, len) in [(0, 5000), (1, 64), (63, 2), (64, 1024), (100, 4900), (4999, 1)] {
+            let mut part = vec![0; len];
+            reader.set_position(start as u64);
+            reader.fill(&mut part);
+            assert_eq!(part, whole[start..start + len], "{kernel:?} at {start}, {len} bytes");
+        }
+    }
+}
+
+#[test]
+fn generated_code_knows_the_lanes() {
+    assert_eq!(offset_of!(Lanes, input), 0);
+    assert_eq!(offset_of!(Lanes, counter_low), 128);
+    assert_eq!(offset_of!(Lanes, counter_high), 192);
+    assert_eq!(offset_of!(Lanes, first), 256);
+    assert_eq!(offset_of!(Lanes, middle), 320);
+    assert_eq!(offset_of!(Lanes, last), 384);
+    assert_eq!(offset_of!(Lanes, last_len), 448);
+    assert_eq!(offset_of!(Lanes, cv), 512);
+    assert_eq!(offset_of!(Lanes, key), 520);
+}
+
+#[test]
+fn parallel_and_context_agree_with_serial() {
+    let input = painted(3 << 20);
+    let mut context = Context::new().unwrap();
+    for len in [0, 1, 1024, 1025, 128 << 10, (128 << 10) + 1, (512 << 10) + 77, 1 << 20, (3 << 20) - 1] {
+        let input = &input[..len];
+        let digest = hash(input);
+        assert_eq!(Hasher::new().update_parallel(input).finalize(), digest, "{len} bytes");
+        for threads in [Threads::Serial, Threads::Auto, Threads::AtMost(2)] {
+            assert_eq!(context.hash(input, threads), digest, "{len} bytes, {threads:?}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The tree over the chunks: splitting, passes over leaves and levels, and the last steps to a root.
+
+use super::kernel::{Cv, MAX_LANES, RunFlags};
+use super::lanes::{self, Key};
+use super::plan::Plan;
+use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, ROOT};
+#[cfg(feature = "std")]
+use std::vec::Vec;
+
+/// The length of the left subtree of `len > 1024` bytes: the largest power of two of chunks that leaves a byte.
+pub(super) const fn left_len(len: u64) -> u64 {
+    let chunks = (len - 1) / CHUNK_LEN as u64;
+    (1 << (63 - chunks.leading_zeros())) * CHUNK_LEN as u64
+}
+
+/// The digest of a whole message.
+#[inline]
+pub(super) fn hash_all(plan: Plan, key: &Key, input: &[u8]) -> Cv {
+    if input.len() <= CHUNK_LEN {
+        let flags = RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT);
+        return lanes::run(plan.one(input.len()), &key.words, input, 0, flags);
+    }
+    let children = children_of(plan, key, input, 0);
+    lanes::parent(plan.one(BLOCK_LEN), key, &children, ROOT)
+}
+
+/// The two chaining values under the top node of a subtree of more than one chunk.
+pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
+    debug_assert!(input.len() > CHUNK_LEN);
+    let mut cvs = [[0; 8]; MAX_LANES];
+    let mut count = subtree(plan, key, input, counter, &mut cvs);
+    while count > 2 {
+        let mut level = [[0; 8]; MAX_LANES];
+        count = parents(plan, key, &cvs[..count], &mut level);
+        cvs = level;
+    }
+    [cvs[0], cvs[1]]
+}
+
+/// The chaining value of a subtree that is not the root.
+#[cfg(feature = "std")]
+pub(super) fn subtree_cv(plan: Plan, key: &Key, input: &[u8], counter: u64) -> Cv {
+    if input.len() <= CHUNK_LEN {
+        return chunk_cv(plan, key, input, counter);
+    }
+    let children = children_of(plan, key, input, counter);
+    lanes::parent(plan.one(BLOCK_LEN), key, &children, 0)
+}
+
+/// The chaining value of one chunk that is not the root.
+pub(super) fn chunk_cv(plan: Plan, key: &Key, input: &[u8], counter: u64) -> Cv {
+    let flags = RunFlags::new(key.flags, CHUNK_START, CHUNK_END);
+    lanes::run(plan.one(input.len()), &key.words, input, counter, flags)
+}
+
+/// A row of equal-height chaining values (the last may be lower) that covers `input`: at least two of them where
+/// there is more than one chunk, at most `MAX_LANES`.
+fn subtree(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; MAX_LANES]) -> usize {
+    // A row of one would merge the top node, whose flags only the caller knows.
+    let row = plan.lanes().max(2);
+    if input.len() <= row * CHUNK_LEN {
+        return leaves(plan, key, input, counter, out);
+    }
+    let split = left_len(input.len() as u64) as usize;
+    let (left, right) = input.split_at(split);
+    let mut cvs = [[0; 8]; 2 * MAX_LANES];
+    let count = subtree(plan, key, left, counter, part(&mut cvs, 0));
+    let right_counter = counter + (split / CHUNK_LEN) as u64;
+    let count = count + subtree(plan, key, right, right_counter, part(&mut cvs, count));
+    parents(plan, key, &cvs[..count], out)
+}
+
+/// The `MAX_LANES` places from `start` on.
+fn part(cvs: &mut [Cv; 2 * MAX_LANES], start: usize) -> &mut [Cv; MAX_LANES] {
+    cvs[start..].first_chunk_mut().expect("a row has at most MAX_LANES values")
+}
+
+/// The chunks of `input`, at most a row of them, in as few passes as the plan finds cheapest.
+fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; MAX_LANES]) -> usize {
+    let mut rest = input;
+    let mut done = 0;
+    while !rest.is_empty() {
+        let chunks = rest.len().div_ceil(CHUNK_LEN);
+        let counter = counter + done as u64;
+        match plan.pass(chunks).filter(|_| chunks > 1) {
+            None => {
+                let (chunk, later) = rest.split_at(rest.len().min(CHUNK_LEN));
+                out[done] = chunk_cv(plan, key, chunk, counter);
+                done += 1;
+                rest = later;
+            }
+            Some(wide) => {
+                let (now, later) = rest.split_at(rest.len().min(wide.lanes * CHUNK_LEN));
+                if done == 0 {
+                    done = lanes::chunk_pass(wide, key, now, counter, out);
+                } else {
+                    let mut more = [[0; 8]; MAX_LANES];
+                    let count = lanes::chunk_pass(wide, key, now, counter, &mut more);
+                    out[done..done + count].copy_from_slice(&more[..count]);
+                    done += count;
+                }
+                rest = later;
+            }
+        }
+    }
+    done
+}
+
+/// One level up from a row of any length.
+#[cfg(feature = "std")]
+pub(super) fn level_above(plan: Plan, key: &Key, row: &[Cv]) -> Vec<Cv> {
+    let mut above = Vec::with_capacity(row.len().div_ceil(2));
+    for part in row.chunks(MAX_LANES) {
+        let mut out = [[0; 8]; MAX_LANES];
+        let count = parents(plan, key, part, &mut out);
+        above.extend_from_slice(&out[..count]);
+    }
+    above
+}
+
+/// One level up: the parents of neighbours; a value without a neighbour goes up as it is.
+fn parents(plan: Plan, key: &Key, cvs: &[Cv], out: &mut [Cv; MAX_LANES]) -> usize {
+    let (mut pairs, odd) = cvs.as_chunks::<2>();
+    let mut done = 0;
+    while !pairs.is_empty() {
+        match plan.pass(pairs.len()).filter(|_| pairs.len() > 1) {
+            None => {
+                out[done] = lanes::parent(plan.one(BLOCK_LEN), key, &pairs[0], 0);
+                done += 1;
+                pairs = &pairs[1..];
+            }
+            Some(wide) => {
+                let (now, later) = pairs.split_at(pairs.len().min(wide.lanes));
+                if done == 0 {
+                    lanes::parent_pass(wide, key, now, out);
+                } else {
+                    let mut more = [[0; 8]; MAX_LANES];
+                    lanes::parent_pass(wide, key, now, &mut more);
+                    out[done..done + now.len()].copy_from_slice(&more[..now.len()]);
+                }
+                done += now.len();
+                pairs = later;
+            }
+        }
+    }
+    if let [odd] = odd {
+        out[done] = *odd;
+        done += 1;
+    }
+    done
+}

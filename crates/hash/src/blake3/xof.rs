@@ -1,0 +1,137 @@
+//! Extended output: [`OutputReader`].
+
+use super::kernel::{Cv, RunFlags, XofJob};
+use super::{BLOCK_LEN, Plan, ROOT, lanes};
+use core::fmt;
+use zeroize::Zeroize;
+
+/// A node that is not yet compressed: whether it is the root is still open.
+#[derive(Clone)]
+pub(super) struct Output {
+    pub(super) cv: Cv,
+    pub(super) block: [u8; BLOCK_LEN],
+    pub(super) len: u8,
+    pub(super) counter: u64,
+    pub(super) flags: u8,
+}
+
+impl Output {
+    fn message(&self) -> &[u8] {
+        &self.block[..usize::from(self.len)]
+    }
+
+    pub(super) fn chaining_words(&self, plan: Plan) -> Cv {
+        let flags = RunFlags::new(self.flags, 0, 0);
+        lanes::run(plan.one(BLOCK_LEN), &self.cv, self.message(), self.counter, flags)
+    }
+
+    pub(super) fn root_words(&self, plan: Plan) -> Cv {
+        let flags = RunFlags::new(self.flags | ROOT, 0, 0);
+        lanes::run(plan.one(BLOCK_LEN), &self.cv, self.message(), 0, flags)
+    }
+}
+
+/// As much output as wanted, from any position.
+///
+/// Shorter outputs are prefixes of longer ones. There are 2^64 - 1 bytes; asking for more panics, as the position
+/// would begin again.
+#[derive(Clone)]
+pub struct OutputReader {
+    job: XofJob,
+    plan: Plan,
+    position: u64,
+}
+
+impl OutputReader {
+    pub(super) fn new(output: &Output, plan: Plan) -> OutputReader {
+        let &Output { cv, block, len, flags, .. } = output;
+        let job = XofJob { block, cv, len: u32::from(len), flags: u32::from(flags | ROOT) };
+        OutputReader { job, plan, position: 0 }
+    }
+
+    /// Fills `out` with the next bytes of output.
+    ///
+    /// # Panics
+    /// If the output would end beyond byte 2^64 - 1.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        let end = self.position.checked_add(out.len() as u64).expect("the output has 2^64 - 1 bytes");
+        let offset = (self.position % BLOCK_LEN as u64) as usize;
+        let mut rest = out;
+        if offset > 0 {
+            let len = rest.len().min(BLOCK_LEN - offset);
+            let (head, later) = rest.split_at_mut(len);
+            head.copy_from_slice(&self.block(self.position)[offset..offset + len]);
+            self.position += len as u64;
+            rest = later;
+        }
+        let (blocks, tail) = rest.as_chunks_mut::<BLOCK_LEN>();
+        lanes::xof(self.plan.xof(), &self.job, self.position / BLOCK_LEN as u64, blocks);
+        self.position += (blocks.len() * BLOCK_LEN) as u64;
+        if !tail.is_empty() {
+            tail.copy_from_slice(&self.block(self.position)[..tail.len()]);
+        }
+        self.position = end;
+    }
+
+    /// The output block that holds `position`.
+    fn block(&self, position: u64) -> [u8; BLOCK_LEN] {
+        let mut block = [[0; BLOCK_LEN]];
+        lanes::xof(self.plan.xof(), &self.job, position / BLOCK_LEN as u64, &mut block);
+        block[0]
+    }
+
+    /// The offset of the next byte.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes to any offset; no bytes in between are computed.
+    pub fn set_position(&mut self, position: u64) {
+        self.position = position;
+    }
+}
+
+impl fmt::Debug for OutputReader {
+    /// Without anything from which key or output could be learned.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputReader").field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
+impl Zeroize for OutputReader {
+    fn zeroize(&mut self) {
+        self.job.block.zeroize();
+        self.job.cv.zeroize();
+        self.job.len.zeroize();
+        self.position.zeroize();
+    }
+}
+
+#[cfg(feature = "std")]
+impl std::io::Read for OutputReader {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let left = u64::MAX - self.position;
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
+        self.fill(&mut out[..len]);
+        Ok(len)
+    }
+}
+
+#[cfg(feature = "std")]
+impl std::io::Seek for OutputReader {
+    fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+        use std::io::{Error, ErrorKind, SeekFrom};
+        let position = match to {
+            SeekFrom::Start(offset) => Some(offset),
+            SeekFrom::Current(delta) => self.position.checked_add_signed(delta),
+            SeekFrom::End(_) => {
+                return Err(Error::new(ErrorKind::Unsupported, "the output has no end to seek from"));
+            }
+        };
+        let position = position.ok_or_else(|| {
+            Error::new(ErrorKind::InvalidInput, "the output runs from byte 0 to byte 2^64 - 1")
+        })?;
+        self.position = position;
+        Ok(position)
+    }
+}

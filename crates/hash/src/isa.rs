@@ -1,0 +1,280 @@
+//! The only file that asks the CPU what it can do.
+//!
+//! Detection reads CPUID and XCR0 directly, so that the answer is the same with and without `std`.
+//! Everything else in the workspace receives a [`Cpu`] or something made from it.
+
+use core::fmt;
+
+/// Instruction sets that some kernel of this crate needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Feature {
+    /// SSSE3: byte shuffles.
+    Ssse3,
+    /// SSE4.1: blends and inserts.
+    Sse41,
+    /// AVX2: 256-bit integers.
+    Avx2,
+    /// BMI1 and BMI2: flagless shifts and bit extraction.
+    Bmi2,
+    /// AVX-512 F, VL, BW and DQ, with the 512-bit state enabled by the operating system.
+    Avx512,
+    /// AVX-512 VBMI2.
+    Vbmi2,
+    /// SHA-1 and SHA-256 instructions.
+    ShaNi,
+    /// 128-bit vectors of aarch64.
+    Neon,
+    /// SHA-3 instructions of aarch64 (`xar`, `eor3`).
+    Sha3,
+}
+
+impl Feature {
+    /// Every feature, in the order in which they are listed to people.
+    pub const ALL: [Feature; 9] = [
+        Feature::Ssse3,
+        Feature::Sse41,
+        Feature::Avx2,
+        Feature::Bmi2,
+        Feature::Avx512,
+        Feature::Vbmi2,
+        Feature::ShaNi,
+        Feature::Neon,
+        Feature::Sha3,
+    ];
+
+    /// The name people use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Feature::Ssse3 => "SSSE3",
+            Feature::Sse41 => "SSE4.1",
+            Feature::Avx2 => "AVX2",
+            Feature::Bmi2 => "BMI2",
+            Feature::Avx512 => "AVX-512 (F, VL, BW, DQ)",
+            Feature::Vbmi2 => "AVX-512 VBMI2",
+            Feature::ShaNi => "SHA-NI",
+            Feature::Neon => "NEON",
+            Feature::Sha3 => "SHA3",
+        }
+    }
+
+    const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+/// A set of [`Feature`]s.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Features(u32);
+
+impl Features {
+    /// The set of the listed features.
+    pub const fn of(list: &[Feature]) -> Features {
+        let mut bits = 0;
+        let mut i = 0;
+        while i < list.len() {
+            bits |= list[i].bit();
+            i += 1;
+        }
+        Features(bits)
+    }
+
+    /// Whether `feature` is in the set.
+    pub const fn has(self, feature: Feature) -> bool {
+        self.0 & feature.bit() != 0
+    }
+
+    /// Whether every feature of `needed` is in the set.
+    pub const fn covers(self, needed: Features) -> bool {
+        self.0 & needed.0 == needed.0
+    }
+
+    /// The features of either set.
+    pub const fn and(self, other: Features) -> Features {
+        Features(self.0 | other.0)
+    }
+
+    /// The features of `needed` that are not in the set.
+    pub fn missing(self, needed: Features) -> impl Iterator<Item = Feature> {
+        needed.iter().filter(move |f| !self.has(*f))
+    }
+
+    /// The features in the set.
+    pub fn iter(self) -> impl Iterator<Item = Feature> {
+        Feature::ALL.into_iter().filter(move |f| self.has(*f))
+    }
+}
+
+impl fmt::Debug for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+/// Who made the processor, as far as a tuning table cares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Vendor {
+    /// AMD.
+    Amd,
+    /// Intel.
+    Intel,
+    /// Anybody else, or unknown.
+    Other,
+}
+
+/// What the processor says of itself.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Cpu {
+    /// The maker.
+    pub vendor: Vendor,
+    /// Family number with the extended part added (x86), otherwise 0.
+    pub family: u32,
+    /// Model number with the extended part added (x86), otherwise 0.
+    pub model: u32,
+    /// What it can run, including what the operating system allows.
+    pub features: Features,
+    brand: [u8; 48],
+}
+
+impl Cpu {
+    /// Asks the processor. Costs some hundred nanoseconds (CPUID traps under a hypervisor: microseconds);
+    /// callers keep the answer.
+    pub fn detect() -> Cpu {
+        imp::detect()
+    }
+
+    /// The marketing name, or an empty string.
+    pub fn brand(&self) -> &str {
+        let end = self.brand.iter().position(|&b| b == 0).unwrap_or(self.brand.len());
+        core::str::from_utf8(&self.brand[..end]).unwrap_or("").trim()
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod imp {
+    use super::{Cpu, Feature, Features, Vendor};
+    use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+
+    pub(super) fn detect() -> Cpu {
+        let leaf0 = __cpuid(0);
+        let leaf1 = __cpuid(1);
+        let leaf7 = if leaf0.eax >= 7 { __cpuid_count(7, 0) } else { __cpuid_count(leaf0.eax.min(1), 0) };
+        let (leaf7_ebx, leaf7_ecx) = if leaf0.eax >= 7 { (leaf7.ebx, leaf7.ecx) } else { (0, 0) };
+
+        let osxsave = bit(leaf1.ecx, 27);
+        let xcr0 = if osxsave {
+            // SAFETY: OSXSAVE says that the operating system enabled XGETBV.
+            unsafe { xcr0() }
+        } else {
+            0
+        };
+        let ymm_state = xcr0 & 0b110 == 0b110;
+        let zmm_state = xcr0 & 0b1110_0110 == 0b1110_0110;
+
+        let mut features = Features::default();
+        let mut set = |feature: Feature, present: bool| {
+            if present {
+                features.0 |= feature.bit();
+            }
+        };
+        set(Feature::Ssse3, bit(leaf1.ecx, 9));
+        set(Feature::Sse41, bit(leaf1.ecx, 19));
+        set(Feature::Avx2, ymm_state && bit(leaf1.ecx, 28) && bit(leaf7_ebx, 5));
+        set(Feature::Bmi2, bit(leaf7_ebx, 3) && bit(leaf7_ebx, 8));
+        let avx512 = [16, 17, 30, 31].into_iter().all(|b| bit(leaf7_ebx, b)); // F, DQ, BW, VL
+        set(Feature::Avx512, zmm_state && avx512);
+        set(Feature::Vbmi2, zmm_state && avx512 && bit(leaf7_ecx, 6));
+        set(Feature::ShaNi, bit(leaf7_ebx, 29));
+
+        let vendor = match (leaf0.ebx, leaf0.edx, leaf0.ecx) {
+            (0x6874_7541, 0x6974_6e65, 0x444d_4163) => Vendor::Amd, // "Auth" "enti" "cAMD"
+            (0x756e_6547, 0x4965_6e69, 0x6c65_746e) => Vendor::Intel, // "Genu" "ineI" "ntel"
+            _ => Vendor::Other,
+        };
+        let base_family = leaf1.eax >> 8 & 0xf;
+        let family = if base_family == 0xf { base_family + (leaf1.eax >> 20 & 0xff) } else { base_family };
+        let model = leaf1.eax >> 4 & 0xf | leaf1.eax >> 12 & 0xf0;
+        Cpu { vendor, family, model, features, brand: brand() }
+    }
+
+    fn brand() -> [u8; 48] {
+        let mut brand = [0; 48];
+        if __cpuid(0x8000_0000).eax >= 0x8000_0004 {
+            for (leaf, out) in (0x8000_0002..).zip(brand.chunks_exact_mut(16)) {
+                let r = __cpuid(leaf);
+                for (word, out) in [r.eax, r.ebx, r.ecx, r.edx].into_iter().zip(out.chunks_exact_mut(4)) {
+                    out.copy_from_slice(&word.to_le_bytes());
+                }
+            }
+        }
+        brand
+    }
+
+    fn bit(word: u32, n: u32) -> bool {
+        word >> n & 1 != 0
+    }
+
+    #[target_feature(enable = "xsave")]
+    fn xcr0() -> u64 {
+        // SAFETY: register 0 always exists where XGETBV does.
+        unsafe { _xgetbv(0) }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod imp {
+    use super::{Cpu, Feature, Features, Vendor};
+
+    pub(super) fn detect() -> Cpu {
+        // NEON is part of every aarch64 target that Rust's standard library supports.
+        let mut features = Features::of(&[Feature::Neon]);
+        #[cfg(feature = "std")]
+        if std::arch::is_aarch64_feature_detected!("sha3") {
+            features.0 |= Feature::Sha3.bit();
+        }
+        Cpu { vendor: Vendor::Other, family: 0, model: 0, features, brand: [0; 48] }
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod imp {
+    use super::{Cpu, Features, Vendor};
+
+    pub(super) fn detect() -> Cpu {
+        Cpu { vendor: Vendor::Other, family: 0, model: 0, features: Features::default(), brand: [0; 48] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_cover_and_miss() {
+        let have = Features::of(&[Feature::Sse41, Feature::Avx2]);
+        let need = Features::of(&[Feature::Avx2, Feature::Avx512]);
+        assert!(have.covers(Features::of(&[Feature::Avx2])));
+        assert!(!have.covers(need));
+        assert!(have.missing(need).eq([Feature::Avx512]));
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[test]
+    fn agrees_with_the_standard_library() {
+        let features = Cpu::detect().features;
+        assert_eq!(features.has(Feature::Ssse3), is_x86_feature_detected!("ssse3"));
+        assert_eq!(features.has(Feature::Sse41), is_x86_feature_detected!("sse4.1"));
+        assert_eq!(features.has(Feature::Avx2), is_x86_feature_detected!("avx2"));
+        assert_eq!(
+            features.has(Feature::Avx512),
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+        );
+        assert_eq!(features.has(Feature::Vbmi2), is_x86_feature_detected!("avx512vbmi2"));
+        assert_eq!(features.has(Feature::ShaNi), is_x86_feature_detected!("sha"));
+    }
+}
