@@ -4,6 +4,8 @@
 //! the `unsafe` calls in this file sound. Rows hold coarse work (up to a chunk, or up to sixteen of them), so the
 //! indirect call is paid once per kilobyte, not once per block.
 
+#[cfg(target_arch = "x86_64")]
+use super::x86_64;
 use super::{BLOCK_LEN, portable};
 use crate::isa::{Cpu, Features};
 use core::fmt;
@@ -96,7 +98,17 @@ pub(super) struct Table {
 }
 
 /// Every table that is compiled in, the most portable first.
-pub(super) static TABLES: &[&Table] = &[&portable::TABLE];
+pub(super) static TABLES: &[&Table] = &[
+    &portable::TABLE,
+    #[cfg(target_arch = "x86_64")]
+    &x86_64::SSE41,
+    #[cfg(target_arch = "x86_64")]
+    &x86_64::AVX2,
+    #[cfg(target_arch = "x86_64")]
+    &x86_64::AVX512_YMM,
+    #[cfg(target_arch = "x86_64")]
+    &x86_64::AVX512,
+];
 
 /// A table whose instructions run on this CPU.
 #[derive(Clone, Copy)]

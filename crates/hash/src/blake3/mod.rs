@@ -21,6 +21,9 @@ mod portable;
 mod tree;
 mod xof;
 
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
 #[cfg(all(test, feature = "std"))]
 mod tests;
 

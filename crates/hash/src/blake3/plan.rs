@@ -5,6 +5,8 @@
 
 use super::hazmat::Mode;
 use super::kernel::{Kernel, MAX_LANES, Table, Wide};
+#[cfg(target_arch = "x86_64")]
+use super::x86_64;
 use super::{BLOCK_LEN, CHUNK_LEN, Hash, KEY_LEN, OUT_LEN, portable, tree};
 use crate::isa::{Cpu, Features};
 use core::fmt;
@@ -34,12 +36,80 @@ pub(super) struct Row {
 }
 
 /// In order of preference: the first row that fits is taken.
-static ROWS: &[&Row] = &[&PORTABLE];
+static ROWS: &[&Row] = &[
+    #[cfg(target_arch = "x86_64")]
+    &x86::ZEN4,
+    #[cfg(target_arch = "x86_64")]
+    &x86::ZEN5,
+    #[cfg(target_arch = "x86_64")]
+    &x86::INTEL_AVX512,
+    #[cfg(target_arch = "x86_64")]
+    &x86::GENERIC_AVX512,
+    #[cfg(target_arch = "x86_64")]
+    &x86::GENERIC_AVX2,
+    #[cfg(target_arch = "x86_64")]
+    &x86::GENERIC_SSE41,
+    &PORTABLE,
+];
 
-static PORTABLE: Row = Row { kind: "generic", basis: "the definition", ..Row::forced(&portable::TABLE) };
+static PORTABLE: Row = Row { kind: "generic", basis: "runs everywhere", ..Row::forced(&portable::TABLE) };
 
 /// One row per table, for callers who force a kernel.
-static FORCED: &[&Row] = &[&PORTABLE];
+static FORCED: &[&Row] = &[
+    &Row::forced(&portable::TABLE),
+    #[cfg(target_arch = "x86_64")]
+    &Row::forced(&x86_64::SSE41),
+    #[cfg(target_arch = "x86_64")]
+    &Row::forced(&x86_64::AVX2),
+    #[cfg(target_arch = "x86_64")]
+    &Row::forced(&x86_64::AVX512_YMM),
+    #[cfg(target_arch = "x86_64")]
+    &Row::forced(&x86_64::AVX512),
+];
+
+/// The rows for x86-64.
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Row;
+    use crate::blake3::x86_64::{AVX2, AVX512, AVX512_YMM, SSE41};
+    use crate::isa::{Cpu, Vendor};
+
+    const UNMEASURED: &str = "not measured";
+
+    pub(super) static ZEN4: Row = Row {
+        kind: "amd-zen4",
+        basis: "from measured costs of instructions on Zen 4; this build's kernels not measured there",
+        fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
+        ..Row::forced(&AVX512_YMM)
+    };
+
+    pub(super) static ZEN5: Row = Row {
+        kind: "amd-zen5",
+        basis: UNMEASURED,
+        fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family >= 0x1a,
+        ..Row::forced(&AVX512)
+    };
+
+    pub(super) static INTEL_AVX512: Row = Row {
+        kind: "intel-avx512",
+        basis: "measured on Emerald Rapids",
+        fits: is_intel,
+        ..Row::forced(&AVX512)
+    };
+
+    pub(super) static GENERIC_AVX512: Row =
+        Row { kind: "generic-avx512", basis: UNMEASURED, ..Row::forced(&AVX512) };
+
+    pub(super) static GENERIC_AVX2: Row =
+        Row { kind: "generic-avx2", basis: UNMEASURED, ..Row::forced(&AVX2) };
+
+    pub(super) static GENERIC_SSE41: Row =
+        Row { kind: "generic-sse41", basis: UNMEASURED, ..Row::forced(&SSE41) };
+
+    fn is_intel(cpu: &Cpu) -> bool {
+        cpu.vendor == Vendor::Intel
+    }
+}
 
 impl Row {
     /// A single table for everything, each pass as narrow as its work allows.

@@ -1,0 +1,213 @@
+//! Kernels for x86-64: safe-to-read shells around generated assembly.
+//!
+//! The assembly is written by `xtask/src/codegen`, where the algorithm of each form is described. Each shell says
+//! which registers its body takes; the bodies keep to the registers that the System V ABI lets a callee destroy, save
+//! where a shell names more.
+
+mod avx2;
+mod avx512;
+mod sse41;
+
+pub(super) use avx2::AVX2;
+pub(super) use avx512::{AVX512, AVX512_YMM};
+pub(super) use sse41::SSE41;
+
+use super::kernel::Lanes;
+use super::{BLOCK_LEN, IV};
+use core::mem::{MaybeUninit, offset_of};
+
+/// Working memory of a body: message words in the order of use, spilled words.
+#[repr(C, align(64))]
+struct Scratch(MaybeUninit<[u8; 3840]>);
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch(MaybeUninit::uninit())
+    }
+}
+
+/// What the column bodies and the narrow row bodies find at `r11`.
+#[repr(C, align(64))]
+struct ColumnConstants {
+    iv: [[u32; 16]; 4],
+    full_len: [u32; 16],
+    rotate_16: [u32; 16],
+    rotate_8: [u32; 16],
+    iv_row: [u32; 4],
+}
+
+static COLUMN_CONSTANTS: ColumnConstants = ColumnConstants {
+    iv: [[IV[0]; 16], [IV[1]; 16], [IV[2]; 16], [IV[3]; 16]],
+    full_len: [BLOCK_LEN as u32; 16],
+    rotate_16: shuffle_mask(2),
+    rotate_8: shuffle_mask(1),
+    iv_row: [IV[0], IV[1], IV[2], IV[3]],
+};
+
+/// The byte shuffle that rotates each word right by `bytes` bytes.
+const fn shuffle_mask(bytes: usize) -> [u32; 16] {
+    let mut words = [0; 16];
+    let mut word = 0;
+    while word < 16 {
+        let mut byte = 0;
+        while byte < 4 {
+            let from = 4 * (word % 4) + (byte + bytes) % 4;
+            words[word] |= (from as u32) << (8 * byte);
+            byte += 1;
+        }
+        word += 1;
+    }
+    words
+}
+
+/// What the row bodies of AVX-512 find at `r11`.
+#[repr(C, align(64))]
+struct RowConstants {
+    iv: [u32; 16],
+    one: [[u32; 16]; 7],
+    two: [[[u32; 16]; 2]; 7],
+}
+
+static ROW_CONSTANTS: RowConstants = row_constants();
+
+const fn row_constants() -> RowConstants {
+    let mut constants = RowConstants { iv: [0; 16], one: [[0; 16]; 7], two: [[[0; 16]; 2]; 7] };
+    const PERMUTATION: [u32; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
+    let mut order = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+    let mut round = 0;
+    while round < 7 {
+        let mut place = 0;
+        while place < 4 {
+            constants.iv[4 * round % 16 + place] = IV[place];
+            // On the diagonals place p mixes what column p - 1 began.
+            let diagonal = 8 + 2 * ((place + 3) % 4);
+            let words = [[order[2 * place], order[2 * place + 1]], [order[diagonal], order[diagonal + 1]]];
+            let mut half = 0;
+            while half < 2 {
+                let [x, y] = words[half];
+                constants.one[round][8 * half + place] = x;
+                constants.one[round][8 * half + 4 + place] = y;
+                // Bit 4 of an index means the second block.
+                constants.two[round][half][place] = x;
+                constants.two[round][half][4 + place] = 16 | x;
+                constants.two[round][half][8 + place] = y;
+                constants.two[round][half][12 + place] = 16 | y;
+                half += 1;
+            }
+            place += 1;
+        }
+        let mut next = [0; 16];
+        let mut i = 0;
+        while i < 16 {
+            next[i] = order[PERMUTATION[i] as usize];
+            i += 1;
+        }
+        order = next;
+        round += 1;
+    }
+    constants
+}
+
+// What the generator assumes, see its constants of the same names.
+const _: () = {
+    assert!(offset_of!(Lanes, counter_low) == 128 && offset_of!(Lanes, counter_high) == 192);
+    assert!(offset_of!(Lanes, first) == 256 && offset_of!(Lanes, middle) == 320);
+    assert!(offset_of!(Lanes, last) == 384 && offset_of!(Lanes, last_len) == 448);
+    assert!(offset_of!(Lanes, cv) == 512 && offset_of!(Lanes, key) == 520);
+    assert!(offset_of!(ColumnConstants, full_len) == 256 && offset_of!(ColumnConstants, rotate_16) == 320);
+    assert!(offset_of!(ColumnConstants, rotate_8) == 384 && offset_of!(ColumnConstants, iv_row) == 448);
+    assert!(offset_of!(RowConstants, one) == 64 && offset_of!(RowConstants, two) == 512);
+    assert!(offset_of!(super::kernel::XofJob, block) == 0 && offset_of!(super::kernel::XofJob, cv) == 64);
+    assert!(offset_of!(super::kernel::XofJob, len) == 96 && offset_of!(super::kernel::XofJob, flags) == 100);
+};
+
+/// A column body: every lane of `$lanes`, `$blocks` blocks.
+macro_rules! advance {
+    ($file:literal, $lanes:ident, $blocks:ident) => {{
+        let mut scratch = $crate::blake3::x86_64::Scratch::new();
+        // SAFETY: the caller's lanes are readable and writable as `Wide::advance` demands; scratch is as large as
+        // the body needs; the body destroys what the ABI allows and nothing else.
+        unsafe {
+            core::arch::asm!(
+                include_str!($file),
+                inout("rdi") &raw mut *$lanes => _,
+                inout("rsi") $blocks => _,
+                in("r10") &raw mut scratch,
+                in("r11") &raw const $crate::blake3::x86_64::COLUMN_CONSTANTS,
+                clobber_abi("sysv64"),
+                options(raw),
+            );
+        }
+    }};
+}
+use advance;
+
+/// An output body: whole groups of `$group` blocks in place, the rest by way of one more group.
+macro_rules! xof {
+    ($file:literal, $group:literal, $job:ident, $counter:ident, $out:ident) => {{
+        let body = |counter: u64, groups: usize, out: *mut [u8; 64]| {
+            let mut scratch = $crate::blake3::x86_64::Scratch::new();
+            // SAFETY: `out` has room for `groups` groups; scratch is as large as the body needs; the body destroys
+            // what the ABI allows and nothing else.
+            unsafe {
+                core::arch::asm!(
+                    include_str!($file),
+                    inout("rdi") &raw const *$job => _,
+                    inout("rsi") counter => _,
+                    inout("rdx") groups => _,
+                    inout("rcx") out => _,
+                    in("r10") &raw mut scratch,
+                    in("r11") &raw const $crate::blake3::x86_64::COLUMN_CONSTANTS,
+                    clobber_abi("sysv64"),
+                    options(raw),
+                );
+            }
+        };
+        let (groups, rest) = $out.as_chunks_mut::<$group>();
+        if !groups.is_empty() {
+            body($counter, groups.len(), groups.as_mut_ptr().cast());
+        }
+        if !rest.is_empty() {
+            let mut group = [[0; 64]; $group];
+            // The counter of the last block may be the last there is; lanes behind it wrap and are thrown away.
+            body($counter.wrapping_add((groups.len() * $group) as u64), 1, group.as_mut_ptr());
+            rest.copy_from_slice(&group[..rest.len()]);
+        }
+    }};
+}
+use xof;
+
+/// A row body for one message without masked loads: the last block is read where it lies if it is whole, and from a
+/// padded copy if not.
+macro_rules! run_narrow {
+    ($file:literal, $key:ident, $input:ident, $counter:ident, $flags:ident, $out:ident) => {{
+        let whole = $input.len().saturating_sub(1) / 64 * 64;
+        let last = &$input[whole..];
+        let mut padded = [0_u8; 64];
+        let last_block = if last.len() == 64 {
+            last.as_ptr()
+        } else {
+            padded[..last.len()].copy_from_slice(last);
+            padded.as_ptr()
+        };
+        // SAFETY: all blocks but the last lie in `input`, the last has 64 readable bytes; the body destroys what the
+        // ABI allows and nothing else.
+        unsafe {
+            core::arch::asm!(
+                include_str!($file),
+                inout("rdi") &raw const *$key => _,
+                inout("rsi") $input.as_ptr() => _,
+                inout("rdx") whole / 64 + 1 => _,
+                inout("rcx") $counter => _,
+                inout("r8") $flags.0 as u64 => _,
+                in("r9") &raw mut *$out,
+                in("r10") last_block,
+                in("r11") &raw const $crate::blake3::x86_64::COLUMN_CONSTANTS,
+                in("rax") last.len(),
+                clobber_abi("sysv64"),
+                options(raw),
+            );
+        }
+    }};
+}
+use run_narrow;

@@ -1,0 +1,32 @@
+//! Kernels for SSE4.1: four lanes.
+
+use super::{advance, run_narrow, xof};
+use crate::blake3::BLOCK_LEN;
+use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Wide, XofJob};
+use crate::isa::{Feature, Features};
+
+pub(in crate::blake3) static SSE41: Table = Table {
+    name: "sse41",
+    needs: Features::of(&[Feature::Ssse3, Feature::Sse41]),
+    run,
+    wide: &[Wide { lanes: 4, advance: lanes4 }],
+    xof: xof4,
+};
+
+/// See [`crate::blake3::kernel::Run`].
+#[target_feature(enable = "sse4.1")]
+fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
+    run_narrow!("sse41_run.s", key, input, counter, flags, out);
+}
+
+/// See [`Wide::advance`].
+#[target_feature(enable = "sse4.1")]
+unsafe fn lanes4(lanes: &mut Lanes, blocks: usize) {
+    advance!("sse41_lanes4.s", lanes, blocks);
+}
+
+/// See [`crate::blake3::kernel::Xof`].
+#[target_feature(enable = "sse4.1")]
+fn xof4(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+    xof!("sse41_xof4.s", 4, job, counter, out);
+}

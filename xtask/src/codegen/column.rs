@@ -1,0 +1,487 @@
+//! Column kernels: word i of every lane in register i, so that one instruction does the same step in all lanes.
+//!
+//! ```text
+//! v[0..8] = chaining values            transposed once at the start, or the key in every lane
+//! for each block:
+//!     m[0..16] = transpose(lanes' blocks)     into memory, as operands of the additions
+//!     v[8..16] = IV, counter, length, flags
+//!     7 rounds: columns, then diagonals, four mixings side by side, one operation at a time
+//!     v[i] = v[i] ^ v[i + 8]
+//! chaining values = transpose(v[0..8])
+//! ```
+//!
+//! With 32 registers the next block is transposed during the rounds of this one: shuffles and rotates want different
+//! ports, and neither phase alone fills them. With 16 registers one state word (c of the first mixing) steps aside
+//! into memory whenever a rotate needs a temporary.
+//!
+//! Registers: `rdi` lanes, `rsi` blocks left, `rcx` offset of the block to transpose, `r8` its messages, `r9` those
+//! of the current block (or, where blocks do not overlap, its length), `r10` scratch, `r11` constants, `rdx` flags of
+//! this block, `rax` temporary.
+
+use super::isa::Isa;
+use super::{file, schedule, weave};
+
+// `Lanes`, see kernel.rs.
+const COUNTER_LOW: usize = 128;
+const COUNTER_HIGH: usize = 192;
+const FIRST: usize = 256;
+const MIDDLE: usize = 320;
+const LAST: usize = 384;
+const LAST_LEN: usize = 448;
+const CV: usize = 512;
+const KEY: usize = 520;
+
+// `Constants`, see x86_64/mod.rs: each broadcast to 64 bytes.
+const IV: usize = 0;
+const FULL_LEN: usize = 256;
+pub(super) const ROT16: usize = 320;
+pub(super) const ROT8: usize = 384;
+pub(super) const IV_ROW: usize = 448;
+
+// Scratch: two sets of messages, then these.
+const SPILL: usize = 2048;
+const SAVED_CV: usize = 2112;
+const LAST_FLAGS: usize = 2624;
+const XOF_D: usize = 2688;
+const ASIDE: usize = 2944;
+
+fn at(base: &str, offset: usize) -> String {
+    if offset == 0 { format!("[{base}]") } else { format!("[{base} + {offset}]") }
+}
+
+/// `advance(lanes, blocks)`.
+pub(super) fn advance(isa: &Isa) -> String {
+    let mut code = vec!["mov r8, r10".into(), format!("lea r9, [r10 + {}]", 16 * isa.stride())];
+    code.extend(start(isa));
+    code.push("xor ecx, ecx".into());
+    code.extend(flags(isa));
+    if isa.pipelined {
+        code.extend(transpose_block(isa));
+    }
+    if isa.pipelined {
+        code.push("dec rsi".into());
+        code.push("jz 3f".into());
+        code.push("2:".into());
+        code.extend(block(isa, false));
+        code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
+        code.push("dec rsi".into());
+        code.push("jnz 2b".into());
+        code.push("3:".into());
+        code.extend(block(isa, true));
+    } else {
+        code.push(format!("lea r9, {}", at("r11", FULL_LEN)));
+        code.push("2:".into());
+        code.push("dec rsi".into());
+        code.push("jnz 3f".into());
+        code.push(format!("lea rdx, {}", at("r10", LAST_FLAGS)));
+        code.push(format!("lea r9, {}", at("rdi", LAST_LEN)));
+        code.push("3:".into());
+        code.extend(block(isa, false));
+        code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
+        code.push("test rsi, rsi".into());
+        code.push("jnz 2b".into());
+    }
+    code.extend(finish(isa));
+    if isa.r(0) != "xmm0" {
+        code.push("vzeroupper".into());
+    }
+    let head = format!(
+        "BLAKE3, {} lanes in columns, {}: rsi blocks in every lane of rdi.",
+        isa.all_lanes(),
+        isa.name
+    );
+    file(&head, &code)
+}
+
+/// Where the words of a stream's lanes begin in a field of `Lanes`.
+fn lane_offset(isa: &Isa, stream: usize) -> usize {
+    stream * isa.lanes * 4
+}
+
+/// Chaining values into v[0..8].
+fn start(isa: &Isa) -> Vec<String> {
+    let mut code = vec![format!("mov rax, {}", at("rdi", KEY)), "test rax, rax".into(), "jz 4f".into()];
+    for word in 0..8 {
+        code.extend(isa.broadcast(isa.state[0][word], &at("rax", 4 * word)));
+        for state in &isa.state[1..] {
+            code.push(format!("vmovdqa32 {}, {}", isa.r(state[word]), isa.r(isa.state[0][word])));
+        }
+    }
+    code.push("jmp 5f".into());
+    code.push("4:".into());
+    code.push(format!("mov rax, {}", at("rdi", CV)));
+    for stream in 0..isa.streams {
+        let base = stream * isa.lanes * 32;
+        for half in 0..2 {
+            let address = |lane: usize| format!("[rax + {}]", base + 32 * lane + 16 * half);
+            let to: Vec<u8> = (0..4).map(|word| isa.state[stream][4 * half + word]).collect();
+            code.extend(gather_four(isa, address, &to, [8, 9, 10, 11].map(|word| isa.state[stream][word])));
+        }
+    }
+    code.push("5:".into());
+    if !isa.pipelined && isa.streams == 1 {
+        code.extend(save_cv(isa));
+    }
+    code
+}
+
+/// With sixteen registers the chaining values wait in memory while messages are transposed.
+fn save_cv(isa: &Isa) -> Vec<String> {
+    (0..8).map(|word| isa.store(&at("r10", SAVED_CV + 64 * word), isa.state[0][word])).collect()
+}
+
+/// Four consecutive words of each lane, transposed: `to[j]` gets word j of all lanes.
+fn gather_four(isa: &Isa, address: impl Fn(usize) -> String, to: &[u8], temp: [u8; 4]) -> Vec<String> {
+    let mut code = Vec::new();
+    for row in 0..4 {
+        code.extend(load_quads(isa, to[row], |quad| address(row + 4 * quad)));
+    }
+    code.extend(transpose_quads(isa, to, temp));
+    code
+}
+
+/// Four words of up to four lanes in one register, sixteen bytes each.
+fn load_quads(isa: &Isa, to: u8, address: impl Fn(usize) -> String) -> Vec<String> {
+    let quads = isa.lanes / 4;
+    let first = match isa.r(to).chars().next() {
+        Some('x') => format!("movdqu xmm{to}, {}", address(0)),
+        _ if isa.native_rotate() => format!("vmovdqu32 xmm{to}, {}", address(0)),
+        _ => format!("vmovdqu xmm{to}, {}", address(0)),
+    };
+    let mut code = vec![first];
+    for quad in 1..quads {
+        let r = isa.r(to);
+        let op = if isa.native_rotate() { "vinserti32x4" } else { "vinserti128" };
+        code.push(format!("{op} {r}, {r}, {}, {quad}", address(quad)));
+    }
+    code
+}
+
+/// 4x4 words within each sixteen bytes: `rows[j]` becomes column j.
+fn transpose_quads(isa: &Isa, rows: &[u8], temp: [u8; 4]) -> Vec<String> {
+    let [a, b, c, d] = [rows[0], rows[1], rows[2], rows[3]];
+    let mut code = Vec::new();
+    code.extend(isa.unpack("ldq", temp[0], a, b));
+    code.extend(isa.unpack("hdq", temp[1], a, b));
+    code.extend(isa.unpack("ldq", temp[2], c, d));
+    code.extend(isa.unpack("hdq", temp[3], c, d));
+    code.extend(isa.unpack("lqdq", a, temp[0], temp[2]));
+    code.extend(isa.unpack("hqdq", b, temp[0], temp[2]));
+    code.extend(isa.unpack("lqdq", c, temp[1], temp[3]));
+    code.extend(isa.unpack("hqdq", d, temp[1], temp[3]));
+    code
+}
+
+/// Which flags the blocks take: `rdx` points at those of the next one, scratch holds those of the last.
+fn flags(isa: &Isa) -> Vec<String> {
+    let mut code = vec![format!("lea rdx, {}", at("rdi", FIRST))];
+    for stream in 0..isa.streams {
+        let offset = lane_offset(isa, stream);
+        // Not in use before the first block.
+        let temp = isa.state[0][15];
+        code.push(isa.load(temp, &at("rdi", LAST + offset)));
+        code.push("cmp rsi, 1".into());
+        code.push(format!("jne {}f", 6 + stream));
+        code.extend(isa.op_mem("por", temp, &at("rdi", FIRST + offset)));
+        code.push(format!("{}:", 6 + stream));
+        code.push(isa.store(&at("r10", LAST_FLAGS + offset), temp));
+    }
+    code
+}
+
+/// The block at offset `rcx` of every lane, transposed to `[r8]`. Advances `rcx`.
+fn transpose_block(isa: &Isa) -> Vec<String> {
+    let mut code = match isa.all_lanes() {
+        16 => transpose_sixteen(isa),
+        _ => transpose_fours(isa),
+    };
+    code.push("add rcx, 64".into());
+    code
+}
+
+/// Sixteen lanes, half a block (32 bytes) at a time: the first exchange is done by loads.
+fn transpose_sixteen(isa: &Isa) -> Vec<String> {
+    let t = isa.spare;
+    let mut code = Vec::new();
+    for half in 0..2 {
+        // Lanes [i | i + 4] in t[0..4], lanes [i + 8 | i + 12] in t[4..8], each with eight words.
+        for i in 0..4 {
+            for group in 0..2 {
+                let (register, lane) = (t[4 * group + i], 8 * group + i);
+                code.push(format!("mov rax, {}", at("rdi", 8 * lane)));
+                code.push(format!("vmovdqu32 ymm{register}, [rax + rcx + {}]", 32 * half));
+                if half == 1 {
+                    code.push("prefetcht0 [rax + rcx + 16384]".into());
+                }
+                code.push(format!("mov rax, {}", at("rdi", 8 * (lane + 4))));
+                code.push(format!(
+                    "vinserti64x4 zmm{register}, zmm{register}, [rax + rcx + {}], 1",
+                    32 * half
+                ));
+                if half == 1 {
+                    code.push("prefetcht0 [rax + rcx + 16384]".into());
+                }
+            }
+        }
+        let z = |kind: &str, to: u8, a: u8, b: u8| format!("vpunpck{kind} zmm{to}, zmm{a}, zmm{b}");
+        for group in 0..2 {
+            let g = 4 * group;
+            let u = 8 + g;
+            code.push(z("ldq", t[u], t[g], t[g + 1]));
+            code.push(z("hdq", t[u + 1], t[g], t[g + 1]));
+            code.push(z("ldq", t[u + 2], t[g + 2], t[g + 3]));
+            code.push(z("hdq", t[u + 3], t[g + 2], t[g + 3]));
+            code.push(z("lqdq", t[g], t[u], t[u + 2]));
+            code.push(z("hqdq", t[g + 1], t[u], t[u + 2]));
+            code.push(z("lqdq", t[g + 2], t[u + 1], t[u + 3]));
+            code.push(z("hqdq", t[g + 3], t[u + 1], t[u + 3]));
+        }
+        // Even sixteen bytes hold the first four words, odd ones the other four.
+        for word in 0..4 {
+            for (part, order) in [(0, 0x88), (1, 0xdd)] {
+                let to = t[8 + 2 * word + part];
+                code.push(format!("vshufi32x4 zmm{to}, zmm{}, zmm{}, {order}", t[word], t[4 + word]));
+                code.push(format!("vmovdqa32 [r8 + {}], zmm{to}", 64 * (8 * half + 4 * part + word)));
+            }
+        }
+    }
+    code
+}
+
+/// Four or eight lanes, a quarter of a block (16 bytes) at a time.
+fn transpose_fours(isa: &Isa) -> Vec<String> {
+    let t = isa.spare;
+    let mut code = Vec::new();
+    for quarter in 0..4 {
+        let t = if quarter % 2 == 1 && t.len() >= 16 { &t[8..] } else { t };
+        for row in 0..4 {
+            let register = t[row];
+            for quad in 0..isa.lanes / 4 {
+                code.push(format!("mov rax, {}", at("rdi", 8 * (row + 4 * quad))));
+                let address = format!("[rax + rcx + {}]", 16 * quarter);
+                let all = load_quads(isa, register, |_| address.clone());
+                code.push(all[quad].clone());
+            }
+        }
+        code.extend(transpose_quads(isa, &t[..4], [t[4], t[5], t[6], t[7]]));
+        for (word, &register) in t[..4].iter().enumerate() {
+            code.push(isa.store(&at("r8", isa.stride() * (4 * quarter + word)), register));
+        }
+    }
+    code
+}
+
+/// One block: v[0..8] of every stream becomes the next chaining value. Where blocks overlap, the `last` one has code
+/// of its own, as there is no next one to transpose; elsewhere `rdx` and `r9` point at its flags and length.
+fn block(isa: &Isa, last: bool) -> Vec<String> {
+    let mut code = Vec::new();
+    if isa.pipelined {
+        // The messages of this block are in `r8`; the next ones go where the previous ones were.
+        code.push("xchg r8, r9".into());
+    } else {
+        code.extend(transpose_block(isa));
+        if isa.streams == 1 {
+            for word in 0..8 {
+                code.push(isa.load(isa.state[0][word], &at("r10", SAVED_CV + 64 * word)));
+            }
+        }
+    }
+    for (stream, v) in isa.state.iter().enumerate() {
+        let offset = lane_offset(isa, stream);
+        for word in 0..4 {
+            code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
+        }
+        code.push(isa.load(v[12], &at("rdi", COUNTER_LOW + offset)));
+        code.push(isa.load(v[13], &at("rdi", COUNTER_HIGH + offset)));
+        let (len, flags) = match (isa.pipelined, last) {
+            (true, true) => (at("rdi", LAST_LEN + offset), at("r10", LAST_FLAGS + offset)),
+            (true, false) => (at("r11", FULL_LEN), at("rdx", offset)),
+            (false, _) => (at("r9", offset), at("rdx", offset)),
+        };
+        code.push(isa.load(v[14], &len));
+        code.push(isa.load(v[15], &flags));
+    }
+    let messages = if isa.pipelined { "r9" } else { "r8" };
+    let main = rounds(isa, messages);
+    code.extend(if isa.pipelined && !last { weave(main, transpose_block(isa)) } else { main });
+    for word in 0..8 {
+        for v in isa.state {
+            code.extend(isa.op("pxor", v[word], v[word + 8]));
+        }
+    }
+    if !isa.pipelined && isa.streams == 1 {
+        code.extend(save_cv(isa));
+    }
+    code
+}
+
+/// Seven rounds; the message words are at `[messages]`.
+fn rounds(isa: &Isa, messages: &str) -> Vec<String> {
+    let mut code = Vec::new();
+    for order in schedule() {
+        for half in 0..2 {
+            // Mixing i takes word i of each row; on the diagonals each row is turned once more than the one above.
+            let word = |i: usize, row: usize| 4 * row + if half == 0 { i } else { (i + row) % 4 };
+            for (step, (rot_d, rot_b)) in [(16, 12), (8, 7)].into_iter().enumerate() {
+                let m = |i: usize| order[8 * half + 2 * i + step];
+                half_mix(isa, &mut code, messages, m, word, rot_d, rot_b);
+            }
+        }
+    }
+    code
+}
+
+/// Half of four mixings in every stream, one operation at a time.
+fn half_mix(
+    isa: &Isa,
+    code: &mut Vec<String>,
+    messages: &str,
+    m: impl Fn(usize) -> usize,
+    word: impl Fn(usize, usize) -> usize,
+    rot_d: u32,
+    rot_b: u32,
+) {
+    let each = |code: &mut Vec<String>, op: &dyn Fn(usize, &[u8; 16], usize) -> Vec<String>| {
+        for (stream, v) in isa.state.iter().enumerate() {
+            for i in 0..4 {
+                code.extend(op(i, v, stream));
+            }
+        }
+    };
+    let [a, b, c, d] = [0, 1, 2, 3].map(|row| {
+        let word = &word;
+        move |i: usize| word(i, row)
+    });
+    each(code, &|i, v, stream| {
+        isa.op_mem("paddd", v[a(i)], &at(messages, isa.stride() * m(i) + stream * isa.width()))
+    });
+    each(code, &|i, v, _| isa.op("paddd", v[a(i)], v[b(i)]));
+    each(code, &|i, v, _| isa.op("pxor", v[d(i)], v[a(i)]));
+    each(code, &|i, v, _| isa.rotate(v[d(i)], rot_d, 0));
+    let stepped_aside = !isa.native_rotate();
+    let spill = at("r10", SPILL);
+    each(code, &|i, v, _| isa.op("paddd", v[c(i)], v[d(i)]));
+    each(code, &|i, v, _| isa.op("pxor", v[b(i)], v[c(i)]));
+    let temp = isa.state[0][c(0)];
+    if stepped_aside {
+        code.push(isa.store(&spill, temp));
+    }
+    each(code, &|i, v, _| isa.rotate(v[b(i)], rot_b, temp));
+    if stepped_aside {
+        code.push(isa.load(temp, &spill));
+    }
+}
+
+/// Chaining values back to memory, lane after lane.
+fn finish(isa: &Isa) -> Vec<String> {
+    let mut code = vec![format!("mov rax, {}", at("rdi", CV))];
+    for (stream, v) in isa.state.iter().enumerate() {
+        for half in 0..2 {
+            let rows: Vec<u8> = (0..4).map(|word| v[4 * half + word]).collect();
+            code.extend(transpose_quads(isa, &rows, [v[8], v[9], v[10], v[11]]));
+            // Sixteen bytes of each lane: stores that pick them out of a register need no shuffle.
+            for (row, &register) in rows.iter().enumerate() {
+                for quad in 0..isa.lanes / 4 {
+                    let lane = stream * isa.lanes + row + 4 * quad;
+                    code.push(store_quad(isa, &at("rax", 32 * lane + 16 * half), register, quad));
+                }
+            }
+        }
+    }
+    code
+}
+
+fn store_quad(isa: &Isa, to: &str, from: u8, quad: usize) -> String {
+    match quad {
+        _ if isa.lanes == 4 => format!("movdqu {to}, xmm{from}"),
+        0 if isa.native_rotate() => format!("vmovdqu32 {to}, xmm{from}"),
+        0 => format!("vmovdqu {to}, xmm{from}"),
+        _ if isa.native_rotate() => format!("vextracti32x4 {to}, {}, {quad}", isa.r(from)),
+        _ => format!("vextracti128 {to}, {}, {quad}", isa.r(from)),
+    }
+}
+
+/// `xof(job, counter, groups, out)`: whole groups of output blocks, one per lane.
+///
+/// The message is the same in every lane, so it is broadcast once and for all. Registers: `rdi` job (block, cv, len,
+/// flags), `rsi` counter, `rdx` groups left, `rcx` output, `r10` scratch, `r11` constants.
+pub(super) fn xof(isa: &Isa) -> String {
+    let v = &isa.state[0];
+    let (block, cv, len, flags) = (0, 64, 96, 100);
+    let mut code = Vec::new();
+    for word in 0..16 {
+        code.extend(isa.broadcast(v[0], &at("rdi", block + 4 * word)));
+        code.push(isa.store(&at("r10", isa.stride() * word), v[0]));
+    }
+    for (slot, source) in [(0, len), (1, flags)] {
+        code.extend(isa.broadcast(v[0], &at("rdi", source)));
+        code.push(isa.store(&at("r10", XOF_D + 128 + 64 * slot), v[0]));
+    }
+    for word in 0..8 {
+        code.extend(isa.broadcast(v[0], &at("rdi", cv + 4 * word)));
+        code.push(isa.store(&at("r10", SAVED_CV + 64 * word), v[0]));
+    }
+    code.push("2:".into());
+    // The counters of the lanes, by scalar steps: sixteen additions are nothing beside a group.
+    for lane in 0..isa.lanes {
+        code.push(format!("lea rax, [rsi + {lane}]"));
+        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 4 * lane)));
+        code.push("shr rax, 32".into());
+        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 64 + 4 * lane)));
+    }
+    for word in 0..8 {
+        code.push(isa.load(v[word], &at("r10", SAVED_CV + 64 * word)));
+    }
+    for word in 0..4 {
+        code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
+        code.push(isa.load(v[12 + word], &at("r10", XOF_D + 64 * word)));
+    }
+    code.extend(rounds(isa, "r10"));
+    // The first eight words are a chaining value; the others are what a chaining value throws away.
+    for word in 0..8 {
+        code.extend(isa.op("pxor", v[word], v[word + 8]));
+    }
+    for word in 0..8 {
+        code.extend(isa.op_mem("pxor", v[word + 8], &at("r10", SAVED_CV + 64 * word)));
+    }
+    let narrow = isa.spare.len() < 16;
+    for quarter in 0..4 {
+        let rows: Vec<u8> = (0..4).map(|word| v[4 * quarter + word]).collect();
+        let temp = if narrow {
+            // The neighbours step aside: those of a later quarter into memory, those of an earlier one are done.
+            let aside = if quarter < 2 { 8 + 4 * (quarter % 2) } else { 4 * (quarter - 2) };
+            if quarter < 2 {
+                for word in 0..4 {
+                    code.push(isa.store(&at("r10", ASIDE + 64 * word), v[aside + word]));
+                }
+            }
+            [v[aside], v[aside + 1], v[aside + 2], v[aside + 3]]
+        } else {
+            [isa.spare[0], isa.spare[1], isa.spare[2], isa.spare[3]]
+        };
+        code.extend(transpose_quads(isa, &rows, temp));
+        if narrow && quarter < 2 {
+            for word in 0..4 {
+                code.push(isa.load(temp[word], &at("r10", ASIDE + 64 * word)));
+            }
+        }
+        for (row, &register) in rows.iter().enumerate() {
+            for quad in 0..isa.lanes / 4 {
+                let lane = row + 4 * quad;
+                code.push(store_quad(isa, &at("rcx", 64 * lane + 16 * quarter), register, quad));
+            }
+        }
+    }
+    code.push(format!("add rsi, {}", isa.lanes));
+    code.push(format!("add rcx, {}", 64 * isa.lanes));
+    code.push("dec rdx".into());
+    code.push("jnz 2b".into());
+    if isa.lanes > 4 {
+        code.push("vzeroupper".into());
+    }
+    let head = format!(
+        "BLAKE3 output, {} blocks at once, {}: rdx groups from counter rsi to rcx.",
+        isa.lanes, isa.name
+    );
+    file(&head, &code)
+}
