@@ -134,26 +134,9 @@ fn save_cv(isa: &Isa) -> Vec<String> {
 fn gather_four(isa: &Isa, address: impl Fn(usize) -> String, to: &[u8], temp: [u8; 4]) -> Vec<String> {
     let mut code = Vec::new();
     for row in 0..4 {
-        code.extend(load_quads(isa, to[row], |quad| address(row + 4 * quad)));
+        code.extend(isa.load_quads(to[row], |quad| address(row + 4 * quad)));
     }
     code.extend(transpose_quads(isa, to, temp));
-    code
-}
-
-/// Four words of up to four lanes in one register, sixteen bytes each.
-fn load_quads(isa: &Isa, to: u8, address: impl Fn(usize) -> String) -> Vec<String> {
-    let quads = isa.lanes / 4;
-    let first = match isa.r(to).chars().next() {
-        Some('x') => format!("movdqu xmm{to}, {}", address(0)),
-        _ if isa.native_rotate() => format!("vmovdqu32 xmm{to}, {}", address(0)),
-        _ => format!("vmovdqu xmm{to}, {}", address(0)),
-    };
-    let mut code = vec![first];
-    for quad in 1..quads {
-        let r = isa.r(to);
-        let op = if isa.native_rotate() { "vinserti32x4" } else { "vinserti128" };
-        code.push(format!("{op} {r}, {r}, {}, {quad}", address(quad)));
-    }
     code
 }
 
@@ -258,9 +241,7 @@ fn transpose_fours(isa: &Isa) -> Vec<String> {
             let register = t[row];
             for quad in 0..isa.lanes / 4 {
                 code.push(format!("mov rax, {}", at("rdi", 8 * (row + 4 * quad))));
-                let address = format!("[rax + rcx + {}]", 16 * quarter);
-                let all = load_quads(isa, register, |_| address.clone());
-                code.push(all[quad].clone());
+                code.push(isa.load_quad(register, &format!("[rax + rcx + {}]", 16 * quarter), quad));
             }
         }
         code.extend(transpose_quads(isa, &t[..4], [t[4], t[5], t[6], t[7]]));
@@ -358,7 +339,7 @@ fn half_mix(
     each(code, &|i, v, _| isa.op("paddd", v[a(i)], v[b(i)]));
     each(code, &|i, v, _| isa.op("pxor", v[d(i)], v[a(i)]));
     each(code, &|i, v, _| isa.rotate(v[d(i)], rot_d, 0));
-    let stepped_aside = !isa.native_rotate();
+    let stepped_aside = isa.rotates_by_shifts();
     let spill = at("r10", SPILL);
     each(code, &|i, v, _| isa.op("paddd", v[c(i)], v[d(i)]));
     each(code, &|i, v, _| isa.op("pxor", v[b(i)], v[c(i)]));
@@ -383,22 +364,12 @@ fn finish(isa: &Isa) -> Vec<String> {
             for (row, &register) in rows.iter().enumerate() {
                 for quad in 0..isa.lanes / 4 {
                     let lane = stream * isa.lanes + row + 4 * quad;
-                    code.push(store_quad(isa, &at("rax", 32 * lane + 16 * half), register, quad));
+                    code.push(isa.store_quad(&at("rax", 32 * lane + 16 * half), register, quad));
                 }
             }
         }
     }
     code
-}
-
-fn store_quad(isa: &Isa, to: &str, from: u8, quad: usize) -> String {
-    match quad {
-        _ if isa.lanes == 4 => format!("movdqu {to}, xmm{from}"),
-        0 if isa.native_rotate() => format!("vmovdqu32 {to}, xmm{from}"),
-        0 => format!("vmovdqu {to}, xmm{from}"),
-        _ if isa.native_rotate() => format!("vextracti32x4 {to}, {}, {quad}", isa.r(from)),
-        _ => format!("vextracti128 {to}, {}, {quad}", isa.r(from)),
-    }
 }
 
 /// `xof(job, counter, groups, out)`: whole groups of output blocks, one per lane.
@@ -468,7 +439,7 @@ pub(super) fn xof(isa: &Isa) -> String {
         for (row, &register) in rows.iter().enumerate() {
             for quad in 0..isa.lanes / 4 {
                 let lane = row + 4 * quad;
-                code.push(store_quad(isa, &at("rcx", 64 * lane + 16 * quarter), register, quad));
+                code.push(isa.store_quad(&at("rcx", 64 * lane + 16 * quarter), register, quad));
             }
         }
     }

@@ -1,16 +1,30 @@
 //! The instruction sets of the column kernels, and their instructions by meaning.
 
-/// How the lanes of one kernel lie in registers.
+/// How a word is rotated right.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Rotate {
+    /// Whole bytes by a shuffle, other counts by two shifts and an or.
+    Shifts,
+    /// By one instruction.
+    Native,
+    /// In row kernels `ror(d ^ a)` as three terms, see row.rs.
+    Fused,
+}
+
+/// An instruction set, and how the lanes of one kernel lie in its registers.
 pub(super) struct Isa {
     pub(super) name: &'static str,
     /// The letter of the registers: `x`, `y` or `z`.
-    letter: char,
+    pub(super) letter: char,
     /// Lanes in one register.
     pub(super) lanes: usize,
     /// Independent streams of registers. Two hide the latency of one where a register is half a machine wide.
     pub(super) streams: usize,
-    evex: bool,
-    vex: bool,
+    /// AVX-512: 32 registers, masks.
+    pub(super) evex: bool,
+    /// AVX: three operands.
+    pub(super) vex: bool,
+    pub(super) rotate: Rotate,
     /// Registers for the sixteen state words of each stream.
     pub(super) state: &'static [[u8; 16]],
     /// Registers that stay free while messages are loaded.
@@ -29,6 +43,7 @@ pub(super) const SSE41: Isa = Isa {
     streams: 1,
     evex: false,
     vex: false,
+    rotate: Rotate::Shifts,
     state: &[LOW],
     spare: &[0, 1, 2, 3, 4, 5, 6, 7],
     pipelined: false,
@@ -37,9 +52,11 @@ pub(super) const SSE41: Isa = Isa {
 pub(super) const AVX2: Isa = Isa { name: "AVX2", letter: 'y', lanes: 8, vex: true, ..SSE41 };
 
 pub(super) const AVX512_YMM: Isa =
-    Isa { name: "AVX-512VL", evex: true, spare: &HIGH, pipelined: true, ..AVX2 };
+    Isa { name: "AVX-512", evex: true, rotate: Rotate::Native, spare: &HIGH, pipelined: true, ..AVX2 };
 
-pub(super) const AVX512_ZMM: Isa = Isa { name: "AVX-512", letter: 'z', lanes: 16, ..AVX512_YMM };
+pub(super) const AVX512_ZMM: Isa = Isa { letter: 'z', lanes: 16, ..AVX512_YMM };
+
+pub(super) const AVX512_ROW: Isa = Isa { letter: 'x', lanes: 4, ..AVX512_YMM };
 
 pub(super) const AVX512_2YMM: Isa = Isa {
     streams: 2,
@@ -68,8 +85,12 @@ impl Isa {
         format!("{}mm{register}", self.letter)
     }
 
-    /// Rotates without a spare register?
-    pub(super) fn native_rotate(&self) -> bool {
+    /// Whether a rotate needs a spare register.
+    pub(super) fn rotates_by_shifts(&self) -> bool {
+        self.rotate == Rotate::Shifts
+    }
+
+    pub(super) fn masks(&self) -> bool {
         self.evex
     }
 
@@ -93,7 +114,9 @@ impl Isa {
 
     /// `to = a OP b` where `b` is a register or memory.
     pub(super) fn op3(&self, op: &str, to: u8, a: u8, b: &str) -> Vec<String> {
-        let suffix = if self.evex && matches!(op, "pxor" | "por") { "d" } else { "" };
+        // The older encoding is shorter and knows neither 512 bits nor the upper registers.
+        let short = self.letter != 'z' && to < 16 && a < 16 && !b.contains("mm1") | self.streams.eq(&1);
+        let suffix = if self.evex && !short && matches!(op, "pxor" | "por") { "d" } else { "" };
         if self.vex {
             return vec![format!("v{op}{suffix} {}, {}, {b}", self.r(to), self.r(a))];
         }
@@ -117,7 +140,7 @@ impl Isa {
     /// by two shifts through `temp`.
     pub(super) fn rotate(&self, register: u8, count: u32, temp: u8) -> Vec<String> {
         let r = self.r(register);
-        if self.evex {
+        if !self.rotates_by_shifts() {
             return vec![format!("vprord {r}, {r}, {count}")];
         }
         match count {
@@ -154,13 +177,74 @@ impl Isa {
         self.op3(&format!("punpck{kind}"), to, a, &self.r(b))
     }
 
-    /// The same instructions on 128-bit registers.
-    pub(super) fn narrowed(&self) -> Isa {
-        Isa { letter: 'x', lanes: 4, evex: false, streams: 1, pipelined: false, ..*self }
+    /// `row = ror(row ^ with, count)`.
+    pub(super) fn xor_rotate(&self, row: u8, with: u8, count: u32, temp: u8) -> Vec<String> {
+        if self.rotate != Rotate::Fused {
+            let mut lines = self.op("pxor", row, with);
+            lines.extend(self.rotate(row, count, temp));
+            return lines;
+        }
+        // The rotate of the old row does not wait for `with`: out-of-order execution hoists it off the chain.
+        let [row, with, left, right] = [row, with, temp, temp + 3].map(|register| self.r(register));
+        vec![
+            format!("vprord {row}, {row}, {count}"),
+            format!("vpsrld {right}, {with}, {count}"),
+            format!("vpslld {left}, {with}, {}", 32 - count),
+            format!("vpternlogd {row}, {left}, {right}, 0x96"),
+        ]
     }
 
-    pub(super) fn is_vex(&self) -> bool {
-        self.vex
+    /// 16 bytes from any address.
+    pub(super) fn load_any(&self, to: u8, from: &str) -> String {
+        format!("{}movdqu xmm{to}, {from}", self.v())
+    }
+
+    pub(super) fn store_any(&self, to: &str, from: u8) -> String {
+        format!("{}movdqu {to}, xmm{from}", self.v())
+    }
+
+    /// The low half of a 128-bit register from a general one.
+    pub(super) fn from_general(&self, to: u8, from: &str) -> String {
+        format!("{}movq xmm{to}, {from}", self.v())
+    }
+
+    pub(super) fn copy(&self, to: u8, from: u8) -> String {
+        self.load(to, &self.r(from))
+    }
+
+    fn v(&self) -> &'static str {
+        if self.vex { "v" } else { "" }
+    }
+
+    /// 16 bytes in every 128-bit part (AVX-512).
+    pub(super) fn repeat_quad(&self, to: u8, from: &str) -> String {
+        format!("vbroadcasti32x4 {}, {from}", self.r(to))
+    }
+
+    /// 16 bytes from each of several addresses, one in each 128-bit part.
+    pub(super) fn load_quads(&self, to: u8, address: impl Fn(usize) -> String) -> Vec<String> {
+        (0..self.lanes / 4).map(|quad| self.load_quad(to, &address(quad), quad)).collect()
+    }
+
+    /// One of these; the first clears the others.
+    pub(super) fn load_quad(&self, to: u8, address: &str, quad: usize) -> String {
+        let r = self.r(to);
+        match (quad, self.evex) {
+            (0, true) => format!("vmovdqu32 xmm{to}, {address}"),
+            (0, false) => self.load_any(to, address),
+            (_, true) => format!("vinserti32x4 {r}, {r}, {address}, {quad}"),
+            (_, false) => format!("vinserti128 {r}, {r}, {address}, {quad}"),
+        }
+    }
+
+    pub(super) fn store_quad(&self, to: &str, from: u8, quad: usize) -> String {
+        let r = self.r(from);
+        match (quad, self.evex) {
+            (0, true) => format!("vmovdqu32 {to}, xmm{from}"),
+            (0, false) => self.store_any(to, from),
+            (_, true) => format!("vextracti32x4 {to}, {r}, {quad}"),
+            (_, false) => format!("vextracti128 {to}, {r}, {quad}"),
+        }
     }
 
     /// Two words of `a`, then two of `b`.
@@ -178,13 +262,22 @@ impl Isa {
         vec![format!("{v}pshufd {}, {}, {places}", self.r(to), self.r(from))]
     }
 
-    /// Words of `a`, where `mask` has a bit of `b`.
-    pub(super) fn blend_words(&self, to: u8, a: u8, b: u8, mask: u8) -> Vec<String> {
-        if self.vex {
-            return vec![format!("vpblendd {}, {}, {}, {mask}", self.r(to), self.r(a), self.r(b))];
+    /// The words of `a`, but the last of each four from `b`. 512-bit registers take their mask from `k1`.
+    pub(super) fn blend_last(&self, to: u8, a: u8, b: u8) -> Vec<String> {
+        let (to, a, b) = (self.r(to), self.r(a), self.r(b));
+        match self.letter {
+            'z' => vec![format!("vpblendmd {to}{{k1}}, {a}, {b}")],
+            'y' => vec![format!("vpblendd {to}, {a}, {b}, 0x88")],
+            _ if self.vex => vec![format!("vpblendd {to}, {a}, {b}, 0x8")],
+            _ => vec![format!("movdqa {to}, {a}"), format!("pblendw {to}, {b}, 0xc0")],
         }
-        let halves = (0..4).filter(|i| mask >> i & 1 == 1).fold(0, |m, i| m | 3 << (2 * i));
-        let to = self.r(to);
-        vec![format!("movdqa {to}, {}", self.r(a)), format!("pblendw {to}, {}, {halves}", self.r(b))]
+    }
+
+    /// The mask for `blend_last`, by way of a free general register.
+    pub(super) fn blend_setup(&self, free: &str) -> Vec<String> {
+        match self.letter {
+            'z' => vec![format!("mov {free}, 0x8888"), format!("kmovq k1, {free}"), format!("xor {free}, {free}")],
+            _ => Vec::new(),
+        }
     }
 }

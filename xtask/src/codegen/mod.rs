@@ -24,14 +24,14 @@ pub(crate) fn files() -> Vec<(PathBuf, String)> {
     add("sse41_xof4.s", column::xof(&isa::SSE41));
     add("avx2_xof8.s", column::xof(&isa::AVX2));
     add("avx512_xof16.s", column::xof(&isa::AVX512_ZMM));
-    add("sse41_run.s", row::run_narrow(&isa::SSE41));
-    add("avx2_run.s", row::run_narrow(&isa::AVX2));
-    add("avx512_run.s", row::run(row::Rotate::Native));
-    add("avx512_run_fused.s", row::run(row::Rotate::Fused));
-    add("avx512_lanes2.s", row::lanes(2, row::Rotate::Native));
-    add("avx512_lanes4.s", row::lanes(4, row::Rotate::Native));
-    add("avx512_lanes2_fused.s", row::lanes(2, row::Rotate::Fused));
-    add("avx512_lanes4_fused.s", row::lanes(4, row::Rotate::Fused));
+    for (name, isa) in &row::RUNS {
+        add(&format!("{name}.s"), row::run(isa));
+    }
+    for (suffix, rotate) in [("", isa::Rotate::Native), ("_fused", isa::Rotate::Fused)] {
+        let row = isa::Isa { rotate, ..isa::AVX512_ROW };
+        add(&format!("avx512_lanes2{suffix}.s"), row::lanes(&isa::Isa { letter: 'y', lanes: 8, ..row }));
+        add(&format!("avx512_lanes4{suffix}.s"), row::lanes(&isa::Isa { letter: 'z', lanes: 16, ..row }));
+    }
     files
 }
 

@@ -1,6 +1,6 @@
 //! Kernels for AVX2: eight lanes.
 
-use super::{advance, run_narrow, xof};
+use super::{advance, run, xof};
 use crate::blake3::BLOCK_LEN;
 use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Wide, XofJob};
 use crate::isa::{Feature, Features};
@@ -16,7 +16,7 @@ pub(in crate::blake3) static AVX2: Table = Table {
 /// See [`crate::blake3::kernel::Run`].
 #[target_feature(enable = "avx2")]
 fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
-    run_narrow!("avx2_run.s", key, input, counter, flags, out);
+    run!("avx2_run.s", true, key, input, counter, flags, out);
 }
 
 /// See [`Wide::advance`].

@@ -26,9 +26,9 @@ impl Scratch {
     }
 }
 
-/// What the column bodies and the narrow row bodies find at `r11`.
+/// What the bodies find at `r11`.
 #[repr(C, align(64))]
-struct ColumnConstants {
+struct Constants {
     iv: [[u32; 16]; 4],
     full_len: [u32; 16],
     rotate_16: [u32; 16],
@@ -36,7 +36,7 @@ struct ColumnConstants {
     iv_row: [u32; 4],
 }
 
-static COLUMN_CONSTANTS: ColumnConstants = ColumnConstants {
+static CONSTANTS: Constants = Constants {
     iv: [[IV[0]; 16], [IV[1]; 16], [IV[2]; 16], [IV[3]; 16]],
     full_len: [BLOCK_LEN as u32; 16],
     rotate_16: shuffle_mask(2),
@@ -60,63 +60,14 @@ const fn shuffle_mask(bytes: usize) -> [u32; 16] {
     words
 }
 
-/// What the row bodies of AVX-512 find at `r11`.
-#[repr(C, align(64))]
-struct RowConstants {
-    iv: [u32; 16],
-    one: [[u32; 16]; 7],
-    two: [[[u32; 16]; 2]; 7],
-}
-
-static ROW_CONSTANTS: RowConstants = row_constants();
-
-const fn row_constants() -> RowConstants {
-    let mut constants = RowConstants { iv: [0; 16], one: [[0; 16]; 7], two: [[[0; 16]; 2]; 7] };
-    const PERMUTATION: [u32; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
-    let mut order = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-    let mut round = 0;
-    while round < 7 {
-        let mut place = 0;
-        while place < 4 {
-            constants.iv[4 * round % 16 + place] = IV[place];
-            // On the diagonals place p mixes what column p - 1 began.
-            let diagonal = 8 + 2 * ((place + 3) % 4);
-            let words = [[order[2 * place], order[2 * place + 1]], [order[diagonal], order[diagonal + 1]]];
-            let mut half = 0;
-            while half < 2 {
-                let [x, y] = words[half];
-                constants.one[round][8 * half + place] = x;
-                constants.one[round][8 * half + 4 + place] = y;
-                // Bit 4 of an index means the second block.
-                constants.two[round][half][place] = x;
-                constants.two[round][half][4 + place] = 16 | x;
-                constants.two[round][half][8 + place] = y;
-                constants.two[round][half][12 + place] = 16 | y;
-                half += 1;
-            }
-            place += 1;
-        }
-        let mut next = [0; 16];
-        let mut i = 0;
-        while i < 16 {
-            next[i] = order[PERMUTATION[i] as usize];
-            i += 1;
-        }
-        order = next;
-        round += 1;
-    }
-    constants
-}
-
 // What the generator assumes, see its constants of the same names.
 const _: () = {
     assert!(offset_of!(Lanes, counter_low) == 128 && offset_of!(Lanes, counter_high) == 192);
     assert!(offset_of!(Lanes, first) == 256 && offset_of!(Lanes, middle) == 320);
     assert!(offset_of!(Lanes, last) == 384 && offset_of!(Lanes, last_len) == 448);
     assert!(offset_of!(Lanes, cv) == 512 && offset_of!(Lanes, key) == 520);
-    assert!(offset_of!(ColumnConstants, full_len) == 256 && offset_of!(ColumnConstants, rotate_16) == 320);
-    assert!(offset_of!(ColumnConstants, rotate_8) == 384 && offset_of!(ColumnConstants, iv_row) == 448);
-    assert!(offset_of!(RowConstants, one) == 64 && offset_of!(RowConstants, two) == 512);
+    assert!(offset_of!(Constants, full_len) == 256 && offset_of!(Constants, rotate_16) == 320);
+    assert!(offset_of!(Constants, rotate_8) == 384 && offset_of!(Constants, iv_row) == 448);
     assert!(offset_of!(super::kernel::XofJob, block) == 0 && offset_of!(super::kernel::XofJob, cv) == 64);
     assert!(offset_of!(super::kernel::XofJob, len) == 96 && offset_of!(super::kernel::XofJob, flags) == 100);
 };
@@ -133,7 +84,7 @@ macro_rules! advance {
                 inout("rdi") &raw mut *$lanes => _,
                 inout("rsi") $blocks => _,
                 in("r10") &raw mut scratch,
-                in("r11") &raw const $crate::blake3::x86_64::COLUMN_CONSTANTS,
+                in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
                 clobber_abi("sysv64"),
                 options(raw),
             );
@@ -157,7 +108,7 @@ macro_rules! xof {
                     inout("rdx") groups => _,
                     inout("rcx") out => _,
                     in("r10") &raw mut scratch,
-                    in("r11") &raw const $crate::blake3::x86_64::COLUMN_CONSTANTS,
+                    in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
                     clobber_abi("sysv64"),
                     options(raw),
                 );
@@ -177,21 +128,21 @@ macro_rules! xof {
 }
 use xof;
 
-/// A row body for one message without masked loads: the last block is read where it lies if it is whole, and from a
-/// padded copy if not.
-macro_rules! run_narrow {
-    ($file:literal, $key:ident, $input:ident, $counter:ident, $flags:ident, $out:ident) => {{
+/// A row body for one message. The last block is read where it lies if it is whole or if the body masks its loads
+/// (`$padded` is false), and else from a padded copy.
+macro_rules! run {
+    ($file:literal, $padded:literal, $key:ident, $input:ident, $counter:ident, $flags:ident, $out:ident) => {{
         let whole = $input.len().saturating_sub(1) / 64 * 64;
         let last = &$input[whole..];
         let mut padded = [0_u8; 64];
-        let last_block = if last.len() == 64 {
+        let last_block = if !$padded || last.len() == 64 {
             last.as_ptr()
         } else {
             padded[..last.len()].copy_from_slice(last);
             padded.as_ptr()
         };
-        // SAFETY: all blocks but the last lie in `input`, the last has 64 readable bytes; the body destroys what the
-        // ABI allows and nothing else.
+        // SAFETY: all blocks but the last lie in `input`; of the last, the body reads `last.len()` bytes if it masks
+        // and 64 otherwise; the body destroys what the ABI allows and nothing else.
         unsafe {
             core::arch::asm!(
                 include_str!($file),
@@ -199,10 +150,10 @@ macro_rules! run_narrow {
                 inout("rsi") $input.as_ptr() => _,
                 inout("rdx") whole / 64 + 1 => _,
                 inout("rcx") $counter => _,
-                inout("r8") $flags.0 as u64 => _,
+                inout("r8") u64::from($flags.0) => _,
                 in("r9") &raw mut *$out,
                 in("r10") last_block,
-                in("r11") &raw const $crate::blake3::x86_64::COLUMN_CONSTANTS,
+                in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
                 in("rax") last.len(),
                 clobber_abi("sysv64"),
                 options(raw),
@@ -210,4 +161,4 @@ macro_rules! run_narrow {
         }
     }};
 }
-use run_narrow;
+use run;

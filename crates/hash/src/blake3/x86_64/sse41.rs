@@ -1,6 +1,6 @@
 //! Kernels for SSE4.1: four lanes.
 
-use super::{advance, run_narrow, xof};
+use super::{advance, run, xof};
 use crate::blake3::BLOCK_LEN;
 use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Wide, XofJob};
 use crate::isa::{Feature, Features};
@@ -16,7 +16,7 @@ pub(in crate::blake3) static SSE41: Table = Table {
 /// See [`crate::blake3::kernel::Run`].
 #[target_feature(enable = "sse4.1")]
 fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
-    run_narrow!("sse41_run.s", key, input, counter, flags, out);
+    run!("sse41_run.s", true, key, input, counter, flags, out);
 }
 
 /// See [`Wide::advance`].
