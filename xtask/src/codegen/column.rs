@@ -19,7 +19,7 @@
 //! this block, `rax` temporary.
 
 use super::isa::Isa;
-use super::{file, schedule, weave};
+use super::{file, order, schedule, weave};
 
 // `Lanes`, see kernel.rs.
 const COUNTER_LOW: usize = 128;
@@ -284,7 +284,11 @@ fn block(isa: &Isa, last: bool) -> Vec<String> {
     }
     let messages = if isa.pipelined { "r9" } else { "r8" };
     let main = rounds(isa, messages);
-    code.extend(if isa.pipelined && !last { weave(main, transpose_block(isa)) } else { main });
+    let side = if isa.pipelined && !last { transpose_block(isa) } else { Vec::new() };
+    code.extend(match isa.ports {
+        Some(ports) => order::schedule(ports, &at("r10", SPILL), main, side),
+        None => weave(main, side),
+    });
     for word in 0..8 {
         for v in isa.state {
             code.extend(isa.op("pxor", v[word], v[word + 8]));

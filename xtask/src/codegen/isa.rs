@@ -1,5 +1,7 @@
 //! The instruction sets of the column kernels, and their instructions by meaning.
 
+use super::order::{self, Ports};
+
 /// How a word is rotated right.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rotate {
@@ -29,6 +31,8 @@ pub(super) struct Isa {
     pub(super) state: &'static [[u8; 16]],
     /// Registers that stay free while messages are loaded.
     pub(super) spare: &'static [u8],
+    /// The ports to order instructions for; in program order if none.
+    pub(super) ports: Option<&'static Ports>,
     /// Whether `spare` is free during the rounds too, so that the next block can be loaded meanwhile.
     pub(super) pipelined: bool,
 }
@@ -46,6 +50,7 @@ pub(super) const SSE41: Isa = Isa {
     rotate: Rotate::Shifts,
     state: &[LOW],
     spare: &[0, 1, 2, 3, 4, 5, 6, 7],
+    ports: Some(&order::THREE),
     pipelined: false,
 };
 
@@ -54,7 +59,7 @@ pub(super) const AVX2: Isa = Isa { name: "AVX2", letter: 'y', lanes: 8, vex: tru
 pub(super) const AVX512_YMM: Isa =
     Isa { name: "AVX-512", evex: true, rotate: Rotate::Native, spare: &HIGH, pipelined: true, ..AVX2 };
 
-pub(super) const AVX512_ZMM: Isa = Isa { letter: 'z', lanes: 16, ..AVX512_YMM };
+pub(super) const AVX512_ZMM: Isa = Isa { letter: 'z', lanes: 16, ports: Some(&order::TWO), ..AVX512_YMM };
 
 pub(super) const AVX512_ROW: Isa = Isa { letter: 'x', lanes: 4, ..AVX512_YMM };
 
@@ -63,6 +68,7 @@ pub(super) const AVX512_2YMM: Isa = Isa {
     state: &[LOW, HIGH],
     spare: &[8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31],
     pipelined: false,
+    ports: None,
     ..AVX512_YMM
 };
 
@@ -114,8 +120,8 @@ impl Isa {
 
     /// `to = a OP b` where `b` is a register or memory.
     pub(super) fn op3(&self, op: &str, to: u8, a: u8, b: &str) -> Vec<String> {
-        // The older encoding is shorter and knows neither 512 bits nor the upper registers.
-        let short = self.letter != 'z' && to < 16 && a < 16 && !b.contains("mm1") | self.streams.eq(&1);
+        // The older encoding is shorter but knows neither 512 bits nor the upper registers.
+        let short = self.letter != 'z' && self.streams == 1;
         let suffix = if self.evex && !short && matches!(op, "pxor" | "por") { "d" } else { "" };
         if self.vex {
             return vec![format!("v{op}{suffix} {}, {}, {b}", self.r(to), self.r(a))];
@@ -216,9 +222,12 @@ impl Isa {
         if self.vex { "v" } else { "" }
     }
 
-    /// 16 bytes in every 128-bit part (AVX-512).
+    /// 16 bytes in every 128-bit part.
     pub(super) fn repeat_quad(&self, to: u8, from: &str) -> String {
-        format!("vbroadcasti32x4 {}, {from}", self.r(to))
+        match self.letter {
+            'x' => self.load_any(to, from),
+            _ => format!("vbroadcasti32x4 {}, {from}", self.r(to)),
+        }
     }
 
     /// 16 bytes from each of several addresses, one in each 128-bit part.
@@ -276,7 +285,11 @@ impl Isa {
     /// The mask for `blend_last`, by way of a free general register.
     pub(super) fn blend_setup(&self, free: &str) -> Vec<String> {
         match self.letter {
-            'z' => vec![format!("mov {free}, 0x8888"), format!("kmovq k1, {free}"), format!("xor {free}, {free}")],
+            'z' => vec![
+                format!("mov {free}, 0x8888"),
+                format!("kmovq k1, {free}"),
+                format!("xor {free}, {free}"),
+            ],
             _ => Vec::new(),
         }
     }

@@ -7,6 +7,7 @@
 
 mod column;
 mod isa;
+mod order;
 mod row;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ pub(crate) fn files() -> Vec<(PathBuf, String)> {
         add(&format!("avx512_lanes2{suffix}.s"), row::lanes(&isa::Isa { letter: 'y', lanes: 8, ..row }));
         add(&format!("avx512_lanes4{suffix}.s"), row::lanes(&isa::Isa { letter: 'z', lanes: 16, ..row }));
     }
+    add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));
+    add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
     files
 }
 

@@ -219,9 +219,7 @@ pub(super) fn lanes(isa: &Isa) -> String {
     let block = || {
         let mut code = Vec::new();
         for (i, register) in NEXT.into_iter().enumerate() {
-            code.extend(
-                isa.load_quads(register, |lane| format!("[{} + r9 + {}]", pointers[lane], 16 * i)),
-            );
+            code.extend(isa.load_quads(register, |lane| format!("[{} + r9 + {}]", pointers[lane], 16 * i)));
         }
         code.push(isa.copy(C, KEPT_IV));
         code.push(isa.copy(D, KEPT_D));
@@ -247,7 +245,39 @@ pub(super) fn lanes(isa: &Isa) -> String {
         }
     }
     code.push("vzeroupper".into());
-    let head = format!("BLAKE3, {} messages in rows, {}: rsi blocks in every lane.", pointers.len(), isa.name);
+    let head =
+        format!("BLAKE3, {} messages in rows, {}: rsi blocks in every lane.", pointers.len(), isa.name);
+    file(&head, &code)
+}
+
+/// `xof(job, out)`: one output block per lane; the rows d are in scratch.
+///
+/// Registers: `rdi` job (block, cv, len, flags), `rcx` output, `r10` scratch, `r11` constants.
+pub(super) fn xof(isa: &Isa) -> String {
+    let [cv_a, cv_b] = [64, 80];
+    let mut code =
+        vec![isa.repeat_quad(A, &format!("[rdi + {cv_a}]")), isa.repeat_quad(B, &format!("[rdi + {cv_b}]"))];
+    code.push(isa.repeat_quad(C, &format!("[r11 + {}]", super::column::IV_ROW)));
+    code.push(isa.load(D, &format!("[r10 + {D_FIRST}]")));
+    code.extend(isa.blend_setup("rax"));
+    for (i, register) in NEXT.into_iter().enumerate() {
+        code.push(isa.repeat_quad(register, &format!("[rdi + {}]", 16 * i)));
+    }
+    code.extend(rounds(isa));
+    // What a chaining value throws away.
+    for (row, cv) in [(C, cv_a), (D, cv_b)] {
+        code.push(isa.repeat_quad(TEMP, &format!("[rdi + {cv}]")));
+        code.extend(isa.op("pxor", row, TEMP));
+    }
+    for row in [A, B, C, D] {
+        for lane in 0..isa.lanes / 4 {
+            code.push(isa.store_quad(&format!("[rcx + {}]", 64 * lane + 16 * usize::from(row)), row, lane));
+        }
+    }
+    if isa.letter != 'x' {
+        code.push("vzeroupper".into());
+    }
+    let head = format!("BLAKE3 output, {} blocks in rows, {}.", isa.lanes / 4, isa.name);
     file(&head, &code)
 }
 

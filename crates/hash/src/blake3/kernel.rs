@@ -66,6 +66,25 @@ pub(super) struct Wide {
     pub(super) lanes: usize,
     /// `blocks` block steps in every lane.
     pub(super) advance: unsafe fn(lanes: &mut Lanes, blocks: usize),
+    /// The same for lanes that differ only by where they are. Filling [`Lanes`] takes as long as half a block step
+    /// unless it is compiled for the instruction set of the kernel, so the kernels do it themselves.
+    pub(super) uniform: unsafe fn(job: &Uniform),
+}
+
+/// Lanes at equal distances.
+pub(super) struct Uniform {
+    /// Where the first lane's message begins, and how far apart messages are.
+    pub(super) input: *const u8,
+    pub(super) stride: usize,
+    /// How many messages there are; lanes beyond repeat the last.
+    pub(super) count: usize,
+    pub(super) blocks: usize,
+    /// The counter of the first lane, and how it grows from lane to lane.
+    pub(super) counter: u64,
+    pub(super) step: bool,
+    pub(super) flags: RunFlags,
+    pub(super) key: *const Cv,
+    pub(super) cv: *mut Cv,
 }
 
 /// What the lanes of a [`Wide`] kernel read and write. Generated code knows these offsets.
@@ -85,6 +104,31 @@ pub(super) struct Lanes {
     pub(super) cv: *mut Cv,
     /// Where every lane starts, or null to go on from `cv`.
     pub(super) key: *const Cv,
+}
+
+impl Lanes {
+    /// The lanes of a job. Inlined into each kernel's shell, see [`Wide::uniform`].
+    #[inline(always)]
+    pub(super) fn of(job: &Uniform) -> Lanes {
+        let mut lanes = Lanes {
+            input: core::array::from_fn(|lane| job.input.wrapping_add(job.stride * lane.min(job.count - 1))),
+            counter_low: [job.counter as u32; MAX_LANES],
+            counter_high: [(job.counter >> 32) as u32; MAX_LANES],
+            first: [job.flags.at(true, false); MAX_LANES],
+            middle: [job.flags.at(false, false); MAX_LANES],
+            last: [job.flags.at(false, true); MAX_LANES],
+            last_len: [BLOCK_LEN as u32; MAX_LANES],
+            cv: job.cv,
+            key: job.key,
+        };
+        if job.step {
+            for lane in 0..MAX_LANES {
+                lanes.counter_low[lane] = lanes.counter_low[lane].wrapping_add(lane as u32);
+                lanes.counter_high[lane] += u32::from(lanes.counter_low[lane] < lane as u32);
+            }
+        }
+        lanes
+    }
 }
 
 /// The inner loops of one instruction set.

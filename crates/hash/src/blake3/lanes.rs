@@ -4,7 +4,7 @@
 //! pointers. A pass always fills a whole [`Wide`] kernel: lanes that nobody needs repeat the last one, because a
 //! padded pass costs no more than a full one and far less than a cascade of narrower ones.
 
-use super::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Wide, XofJob};
+use super::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, XofJob};
 use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, PARENT, Plan};
 use core::ptr;
 
@@ -86,58 +86,86 @@ pub(super) fn run_jobs<'a>(
 }
 
 /// The messages in the lanes, `len` of them, packed to the front.
+///
+/// `lanes` is kept between steps and changed only where lanes change: filling it takes as long as a tenth of a step.
 struct Ragged<'a> {
     key: &'a Key,
     start: u8,
     len: usize,
-    lane: [Job<'a>; MAX_LANES],
-    /// Whether the first block is behind us.
+    /// How many lanes have their first block before them. Only if all have, the kernel can start from the key.
+    fresh: usize,
+    /// The bytes before each lane.
+    job: [Job<'a>; MAX_LANES],
     started: [bool; MAX_LANES],
+    lanes: Lanes,
     cv: [Cv; MAX_LANES],
 }
 
 impl<'a> Ragged<'a> {
     fn new(key: &'a Key, start: u8) -> Ragged<'a> {
-        let lane = core::array::from_fn(|_| Job { id: 0, input: &[], counter: 0, end: 0 });
-        Ragged { key, start, len: 0, lane, started: [false; MAX_LANES], cv: [key.words; MAX_LANES] }
+        let every = u32::from(key.flags);
+        let lanes = Lanes {
+            input: [ptr::null(); MAX_LANES],
+            counter_low: [0; MAX_LANES],
+            counter_high: [0; MAX_LANES],
+            first: [every; MAX_LANES],
+            middle: [every; MAX_LANES],
+            last: [every; MAX_LANES],
+            last_len: [BLOCK_LEN as u32; MAX_LANES],
+            cv: ptr::null_mut(),
+            key: ptr::null(),
+        };
+        let job = core::array::from_fn(|_| Job { id: 0, input: &[], counter: 0, end: 0 });
+        let (started, cv) = ([false; MAX_LANES], [[0; 8]; MAX_LANES]);
+        Ragged { key, start, len: 0, fresh: 0, job, started, lanes, cv }
     }
 
     fn push(&mut self, job: Job<'a>) {
-        self.lane[self.len] = job;
-        self.started[self.len] = false;
-        self.cv[self.len] = self.key.words;
+        let lane = self.len;
+        self.lanes.counter_low[lane] = job.counter as u32;
+        self.lanes.counter_high[lane] = (job.counter >> 32) as u32;
+        self.lanes.first[lane] = u32::from(self.key.flags | self.start);
+        self.job[lane] = job;
+        self.started[lane] = false;
+        self.fresh += 1;
         self.len += 1;
     }
 
     /// Takes a lane out; the last one moves into its place.
     fn remove(&mut self, lane: usize) {
         self.len -= 1;
-        self.lane.swap(lane, self.len);
-        self.started[lane] = self.started[self.len];
-        self.cv[lane] = self.cv[self.len];
+        let last = self.len;
+        self.job.swap(lane, last);
+        self.started[lane] = self.started[last];
+        self.cv[lane] = self.cv[last];
+        self.lanes.counter_low[lane] = self.lanes.counter_low[last];
+        self.lanes.counter_high[lane] = self.lanes.counter_high[last];
+        self.lanes.first[lane] = self.lanes.first[last];
     }
 
     fn blocks_left(&self, lane: usize) -> usize {
-        self.lane[lane].input.len().div_ceil(BLOCK_LEN).max(1)
-    }
-
-    fn first_flag(&self, lane: usize) -> u8 {
-        if self.started[lane] { 0 } else { self.start }
+        self.job[lane].input.len().div_ceil(BLOCK_LEN).max(1)
     }
 
     /// A last message needs no lanes.
     fn finish_alone(&mut self, plan: Plan, done: &mut impl FnMut(usize, &Cv)) {
-        let job = &self.lane[0];
-        let flags = RunFlags::new(self.key.flags, self.first_flag(0), job.end);
-        let cv = run(plan.one(job.input.len()), &self.cv[0], job.input, job.counter, flags);
-        done(job.id, &cv);
-        self.remove(0);
+        let job = &self.job[0];
+        let (start, cv) = if self.started[0] { (0, &self.cv[0]) } else { (self.start, &self.key.words) };
+        let flags = RunFlags::new(self.key.flags, start, job.end);
+        done(job.id, &run(plan.one(job.input.len()), cv, job.input, job.counter, flags));
+        self.fresh = 0;
+        self.len = 0;
     }
 
     /// All lanes up to the next block that ends a message; then that block.
     fn step(&mut self, plan: Plan, done: &mut impl FnMut(usize, &Cv)) {
-        let shortest = (0..self.len).map(|lane| self.blocks_left(lane)).min().expect("lanes are not empty");
-        let even = (0..self.len).all(|lane| self.lane[lane].input.len() == shortest * BLOCK_LEN);
+        let mut shortest = usize::MAX;
+        let mut even = true;
+        for lane in 0..self.len {
+            let blocks = self.blocks_left(lane);
+            even &= self.job[lane].input.len() == BLOCK_LEN * blocks && (lane == 0 || blocks == shortest);
+            shortest = shortest.min(blocks);
+        }
         if even {
             self.advance(plan, shortest, true);
         } else {
@@ -147,8 +175,8 @@ impl<'a> Ragged<'a> {
             self.advance(plan, 1, true);
         }
         for lane in (0..self.len).rev() {
-            if self.lane[lane].input.is_empty() {
-                done(self.lane[lane].id, &self.cv[lane]);
+            if self.job[lane].input.is_empty() {
+                done(self.job[lane].id, &self.cv[lane]);
                 self.remove(lane);
             }
         }
@@ -158,78 +186,43 @@ impl<'a> Ragged<'a> {
     fn advance(&mut self, plan: Plan, blocks: usize, ending: bool) {
         let wide = plan.pass(self.len).expect("two lanes or more are within what the plan has");
         assert!(self.len <= wide.lanes && wide.lanes <= MAX_LANES);
-        let mut lanes = Lanes::new(BLOCK_LEN);
+        let len = blocks * BLOCK_LEN;
+        let every = u32::from(self.key.flags);
         let mut padded = [[0; BLOCK_LEN]; MAX_LANES];
         for (lane, padded) in padded[..self.len].iter_mut().enumerate() {
             let ends = ending && self.blocks_left(lane) == blocks;
-            let job = &mut self.lane[lane];
-            let flags = RunFlags::new(
-                self.key.flags,
-                if self.started[lane] { 0 } else { self.start },
-                if ends { job.end } else { 0 },
-            );
-            lanes.first[lane] = flags.at(true, false);
-            lanes.middle[lane] = flags.at(false, false);
-            lanes.last[lane] = flags.at(false, true);
-            lanes.counter_low[lane] = job.counter as u32;
-            lanes.counter_high[lane] = (job.counter >> 32) as u32;
-            let (now, later) = job.input.split_at(job.input.len().min(blocks * BLOCK_LEN));
-            lanes.input[lane] = now.as_ptr();
-            if now.len() < blocks * BLOCK_LEN {
+            let job = &mut self.job[lane];
+            self.lanes.last[lane] = if ends { every | u32::from(job.end) } else { every };
+            if let Some((now, later)) = job.input.split_at_checked(len) {
+                self.lanes.input[lane] = now.as_ptr();
+                self.lanes.last_len[lane] = BLOCK_LEN as u32;
+                job.input = later;
+            } else {
                 assert!(ends && blocks == 1, "only a last block is short");
-                padded[..now.len()].copy_from_slice(now);
-                lanes.input[lane] = padded.as_ptr();
-                lanes.last_len[lane] = now.len() as u32;
+                padded[..job.input.len()].copy_from_slice(job.input);
+                self.lanes.input[lane] = padded.as_ptr();
+                self.lanes.last_len[lane] = job.input.len() as u32;
+                job.input = &[];
             }
-            job.input = later;
         }
-        for lane in self.len..wide.lanes {
-            lanes.input[lane] = lanes.input[0];
+        let first = self.lanes.input[0];
+        self.lanes.input[self.len..wide.lanes].fill(first);
+        self.lanes.cv = self.cv.as_mut_ptr();
+        self.lanes.key = if self.fresh == self.len { &self.key.words } else { ptr::null() };
+        if self.fresh != self.len && self.fresh > 0 {
+            for lane in 0..self.len {
+                if !self.started[lane] {
+                    self.cv[lane] = self.key.words;
+                }
+            }
         }
-        if self.started[..self.len].iter().all(|started| !started) {
-            lanes.key = &self.key.words;
-        }
-        lanes.cv = self.cv.as_mut_ptr();
         // SAFETY: the kernel runs here (see `run`); each of its lanes has `blocks` readable blocks, since the
         // slices were split at that length or padded to one block; `cv` has sixteen places.
-        unsafe { (wide.advance)(&mut lanes, blocks) };
-        self.started[..self.len].fill(true);
-    }
-}
-
-impl Lanes {
-    fn new(last_len: usize) -> Lanes {
-        Lanes {
-            input: [ptr::null(); MAX_LANES],
-            counter_low: [0; MAX_LANES],
-            counter_high: [0; MAX_LANES],
-            first: [0; MAX_LANES],
-            middle: [0; MAX_LANES],
-            last: [0; MAX_LANES],
-            last_len: [last_len as u32; MAX_LANES],
-            cv: ptr::null_mut(),
-            key: ptr::null(),
-        }
-    }
-
-    /// The same flags in every lane.
-    fn set_flags(&mut self, flags: RunFlags) {
-        self.first = [flags.at(true, false); MAX_LANES];
-        self.middle = [flags.at(false, false); MAX_LANES];
-        self.last = [flags.at(false, true); MAX_LANES];
-    }
-
-    /// Counters `counter..` in order.
-    fn set_counters(&mut self, counter: u64) {
-        let low = counter as u32;
-        for lane in 0..MAX_LANES {
-            self.counter_low[lane] = low.wrapping_add(lane as u32);
-        }
-        self.counter_high = [(counter >> 32) as u32; MAX_LANES];
-        if low > u32::MAX - MAX_LANES as u32 {
-            for lane in 0..MAX_LANES {
-                self.counter_high[lane] = (counter.wrapping_add(lane as u64) >> 32) as u32;
-            }
+        unsafe { (wide.advance)(&mut self.lanes, blocks) };
+        if self.fresh > 0 {
+            self.fresh = 0;
+            self.started[..self.len].fill(true);
+            self.lanes.first[..self.len].fill(every);
         }
     }
 }
@@ -244,92 +237,107 @@ pub(super) fn chunk_pass(
     counter: u64,
     out: &mut [Cv; MAX_LANES],
 ) -> usize {
-    let chunks = input.len().div_ceil(CHUNK_LEN);
-    assert!(0 < chunks && chunks <= wide.lanes && wide.lanes <= MAX_LANES);
-    let mut lanes = Lanes::new(BLOCK_LEN);
-    lanes.set_counters(counter);
-    lanes.cv = out.as_mut_ptr();
-    lanes.key = &key.words;
-    for (lane, pointer) in lanes.input.iter_mut().enumerate() {
-        // Lanes past the end repeat the first chunk: `split_tail` sees to it that it is a full one.
-        *pointer = input.as_ptr().wrapping_add(if lane < chunks { lane * CHUNK_LEN } else { 0 });
-    }
-    lanes.set_flags(RunFlags::new(key.flags, CHUNK_START, CHUNK_END));
-
-    let tail_len = input.len() - (chunks - 1) * CHUNK_LEN;
-    if tail_len == CHUNK_LEN {
+    let count = input.len().div_ceil(CHUNK_LEN);
+    assert!(0 < count && count <= wide.lanes && wide.lanes <= MAX_LANES);
+    let tail = &input[(count - 1) * CHUNK_LEN..];
+    let job = Uniform {
+        input: input.as_ptr(),
+        stride: CHUNK_LEN,
+        count,
+        blocks: CHUNK_BLOCKS,
+        counter,
+        step: true,
+        flags: RunFlags::new(key.flags, CHUNK_START, CHUNK_END),
+        key: &key.words,
+        cv: out.as_mut_ptr(),
+    };
+    if tail.len() == CHUNK_LEN {
         // SAFETY: the kernel runs here; every lane has a full chunk; `out` has sixteen places.
-        unsafe { (wide.advance)(&mut lanes, CHUNK_BLOCKS) };
-        return chunks;
+        unsafe { (wide.uniform)(&job) };
+    } else {
+        tail_pass(wide, key, job, tail, out);
     }
-    assert!(chunks > 1, "a single short chunk has no full one beside it");
-    tail_pass(wide, key, &mut lanes, &input[input.len() - tail_len..], chunks - 1, out);
-    chunks
+    count
 }
 
-/// The pass of [`chunk_pass`] when the chunk in lane `tail_lane` is short: all lanes go on together until the tail
-/// ends, its value is put aside, and its lane repeats the first chunk for the rest.
-fn tail_pass(
-    wide: &Wide,
-    key: &Key,
-    lanes: &mut Lanes,
-    tail: &[u8],
-    tail_lane: usize,
-    out: &mut [Cv; MAX_LANES],
-) {
+/// The pass of [`chunk_pass`] when the last chunk is short: all lanes go on together until the tail ends, its value is
+/// put aside, and its lane repeats the first chunk for the rest.
+fn tail_pass(wide: &Wide, key: &Key, mut job: Uniform, tail: &[u8], out: &mut [Cv; MAX_LANES]) {
+    assert!(job.count > 1, "a single short chunk has no full one beside it");
+    let tail_lane = job.count - 1;
+    // Lanes beyond the tail must repeat a full chunk.
+    job.count -= 1;
+    let mut lanes = Lanes::of(&job);
+    lanes.counter_low[tail_lane] = job.counter.wrapping_add(tail_lane as u64) as u32;
+    lanes.input[tail_lane] = tail.as_ptr();
+
     let before = (tail.len() - 1) / BLOCK_LEN; // full blocks before the last one
     let last = &tail[before * BLOCK_LEN..];
     let mut padded = [0; BLOCK_LEN];
     padded[..last.len()].copy_from_slice(last);
-
     let started = before > 0;
     if started {
         lanes.set_flags(RunFlags::new(key.flags, CHUNK_START, 0));
         // SAFETY: the kernel runs here; every lane has at least `before` blocks; `out` has sixteen places.
-        unsafe { (wide.advance)(lanes, before) };
-        lanes.key = ptr::null();
-        for pointer in &mut lanes.input {
-            *pointer = pointer.wrapping_add(before * BLOCK_LEN);
-        }
+        unsafe { (wide.advance)(&mut lanes, before) };
+        lanes.go_on(before, out);
     }
 
     let start = if started { 0 } else { CHUNK_START };
-    let end_for_full = if before + 1 == CHUNK_BLOCKS { CHUNK_END } else { 0 };
-    lanes.set_flags(RunFlags::new(key.flags, start, end_for_full));
+    let end_of_full = if before + 1 == CHUNK_BLOCKS { CHUNK_END } else { 0 };
+    lanes.set_flags(RunFlags::new(key.flags, start, end_of_full));
     lanes.last[tail_lane] = RunFlags::new(key.flags, 0, CHUNK_END).at(false, true);
     lanes.last_len[tail_lane] = last.len() as u32;
     lanes.input[tail_lane] = padded.as_ptr();
     // SAFETY: as above, one block; the tail lane has its padded copy.
-    unsafe { (wide.advance)(lanes, 1) };
+    unsafe { (wide.advance)(&mut lanes, 1) };
 
     let after = CHUNK_BLOCKS - before - 1;
     if after > 0 {
         let finished = out[tail_lane];
-        lanes.key = ptr::null();
-        lanes.cv = out.as_mut_ptr();
-        for pointer in &mut lanes.input {
-            *pointer = pointer.wrapping_add(BLOCK_LEN);
-        }
+        lanes.go_on(1, out);
         lanes.input[tail_lane] = lanes.input[0];
         lanes.last_len[tail_lane] = BLOCK_LEN as u32;
         lanes.set_flags(RunFlags::new(key.flags, 0, CHUNK_END));
         // SAFETY: as above, the rest of each full chunk.
-        unsafe { (wide.advance)(lanes, after) };
+        unsafe { (wide.advance)(&mut lanes, after) };
         out[tail_lane] = finished;
+    }
+}
+
+impl Lanes {
+    /// The same flags in every lane.
+    fn set_flags(&mut self, flags: RunFlags) {
+        self.first = [flags.at(true, false); MAX_LANES];
+        self.middle = [flags.at(false, false); MAX_LANES];
+        self.last = [flags.at(false, true); MAX_LANES];
+    }
+
+    /// `blocks` further on, from the chaining values in `cv`.
+    fn go_on(&mut self, blocks: usize, cv: &mut [Cv; MAX_LANES]) {
+        self.key = ptr::null();
+        self.cv = cv.as_mut_ptr();
+        for pointer in &mut self.input {
+            *pointer = pointer.wrapping_add(blocks * BLOCK_LEN);
+        }
     }
 }
 
 /// One pass over up to `wide.lanes` parents: `children` in pairs, side by side. All places of `out` may be written.
 pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mut [Cv; MAX_LANES]) {
     assert!(!children.is_empty() && children.len() <= wide.lanes && wide.lanes <= MAX_LANES);
-    let mut lanes = Lanes::new(BLOCK_LEN);
-    lanes.cv = out.as_mut_ptr();
-    lanes.key = &key.words;
-    lanes.set_flags(RunFlags::new(key.flags | PARENT, 0, 0));
-    for (lane, pointer) in lanes.input.iter_mut().enumerate() {
+    let job = Uniform {
         // Two chaining values are a parent's message as they lie: wide kernels exist for little-endian machines only.
-        *pointer = children[lane.min(children.len() - 1)].as_ptr().cast();
-    }
+        input: children.as_ptr().cast(),
+        stride: BLOCK_LEN,
+        count: children.len(),
+        blocks: 1,
+        counter: 0,
+        step: false,
+        flags: RunFlags::new(key.flags | PARENT, 0, 0),
+        key: &key.words,
+        cv: out.as_mut_ptr(),
+    };
     // SAFETY: the kernel runs here; every lane has one block; `out` has sixteen places.
-    unsafe { (wide.advance)(&mut lanes, 1) };
+    unsafe { (wide.uniform)(&job) };
 }

@@ -1,15 +1,15 @@
 //! Kernels for AVX2: eight lanes.
 
-use super::{advance, run, xof};
+use super::{advance, run, xof_all};
 use crate::blake3::BLOCK_LEN;
-use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Wide, XofJob};
+use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
 
 pub(in crate::blake3) static AVX2: Table = Table {
     name: "avx2",
     needs: Features::of(&[Feature::Avx2]),
     run,
-    wide: &[Wide { lanes: 8, advance: lanes8 }],
+    wide: &[Wide { lanes: 8, advance: lanes8, uniform: uniform8 }],
     xof: xof8,
 };
 
@@ -28,5 +28,12 @@ unsafe fn lanes8(lanes: &mut Lanes, blocks: usize) {
 /// See [`crate::blake3::kernel::Xof`].
 #[target_feature(enable = "avx2")]
 fn xof8(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
-    xof!("avx2_xof8.s", 8, job, counter, out);
+    xof_all!("avx2_xof8.s", 8, job, counter, out);
+}
+
+/// See [`Wide::uniform`].
+#[target_feature(enable = "avx2")]
+unsafe fn uniform8(job: &Uniform) {
+    let (lanes, blocks) = (&mut Lanes::of(job), job.blocks);
+    advance!("avx2_lanes8.s", lanes, blocks);
 }

@@ -94,13 +94,13 @@
     vmovdqa32 ymm15, [rdi + 384]
     cmp rsi, 1
     jne 6f
-    vpor ymm15, ymm15, [rdi + 256]
+    vpord ymm15, ymm15, [rdi + 256]
 6:
     vmovdqa32 [r10 + 2624], ymm15
     vmovdqa32 ymm15, [rdi + 416]
     cmp rsi, 1
     jne 7f
-    vpor ymm15, ymm15, [rdi + 288]
+    vpord ymm15, ymm15, [rdi + 288]
 7:
     vmovdqa32 [r10 + 2656], ymm15
     lea r9, [r11 + 256]
@@ -287,10 +287,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -311,8 +311,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -343,10 +343,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -367,8 +367,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -399,10 +399,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -425,8 +425,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -455,10 +455,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -481,8 +481,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -511,10 +511,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -535,8 +535,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -567,10 +567,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -591,8 +591,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -623,10 +623,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -649,8 +649,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -679,10 +679,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -705,8 +705,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -735,10 +735,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -759,8 +759,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -791,10 +791,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -815,8 +815,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -847,10 +847,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -873,8 +873,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -903,10 +903,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -929,8 +929,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -959,10 +959,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -983,8 +983,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1015,10 +1015,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -1039,8 +1039,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1071,10 +1071,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1097,8 +1097,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1127,10 +1127,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1153,8 +1153,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1183,10 +1183,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -1207,8 +1207,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1239,10 +1239,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -1263,8 +1263,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1295,10 +1295,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1321,8 +1321,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1351,10 +1351,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1377,8 +1377,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1407,10 +1407,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -1431,8 +1431,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1463,10 +1463,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -1487,8 +1487,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1519,10 +1519,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1545,8 +1545,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1575,10 +1575,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1601,8 +1601,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1631,10 +1631,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -1655,8 +1655,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1687,10 +1687,10 @@
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxor ymm12, ymm12, ymm0
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
@@ -1711,8 +1711,8 @@
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
     vpxord ymm20, ymm20, ymm24
@@ -1743,10 +1743,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1769,8 +1769,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1799,10 +1799,10 @@
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxor ymm15, ymm15, ymm0
+    vpxord ymm15, ymm15, ymm0
     vpxord ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
@@ -1825,8 +1825,8 @@
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
@@ -1839,9 +1839,9 @@
     vprord ymm22, ymm22, 7
     vprord ymm23, ymm23, 7
     vprord ymm20, ymm20, 7
-    vpxor ymm0, ymm0, ymm8
+    vpxord ymm0, ymm0, ymm8
     vpxord ymm16, ymm16, ymm24
-    vpxor ymm1, ymm1, ymm9
+    vpxord ymm1, ymm1, ymm9
     vpxord ymm17, ymm17, ymm25
     vpxord ymm2, ymm2, ymm10
     vpxord ymm18, ymm18, ymm26

@@ -18,7 +18,7 @@ use core::mem::{MaybeUninit, offset_of};
 
 /// Working memory of a body: message words in the order of use, spilled words.
 #[repr(C, align(64))]
-struct Scratch(MaybeUninit<[u8; 3840]>);
+struct Scratch(MaybeUninit<[u8; 3200]>);
 
 impl Scratch {
     fn new() -> Scratch {
@@ -93,40 +93,47 @@ macro_rules! advance {
 }
 use advance;
 
-/// An output body: whole groups of `$group` blocks in place, the rest by way of one more group.
+/// An output body: whole groups of blocks.
 macro_rules! xof {
-    ($file:literal, $group:literal, $job:ident, $counter:ident, $out:ident) => {{
-        let body = |counter: u64, groups: usize, out: *mut [u8; 64]| {
-            let mut scratch = $crate::blake3::x86_64::Scratch::new();
-            // SAFETY: `out` has room for `groups` groups; scratch is as large as the body needs; the body destroys
-            // what the ABI allows and nothing else.
-            unsafe {
-                core::arch::asm!(
-                    include_str!($file),
-                    inout("rdi") &raw const *$job => _,
-                    inout("rsi") counter => _,
-                    inout("rdx") groups => _,
-                    inout("rcx") out => _,
-                    in("r10") &raw mut scratch,
-                    in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
-                    clobber_abi("sysv64"),
-                    options(raw),
-                );
-            }
-        };
-        let (groups, rest) = $out.as_chunks_mut::<$group>();
-        if !groups.is_empty() {
-            body($counter, groups.len(), groups.as_mut_ptr().cast());
-        }
-        if !rest.is_empty() {
-            let mut group = [[0; 64]; $group];
-            // The counter of the last block may be the last there is; lanes behind it wrap and are thrown away.
-            body($counter.wrapping_add((groups.len() * $group) as u64), 1, group.as_mut_ptr());
-            rest.copy_from_slice(&group[..rest.len()]);
+    ($file:literal, $job:ident, $counter:expr, $groups:ident) => {{
+        let mut scratch = $crate::blake3::x86_64::Scratch::new();
+        // SAFETY: the body writes `groups.len()` groups; scratch is as large as the body needs; the body destroys what
+        // the ABI allows and nothing else.
+        unsafe {
+            core::arch::asm!(
+                include_str!($file),
+                inout("rdi") &raw const *$job => _,
+                inout("rsi") $counter => _,
+                inout("rdx") $groups.len() => _,
+                inout("rcx") $groups.as_mut_ptr() => _,
+                in("r10") &raw mut scratch,
+                in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
+                clobber_abi("sysv64"),
+                options(raw),
+            );
         }
     }};
 }
 use xof;
+
+/// An output body: whole groups in place, the rest by way of one more.
+macro_rules! xof_all {
+    ($file:literal, $group:literal, $job:ident, $counter:ident, $out:ident) => {{
+        let (groups, rest) = $out.as_chunks_mut::<$group>();
+        if !groups.is_empty() {
+            $crate::blake3::x86_64::xof!($file, $job, $counter, groups);
+        }
+        if !rest.is_empty() {
+            let mut more = [[[0; 64]; $group]];
+            let group = &mut more[..];
+            // The counter of the last block may be the last there is; lanes behind it wrap and are thrown away.
+            let counter = $counter.wrapping_add((groups.len() * $group) as u64);
+            $crate::blake3::x86_64::xof!($file, $job, counter, group);
+            rest.copy_from_slice(&more[0][..rest.len()]);
+        }
+    }};
+}
+use xof_all;
 
 /// A row body for one message. The last block is read where it lies if it is whole or if the body masks its loads
 /// (`$padded` is false), and else from a padded copy.

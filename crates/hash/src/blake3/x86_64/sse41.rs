@@ -1,15 +1,15 @@
 //! Kernels for SSE4.1: four lanes.
 
-use super::{advance, run, xof};
+use super::{advance, run, xof_all};
 use crate::blake3::BLOCK_LEN;
-use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Wide, XofJob};
+use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
 
 pub(in crate::blake3) static SSE41: Table = Table {
     name: "sse41",
     needs: Features::of(&[Feature::Ssse3, Feature::Sse41]),
     run,
-    wide: &[Wide { lanes: 4, advance: lanes4 }],
+    wide: &[Wide { lanes: 4, advance: lanes4, uniform: uniform4 }],
     xof: xof4,
 };
 
@@ -28,5 +28,12 @@ unsafe fn lanes4(lanes: &mut Lanes, blocks: usize) {
 /// See [`crate::blake3::kernel::Xof`].
 #[target_feature(enable = "sse4.1")]
 fn xof4(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
-    xof!("sse41_xof4.s", 4, job, counter, out);
+    xof_all!("sse41_xof4.s", 4, job, counter, out);
+}
+
+/// See [`Wide::uniform`].
+#[target_feature(enable = "sse4.1")]
+unsafe fn uniform4(job: &Uniform) {
+    let (lanes, blocks) = (&mut Lanes::of(job), job.blocks);
+    advance!("sse41_lanes4.s", lanes, blocks);
 }
