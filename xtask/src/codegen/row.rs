@@ -31,18 +31,13 @@ const WORDS: [u8; 4] = [4, 5, 6, 7];
 const NEXT: [u8; 4] = [8, 9, 10, 11];
 const TEMP: u8 = 12;
 const ROTATE_TEMP: u8 = 13;
-/// Kept from block to block: the counter or row d, and the IV.
+/// Kept from block to block: the counter (of one message) or row d, and the IV.
 const KEPT_D: u8 = 14;
 const KEPT_IV: u8 = 15;
 
-// Scratch of `lanes`: rows d of the first, the last and every other block.
-const D_FIRST: usize = 0;
-const D_MIDDLE: usize = 64;
-const D_LAST: usize = 128;
-
-// `Lanes`, see kernel.rs.
-const CV: usize = 512;
-const KEY: usize = 520;
+// `LaterRows`, see avx512.rs.
+const D_MIDDLE: usize = 0;
+const D_LAST: usize = 64;
 
 // Where each word of a row goes when diagonals become columns.
 const TURN_A: u8 = imm([3, 0, 1, 2]);
@@ -190,32 +185,28 @@ fn rows_c_d(isa: &Isa) -> Vec<String> {
     code
 }
 
-/// `advance(lanes, blocks)` for two or four messages; the rows d are in scratch.
+/// Two or four messages, block after block.
 ///
-/// Registers: `rdi` lanes; `rsi` blocks left; `rax`, `rdx`, `rcx`, `r8` inputs; `r9` their offset; `r10` scratch; `r11`
-/// constants.
+/// Registers: `rax`, `rdx`, `rcx`, `r8` inputs; `rsi` blocks; `rdi` chaining values; `r9` the key or null, later the
+/// offset of the block; `r10` the rows d of later blocks; `r11` constants; register 14 the row d of the first block
+/// (through memory it would come too late for the first operation that waits for it).
 pub(super) fn lanes(isa: &Isa) -> String {
     let pointers = &["rax", "rdx", "rcx", "r8"][..isa.lanes / 4];
     let mut code = vec![
-        format!("mov rax, [rdi + {KEY}]"),
-        "test rax, rax".into(),
+        "test r9, r9".into(),
         "jz 4f".into(),
-        isa.repeat_quad(A, "[rax]"),
-        isa.repeat_quad(B, "[rax + 16]"),
+        isa.repeat_quad(A, "[r9]"),
+        isa.repeat_quad(B, "[r9 + 16]"),
         "jmp 5f".into(),
         "4:".into(),
-        format!("mov rax, [rdi + {CV}]"),
     ];
     for row in [A, B] {
-        code.extend(isa.load_quads(row, |lane| format!("[rax + {}]", 32 * lane + 16 * usize::from(row))));
+        code.extend(isa.load_quads(row, |lane| format!("[rdi + {}]", 32 * lane + 16 * usize::from(row))));
     }
     code.push("5:".into());
-    for (lane, pointer) in pointers.iter().enumerate() {
-        code.push(format!("mov {pointer}, [rdi + {}]", 8 * lane));
-    }
+    code.extend(isa.blend_setup("r9"));
     code.push("xor r9d, r9d".into());
     code.push(isa.repeat_quad(KEPT_IV, &format!("[r11 + {}]", super::column::IV_ROW)));
-    code.extend(isa.blend_setup("r9"));
     let block = || {
         let mut code = Vec::new();
         for (i, register) in NEXT.into_iter().enumerate() {
@@ -226,7 +217,6 @@ pub(super) fn lanes(isa: &Isa) -> String {
         code.extend(rounds(isa));
         code
     };
-    code.push(isa.load(KEPT_D, &format!("[r10 + {D_FIRST}]")));
     code.push("dec rsi".into());
     code.push("jz 3f".into());
     code.push("2:".into());
@@ -235,13 +225,12 @@ pub(super) fn lanes(isa: &Isa) -> String {
     code.push("add r9, 64".into());
     code.push("dec rsi".into());
     code.push("jnz 2b".into());
-    code.push("3:".into());
     code.push(isa.load(KEPT_D, &format!("[r10 + {D_LAST}]")));
+    code.push("3:".into());
     code.extend(block());
-    code.push(format!("mov rax, [rdi + {CV}]"));
     for row in [A, B] {
         for lane in 0..isa.lanes / 4 {
-            code.push(isa.store_quad(&format!("[rax + {}]", 32 * lane + 16 * usize::from(row)), row, lane));
+            code.push(isa.store_quad(&format!("[rdi + {}]", 32 * lane + 16 * usize::from(row)), row, lane));
         }
     }
     code.push("vzeroupper".into());
@@ -250,15 +239,14 @@ pub(super) fn lanes(isa: &Isa) -> String {
     file(&head, &code)
 }
 
-/// `xof(job, out)`: one output block per lane; the rows d are in scratch.
+/// `xof(job, out)`: one output block per lane.
 ///
-/// Registers: `rdi` job (block, cv, len, flags), `rcx` output, `r10` scratch, `r11` constants.
+/// Registers: `rdi` job (block, cv, len, flags), `rcx` output, `r11` constants, register 3 row d.
 pub(super) fn xof(isa: &Isa) -> String {
     let [cv_a, cv_b] = [64, 80];
     let mut code =
         vec![isa.repeat_quad(A, &format!("[rdi + {cv_a}]")), isa.repeat_quad(B, &format!("[rdi + {cv_b}]"))];
     code.push(isa.repeat_quad(C, &format!("[r11 + {}]", super::column::IV_ROW)));
-    code.push(isa.load(D, &format!("[r10 + {D_FIRST}]")));
     code.extend(isa.blend_setup("rax"));
     for (i, register) in NEXT.into_iter().enumerate() {
         code.push(isa.repeat_quad(register, &format!("[rdi + {}]", 16 * i)));

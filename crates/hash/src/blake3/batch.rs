@@ -30,16 +30,44 @@ pub fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
 pub fn hash_all_with(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
     assert_eq!(messages.len(), out.len(), "one place for each digest");
     let key = mode.key();
+    single_chunks(plan, &key, messages, out);
+    for (message, out) in messages.iter().zip(&mut *out) {
+        if chunks_of(message) > MAX_SHARED_CHUNKS {
+            *out = Hash::from_words(&tree::hash_all(plan, &key, message));
+        }
+    }
     let mut rest = 0;
     while rest < messages.len() {
         let wave = Wave::gather(&messages[rest..]);
         let range = rest..rest + wave.messages;
         rest = range.end;
-        wave.hash(plan, &key, &messages[range.clone()], &mut out[range]);
+        if wave.tree_count > 0 {
+            wave.hash(plan, &key, &messages[range.clone()], &mut out[range]);
+        }
     }
 }
 
-/// Several messages whose chunks go through the lanes together.
+/// All messages of at most a chunk: neighbours of one length together, the others lane by lane.
+fn single_chunks(plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
+    let lanes = plan.lanes();
+    let is_even = |group: &[&[u8]]| lanes > 1 && group.len() == lanes && lanes::is_even_pass(group);
+    let mut uneven = false;
+    for (group, out) in messages.chunks(lanes).zip(out.chunks_mut(lanes)) {
+        match plan.pass(lanes) {
+            Some(wide) if is_even(group) => lanes::even_pass(wide, key, group, out),
+            _ => uneven = true,
+        }
+    }
+    if uneven {
+        let groups = messages.chunks(lanes).enumerate().filter(|(_, group)| !is_even(group));
+        let ids = groups.flat_map(|(index, group)| (index * lanes..).zip(group));
+        let jobs = ids.filter(|(_, message)| chunks_of(message) == 1);
+        let jobs = jobs.map(|(id, &input)| Job { id, input, counter: 0, end: CHUNK_END | ROOT });
+        lanes::run_jobs(plan, key, CHUNK_START, jobs, |id, cv| out[id] = Hash::from_words(cv));
+    }
+}
+
+/// Several messages of a few chunks each, whose chunks go through the lanes together.
 struct Wave {
     messages: usize,
     trees: [Tree; SLOTS / 2],
@@ -58,6 +86,7 @@ fn chunks_of(message: &[u8]) -> usize {
     message.len().div_ceil(CHUNK_LEN).max(1)
 }
 
+/// Whether the chunks of a message share lanes with those of others.
 fn shares(message: &[u8]) -> bool {
     (2..=MAX_SHARED_CHUNKS).contains(&chunks_of(message))
 }
@@ -84,38 +113,23 @@ impl Wave {
 
     fn hash(mut self, plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
         let mut slots = [[0; 8]; SLOTS];
-        // A job's id is its slot or, behind the slots, its message.
-        lanes::run_jobs(plan, key, CHUNK_START, self.leaves(messages), |id, cv| {
-            match id.checked_sub(SLOTS) {
-                Some(message) => out[message] = Hash::from_words(cv),
-                None => slots[id] = *cv,
-            }
-        });
+        lanes::run_jobs(plan, key, CHUNK_START, self.leaves(messages), |slot, cv| slots[slot] = *cv);
         let parent_key = Key { flags: key.flags | PARENT, ..*key };
-        while self.trees[..self.tree_count].iter().any(|tree| tree.count > 1) {
+        while self.trees[..self.tree_count].iter().any(|tree| tree.count > 0) {
             self.level(plan, &parent_key, &mut slots, out);
-        }
-        for (message, out) in messages.iter().zip(out) {
-            if chunks_of(message) > MAX_SHARED_CHUNKS {
-                *out = Hash::from_words(&tree::hash_all(plan, key, message));
-            }
         }
     }
 
-    /// Every chunk that goes through the lanes.
+    /// Every chunk, named by its slot.
     fn leaves<'a>(&self, messages: &'a [&'a [u8]]) -> impl Iterator<Item = Job<'a>> {
-        let small = messages.iter().enumerate().filter(|(_, message)| chunks_of(message) == 1);
-        let small =
-            small.map(|(index, &input)| Job { id: SLOTS + index, input, counter: 0, end: CHUNK_END | ROOT });
-        let trees = self.trees[..self.tree_count].iter().flat_map(move |tree| {
+        self.trees[..self.tree_count].iter().flat_map(move |tree| {
             messages[tree.message].chunks(CHUNK_LEN).enumerate().map(move |(index, input)| Job {
                 id: tree.first + index,
                 input,
                 counter: index as u64,
                 end: CHUNK_END,
             })
-        });
-        small.chain(trees)
+        })
     }
 
     /// One level up in every tree.

@@ -11,6 +11,7 @@ use zeroize::Zeroize;
 ///
 /// There is no order on digests: comparing by `<` would leak where they differ.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub struct Hash([u8; OUT_LEN]);
 
 impl Hash {

@@ -62,23 +62,20 @@ impl Chunk {
             if input.is_empty() {
                 return;
             }
-            let block = self.block;
-            self.compress(plan, mode, &block);
+            let flags = RunFlags::new(mode, self.start_flag(), 0);
+            self.cv = lanes::run(plan.one(BLOCK_LEN), &self.cv, &self.block, self.counter, flags);
+            self.compressed += 1;
             self.held = 0;
         }
         let whole = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
         let (blocks, rest) = input.split_at(whole);
         if !blocks.is_empty() {
-            self.compress(plan, mode, blocks);
+            let flags = RunFlags::new(mode, self.start_flag(), 0);
+            self.cv = lanes::run(plan.one(blocks.len()), &self.cv, blocks, self.counter, flags);
+            self.compressed += (blocks.len() / BLOCK_LEN) as u8;
         }
         self.block[..rest.len()].copy_from_slice(rest);
         self.held = rest.len() as u8;
-    }
-
-    fn compress(&mut self, plan: Plan, mode: u8, blocks: &[u8]) {
-        let flags = RunFlags::new(mode, self.start_flag(), 0);
-        self.cv = lanes::run(plan.one(blocks.len()), &self.cv, blocks, self.counter, flags);
-        self.compressed += (blocks.len() / BLOCK_LEN) as u8;
     }
 
     fn output(&self, mode: u8) -> Output {

@@ -66,12 +66,12 @@ pub(super) struct Wide {
     pub(super) lanes: usize,
     /// `blocks` block steps in every lane.
     pub(super) advance: unsafe fn(lanes: &mut Lanes, blocks: usize),
-    /// The same for lanes that differ only by where they are. Filling [`Lanes`] takes as long as half a block step
+    /// The same for lanes at equal distances. Filling [`Words`] takes as long as half a block step
     /// unless it is compiled for the instruction set of the kernel, so the kernels do it themselves.
     pub(super) uniform: unsafe fn(job: &Uniform),
 }
 
-/// Lanes at equal distances.
+/// Lanes at equal distances, with counters in steps of one or without.
 pub(super) struct Uniform {
     /// Where the first lane's message begins, and how far apart messages are.
     pub(super) input: *const u8,
@@ -79,7 +79,7 @@ pub(super) struct Uniform {
     /// How many messages there are; lanes beyond repeat the last.
     pub(super) count: usize,
     pub(super) blocks: usize,
-    /// The counter of the first lane, and how it grows from lane to lane.
+    /// The counter of the first lane, and whether it grows from lane to lane.
     pub(super) counter: u64,
     pub(super) step: bool,
     pub(super) flags: RunFlags,
@@ -87,11 +87,35 @@ pub(super) struct Uniform {
     pub(super) cv: *mut Cv,
 }
 
+impl Uniform {
+    /// Where each lane begins. One after the other and not as a vector: the kernel waits for the first.
+    #[inline(always)]
+    pub(super) fn inputs<const N: usize>(&self) -> [*const u8; N] {
+        let mut next = self.input;
+        core::array::from_fn(|lane| {
+            let this = next;
+            next = if lane + 1 < self.count { this.wrapping_add(self.stride) } else { this };
+            this
+        })
+    }
+}
+
 /// What the lanes of a [`Wide`] kernel read and write. Generated code knows these offsets.
 #[repr(C, align(64))]
 pub(super) struct Lanes {
     /// Where each lane's next block begins.
     pub(super) input: [*const u8; MAX_LANES],
+    pub(super) words: Words,
+    /// Chaining values, lane after lane: written always, read first unless `key` is set.
+    pub(super) cv: *mut Cv,
+    /// Where every lane starts, or null to go on from `cv`.
+    pub(super) key: *const Cv,
+}
+
+/// The words of each lane that are not message.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Words {
     pub(super) counter_low: [u32; MAX_LANES],
     pub(super) counter_high: [u32; MAX_LANES],
     /// The flags of the first, the last and every other block of this step; a single block takes `first | last`.
@@ -100,34 +124,37 @@ pub(super) struct Lanes {
     pub(super) last: [u32; MAX_LANES],
     /// The length of the last block; all others are full.
     pub(super) last_len: [u32; MAX_LANES],
-    /// Chaining values, lane after lane: written always, read first unless `key` is set.
-    pub(super) cv: *mut Cv,
-    /// Where every lane starts, or null to go on from `cv`.
-    pub(super) key: *const Cv,
 }
 
 impl Lanes {
     /// The lanes of a job. Inlined into each kernel's shell, see [`Wide::uniform`].
     #[inline(always)]
     pub(super) fn of(job: &Uniform) -> Lanes {
-        let mut lanes = Lanes {
-            input: core::array::from_fn(|lane| job.input.wrapping_add(job.stride * lane.min(job.count - 1))),
-            counter_low: [job.counter as u32; MAX_LANES],
-            counter_high: [(job.counter >> 32) as u32; MAX_LANES],
-            first: [job.flags.at(true, false); MAX_LANES],
-            middle: [job.flags.at(false, false); MAX_LANES],
-            last: [job.flags.at(false, true); MAX_LANES],
+        let words = Words::of(job.flags, job.counter, job.step);
+        Lanes { input: job.inputs(), words, cv: job.cv, key: job.key }
+    }
+}
+
+impl Words {
+    /// Counters `counter..` if `step`, the same flags in every lane, full blocks.
+    #[inline(always)]
+    pub(super) fn of(flags: RunFlags, counter: u64, step: bool) -> Words {
+        let mut words = Words {
+            counter_low: [counter as u32; MAX_LANES],
+            counter_high: [(counter >> 32) as u32; MAX_LANES],
+            first: [flags.at(true, false); MAX_LANES],
+            middle: [flags.at(false, false); MAX_LANES],
+            last: [flags.at(false, true); MAX_LANES],
             last_len: [BLOCK_LEN as u32; MAX_LANES],
-            cv: job.cv,
-            key: job.key,
         };
-        if job.step {
+        if step {
             for lane in 0..MAX_LANES {
-                lanes.counter_low[lane] = lanes.counter_low[lane].wrapping_add(lane as u32);
-                lanes.counter_high[lane] += u32::from(lanes.counter_low[lane] < lane as u32);
+                words.counter_low[lane] = words.counter_low[lane].wrapping_add(lane as u32);
+                words.counter_high[lane] =
+                    words.counter_high[lane].wrapping_add(u32::from(words.counter_low[lane] < lane as u32));
             }
         }
-        lanes
+        words
     }
 }
 

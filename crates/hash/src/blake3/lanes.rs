@@ -4,8 +4,8 @@
 //! pointers. A pass always fills a whole [`Wide`] kernel: lanes that nobody needs repeat the last one, because a
 //! padded pass costs no more than a full one and far less than a cascade of narrower ones.
 
-use super::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, XofJob};
-use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, PARENT, Plan};
+use super::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, Words, XofJob};
+use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT};
 use core::ptr;
 
 /// Blocks in a chunk.
@@ -103,18 +103,9 @@ struct Ragged<'a> {
 
 impl<'a> Ragged<'a> {
     fn new(key: &'a Key, start: u8) -> Ragged<'a> {
-        let every = u32::from(key.flags);
-        let lanes = Lanes {
-            input: [ptr::null(); MAX_LANES],
-            counter_low: [0; MAX_LANES],
-            counter_high: [0; MAX_LANES],
-            first: [every; MAX_LANES],
-            middle: [every; MAX_LANES],
-            last: [every; MAX_LANES],
-            last_len: [BLOCK_LEN as u32; MAX_LANES],
-            cv: ptr::null_mut(),
-            key: ptr::null(),
-        };
+        let every = RunFlags::new(key.flags, 0, 0);
+        let words = Words::of(every, 0, false);
+        let lanes = Lanes { input: [ptr::null(); MAX_LANES], words, cv: ptr::null_mut(), key: ptr::null() };
         let job = core::array::from_fn(|_| Job { id: 0, input: &[], counter: 0, end: 0 });
         let (started, cv) = ([false; MAX_LANES], [[0; 8]; MAX_LANES]);
         Ragged { key, start, len: 0, fresh: 0, job, started, lanes, cv }
@@ -122,9 +113,9 @@ impl<'a> Ragged<'a> {
 
     fn push(&mut self, job: Job<'a>) {
         let lane = self.len;
-        self.lanes.counter_low[lane] = job.counter as u32;
-        self.lanes.counter_high[lane] = (job.counter >> 32) as u32;
-        self.lanes.first[lane] = u32::from(self.key.flags | self.start);
+        self.lanes.words.counter_low[lane] = job.counter as u32;
+        self.lanes.words.counter_high[lane] = (job.counter >> 32) as u32;
+        self.lanes.words.first[lane] = u32::from(self.key.flags | self.start);
         self.job[lane] = job;
         self.started[lane] = false;
         self.fresh += 1;
@@ -138,9 +129,9 @@ impl<'a> Ragged<'a> {
         self.job.swap(lane, last);
         self.started[lane] = self.started[last];
         self.cv[lane] = self.cv[last];
-        self.lanes.counter_low[lane] = self.lanes.counter_low[last];
-        self.lanes.counter_high[lane] = self.lanes.counter_high[last];
-        self.lanes.first[lane] = self.lanes.first[last];
+        self.lanes.words.counter_low[lane] = self.lanes.words.counter_low[last];
+        self.lanes.words.counter_high[lane] = self.lanes.words.counter_high[last];
+        self.lanes.words.first[lane] = self.lanes.words.first[last];
     }
 
     fn blocks_left(&self, lane: usize) -> usize {
@@ -192,16 +183,16 @@ impl<'a> Ragged<'a> {
         for (lane, padded) in padded[..self.len].iter_mut().enumerate() {
             let ends = ending && self.blocks_left(lane) == blocks;
             let job = &mut self.job[lane];
-            self.lanes.last[lane] = if ends { every | u32::from(job.end) } else { every };
+            self.lanes.words.last[lane] = if ends { every | u32::from(job.end) } else { every };
             if let Some((now, later)) = job.input.split_at_checked(len) {
                 self.lanes.input[lane] = now.as_ptr();
-                self.lanes.last_len[lane] = BLOCK_LEN as u32;
+                self.lanes.words.last_len[lane] = BLOCK_LEN as u32;
                 job.input = later;
             } else {
                 assert!(ends && blocks == 1, "only a last block is short");
                 padded[..job.input.len()].copy_from_slice(job.input);
                 self.lanes.input[lane] = padded.as_ptr();
-                self.lanes.last_len[lane] = job.input.len() as u32;
+                self.lanes.words.last_len[lane] = job.input.len() as u32;
                 job.input = &[];
             }
         }
@@ -222,7 +213,7 @@ impl<'a> Ragged<'a> {
         if self.fresh > 0 {
             self.fresh = 0;
             self.started[..self.len].fill(true);
-            self.lanes.first[..self.len].fill(every);
+            self.lanes.words.first[..self.len].fill(every);
         }
     }
 }
@@ -240,6 +231,10 @@ pub(super) fn chunk_pass(
     let count = input.len().div_ceil(CHUNK_LEN);
     assert!(0 < count && count <= wide.lanes && wide.lanes <= MAX_LANES);
     let tail = &input[(count - 1) * CHUNK_LEN..];
+    if tail.len() < CHUNK_LEN {
+        tail_pass(wide, key, input, counter, count - 1, out);
+        return count;
+    }
     let job = Uniform {
         input: input.as_ptr(),
         stride: CHUNK_LEN,
@@ -251,24 +246,35 @@ pub(super) fn chunk_pass(
         key: &key.words,
         cv: out.as_mut_ptr(),
     };
-    if tail.len() == CHUNK_LEN {
-        // SAFETY: the kernel runs here; every lane has a full chunk; `out` has sixteen places.
-        unsafe { (wide.uniform)(&job) };
-    } else {
-        tail_pass(wide, key, job, tail, out);
-    }
+    // SAFETY: the kernel runs here; every lane has a full chunk; `out` has sixteen places.
+    unsafe { (wide.uniform)(&job) };
     count
 }
 
-/// The pass of [`chunk_pass`] when the last chunk is short: all lanes go on together until the tail ends, its value is
-/// put aside, and its lane repeats the first chunk for the rest.
-fn tail_pass(wide: &Wide, key: &Key, mut job: Uniform, tail: &[u8], out: &mut [Cv; MAX_LANES]) {
-    assert!(job.count > 1, "a single short chunk has no full one beside it");
-    let tail_lane = job.count - 1;
+/// The pass of [`chunk_pass`] when the last chunk, in `tail_lane`, is short: all lanes go on together until the tail
+/// ends, its value is put aside, and its lane repeats the chunk before it for the rest.
+fn tail_pass(
+    wide: &Wide,
+    key: &Key,
+    input: &[u8],
+    counter: u64,
+    tail_lane: usize,
+    out: &mut [Cv; MAX_LANES],
+) {
+    assert!(tail_lane > 0, "a single short chunk has no full one beside it");
+    let tail = &input[tail_lane * CHUNK_LEN..];
     // Lanes beyond the tail must repeat a full chunk.
-    job.count -= 1;
-    let mut lanes = Lanes::of(&job);
-    lanes.counter_low[tail_lane] = job.counter.wrapping_add(tail_lane as u64) as u32;
+    let mut lanes = Lanes::of(&Uniform {
+        input: input.as_ptr(),
+        stride: CHUNK_LEN,
+        count: tail_lane,
+        blocks: CHUNK_BLOCKS,
+        counter,
+        step: true,
+        flags: RunFlags::new(key.flags, 0, 0),
+        key: &key.words,
+        cv: out.as_mut_ptr(),
+    });
     lanes.input[tail_lane] = tail.as_ptr();
 
     let before = (tail.len() - 1) / BLOCK_LEN; // full blocks before the last one
@@ -277,7 +283,7 @@ fn tail_pass(wide: &Wide, key: &Key, mut job: Uniform, tail: &[u8], out: &mut [C
     padded[..last.len()].copy_from_slice(last);
     let started = before > 0;
     if started {
-        lanes.set_flags(RunFlags::new(key.flags, CHUNK_START, 0));
+        lanes.words.set_flags(RunFlags::new(key.flags, CHUNK_START, 0));
         // SAFETY: the kernel runs here; every lane has at least `before` blocks; `out` has sixteen places.
         unsafe { (wide.advance)(&mut lanes, before) };
         lanes.go_on(before, out);
@@ -285,9 +291,9 @@ fn tail_pass(wide: &Wide, key: &Key, mut job: Uniform, tail: &[u8], out: &mut [C
 
     let start = if started { 0 } else { CHUNK_START };
     let end_of_full = if before + 1 == CHUNK_BLOCKS { CHUNK_END } else { 0 };
-    lanes.set_flags(RunFlags::new(key.flags, start, end_of_full));
-    lanes.last[tail_lane] = RunFlags::new(key.flags, 0, CHUNK_END).at(false, true);
-    lanes.last_len[tail_lane] = last.len() as u32;
+    lanes.words.set_flags(RunFlags::new(key.flags, start, end_of_full));
+    lanes.words.last[tail_lane] = RunFlags::new(key.flags, 0, CHUNK_END).at(false, true);
+    lanes.words.last_len[tail_lane] = last.len() as u32;
     lanes.input[tail_lane] = padded.as_ptr();
     // SAFETY: as above, one block; the tail lane has its padded copy.
     unsafe { (wide.advance)(&mut lanes, 1) };
@@ -296,23 +302,25 @@ fn tail_pass(wide: &Wide, key: &Key, mut job: Uniform, tail: &[u8], out: &mut [C
     if after > 0 {
         let finished = out[tail_lane];
         lanes.go_on(1, out);
-        lanes.input[tail_lane] = lanes.input[0];
-        lanes.last_len[tail_lane] = BLOCK_LEN as u32;
-        lanes.set_flags(RunFlags::new(key.flags, 0, CHUNK_END));
+        lanes.input[tail_lane] = lanes.input[tail_lane - 1];
+        lanes.words.last_len[tail_lane] = BLOCK_LEN as u32;
+        lanes.words.set_flags(RunFlags::new(key.flags, 0, CHUNK_END));
         // SAFETY: as above, the rest of each full chunk.
         unsafe { (wide.advance)(&mut lanes, after) };
         out[tail_lane] = finished;
     }
 }
 
-impl Lanes {
+impl Words {
     /// The same flags in every lane.
     fn set_flags(&mut self, flags: RunFlags) {
         self.first = [flags.at(true, false); MAX_LANES];
         self.middle = [flags.at(false, false); MAX_LANES];
         self.last = [flags.at(false, true); MAX_LANES];
     }
+}
 
+impl Lanes {
     /// `blocks` further on, from the chaining values in `cv`.
     fn go_on(&mut self, blocks: usize, cv: &mut [Cv; MAX_LANES]) {
         self.key = ptr::null();
@@ -340,4 +348,32 @@ pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mu
     };
     // SAFETY: the kernel runs here; every lane has one block; `out` has sixteen places.
     unsafe { (wide.uniform)(&job) };
+}
+
+/// Digests of as many messages as the kernel has lanes, all of the same number of whole blocks, at most a chunk.
+pub(super) fn even_pass(wide: &Wide, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
+    let len = messages[0].len();
+    assert!(messages.len() == wide.lanes && out.len() == wide.lanes && wide.lanes <= MAX_LANES);
+    assert!(is_even_pass(messages), "messages of one length, in whole blocks");
+    let mut lanes = Lanes {
+        input: [ptr::null(); MAX_LANES],
+        words: Words::of(RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT), 0, false),
+        // A digest is a chaining value in little-endian order, which is the order of any machine with wide kernels.
+        cv: out.as_mut_ptr().cast(),
+        key: &key.words,
+    };
+    for (pointer, message) in lanes.input.iter_mut().zip(messages) {
+        *pointer = message.as_ptr();
+    }
+    // SAFETY: the kernel runs here; every lane has `len` readable bytes; `out` has a digest of 32 bytes for each lane,
+    // to which kernels write without regard to alignment.
+    unsafe { (wide.advance)(&mut lanes, len / BLOCK_LEN) };
+}
+
+/// Whether [`even_pass`] can take these messages.
+pub(super) fn is_even_pass(messages: &[&[u8]]) -> bool {
+    let len = messages[0].len();
+    (BLOCK_LEN..=CHUNK_LEN).contains(&len)
+        && len.is_multiple_of(BLOCK_LEN)
+        && messages.iter().all(|message| message.len() == len)
 }

@@ -1,8 +1,7 @@
 //! Tests of what cannot be seen from outside; the public surface is tested in `tests/it`.
 
-use super::kernel::{Kernel, Lanes};
+use super::kernel::Kernel;
 use super::*;
-use std::mem::offset_of;
 
 fn painted(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251) as u8).collect()
@@ -64,19 +63,6 @@ fn output_blocks_do_not_depend_on_the_kernel_or_the_position() {
             assert_eq!(part, whole[start..start + len], "{kernel:?} at {start}, {len} bytes");
         }
     }
-}
-
-#[test]
-fn generated_code_knows_the_lanes() {
-    assert_eq!(offset_of!(Lanes, input), 0);
-    assert_eq!(offset_of!(Lanes, counter_low), 128);
-    assert_eq!(offset_of!(Lanes, counter_high), 192);
-    assert_eq!(offset_of!(Lanes, first), 256);
-    assert_eq!(offset_of!(Lanes, middle), 320);
-    assert_eq!(offset_of!(Lanes, last), 384);
-    assert_eq!(offset_of!(Lanes, last_len), 448);
-    assert_eq!(offset_of!(Lanes, cv), 512);
-    assert_eq!(offset_of!(Lanes, key), 520);
 }
 
 #[test]

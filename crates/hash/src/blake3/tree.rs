@@ -27,14 +27,28 @@ pub(super) fn hash_all(plan: Plan, key: &Key, input: &[u8]) -> Cv {
 /// The two chaining values under the top node of a subtree of more than one chunk.
 pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
     debug_assert!(input.len() > CHUNK_LEN);
-    let mut cvs = [[0; 8]; MAX_LANES];
-    let mut count = subtree(plan, key, input, counter, &mut cvs);
-    while count > 2 {
-        let mut level = [[0; 8]; MAX_LANES];
-        count = parents(plan, key, &cvs[..count], &mut level);
-        cvs = level;
+    if input.len() <= 2 * CHUNK_LEN {
+        return two_leaves(plan, key, input, counter);
     }
-    [cvs[0], cvs[1]]
+    let (mut row, mut above) = (&mut [[0; 8]; MAX_LANES], &mut [[0; 8]; MAX_LANES]);
+    let mut count = subtree(plan, key, input, counter, row);
+    while count > 2 {
+        count = parents(plan, key, &row[..count], above);
+        (row, above) = (above, row);
+    }
+    [row[0], row[1]]
+}
+
+/// [`children_of`] for two chunks, without the general case's rows.
+fn two_leaves(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
+    let (left, right) = input.split_at(CHUNK_LEN);
+    // In a pass, a short chunk costs two more starts: up to two blocks, one after the other is as fast.
+    if let Some(wide) = plan.pass(2).filter(|_| right.len() > 2 * BLOCK_LEN) {
+        let mut out = [[0; 8]; MAX_LANES];
+        lanes::chunk_pass(wide, key, input, counter, &mut out);
+        return [out[0], out[1]];
+    }
+    [chunk_cv(plan, key, left, counter), chunk_cv(plan, key, right, counter + 1)]
 }
 
 /// The chaining value of a subtree that is not the root.

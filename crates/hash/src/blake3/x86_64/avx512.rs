@@ -8,6 +8,7 @@ use super::{CONSTANTS, advance, run, xof};
 use crate::blake3::BLOCK_LEN;
 use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
+use core::arch::x86_64::*;
 
 const NEEDS: Features = Features::of(&[Feature::Avx512, Feature::Bmi2]);
 
@@ -49,92 +50,140 @@ fn run_fused(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv
     run!("avx512_run_fused.s", false, key, input, counter, flags, out);
 }
 
-/// The last rows of the lanes, for the first, every other and the last block, as the row bodies expect them.
-#[repr(C, align(64))]
-struct RowsD([[[u32; 4]; 4]; 3]);
-
-impl RowsD {
-    #[inline(always)]
-    fn of(lanes: &Lanes, count: usize, blocks: usize) -> RowsD {
-        let mut d = RowsD([[[0; 4]; 4]; 3]);
-        for lane in 0..count {
-            let row = |len, flags| [lanes.counter_low[lane], lanes.counter_high[lane], len, flags];
-            let only = if blocks == 1 { lanes.first[lane] } else { 0 };
-            d.0[0][lane] = row(BLOCK_LEN as u32, lanes.first[lane]);
-            d.0[1][lane] = row(BLOCK_LEN as u32, lanes.middle[lane]);
-            d.0[2][lane] = row(lanes.last_len[lane], only | lanes.last[lane]);
-        }
-        d
-    }
+/// Rows d of up to four lanes: counters, then length and flags.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rows_d(counters: __m512i, len: u32, flags: u32) -> __m512i {
+    let len_flags = u64::from(len) | u64::from(flags) << 32;
+    _mm512_unpacklo_epi64(counters, _mm512_set1_epi64(len_flags as i64))
 }
 
+/// Counters `counter..` where [`rows_d`] expects them, or `counter` in every lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn counters(counter: u64, step: bool) -> __m512i {
+    let lane = if step { _mm512_setr_epi64(0, 0, 1, 0, 2, 0, 3, 0) } else { _mm512_setzero_si512() };
+    _mm512_add_epi64(_mm512_set1_epi64(counter as i64), lane)
+}
+
+/// The rows d of all blocks but the first, as the row bodies expect them: every other, then the last.
+#[repr(C, align(64))]
+struct LaterRows([__m512i; 2]);
+
 /// A row body for two or four messages.
-macro_rules! rows {
-    ($file:literal, $count:literal, $lanes:ident, $blocks:ident) => {{
-        let d = RowsD::of($lanes, $count, $blocks);
-        // SAFETY: the caller's lanes are readable and writable as `Wide::advance` demands; the body destroys what the
-        // ABI allows and nothing else.
+macro_rules! rows_body {
+    ($file:literal, $input:expr, $blocks:expr, $key:expr, $cv:expr, $first:ident, $later:ident) => {
+        // SAFETY: the caller's lanes are readable and its chaining values writable as `Wide` demands; the body
+        // destroys what the ABI allows and nothing else.
         unsafe {
             core::arch::asm!(
                 include_str!($file),
-                inout("rdi") &raw mut *$lanes => _,
+                in("rax") $input[0],
+                in("rdx") $input[1],
+                in("rcx") $input[2],
+                in("r8") $input[3],
                 inout("rsi") $blocks => _,
-                in("r10") &raw const d,
+                in("rdi") $cv,
+                inout("r9") $key => _,
+                in("r10") &raw const $later,
                 in("r11") &raw const CONSTANTS,
+                in("zmm14") $first,
                 clobber_abi("sysv64"),
                 options(raw),
             );
         }
-    }};
+    };
 }
 
-/// The two entries of a wide kernel around one body.
-macro_rules! wide {
-    ($name:ident, $body:ident, $file:literal $(, $count:literal)?) => {
+/// The two entries of a row kernel around one body.
+macro_rules! rows {
+    ($name:ident, $file:literal) => {
         mod $name {
             use super::*;
 
             /// See [`Wide::advance`].
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
             pub(super) unsafe fn advance(lanes: &mut Lanes, blocks: usize) {
-                $body!($file $(, $count)?, lanes, blocks);
+                let words = &lanes.words;
+                let row = |lane: usize, len: u32, flags: u32| {
+                    let counter =
+                        u64::from(words.counter_low[lane]) | u64::from(words.counter_high[lane]) << 32;
+                    [counter, u64::from(len) | u64::from(flags) << 32].map(u64::cast_signed)
+                };
+                let rows = |row: &dyn Fn(usize) -> [i64; 2]| {
+                    let [[a, b], [c, d], [e, f], [g, h]] = [0, 1, 2, 3].map(row);
+                    _mm512_setr_epi64(a, b, c, d, e, f, g, h)
+                };
+                let full = BLOCK_LEN as u32;
+                let middle = rows(&|lane| row(lane, full, words.middle[lane]));
+                let last = rows(&|lane| row(lane, words.last_len[lane], words.last[lane]));
+                let first = match blocks {
+                    1 => rows(&|lane| row(lane, words.last_len[lane], words.first[lane] | words.last[lane])),
+                    _ => rows(&|lane| row(lane, full, words.first[lane])),
+                };
+                let later = LaterRows([middle, last]);
+                rows_body!($file, lanes.input, blocks, lanes.key, lanes.cv, first, later);
+            }
+
+            /// See [`Wide::uniform`].
+            #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+            pub(super) unsafe fn uniform(job: &Uniform) {
+                let counters = counters(job.counter, job.step);
+                let full = BLOCK_LEN as u32;
+                let first = rows_d(counters, full, job.flags.at(true, job.blocks == 1));
+                let middle = rows_d(counters, full, job.flags.at(false, false));
+                let later = LaterRows([middle, rows_d(counters, full, job.flags.at(false, true))]);
+                let input = job.inputs::<4>();
+                rows_body!($file, input, job.blocks, job.key, job.cv, first, later);
+            }
+        }
+    };
+}
+
+rows!(lanes2, "avx512_lanes2.s");
+rows!(lanes4, "avx512_lanes4.s");
+rows!(lanes2_fused, "avx512_lanes2_fused.s");
+rows!(lanes4_fused, "avx512_lanes4_fused.s");
+
+/// The two entries of a column kernel around one body.
+macro_rules! columns {
+    ($name:ident, $file:literal) => {
+        mod $name {
+            use super::*;
+
+            /// See [`Wide::advance`].
+            #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+            pub(super) unsafe fn advance(lanes: &mut Lanes, blocks: usize) {
+                advance!($file, lanes, blocks);
             }
 
             /// See [`Wide::uniform`].
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
             pub(super) unsafe fn uniform(job: &Uniform) {
                 let (lanes, blocks) = (&mut Lanes::of(job), job.blocks);
-                $body!($file $(, $count)?, lanes, blocks);
+                advance!($file, lanes, blocks);
             }
         }
     };
 }
 
-wide!(lanes2, rows, "avx512_lanes2.s", 2);
-wide!(lanes4, rows, "avx512_lanes4.s", 4);
-wide!(lanes2_fused, rows, "avx512_lanes2_fused.s", 2);
-wide!(lanes4_fused, rows, "avx512_lanes4_fused.s", 4);
-wide!(lanes8, advance, "avx512_lanes8.s");
-wide!(lanes16, advance, "avx512_lanes16.s");
-wide!(lanes2x8, advance, "avx512_lanes2x8.s");
+columns!(lanes8, "avx512_lanes8.s");
+columns!(lanes16, "avx512_lanes16.s");
+columns!(lanes2x8, "avx512_lanes2x8.s");
 
 /// A row body for one or four output blocks.
 macro_rules! xof_rows {
-    ($file:literal, $count:literal, $job:ident, $counter:expr, $out:ident) => {{
+    ($file:literal, $count:literal, $job:ident, $d:expr, $out:ident) => {{
         let out: &mut [[u8; BLOCK_LEN]; $count] = $out;
-        let mut d = RowsD([[[0; 4]; 4]; 3]);
-        for (lane, row) in d.0[0][..$count].iter_mut().enumerate() {
-            let counter = $counter.wrapping_add(lane as u64);
-            *row = [counter as u32, (counter >> 32) as u32, $job.len, $job.flags];
-        }
+        let d = $d;
         // SAFETY: `out` has as many blocks as the body writes; the body destroys what the ABI allows and nothing else.
         unsafe {
             core::arch::asm!(
                 include_str!($file),
                 in("rdi") &raw const *$job,
                 in("rcx") out.as_mut_ptr(),
-                in("r10") &raw const d,
                 in("r11") &raw const CONSTANTS,
+                in("zmm3") d,
                 clobber_abi("sysv64"),
                 options(raw),
             );
@@ -152,20 +201,23 @@ fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
     }
     // A few blocks go faster in rows than in columns most of which nobody needs.
     let (fours, rest) = rest.as_chunks_mut::<4>();
+    let four_d = |counter| rows_d(counters(counter, true), job.len, job.flags);
     for (four, index) in fours.iter_mut().zip(0..) {
-        xof_rows!("avx512_xof4.s", 4, job, rest_counter.wrapping_add(4 * index), four);
+        xof_rows!("avx512_xof4.s", 4, job, four_d(rest_counter.wrapping_add(4 * index)), four);
     }
     let rest_counter = rest_counter.wrapping_add(4 * fours.len() as u64);
     match rest {
         [] => {}
         [one] => {
             let one = core::array::from_mut(one);
-            xof_rows!("avx512_xof1.s", 1, job, rest_counter, one);
+            let len_flags = u64::from(job.len) | u64::from(job.flags) << 32;
+            let d = _mm_set_epi64x(len_flags.cast_signed(), rest_counter.cast_signed());
+            xof_rows!("avx512_xof1.s", 1, job, _mm512_castsi128_si512(d), one);
         }
         several => {
             let mut four = [[0; BLOCK_LEN]; 4];
             let out = &mut four;
-            xof_rows!("avx512_xof4.s", 4, job, rest_counter, out);
+            xof_rows!("avx512_xof4.s", 4, job, four_d(rest_counter), out);
             several.copy_from_slice(&four[..several.len()]);
         }
     }

@@ -3,7 +3,6 @@
     vmovdqu xmm0, [rdi + 64]
     vmovdqu xmm1, [rdi + 80]
     vmovdqu xmm2, [r11 + 448]
-    vmovdqa32 xmm3, [r10 + 0]
     vmovdqu xmm8, [rdi + 0]
     vmovdqu xmm9, [rdi + 16]
     vmovdqu xmm10, [rdi + 32]

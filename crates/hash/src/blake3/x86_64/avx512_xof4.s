@@ -3,7 +3,6 @@
     vbroadcasti32x4 zmm0, [rdi + 64]
     vbroadcasti32x4 zmm1, [rdi + 80]
     vbroadcasti32x4 zmm2, [r11 + 448]
-    vmovdqa32 zmm3, [r10 + 0]
     mov rax, 0x8888
     kmovq k1, rax
     xor rax, rax

@@ -12,7 +12,7 @@ pub(super) use avx2::AVX2;
 pub(super) use avx512::{AVX512, AVX512_YMM};
 pub(super) use sse41::SSE41;
 
-use super::kernel::Lanes;
+use super::kernel::{Lanes, Words};
 use super::{BLOCK_LEN, IV};
 use core::mem::{MaybeUninit, offset_of};
 
@@ -62,10 +62,10 @@ const fn shuffle_mask(bytes: usize) -> [u32; 16] {
 
 // What the generator assumes, see its constants of the same names.
 const _: () = {
-    assert!(offset_of!(Lanes, counter_low) == 128 && offset_of!(Lanes, counter_high) == 192);
-    assert!(offset_of!(Lanes, first) == 256 && offset_of!(Lanes, middle) == 320);
-    assert!(offset_of!(Lanes, last) == 384 && offset_of!(Lanes, last_len) == 448);
-    assert!(offset_of!(Lanes, cv) == 512 && offset_of!(Lanes, key) == 520);
+    assert!(offset_of!(Lanes, words) == 128 && offset_of!(Lanes, cv) == 512 && offset_of!(Lanes, key) == 520);
+    assert!(offset_of!(Words, counter_low) == 0 && offset_of!(Words, counter_high) == 64);
+    assert!(offset_of!(Words, first) == 128 && offset_of!(Words, middle) == 192);
+    assert!(offset_of!(Words, last) == 256 && offset_of!(Words, last_len) == 320);
     assert!(offset_of!(Constants, full_len) == 256 && offset_of!(Constants, rotate_16) == 320);
     assert!(offset_of!(Constants, rotate_8) == 384 && offset_of!(Constants, iv_row) == 448);
     assert!(offset_of!(super::kernel::XofJob, block) == 0 && offset_of!(super::kernel::XofJob, cv) == 64);
