@@ -43,7 +43,7 @@ const SPILL: usize = 2048;
 const SAVED_CV: usize = 2112;
 const LAST_FLAGS: usize = 2624;
 const XOF_D: usize = 2688;
-const ASIDE: usize = 2944;
+const OUTPUT: usize = 1024;
 
 fn at(base: &str, offset: usize) -> String {
     if offset == 0 { format!("[{base}]") } else { format!("[{base} + {offset}]") }
@@ -396,61 +396,24 @@ pub(super) fn xof(isa: &Isa) -> String {
         code.extend(isa.broadcast(v[0], &at("rdi", cv + 4 * word)));
         code.push(isa.store(&at("r10", SAVED_CV + 64 * word), v[0]));
     }
-    code.push("2:".into());
-    // The counters of the lanes, by scalar steps: sixteen additions are nothing beside a group.
-    for lane in 0..isa.lanes {
-        code.push(format!("lea rax, [rsi + {lane}]"));
-        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 4 * lane)));
-        code.push("shr rax, 32".into());
-        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 64 + 4 * lane)));
+    if isa.pipelined {
+        // While the rounds of one group go on, the output of the group before is put in order.
+        code.extend(xof_group(isa, Vec::new()));
+        code.push("dec rdx".into());
+        code.push("jz 3f".into());
+        code.push("2:".into());
+        code.extend(xof_group(isa, xof_emit(isa)));
+        code.push("dec rdx".into());
+        code.push("jnz 2b".into());
+        code.push("3:".into());
+        code.extend(xof_emit(isa));
+    } else {
+        code.push("2:".into());
+        code.extend(xof_group(isa, Vec::new()));
+        code.extend(xof_emit(isa));
+        code.push("dec rdx".into());
+        code.push("jnz 2b".into());
     }
-    for word in 0..8 {
-        code.push(isa.load(v[word], &at("r10", SAVED_CV + 64 * word)));
-    }
-    for word in 0..4 {
-        code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
-        code.push(isa.load(v[12 + word], &at("r10", XOF_D + 64 * word)));
-    }
-    code.extend(rounds(isa, "r10"));
-    // The first eight words are a chaining value; the others are what a chaining value throws away.
-    for word in 0..8 {
-        code.extend(isa.op("pxor", v[word], v[word + 8]));
-    }
-    for word in 0..8 {
-        code.extend(isa.op_mem("pxor", v[word + 8], &at("r10", SAVED_CV + 64 * word)));
-    }
-    let narrow = isa.spare.len() < 16;
-    for quarter in 0..4 {
-        let rows: Vec<u8> = (0..4).map(|word| v[4 * quarter + word]).collect();
-        let temp = if narrow {
-            // The neighbours step aside: those of a later quarter into memory, those of an earlier one are done.
-            let aside = if quarter < 2 { 8 + 4 * (quarter % 2) } else { 4 * (quarter - 2) };
-            if quarter < 2 {
-                for word in 0..4 {
-                    code.push(isa.store(&at("r10", ASIDE + 64 * word), v[aside + word]));
-                }
-            }
-            [v[aside], v[aside + 1], v[aside + 2], v[aside + 3]]
-        } else {
-            [isa.spare[0], isa.spare[1], isa.spare[2], isa.spare[3]]
-        };
-        code.extend(transpose_quads(isa, &rows, temp));
-        if narrow && quarter < 2 {
-            for word in 0..4 {
-                code.push(isa.load(temp[word], &at("r10", ASIDE + 64 * word)));
-            }
-        }
-        for (row, &register) in rows.iter().enumerate() {
-            for quad in 0..isa.lanes / 4 {
-                let lane = row + 4 * quad;
-                code.push(isa.store_quad(&at("rcx", 64 * lane + 16 * quarter), register, quad));
-            }
-        }
-    }
-    code.push(format!("add rsi, {}", isa.lanes));
-    code.push(format!("add rcx, {}", 64 * isa.lanes));
-    code.push("dec rdx".into());
-    code.push("jnz 2b".into());
     if isa.lanes > 4 {
         code.push("vzeroupper".into());
     }
@@ -459,4 +422,59 @@ pub(super) fn xof(isa: &Isa) -> String {
         isa.lanes, isa.name
     );
     file(&head, &code)
+}
+
+/// One group of output blocks into scratch, still transposed, beside the work `side`.
+fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
+    let v = &isa.state[0];
+    let mut code = Vec::new();
+    // The counters of the lanes, by scalar steps: sixteen additions are nothing beside a group.
+    for lane in 0..isa.lanes {
+        code.push(format!("lea rax, [rsi + {lane}]"));
+        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 4 * lane)));
+        code.push("shr rax, 32".into());
+        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 64 + 4 * lane)));
+    }
+    code.push(format!("add rsi, {}", isa.lanes));
+    for (word, &register) in v[..8].iter().enumerate() {
+        code.push(isa.load(register, &at("r10", SAVED_CV + 64 * word)));
+    }
+    for word in 0..4 {
+        code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
+        code.push(isa.load(v[12 + word], &at("r10", XOF_D + 64 * word)));
+    }
+    code.extend(match isa.ports {
+        Some(ports) => order::schedule(ports, &at("r10", SPILL), rounds(isa, "r10"), side),
+        None => weave(rounds(isa, "r10"), side),
+    });
+    // The first eight words are a chaining value; the others are what a chaining value throws away.
+    for word in 0..8 {
+        code.extend(isa.op("pxor", v[word], v[word + 8]));
+        code.extend(isa.op_mem("pxor", v[word + 8], &at("r10", SAVED_CV + 64 * word)));
+    }
+    for (word, &register) in v.iter().enumerate() {
+        code.push(isa.store(&at("r10", OUTPUT + isa.stride() * word), register));
+    }
+    code
+}
+
+/// A group from scratch to the output, lane after lane.
+fn xof_emit(isa: &Isa) -> Vec<String> {
+    let t = isa.spare;
+    let mut code = Vec::new();
+    for quarter in 0..4 {
+        let t = if quarter % 2 == 1 && t.len() >= 16 { &t[8..] } else { t };
+        for (word, &register) in t[..4].iter().enumerate() {
+            code.push(isa.load(register, &at("r10", OUTPUT + isa.stride() * (4 * quarter + word))));
+        }
+        code.extend(transpose_quads(isa, &t[..4], [t[4], t[5], t[6], t[7]]));
+        for (row, &register) in t[..4].iter().enumerate() {
+            for quad in 0..isa.lanes / 4 {
+                let lane = row + 4 * quad;
+                code.push(isa.store_quad(&at("rcx", 64 * lane + 16 * quarter), register, quad));
+            }
+        }
+    }
+    code.push(format!("add rcx, {}", 64 * isa.lanes));
+    code
 }

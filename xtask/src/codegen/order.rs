@@ -133,7 +133,9 @@ fn operands(text: &str, spill: &str) -> (Vec<String>, Vec<String>) {
     let (op, rest) = text.split_once(' ').unwrap_or((text, ""));
     let names = |part: &str| -> Vec<String> {
         part.split(|c: char| !c.is_ascii_alphanumeric())
-            .filter(|word| word.contains("mm") || matches!(*word, "rax" | "rcx" | "rdi" | "r8" | "r9"))
+            .filter(|word| {
+                word.contains("mm") || matches!(*word, "rax" | "rcx" | "rdi" | "r8" | "r9" | "r10")
+            })
             .map(|word| word.trim_start_matches(['x', 'y', 'z']).to_string())
             .collect()
     };

@@ -292,58 +292,58 @@
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm2, ymm2, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
-    vmovdqa [r10 + 2048], ymm10
     vpxor ymm5, ymm5, ymm10
     vpxor ymm13, ymm13, ymm2
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm9, ymm9, ymm14
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpslld ymm10, ymm5, 20
     vpxor ymm6, ymm6, ymm11
-    vpsrld ymm5, ymm5, 12
     vpxor ymm4, ymm4, ymm9
     vpaddd ymm0, ymm0, [r8 + 288]
-    vpaddd ymm8, ymm8, ymm13
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm1, ymm1, [r8 + 352]
+    vpaddd ymm2, ymm2, [r8 + 416]
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpaddd ymm8, ymm8, ymm13
+    vpxor ymm7, ymm7, ymm8
+    vpor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, [r8 + 480]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpxor ymm7, ymm7, ymm8
+    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r8 + 416]
     vpaddd ymm1, ymm1, ymm6
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm3, ymm3, [r8 + 480]
+    vpaddd ymm2, ymm2, ymm7
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpaddd ymm2, ymm2, ymm7
-    vpxor ymm12, ymm12, ymm1
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
     vpxor ymm13, ymm13, ymm2
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm14, ymm14, ymm3
     vpaddd ymm11, ymm11, ymm12
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm3, ymm3, ymm4
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpxor ymm6, ymm6, ymm11
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm7, ymm7, ymm8
+    vpxor ymm14, ymm14, ymm3
+    vpaddd ymm8, ymm8, ymm13
     vpaddd ymm0, ymm0, [r8 + 64]
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm4, ymm4, ymm9
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpxor ymm7, ymm7, ymm8
     vpaddd ymm1, ymm1, [r8 + 96]
-    vpxor ymm5, ymm5, ymm10
-    vmovdqa [r10 + 2048], ymm10
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm2, ymm2, [r8 + 224]
     vpaddd ymm3, ymm3, [r8 + 128]
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -444,58 +444,58 @@
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm2, ymm2, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
-    vmovdqa [r10 + 2048], ymm10
     vpxor ymm5, ymm5, ymm10
     vpxor ymm13, ymm13, ymm2
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm9, ymm9, ymm14
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpslld ymm10, ymm5, 20
     vpxor ymm6, ymm6, ymm11
-    vpsrld ymm5, ymm5, 12
     vpxor ymm4, ymm4, ymm9
     vpaddd ymm0, ymm0, [r8 + 352]
-    vpaddd ymm8, ymm8, ymm13
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm1, ymm1, [r8 + 160]
+    vpaddd ymm2, ymm2, [r8 + 448]
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpaddd ymm8, ymm8, ymm13
+    vpxor ymm7, ymm7, ymm8
+    vpor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, [r8 + 256]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpxor ymm7, ymm7, ymm8
+    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r8 + 448]
     vpaddd ymm1, ymm1, ymm6
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm3, ymm3, [r8 + 256]
+    vpaddd ymm2, ymm2, ymm7
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpaddd ymm2, ymm2, ymm7
-    vpxor ymm12, ymm12, ymm1
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
     vpxor ymm13, ymm13, ymm2
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm14, ymm14, ymm3
     vpaddd ymm11, ymm11, ymm12
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm3, ymm3, ymm4
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpxor ymm6, ymm6, ymm11
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm7, ymm7, ymm8
+    vpxor ymm14, ymm14, ymm3
+    vpaddd ymm8, ymm8, ymm13
     vpaddd ymm0, ymm0, [r8 + 96]
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm4, ymm4, ymm9
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpxor ymm7, ymm7, ymm8
     vpaddd ymm1, ymm1, [r8 + 320]
-    vpxor ymm5, ymm5, ymm10
-    vmovdqa [r10 + 2048], ymm10
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm2, ymm2, [r8 + 416]
     vpaddd ymm3, ymm3, [r8 + 224]
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -596,58 +596,58 @@
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm2, ymm2, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
-    vmovdqa [r10 + 2048], ymm10
     vpxor ymm5, ymm5, ymm10
     vpxor ymm13, ymm13, ymm2
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm9, ymm9, ymm14
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpslld ymm10, ymm5, 20
     vpxor ymm6, ymm6, ymm11
-    vpsrld ymm5, ymm5, 12
     vpxor ymm4, ymm4, ymm9
     vpaddd ymm0, ymm0, [r8 + 160]
-    vpaddd ymm8, ymm8, ymm13
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm1, ymm1, [r8]
+    vpaddd ymm2, ymm2, [r8 + 480]
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpaddd ymm8, ymm8, ymm13
+    vpxor ymm7, ymm7, ymm8
+    vpor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, [r8 + 32]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpxor ymm7, ymm7, ymm8
+    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r8 + 480]
     vpaddd ymm1, ymm1, ymm6
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm3, ymm3, [r8 + 32]
+    vpaddd ymm2, ymm2, ymm7
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpaddd ymm2, ymm2, ymm7
-    vpxor ymm12, ymm12, ymm1
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
     vpxor ymm13, ymm13, ymm2
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm14, ymm14, ymm3
     vpaddd ymm11, ymm11, ymm12
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm3, ymm3, ymm4
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpxor ymm6, ymm6, ymm11
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm7, ymm7, ymm8
+    vpxor ymm14, ymm14, ymm3
+    vpaddd ymm8, ymm8, ymm13
     vpaddd ymm0, ymm0, [r8 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm4, ymm4, ymm9
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpxor ymm7, ymm7, ymm8
     vpaddd ymm1, ymm1, [r8 + 384]
-    vpxor ymm5, ymm5, ymm10
-    vmovdqa [r10 + 2048], ymm10
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm2, ymm2, [r8 + 448]
     vpaddd ymm3, ymm3, [r8 + 416]
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -748,58 +748,58 @@
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm2, ymm2, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
-    vmovdqa [r10 + 2048], ymm10
     vpxor ymm5, ymm5, ymm10
     vpxor ymm13, ymm13, ymm2
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm9, ymm9, ymm14
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpslld ymm10, ymm5, 20
     vpxor ymm6, ymm6, ymm11
-    vpsrld ymm5, ymm5, 12
     vpxor ymm4, ymm4, ymm9
     vpaddd ymm0, ymm0, [r8]
-    vpaddd ymm8, ymm8, ymm13
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm1, ymm1, [r8 + 64]
+    vpaddd ymm2, ymm2, [r8 + 256]
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpaddd ymm8, ymm8, ymm13
+    vpxor ymm7, ymm7, ymm8
+    vpor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, [r8 + 192]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpxor ymm7, ymm7, ymm8
+    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r8 + 256]
     vpaddd ymm1, ymm1, ymm6
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm3, ymm3, [r8 + 192]
+    vpaddd ymm2, ymm2, ymm7
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpaddd ymm2, ymm2, ymm7
-    vpxor ymm12, ymm12, ymm1
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
     vpxor ymm13, ymm13, ymm2
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm14, ymm14, ymm3
     vpaddd ymm11, ymm11, ymm12
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm3, ymm3, ymm4
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpxor ymm6, ymm6, ymm11
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm7, ymm7, ymm8
+    vpxor ymm14, ymm14, ymm3
+    vpaddd ymm8, ymm8, ymm13
     vpaddd ymm0, ymm0, [r8 + 384]
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm4, ymm4, ymm9
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpxor ymm7, ymm7, ymm8
     vpaddd ymm1, ymm1, [r8 + 288]
-    vpxor ymm5, ymm5, ymm10
-    vmovdqa [r10 + 2048], ymm10
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm2, ymm2, [r8 + 480]
     vpaddd ymm3, ymm3, [r8 + 448]
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -900,58 +900,58 @@
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm2, ymm2, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
-    vmovdqa [r10 + 2048], ymm10
     vpxor ymm5, ymm5, ymm10
     vpxor ymm13, ymm13, ymm2
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm9, ymm9, ymm14
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpslld ymm10, ymm5, 20
     vpxor ymm6, ymm6, ymm11
-    vpsrld ymm5, ymm5, 12
     vpxor ymm4, ymm4, ymm9
     vpaddd ymm0, ymm0, [r8 + 64]
-    vpaddd ymm8, ymm8, ymm13
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm1, ymm1, [r8 + 96]
+    vpaddd ymm2, ymm2, [r8 + 32]
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpaddd ymm8, ymm8, ymm13
+    vpxor ymm7, ymm7, ymm8
+    vpor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, [r8 + 128]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpxor ymm7, ymm7, ymm8
+    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r8 + 32]
     vpaddd ymm1, ymm1, ymm6
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm3, ymm3, [r8 + 128]
+    vpaddd ymm2, ymm2, ymm7
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpaddd ymm2, ymm2, ymm7
-    vpxor ymm12, ymm12, ymm1
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
     vpxor ymm13, ymm13, ymm2
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm14, ymm14, ymm3
     vpaddd ymm11, ymm11, ymm12
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm3, ymm3, ymm4
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpxor ymm6, ymm6, ymm11
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm7, ymm7, ymm8
+    vpxor ymm14, ymm14, ymm3
+    vpaddd ymm8, ymm8, ymm13
     vpaddd ymm0, ymm0, [r8 + 288]
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm4, ymm4, ymm9
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpxor ymm7, ymm7, ymm8
     vpaddd ymm1, ymm1, [r8 + 352]
-    vpxor ymm5, ymm5, ymm10
-    vmovdqa [r10 + 2048], ymm10
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm2, ymm2, [r8 + 256]
     vpaddd ymm3, ymm3, [r8 + 480]
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -1052,58 +1052,58 @@
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm2, ymm2, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
-    vmovdqa [r10 + 2048], ymm10
     vpxor ymm5, ymm5, ymm10
     vpxor ymm13, ymm13, ymm2
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm9, ymm9, ymm14
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpslld ymm10, ymm5, 20
     vpxor ymm6, ymm6, ymm11
-    vpsrld ymm5, ymm5, 12
     vpxor ymm4, ymm4, ymm9
     vpaddd ymm0, ymm0, [r8 + 96]
-    vpaddd ymm8, ymm8, ymm13
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm1, ymm1, [r8 + 320]
+    vpaddd ymm2, ymm2, [r8 + 192]
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpaddd ymm8, ymm8, ymm13
+    vpxor ymm7, ymm7, ymm8
+    vpor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, [r8 + 224]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpxor ymm7, ymm7, ymm8
+    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r8 + 192]
     vpaddd ymm1, ymm1, ymm6
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm3, ymm3, [r8 + 224]
+    vpaddd ymm2, ymm2, ymm7
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpaddd ymm2, ymm2, ymm7
-    vpxor ymm12, ymm12, ymm1
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
     vpxor ymm13, ymm13, ymm2
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm14, ymm14, ymm3
     vpaddd ymm11, ymm11, ymm12
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm3, ymm3, ymm4
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpxor ymm6, ymm6, ymm11
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm7, ymm7, ymm8
+    vpxor ymm14, ymm14, ymm3
+    vpaddd ymm8, ymm8, ymm13
     vpaddd ymm0, ymm0, [r8 + 352]
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm4, ymm4, ymm9
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpxor ymm7, ymm7, ymm8
     vpaddd ymm1, ymm1, [r8 + 160]
-    vpxor ymm5, ymm5, ymm10
-    vmovdqa [r10 + 2048], ymm10
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm2, ymm2, [r8 + 32]
     vpaddd ymm3, ymm3, [r8 + 256]
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -1204,50 +1204,50 @@
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm2, ymm2, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
-    vmovdqa [r10 + 2048], ymm10
     vpxor ymm5, ymm5, ymm10
     vpxor ymm13, ymm13, ymm2
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm9, ymm9, ymm14
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpslld ymm10, ymm5, 20
     vpxor ymm6, ymm6, ymm11
-    vpsrld ymm5, ymm5, 12
     vpxor ymm4, ymm4, ymm9
     vpaddd ymm0, ymm0, [r8 + 320]
-    vpaddd ymm8, ymm8, ymm13
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm1, ymm1, [r8 + 384]
+    vpaddd ymm2, ymm2, [r8 + 128]
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpaddd ymm8, ymm8, ymm13
+    vpxor ymm7, ymm7, ymm8
+    vpor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, [r8 + 416]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpxor ymm7, ymm7, ymm8
+    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r8 + 128]
     vpaddd ymm1, ymm1, ymm6
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm3, ymm3, [r8 + 416]
+    vpaddd ymm2, ymm2, ymm7
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpaddd ymm2, ymm2, ymm7
-    vpxor ymm12, ymm12, ymm1
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
     vpxor ymm13, ymm13, ymm2
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm14, ymm14, ymm3
     vpaddd ymm11, ymm11, ymm12
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm3, ymm3, ymm4
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpxor ymm6, ymm6, ymm11
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpxor ymm7, ymm7, ymm8
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm10, ymm10, ymm15
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10

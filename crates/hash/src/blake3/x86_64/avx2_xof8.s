@@ -85,6 +85,7 @@
     mov dword ptr [r10 + 2716], eax
     shr rax, 32
     mov dword ptr [r10 + 2780], eax
+    add rsi, 8
     vmovdqa ymm0, [r10 + 2112]
     vmovdqa ymm1, [r10 + 2176]
     vmovdqa ymm2, [r10 + 2240]
@@ -104,31 +105,31 @@
     vpaddd ymm0, ymm0, [r10]
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 128]
-    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpslld ymm8, ymm4, 20
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 12
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -142,31 +143,31 @@
     vpaddd ymm0, ymm0, [r10 + 32]
     vpaddd ymm1, ymm1, [r10 + 96]
     vpaddd ymm2, ymm2, [r10 + 160]
-    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpslld ymm8, ymm4, 25
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 7
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -180,31 +181,31 @@
     vpaddd ymm0, ymm0, [r10 + 256]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 384]
-    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 320]
     vpslld ymm10, ymm5, 20
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 12
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -218,31 +219,31 @@
     vpaddd ymm0, ymm0, [r10 + 288]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 416]
-    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpslld ymm10, ymm5, 25
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 7
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -256,31 +257,31 @@
     vpaddd ymm0, ymm0, [r10 + 64]
     vpaddd ymm1, ymm1, [r10 + 96]
     vpaddd ymm2, ymm2, [r10 + 224]
-    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpslld ymm8, ymm4, 20
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 12
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -294,31 +295,31 @@
     vpaddd ymm0, ymm0, [r10 + 192]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10]
-    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpslld ymm8, ymm4, 25
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 7
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -332,31 +333,31 @@
     vpaddd ymm0, ymm0, [r10 + 32]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 288]
-    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 320]
     vpslld ymm10, ymm5, 20
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 12
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -370,31 +371,31 @@
     vpaddd ymm0, ymm0, [r10 + 352]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10 + 448]
-    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpslld ymm10, ymm5, 25
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 7
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -408,31 +409,31 @@
     vpaddd ymm0, ymm0, [r10 + 96]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 416]
-    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpslld ymm8, ymm4, 20
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 12
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -446,31 +447,31 @@
     vpaddd ymm0, ymm0, [r10 + 128]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 64]
-    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpslld ymm8, ymm4, 25
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 7
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -484,31 +485,31 @@
     vpaddd ymm0, ymm0, [r10 + 192]
     vpaddd ymm1, ymm1, [r10 + 288]
     vpaddd ymm2, ymm2, [r10 + 352]
-    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 320]
     vpslld ymm10, ymm5, 20
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 12
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -522,31 +523,31 @@
     vpaddd ymm0, ymm0, [r10 + 160]
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 480]
-    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpslld ymm10, ymm5, 25
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 7
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -560,31 +561,31 @@
     vpaddd ymm0, ymm0, [r10 + 320]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 448]
-    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpslld ymm8, ymm4, 20
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 12
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -598,31 +599,31 @@
     vpaddd ymm0, ymm0, [r10 + 224]
     vpaddd ymm1, ymm1, [r10 + 288]
     vpaddd ymm2, ymm2, [r10 + 96]
-    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpslld ymm8, ymm4, 25
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 7
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -636,31 +637,31 @@
     vpaddd ymm0, ymm0, [r10 + 128]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 160]
-    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 320]
     vpslld ymm10, ymm5, 20
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 12
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -674,31 +675,31 @@
     vpaddd ymm0, ymm0, [r10]
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 256]
-    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpslld ymm10, ymm5, 25
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 7
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -712,31 +713,31 @@
     vpaddd ymm0, ymm0, [r10 + 384]
     vpaddd ymm1, ymm1, [r10 + 288]
     vpaddd ymm2, ymm2, [r10 + 480]
-    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpslld ymm8, ymm4, 20
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 12
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -750,31 +751,31 @@
     vpaddd ymm0, ymm0, [r10 + 416]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 320]
-    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpslld ymm8, ymm4, 25
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 7
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -788,31 +789,31 @@
     vpaddd ymm0, ymm0, [r10 + 224]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10]
-    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 320]
     vpslld ymm10, ymm5, 20
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 12
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -826,31 +827,31 @@
     vpaddd ymm0, ymm0, [r10 + 64]
     vpaddd ymm1, ymm1, [r10 + 96]
     vpaddd ymm2, ymm2, [r10 + 32]
-    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpslld ymm10, ymm5, 25
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 7
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -864,31 +865,31 @@
     vpaddd ymm0, ymm0, [r10 + 288]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 256]
-    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpslld ymm8, ymm4, 20
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 12
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -902,31 +903,31 @@
     vpaddd ymm0, ymm0, [r10 + 448]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10 + 384]
-    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpslld ymm8, ymm4, 25
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 7
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -940,31 +941,31 @@
     vpaddd ymm0, ymm0, [r10 + 416]
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 64]
-    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 320]
     vpslld ymm10, ymm5, 20
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 12
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -978,31 +979,31 @@
     vpaddd ymm0, ymm0, [r10 + 96]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 192]
-    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpslld ymm10, ymm5, 25
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 7
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -1016,31 +1017,31 @@
     vpaddd ymm0, ymm0, [r10 + 352]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10 + 32]
-    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpslld ymm8, ymm4, 20
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 12
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -1054,31 +1055,31 @@
     vpaddd ymm0, ymm0, [r10 + 480]
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 288]
-    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpxor ymm12, ymm12, ymm0
+    vpaddd ymm2, ymm2, ymm6
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm14, ymm14, ymm2
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
+    vpxor ymm15, ymm15, ymm3
     vmovdqa [r10 + 2048], ymm8
+    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm9, ymm9, ymm13
+    vpxor ymm4, ymm4, ymm8
+    vpshufb ymm15, ymm15, [r11 + 384]
     vpslld ymm8, ymm4, 25
+    vpaddd ymm10, ymm10, ymm14
     vpsrld ymm4, ymm4, 7
+    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
+    vpxor ymm7, ymm7, ymm11
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -1092,31 +1093,31 @@
     vpaddd ymm0, ymm0, [r10 + 448]
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 96]
-    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 320]
     vpslld ymm10, ymm5, 20
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 12
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -1130,31 +1131,31 @@
     vpaddd ymm0, ymm0, [r10 + 320]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 128]
-    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpxor ymm15, ymm15, ymm0
+    vpaddd ymm2, ymm2, ymm7
     vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm13, ymm13, ymm2
     vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
+    vpxor ymm14, ymm14, ymm3
     vmovdqa [r10 + 2048], ymm10
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpaddd ymm11, ymm11, ymm12
+    vpxor ymm5, ymm5, ymm10
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpslld ymm10, ymm5, 25
+    vpaddd ymm8, ymm8, ymm13
     vpsrld ymm5, ymm5, 7
+    vpxor ymm6, ymm6, ymm11
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
+    vpxor ymm4, ymm4, ymm9
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -1166,37 +1167,49 @@
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
     vpxor ymm0, ymm0, ymm8
-    vpxor ymm1, ymm1, ymm9
-    vpxor ymm2, ymm2, ymm10
-    vpxor ymm3, ymm3, ymm11
-    vpxor ymm4, ymm4, ymm12
-    vpxor ymm5, ymm5, ymm13
-    vpxor ymm6, ymm6, ymm14
-    vpxor ymm7, ymm7, ymm15
     vpxor ymm8, ymm8, [r10 + 2112]
+    vpxor ymm1, ymm1, ymm9
     vpxor ymm9, ymm9, [r10 + 2176]
+    vpxor ymm2, ymm2, ymm10
     vpxor ymm10, ymm10, [r10 + 2240]
+    vpxor ymm3, ymm3, ymm11
     vpxor ymm11, ymm11, [r10 + 2304]
+    vpxor ymm4, ymm4, ymm12
     vpxor ymm12, ymm12, [r10 + 2368]
+    vpxor ymm5, ymm5, ymm13
     vpxor ymm13, ymm13, [r10 + 2432]
+    vpxor ymm6, ymm6, ymm14
     vpxor ymm14, ymm14, [r10 + 2496]
+    vpxor ymm7, ymm7, ymm15
     vpxor ymm15, ymm15, [r10 + 2560]
-    vmovdqa [r10 + 2944], ymm8
-    vmovdqa [r10 + 3008], ymm9
-    vmovdqa [r10 + 3072], ymm10
-    vmovdqa [r10 + 3136], ymm11
-    vpunpckldq ymm8, ymm0, ymm1
-    vpunpckhdq ymm9, ymm0, ymm1
-    vpunpckldq ymm10, ymm2, ymm3
-    vpunpckhdq ymm11, ymm2, ymm3
-    vpunpcklqdq ymm0, ymm8, ymm10
-    vpunpckhqdq ymm1, ymm8, ymm10
-    vpunpcklqdq ymm2, ymm9, ymm11
-    vpunpckhqdq ymm3, ymm9, ymm11
-    vmovdqa ymm8, [r10 + 2944]
-    vmovdqa ymm9, [r10 + 3008]
-    vmovdqa ymm10, [r10 + 3072]
-    vmovdqa ymm11, [r10 + 3136]
+    vmovdqa [r10 + 1024], ymm0
+    vmovdqa [r10 + 1056], ymm1
+    vmovdqa [r10 + 1088], ymm2
+    vmovdqa [r10 + 1120], ymm3
+    vmovdqa [r10 + 1152], ymm4
+    vmovdqa [r10 + 1184], ymm5
+    vmovdqa [r10 + 1216], ymm6
+    vmovdqa [r10 + 1248], ymm7
+    vmovdqa [r10 + 1280], ymm8
+    vmovdqa [r10 + 1312], ymm9
+    vmovdqa [r10 + 1344], ymm10
+    vmovdqa [r10 + 1376], ymm11
+    vmovdqa [r10 + 1408], ymm12
+    vmovdqa [r10 + 1440], ymm13
+    vmovdqa [r10 + 1472], ymm14
+    vmovdqa [r10 + 1504], ymm15
+    vmovdqa ymm0, [r10 + 1024]
+    vmovdqa ymm1, [r10 + 1056]
+    vmovdqa ymm2, [r10 + 1088]
+    vmovdqa ymm3, [r10 + 1120]
+    vpunpckldq ymm4, ymm0, ymm1
+    vpunpckhdq ymm5, ymm0, ymm1
+    vpunpckldq ymm6, ymm2, ymm3
+    vpunpckhdq ymm7, ymm2, ymm3
+    vpunpcklqdq ymm0, ymm4, ymm6
+    vpunpckhqdq ymm1, ymm4, ymm6
+    vpunpcklqdq ymm2, ymm5, ymm7
+    vpunpckhqdq ymm3, ymm5, ymm7
     vmovdqu [rcx], xmm0
     vextracti128 [rcx + 256], ymm0, 1
     vmovdqu [rcx + 64], xmm1
@@ -1205,63 +1218,66 @@
     vextracti128 [rcx + 384], ymm2, 1
     vmovdqu [rcx + 192], xmm3
     vextracti128 [rcx + 448], ymm3, 1
-    vmovdqa [r10 + 2944], ymm12
-    vmovdqa [r10 + 3008], ymm13
-    vmovdqa [r10 + 3072], ymm14
-    vmovdqa [r10 + 3136], ymm15
-    vpunpckldq ymm12, ymm4, ymm5
-    vpunpckhdq ymm13, ymm4, ymm5
-    vpunpckldq ymm14, ymm6, ymm7
-    vpunpckhdq ymm15, ymm6, ymm7
-    vpunpcklqdq ymm4, ymm12, ymm14
-    vpunpckhqdq ymm5, ymm12, ymm14
-    vpunpcklqdq ymm6, ymm13, ymm15
-    vpunpckhqdq ymm7, ymm13, ymm15
-    vmovdqa ymm12, [r10 + 2944]
-    vmovdqa ymm13, [r10 + 3008]
-    vmovdqa ymm14, [r10 + 3072]
-    vmovdqa ymm15, [r10 + 3136]
-    vmovdqu [rcx + 16], xmm4
-    vextracti128 [rcx + 272], ymm4, 1
-    vmovdqu [rcx + 80], xmm5
-    vextracti128 [rcx + 336], ymm5, 1
-    vmovdqu [rcx + 144], xmm6
-    vextracti128 [rcx + 400], ymm6, 1
-    vmovdqu [rcx + 208], xmm7
-    vextracti128 [rcx + 464], ymm7, 1
-    vpunpckldq ymm0, ymm8, ymm9
-    vpunpckhdq ymm1, ymm8, ymm9
-    vpunpckldq ymm2, ymm10, ymm11
-    vpunpckhdq ymm3, ymm10, ymm11
-    vpunpcklqdq ymm8, ymm0, ymm2
-    vpunpckhqdq ymm9, ymm0, ymm2
-    vpunpcklqdq ymm10, ymm1, ymm3
-    vpunpckhqdq ymm11, ymm1, ymm3
-    vmovdqu [rcx + 32], xmm8
-    vextracti128 [rcx + 288], ymm8, 1
-    vmovdqu [rcx + 96], xmm9
-    vextracti128 [rcx + 352], ymm9, 1
-    vmovdqu [rcx + 160], xmm10
-    vextracti128 [rcx + 416], ymm10, 1
-    vmovdqu [rcx + 224], xmm11
-    vextracti128 [rcx + 480], ymm11, 1
-    vpunpckldq ymm4, ymm12, ymm13
-    vpunpckhdq ymm5, ymm12, ymm13
-    vpunpckldq ymm6, ymm14, ymm15
-    vpunpckhdq ymm7, ymm14, ymm15
-    vpunpcklqdq ymm12, ymm4, ymm6
-    vpunpckhqdq ymm13, ymm4, ymm6
-    vpunpcklqdq ymm14, ymm5, ymm7
-    vpunpckhqdq ymm15, ymm5, ymm7
-    vmovdqu [rcx + 48], xmm12
-    vextracti128 [rcx + 304], ymm12, 1
-    vmovdqu [rcx + 112], xmm13
-    vextracti128 [rcx + 368], ymm13, 1
-    vmovdqu [rcx + 176], xmm14
-    vextracti128 [rcx + 432], ymm14, 1
-    vmovdqu [rcx + 240], xmm15
-    vextracti128 [rcx + 496], ymm15, 1
-    add rsi, 8
+    vmovdqa ymm0, [r10 + 1152]
+    vmovdqa ymm1, [r10 + 1184]
+    vmovdqa ymm2, [r10 + 1216]
+    vmovdqa ymm3, [r10 + 1248]
+    vpunpckldq ymm4, ymm0, ymm1
+    vpunpckhdq ymm5, ymm0, ymm1
+    vpunpckldq ymm6, ymm2, ymm3
+    vpunpckhdq ymm7, ymm2, ymm3
+    vpunpcklqdq ymm0, ymm4, ymm6
+    vpunpckhqdq ymm1, ymm4, ymm6
+    vpunpcklqdq ymm2, ymm5, ymm7
+    vpunpckhqdq ymm3, ymm5, ymm7
+    vmovdqu [rcx + 16], xmm0
+    vextracti128 [rcx + 272], ymm0, 1
+    vmovdqu [rcx + 80], xmm1
+    vextracti128 [rcx + 336], ymm1, 1
+    vmovdqu [rcx + 144], xmm2
+    vextracti128 [rcx + 400], ymm2, 1
+    vmovdqu [rcx + 208], xmm3
+    vextracti128 [rcx + 464], ymm3, 1
+    vmovdqa ymm0, [r10 + 1280]
+    vmovdqa ymm1, [r10 + 1312]
+    vmovdqa ymm2, [r10 + 1344]
+    vmovdqa ymm3, [r10 + 1376]
+    vpunpckldq ymm4, ymm0, ymm1
+    vpunpckhdq ymm5, ymm0, ymm1
+    vpunpckldq ymm6, ymm2, ymm3
+    vpunpckhdq ymm7, ymm2, ymm3
+    vpunpcklqdq ymm0, ymm4, ymm6
+    vpunpckhqdq ymm1, ymm4, ymm6
+    vpunpcklqdq ymm2, ymm5, ymm7
+    vpunpckhqdq ymm3, ymm5, ymm7
+    vmovdqu [rcx + 32], xmm0
+    vextracti128 [rcx + 288], ymm0, 1
+    vmovdqu [rcx + 96], xmm1
+    vextracti128 [rcx + 352], ymm1, 1
+    vmovdqu [rcx + 160], xmm2
+    vextracti128 [rcx + 416], ymm2, 1
+    vmovdqu [rcx + 224], xmm3
+    vextracti128 [rcx + 480], ymm3, 1
+    vmovdqa ymm0, [r10 + 1408]
+    vmovdqa ymm1, [r10 + 1440]
+    vmovdqa ymm2, [r10 + 1472]
+    vmovdqa ymm3, [r10 + 1504]
+    vpunpckldq ymm4, ymm0, ymm1
+    vpunpckhdq ymm5, ymm0, ymm1
+    vpunpckldq ymm6, ymm2, ymm3
+    vpunpckhdq ymm7, ymm2, ymm3
+    vpunpcklqdq ymm0, ymm4, ymm6
+    vpunpckhqdq ymm1, ymm4, ymm6
+    vpunpcklqdq ymm2, ymm5, ymm7
+    vpunpckhqdq ymm3, ymm5, ymm7
+    vmovdqu [rcx + 48], xmm0
+    vextracti128 [rcx + 304], ymm0, 1
+    vmovdqu [rcx + 112], xmm1
+    vextracti128 [rcx + 368], ymm1, 1
+    vmovdqu [rcx + 176], xmm2
+    vextracti128 [rcx + 432], ymm2, 1
+    vmovdqu [rcx + 240], xmm3
+    vextracti128 [rcx + 496], ymm3, 1
     add rcx, 512
     dec rdx
     jnz 2b

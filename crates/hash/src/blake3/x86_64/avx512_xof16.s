@@ -52,6 +52,905 @@
     vmovdqa32 [r10 + 2496], zmm0
     vpbroadcastd zmm0, dword ptr [rdi + 92]
     vmovdqa32 [r10 + 2560], zmm0
+    lea rax, [rsi + 0]
+    mov dword ptr [r10 + 2688], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2752], eax
+    lea rax, [rsi + 1]
+    mov dword ptr [r10 + 2692], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2756], eax
+    lea rax, [rsi + 2]
+    mov dword ptr [r10 + 2696], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2760], eax
+    lea rax, [rsi + 3]
+    mov dword ptr [r10 + 2700], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2764], eax
+    lea rax, [rsi + 4]
+    mov dword ptr [r10 + 2704], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2768], eax
+    lea rax, [rsi + 5]
+    mov dword ptr [r10 + 2708], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2772], eax
+    lea rax, [rsi + 6]
+    mov dword ptr [r10 + 2712], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2776], eax
+    lea rax, [rsi + 7]
+    mov dword ptr [r10 + 2716], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2780], eax
+    lea rax, [rsi + 8]
+    mov dword ptr [r10 + 2720], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2784], eax
+    lea rax, [rsi + 9]
+    mov dword ptr [r10 + 2724], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2788], eax
+    lea rax, [rsi + 10]
+    mov dword ptr [r10 + 2728], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2792], eax
+    lea rax, [rsi + 11]
+    mov dword ptr [r10 + 2732], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2796], eax
+    lea rax, [rsi + 12]
+    mov dword ptr [r10 + 2736], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2800], eax
+    lea rax, [rsi + 13]
+    mov dword ptr [r10 + 2740], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2804], eax
+    lea rax, [rsi + 14]
+    mov dword ptr [r10 + 2744], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2808], eax
+    lea rax, [rsi + 15]
+    mov dword ptr [r10 + 2748], eax
+    shr rax, 32
+    mov dword ptr [r10 + 2812], eax
+    add rsi, 16
+    vmovdqa32 zmm0, [r10 + 2112]
+    vmovdqa32 zmm1, [r10 + 2176]
+    vmovdqa32 zmm2, [r10 + 2240]
+    vmovdqa32 zmm3, [r10 + 2304]
+    vmovdqa32 zmm4, [r10 + 2368]
+    vmovdqa32 zmm5, [r10 + 2432]
+    vmovdqa32 zmm6, [r10 + 2496]
+    vmovdqa32 zmm7, [r10 + 2560]
+    vmovdqa32 zmm8, [r11]
+    vmovdqa32 zmm12, [r10 + 2688]
+    vmovdqa32 zmm9, [r11 + 64]
+    vmovdqa32 zmm13, [r10 + 2752]
+    vmovdqa32 zmm10, [r11 + 128]
+    vmovdqa32 zmm14, [r10 + 2816]
+    vmovdqa32 zmm11, [r11 + 192]
+    vmovdqa32 zmm15, [r10 + 2880]
+    vpaddd zmm0, zmm0, [r10]
+    vpaddd zmm1, zmm1, [r10 + 128]
+    vpaddd zmm2, zmm2, [r10 + 256]
+    vpaddd zmm3, zmm3, [r10 + 384]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 64]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 192]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 320]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 448]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 512]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10 + 768]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 896]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10 + 576]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 704]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 832]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 960]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vpaddd zmm0, zmm0, [r10 + 128]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 192]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm2, zmm2, [r10 + 448]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm3, zmm3, [r10 + 256]
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 384]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 832]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 64]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10 + 576]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 960]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10 + 704]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 320]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 896]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 512]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vpaddd zmm0, zmm0, [r10 + 192]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm2, zmm2, [r10 + 832]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm3, zmm3, [r10 + 448]
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 256]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 128]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 896]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 384]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 576]
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10 + 704]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 512]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10 + 320]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 960]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 64]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vpaddd zmm0, zmm0, [r10 + 640]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm2, zmm2, [r10 + 896]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm3, zmm3, [r10 + 832]
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 448]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 576]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 192]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 960]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 256]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 704]
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10 + 320]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 64]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 128]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 512]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 384]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vpaddd zmm0, zmm0, [r10 + 768]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 576]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm2, zmm2, [r10 + 960]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm3, zmm3, [r10 + 896]
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 832]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 704]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 640]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 512]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 448]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 320]
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 384]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10 + 128]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 192]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 64]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 256]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vpaddd zmm0, zmm0, [r10 + 576]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 704]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm2, zmm2, [r10 + 512]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm3, zmm3, [r10 + 960]
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 896]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 320]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 768]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 64]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 832]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10]
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10 + 128]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 256]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10 + 192]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 384]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 448]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vpaddd zmm0, zmm0, [r10 + 704]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 320]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm2, zmm2, [r10 + 64]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm3, zmm3, [r10 + 512]
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 960]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 576]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 384]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 896]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 128]
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10 + 192]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 448]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10 + 640]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 256]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 832]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpxord zmm0, zmm0, zmm8
+    vpxord zmm8, zmm8, [r10 + 2112]
+    vpxord zmm1, zmm1, zmm9
+    vpxord zmm9, zmm9, [r10 + 2176]
+    vpxord zmm2, zmm2, zmm10
+    vpxord zmm10, zmm10, [r10 + 2240]
+    vpxord zmm3, zmm3, zmm11
+    vpxord zmm11, zmm11, [r10 + 2304]
+    vpxord zmm4, zmm4, zmm12
+    vpxord zmm12, zmm12, [r10 + 2368]
+    vpxord zmm5, zmm5, zmm13
+    vpxord zmm13, zmm13, [r10 + 2432]
+    vpxord zmm6, zmm6, zmm14
+    vpxord zmm14, zmm14, [r10 + 2496]
+    vpxord zmm7, zmm7, zmm15
+    vpxord zmm15, zmm15, [r10 + 2560]
+    vmovdqa32 [r10 + 1024], zmm0
+    vmovdqa32 [r10 + 1088], zmm1
+    vmovdqa32 [r10 + 1152], zmm2
+    vmovdqa32 [r10 + 1216], zmm3
+    vmovdqa32 [r10 + 1280], zmm4
+    vmovdqa32 [r10 + 1344], zmm5
+    vmovdqa32 [r10 + 1408], zmm6
+    vmovdqa32 [r10 + 1472], zmm7
+    vmovdqa32 [r10 + 1536], zmm8
+    vmovdqa32 [r10 + 1600], zmm9
+    vmovdqa32 [r10 + 1664], zmm10
+    vmovdqa32 [r10 + 1728], zmm11
+    vmovdqa32 [r10 + 1792], zmm12
+    vmovdqa32 [r10 + 1856], zmm13
+    vmovdqa32 [r10 + 1920], zmm14
+    vmovdqa32 [r10 + 1984], zmm15
+    dec rdx
+    jz 3f
 2:
     lea rax, [rsi + 0]
     mov dword ptr [r10 + 2688], eax
@@ -117,6 +1016,7 @@
     mov dword ptr [r10 + 2748], eax
     shr rax, 32
     mov dword ptr [r10 + 2812], eax
+    add rsi, 16
     vmovdqa32 zmm0, [r10 + 2112]
     vmovdqa32 zmm1, [r10 + 2176]
     vmovdqa32 zmm2, [r10 + 2240]
@@ -133,12 +1033,20 @@
     vmovdqa32 zmm14, [r10 + 2816]
     vmovdqa32 zmm11, [r11 + 192]
     vmovdqa32 zmm15, [r10 + 2880]
+    vmovdqa32 zmm16, [r10 + 1024]
     vpaddd zmm0, zmm0, [r10]
     vpaddd zmm1, zmm1, [r10 + 128]
+    vmovdqa32 zmm17, [r10 + 1088]
+    vmovdqa32 zmm18, [r10 + 1152]
     vpaddd zmm2, zmm2, [r10 + 256]
     vpaddd zmm3, zmm3, [r10 + 384]
+    vmovdqa32 zmm19, [r10 + 1216]
+    vmovdqa32 zmm24, [r10 + 1280]
+    vmovdqa32 zmm25, [r10 + 1344]
     vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
+    vmovdqa32 zmm26, [r10 + 1408]
+    vmovdqa32 zmm27, [r10 + 1472]
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
@@ -146,82 +1054,110 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 64]
     vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
     vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
     vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 192]
     vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 320]
     vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 448]
+    vpunpckldq zmm20, zmm16, zmm17
     vprord zmm6, zmm6, 12
     vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, [r10 + 64]
-    vpaddd zmm1, zmm1, [r10 + 192]
-    vpaddd zmm2, zmm2, [r10 + 320]
-    vpaddd zmm3, zmm3, [r10 + 448]
     vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
+    vpunpckhdq zmm21, zmm16, zmm17
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r10 + 512]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpunpckldq zmm22, zmm18, zmm19
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpunpckhdq zmm23, zmm18, zmm19
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r10 + 768]
+    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r10 + 896]
+    vpunpcklqdq zmm16, zmm20, zmm22
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, zmm5
+    vmovdqu32 [rcx], xmm16
+    vextracti32x4 [rcx + 256], zmm16, 1
+    vextracti32x4 [rcx + 512], zmm16, 2
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
+    vextracti32x4 [rcx + 768], zmm16, 3
+    vmovdqa32 zmm16, [r10 + 1536]
     vpaddd zmm3, zmm3, zmm4
     vpxord zmm15, zmm15, zmm0
+    vpunpckhqdq zmm17, zmm20, zmm22
     vpxord zmm12, zmm12, zmm1
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
+    vmovdqu32 [rcx + 64], xmm17
+    vextracti32x4 [rcx + 320], zmm17, 1
+    vextracti32x4 [rcx + 576], zmm17, 2
     vprord zmm15, zmm15, 16
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r10 + 576]
+    vextracti32x4 [rcx + 832], zmm17, 3
+    vmovdqa32 zmm17, [r10 + 1600]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpunpcklqdq zmm18, zmm21, zmm23
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm11, zmm11, zmm12
+    vmovdqu32 [rcx + 128], xmm18
+    vextracti32x4 [rcx + 384], zmm18, 1
+    vextracti32x4 [rcx + 640], zmm18, 2
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vextracti32x4 [rcx + 896], zmm18, 3
+    vmovdqa32 zmm18, [r10 + 1664]
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpunpckhqdq zmm19, zmm21, zmm23
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 704]
+    vmovdqu32 [rcx + 192], xmm19
+    vextracti32x4 [rcx + 448], zmm19, 1
+    vextracti32x4 [rcx + 704], zmm19, 2
+    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r10 + 832]
+    vextracti32x4 [rcx + 960], zmm19, 3
+    vmovdqa32 zmm19, [r10 + 1728]
+    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r10 + 960]
+    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -230,54 +1166,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r10 + 128]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 192]
+    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r10 + 448]
+    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r10 + 256]
-    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 384]
     vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
     vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
     vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 12
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, [r10 + 384]
     vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm4, zmm4, 12
     vpaddd zmm2, zmm2, [r10]
+    vprord zmm5, zmm5, 12
     vpaddd zmm3, zmm3, [r10 + 832]
+    vprord zmm6, zmm6, 12
     vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -286,26 +1222,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r10 + 64]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r10 + 576]
+    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r10 + 960]
+    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -314,26 +1250,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r10 + 704]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 320]
+    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r10 + 896]
+    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r10 + 512]
+    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -342,110 +1278,138 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r10 + 192]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r10 + 832]
+    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r10 + 448]
-    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 256]
     vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
     vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
     vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
+    vpunpckldq zmm28, zmm24, zmm25
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
     vprord zmm4, zmm4, 12
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, [r10 + 256]
     vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r10 + 128]
+    vpunpckhdq zmm29, zmm24, zmm25
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
     vpaddd zmm3, zmm3, [r10 + 896]
     vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
+    vpunpckldq zmm30, zmm26, zmm27
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r10 + 384]
+    vprord zmm12, zmm12, 8
     vpaddd zmm1, zmm1, [r10 + 576]
+    vpunpckhdq zmm31, zmm26, zmm27
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm15, zmm15, 8
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpunpcklqdq zmm24, zmm28, zmm30
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vmovdqu32 [rcx + 16], xmm24
+    vextracti32x4 [rcx + 272], zmm24, 1
+    vextracti32x4 [rcx + 528], zmm24, 2
+    vpxord zmm7, zmm7, zmm11
     vpaddd zmm2, zmm2, [r10 + 704]
+    vextracti32x4 [rcx + 784], zmm24, 3
+    vmovdqa32 zmm24, [r10 + 1792]
+    vprord zmm4, zmm4, 7
     vpaddd zmm3, zmm3, [r10 + 512]
+    vpunpckhqdq zmm25, zmm28, zmm30
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
+    vmovdqu32 [rcx + 80], xmm25
+    vextracti32x4 [rcx + 336], zmm25, 1
+    vextracti32x4 [rcx + 592], zmm25, 2
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
+    vextracti32x4 [rcx + 848], zmm25, 3
+    vmovdqa32 zmm25, [r10 + 1856]
+    vpunpcklqdq zmm26, zmm29, zmm31
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
     vpxord zmm15, zmm15, zmm0
+    vmovdqu32 [rcx + 144], xmm26
+    vextracti32x4 [rcx + 400], zmm26, 1
+    vextracti32x4 [rcx + 656], zmm26, 2
     vpxord zmm12, zmm12, zmm1
     vpxord zmm13, zmm13, zmm2
+    vextracti32x4 [rcx + 912], zmm26, 3
+    vmovdqa32 zmm26, [r10 + 1920]
     vpxord zmm14, zmm14, zmm3
-    vprord zmm15, zmm15, 16
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r10 + 320]
+    vpunpckhqdq zmm27, zmm29, zmm31
+    vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vmovdqu32 [rcx + 208], xmm27
+    vextracti32x4 [rcx + 464], zmm27, 1
+    vextracti32x4 [rcx + 720], zmm27, 2
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vextracti32x4 [rcx + 976], zmm27, 3
+    vmovdqa32 zmm27, [r10 + 1984]
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10]
+    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r10 + 960]
+    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r10 + 64]
+    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -454,54 +1418,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r10 + 640]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r10 + 896]
+    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r10 + 832]
-    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 12
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, [r10 + 448]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r10 + 576]
+    vprord zmm4, zmm4, 12
     vpaddd zmm2, zmm2, [r10 + 192]
+    vprord zmm5, zmm5, 12
     vpaddd zmm3, zmm3, [r10 + 960]
+    vprord zmm6, zmm6, 12
     vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -510,26 +1474,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r10 + 256]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r10 + 704]
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r10 + 320]
+    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r10 + 64]
+    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -538,26 +1502,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10]
     vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
     vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
     vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vprord zmm4, zmm4, 12
-    vpaddd zmm0, zmm0, [r10]
     vpaddd zmm1, zmm1, [r10 + 128]
+    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r10 + 512]
+    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r10 + 384]
+    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -566,54 +1530,58 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
+    vpaddd zmm0, zmm0, [r10 + 768]
     vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
     vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
     vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vprord zmm4, zmm4, 7
-    vpaddd zmm0, zmm0, [r10 + 768]
     vpaddd zmm1, zmm1, [r10 + 576]
+    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r10 + 960]
+    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r10 + 896]
-    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
+    vpunpckldq zmm20, zmm16, zmm17
     vprord zmm12, zmm12, 16
     vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
     vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
     vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
     vpaddd zmm10, zmm10, zmm14
+    vpunpckhdq zmm21, zmm16, zmm17
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
     vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r10 + 832]
+    vpunpckldq zmm22, zmm18, zmm19
     vprord zmm5, zmm5, 12
     vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, [r10 + 832]
     vpaddd zmm1, zmm1, [r10 + 704]
+    vprord zmm7, zmm7, 12
     vpaddd zmm2, zmm2, [r10 + 640]
     vpaddd zmm3, zmm3, [r10 + 512]
     vpaddd zmm0, zmm0, zmm4
+    vpunpckhdq zmm23, zmm18, zmm19
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -621,55 +1589,75 @@
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
+    vpunpcklqdq zmm16, zmm20, zmm22
     vprord zmm12, zmm12, 8
     vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
     vpaddd zmm8, zmm8, zmm12
+    vmovdqu32 [rcx + 32], xmm16
+    vextracti32x4 [rcx + 288], zmm16, 1
+    vextracti32x4 [rcx + 544], zmm16, 2
+    vprord zmm14, zmm14, 8
     vpaddd zmm9, zmm9, zmm13
+    vextracti32x4 [rcx + 800], zmm16, 3
+    vprord zmm15, zmm15, 8
     vpaddd zmm10, zmm10, zmm14
+    vpunpckhqdq zmm17, zmm20, zmm22
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
+    vmovdqu32 [rcx + 96], xmm17
+    vextracti32x4 [rcx + 352], zmm17, 1
+    vextracti32x4 [rcx + 608], zmm17, 2
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
+    vextracti32x4 [rcx + 864], zmm17, 3
     vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r10 + 448]
+    vpunpcklqdq zmm18, zmm21, zmm23
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
     vpaddd zmm1, zmm1, [r10 + 320]
+    vmovdqu32 [rcx + 160], xmm18
+    vextracti32x4 [rcx + 416], zmm18, 1
+    vextracti32x4 [rcx + 672], zmm18, 2
+    vprord zmm7, zmm7, 7
     vpaddd zmm2, zmm2, [r10]
+    vextracti32x4 [rcx + 928], zmm18, 3
     vpaddd zmm3, zmm3, [r10 + 384]
     vpaddd zmm0, zmm0, zmm5
+    vpunpckhqdq zmm19, zmm21, zmm23
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
+    vmovdqu32 [rcx + 224], xmm19
+    vextracti32x4 [rcx + 480], zmm19, 1
+    vextracti32x4 [rcx + 736], zmm19, 2
     vpxord zmm15, zmm15, zmm0
     vpxord zmm12, zmm12, zmm1
+    vextracti32x4 [rcx + 992], zmm19, 3
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r10 + 128]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 192]
+    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r10 + 64]
+    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r10 + 256]
+    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -678,54 +1666,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r10 + 576]
+    vprord zmm12, zmm12, 8
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 704]
+    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r10 + 512]
+    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r10 + 960]
-    vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm5
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 896]
     vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
     vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 16
     vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 16
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 12
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, [r10 + 896]
     vpaddd zmm1, zmm1, [r10 + 320]
+    vprord zmm4, zmm4, 12
     vpaddd zmm2, zmm2, [r10 + 768]
+    vprord zmm5, zmm5, 12
     vpaddd zmm3, zmm3, [r10 + 64]
+    vprord zmm6, zmm6, 12
     vpaddd zmm0, zmm0, zmm4
+    vprord zmm7, zmm7, 12
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -734,26 +1722,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r10 + 832]
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vprord zmm14, zmm14, 8
+    vpaddd zmm9, zmm9, zmm13
+    vprord zmm15, zmm15, 8
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r10]
+    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r10 + 128]
+    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r10 + 256]
+    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -762,26 +1750,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r10 + 192]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r10 + 640]
+    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r10 + 384]
+    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r10 + 448]
+    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -790,110 +1778,135 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vpaddd zmm10, zmm10, zmm15
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r10 + 704]
-    vpaddd zmm1, zmm1, [r10 + 320]
-    vpaddd zmm2, zmm2, [r10 + 64]
-    vpaddd zmm3, zmm3, [r10 + 512]
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 12
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, [r10 + 960]
-    vpaddd zmm1, zmm1, [r10]
-    vpaddd zmm2, zmm2, [r10 + 576]
-    vpaddd zmm3, zmm3, [r10 + 384]
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm8, zmm8, zmm12
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vpaddd zmm0, zmm0, [r10 + 896]
-    vpaddd zmm1, zmm1, [r10 + 128]
-    vpaddd zmm2, zmm2, [r10 + 192]
-    vpaddd zmm3, zmm3, [r10 + 448]
-    vpaddd zmm0, zmm0, zmm5
-    vpaddd zmm1, zmm1, zmm6
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vprord zmm15, zmm15, 16
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vprord zmm14, zmm14, 16
     vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
     vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 320]
+    vprord zmm5, zmm5, 7
+    vpaddd zmm2, zmm2, [r10 + 64]
+    vprord zmm6, zmm6, 7
+    vpaddd zmm3, zmm3, [r10 + 512]
+    vpunpckldq zmm28, zmm24, zmm25
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpunpckhdq zmm29, zmm24, zmm25
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vpaddd zmm0, zmm0, [r10 + 960]
+    vprord zmm13, zmm13, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpunpckldq zmm30, zmm26, zmm27
+    vprord zmm14, zmm14, 16
+    vprord zmm15, zmm15, 16
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpunpckhdq zmm31, zmm26, zmm27
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10]
+    vprord zmm4, zmm4, 12
+    vpaddd zmm2, zmm2, [r10 + 576]
     vprord zmm5, zmm5, 12
+    vpaddd zmm3, zmm3, [r10 + 384]
+    vpunpcklqdq zmm24, zmm28, zmm30
     vprord zmm6, zmm6, 12
     vprord zmm7, zmm7, 12
-    vprord zmm4, zmm4, 12
-    vpaddd zmm0, zmm0, [r10 + 640]
-    vpaddd zmm1, zmm1, [r10 + 768]
-    vpaddd zmm2, zmm2, [r10 + 256]
-    vpaddd zmm3, zmm3, [r10 + 832]
+    vpaddd zmm0, zmm0, zmm4
+    vmovdqu32 [rcx + 48], xmm24
+    vextracti32x4 [rcx + 304], zmm24, 1
+    vextracti32x4 [rcx + 560], zmm24, 2
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vextracti32x4 [rcx + 816], zmm24, 3
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpunpckhqdq zmm25, zmm28, zmm30
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vmovdqu32 [rcx + 112], xmm25
+    vextracti32x4 [rcx + 368], zmm25, 1
+    vextracti32x4 [rcx + 624], zmm25, 2
+    vprord zmm12, zmm12, 8
+    vpaddd zmm0, zmm0, [r10 + 896]
+    vextracti32x4 [rcx + 880], zmm25, 3
+    vprord zmm13, zmm13, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpunpcklqdq zmm26, zmm29, zmm31
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm9, zmm9, zmm13
+    vmovdqu32 [rcx + 176], xmm26
+    vextracti32x4 [rcx + 432], zmm26, 1
+    vextracti32x4 [rcx + 688], zmm26, 2
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vextracti32x4 [rcx + 944], zmm26, 3
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpunpckhqdq zmm27, zmm29, zmm31
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vpaddd zmm1, zmm1, [r10 + 128]
+    vmovdqu32 [rcx + 240], xmm27
+    vextracti32x4 [rcx + 496], zmm27, 1
+    vextracti32x4 [rcx + 752], zmm27, 2
+    vprord zmm4, zmm4, 7
+    vpaddd zmm2, zmm2, [r10 + 192]
+    vextracti32x4 [rcx + 1008], zmm27, 3
+    add rcx, 1024
+    vprord zmm5, zmm5, 7
+    vpaddd zmm3, zmm3, [r10 + 448]
+    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
+    vprord zmm7, zmm7, 7
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r10 + 640]
+    vprord zmm12, zmm12, 16
+    vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 16
+    vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 16
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vpaddd zmm1, zmm1, [r10 + 768]
+    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r10 + 256]
+    vprord zmm6, zmm6, 12
+    vpaddd zmm3, zmm3, [r10 + 832]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, zmm5
+    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -903,10 +1916,10 @@
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
     vprord zmm12, zmm12, 8
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
     vpaddd zmm10, zmm10, zmm15
+    vprord zmm13, zmm13, 8
     vpaddd zmm11, zmm11, zmm12
+    vprord zmm14, zmm14, 8
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
@@ -918,119 +1931,151 @@
     vprord zmm7, zmm7, 7
     vprord zmm4, zmm4, 7
     vpxord zmm0, zmm0, zmm8
-    vpxord zmm1, zmm1, zmm9
-    vpxord zmm2, zmm2, zmm10
-    vpxord zmm3, zmm3, zmm11
-    vpxord zmm4, zmm4, zmm12
-    vpxord zmm5, zmm5, zmm13
-    vpxord zmm6, zmm6, zmm14
-    vpxord zmm7, zmm7, zmm15
     vpxord zmm8, zmm8, [r10 + 2112]
+    vpxord zmm1, zmm1, zmm9
     vpxord zmm9, zmm9, [r10 + 2176]
+    vpxord zmm2, zmm2, zmm10
     vpxord zmm10, zmm10, [r10 + 2240]
+    vpxord zmm3, zmm3, zmm11
     vpxord zmm11, zmm11, [r10 + 2304]
+    vpxord zmm4, zmm4, zmm12
     vpxord zmm12, zmm12, [r10 + 2368]
+    vpxord zmm5, zmm5, zmm13
     vpxord zmm13, zmm13, [r10 + 2432]
+    vpxord zmm6, zmm6, zmm14
     vpxord zmm14, zmm14, [r10 + 2496]
+    vpxord zmm7, zmm7, zmm15
     vpxord zmm15, zmm15, [r10 + 2560]
-    vpunpckldq zmm16, zmm0, zmm1
-    vpunpckhdq zmm17, zmm0, zmm1
-    vpunpckldq zmm18, zmm2, zmm3
-    vpunpckhdq zmm19, zmm2, zmm3
-    vpunpcklqdq zmm0, zmm16, zmm18
-    vpunpckhqdq zmm1, zmm16, zmm18
-    vpunpcklqdq zmm2, zmm17, zmm19
-    vpunpckhqdq zmm3, zmm17, zmm19
-    vmovdqu32 [rcx], xmm0
-    vextracti32x4 [rcx + 256], zmm0, 1
-    vextracti32x4 [rcx + 512], zmm0, 2
-    vextracti32x4 [rcx + 768], zmm0, 3
-    vmovdqu32 [rcx + 64], xmm1
-    vextracti32x4 [rcx + 320], zmm1, 1
-    vextracti32x4 [rcx + 576], zmm1, 2
-    vextracti32x4 [rcx + 832], zmm1, 3
-    vmovdqu32 [rcx + 128], xmm2
-    vextracti32x4 [rcx + 384], zmm2, 1
-    vextracti32x4 [rcx + 640], zmm2, 2
-    vextracti32x4 [rcx + 896], zmm2, 3
-    vmovdqu32 [rcx + 192], xmm3
-    vextracti32x4 [rcx + 448], zmm3, 1
-    vextracti32x4 [rcx + 704], zmm3, 2
-    vextracti32x4 [rcx + 960], zmm3, 3
-    vpunpckldq zmm16, zmm4, zmm5
-    vpunpckhdq zmm17, zmm4, zmm5
-    vpunpckldq zmm18, zmm6, zmm7
-    vpunpckhdq zmm19, zmm6, zmm7
-    vpunpcklqdq zmm4, zmm16, zmm18
-    vpunpckhqdq zmm5, zmm16, zmm18
-    vpunpcklqdq zmm6, zmm17, zmm19
-    vpunpckhqdq zmm7, zmm17, zmm19
-    vmovdqu32 [rcx + 16], xmm4
-    vextracti32x4 [rcx + 272], zmm4, 1
-    vextracti32x4 [rcx + 528], zmm4, 2
-    vextracti32x4 [rcx + 784], zmm4, 3
-    vmovdqu32 [rcx + 80], xmm5
-    vextracti32x4 [rcx + 336], zmm5, 1
-    vextracti32x4 [rcx + 592], zmm5, 2
-    vextracti32x4 [rcx + 848], zmm5, 3
-    vmovdqu32 [rcx + 144], xmm6
-    vextracti32x4 [rcx + 400], zmm6, 1
-    vextracti32x4 [rcx + 656], zmm6, 2
-    vextracti32x4 [rcx + 912], zmm6, 3
-    vmovdqu32 [rcx + 208], xmm7
-    vextracti32x4 [rcx + 464], zmm7, 1
-    vextracti32x4 [rcx + 720], zmm7, 2
-    vextracti32x4 [rcx + 976], zmm7, 3
-    vpunpckldq zmm16, zmm8, zmm9
-    vpunpckhdq zmm17, zmm8, zmm9
-    vpunpckldq zmm18, zmm10, zmm11
-    vpunpckhdq zmm19, zmm10, zmm11
-    vpunpcklqdq zmm8, zmm16, zmm18
-    vpunpckhqdq zmm9, zmm16, zmm18
-    vpunpcklqdq zmm10, zmm17, zmm19
-    vpunpckhqdq zmm11, zmm17, zmm19
-    vmovdqu32 [rcx + 32], xmm8
-    vextracti32x4 [rcx + 288], zmm8, 1
-    vextracti32x4 [rcx + 544], zmm8, 2
-    vextracti32x4 [rcx + 800], zmm8, 3
-    vmovdqu32 [rcx + 96], xmm9
-    vextracti32x4 [rcx + 352], zmm9, 1
-    vextracti32x4 [rcx + 608], zmm9, 2
-    vextracti32x4 [rcx + 864], zmm9, 3
-    vmovdqu32 [rcx + 160], xmm10
-    vextracti32x4 [rcx + 416], zmm10, 1
-    vextracti32x4 [rcx + 672], zmm10, 2
-    vextracti32x4 [rcx + 928], zmm10, 3
-    vmovdqu32 [rcx + 224], xmm11
-    vextracti32x4 [rcx + 480], zmm11, 1
-    vextracti32x4 [rcx + 736], zmm11, 2
-    vextracti32x4 [rcx + 992], zmm11, 3
-    vpunpckldq zmm16, zmm12, zmm13
-    vpunpckhdq zmm17, zmm12, zmm13
-    vpunpckldq zmm18, zmm14, zmm15
-    vpunpckhdq zmm19, zmm14, zmm15
-    vpunpcklqdq zmm12, zmm16, zmm18
-    vpunpckhqdq zmm13, zmm16, zmm18
-    vpunpcklqdq zmm14, zmm17, zmm19
-    vpunpckhqdq zmm15, zmm17, zmm19
-    vmovdqu32 [rcx + 48], xmm12
-    vextracti32x4 [rcx + 304], zmm12, 1
-    vextracti32x4 [rcx + 560], zmm12, 2
-    vextracti32x4 [rcx + 816], zmm12, 3
-    vmovdqu32 [rcx + 112], xmm13
-    vextracti32x4 [rcx + 368], zmm13, 1
-    vextracti32x4 [rcx + 624], zmm13, 2
-    vextracti32x4 [rcx + 880], zmm13, 3
-    vmovdqu32 [rcx + 176], xmm14
-    vextracti32x4 [rcx + 432], zmm14, 1
-    vextracti32x4 [rcx + 688], zmm14, 2
-    vextracti32x4 [rcx + 944], zmm14, 3
-    vmovdqu32 [rcx + 240], xmm15
-    vextracti32x4 [rcx + 496], zmm15, 1
-    vextracti32x4 [rcx + 752], zmm15, 2
-    vextracti32x4 [rcx + 1008], zmm15, 3
-    add rsi, 16
-    add rcx, 1024
+    vmovdqa32 [r10 + 1024], zmm0
+    vmovdqa32 [r10 + 1088], zmm1
+    vmovdqa32 [r10 + 1152], zmm2
+    vmovdqa32 [r10 + 1216], zmm3
+    vmovdqa32 [r10 + 1280], zmm4
+    vmovdqa32 [r10 + 1344], zmm5
+    vmovdqa32 [r10 + 1408], zmm6
+    vmovdqa32 [r10 + 1472], zmm7
+    vmovdqa32 [r10 + 1536], zmm8
+    vmovdqa32 [r10 + 1600], zmm9
+    vmovdqa32 [r10 + 1664], zmm10
+    vmovdqa32 [r10 + 1728], zmm11
+    vmovdqa32 [r10 + 1792], zmm12
+    vmovdqa32 [r10 + 1856], zmm13
+    vmovdqa32 [r10 + 1920], zmm14
+    vmovdqa32 [r10 + 1984], zmm15
     dec rdx
     jnz 2b
+3:
+    vmovdqa32 zmm16, [r10 + 1024]
+    vmovdqa32 zmm17, [r10 + 1088]
+    vmovdqa32 zmm18, [r10 + 1152]
+    vmovdqa32 zmm19, [r10 + 1216]
+    vpunpckldq zmm20, zmm16, zmm17
+    vpunpckhdq zmm21, zmm16, zmm17
+    vpunpckldq zmm22, zmm18, zmm19
+    vpunpckhdq zmm23, zmm18, zmm19
+    vpunpcklqdq zmm16, zmm20, zmm22
+    vpunpckhqdq zmm17, zmm20, zmm22
+    vpunpcklqdq zmm18, zmm21, zmm23
+    vpunpckhqdq zmm19, zmm21, zmm23
+    vmovdqu32 [rcx], xmm16
+    vextracti32x4 [rcx + 256], zmm16, 1
+    vextracti32x4 [rcx + 512], zmm16, 2
+    vextracti32x4 [rcx + 768], zmm16, 3
+    vmovdqu32 [rcx + 64], xmm17
+    vextracti32x4 [rcx + 320], zmm17, 1
+    vextracti32x4 [rcx + 576], zmm17, 2
+    vextracti32x4 [rcx + 832], zmm17, 3
+    vmovdqu32 [rcx + 128], xmm18
+    vextracti32x4 [rcx + 384], zmm18, 1
+    vextracti32x4 [rcx + 640], zmm18, 2
+    vextracti32x4 [rcx + 896], zmm18, 3
+    vmovdqu32 [rcx + 192], xmm19
+    vextracti32x4 [rcx + 448], zmm19, 1
+    vextracti32x4 [rcx + 704], zmm19, 2
+    vextracti32x4 [rcx + 960], zmm19, 3
+    vmovdqa32 zmm24, [r10 + 1280]
+    vmovdqa32 zmm25, [r10 + 1344]
+    vmovdqa32 zmm26, [r10 + 1408]
+    vmovdqa32 zmm27, [r10 + 1472]
+    vpunpckldq zmm28, zmm24, zmm25
+    vpunpckhdq zmm29, zmm24, zmm25
+    vpunpckldq zmm30, zmm26, zmm27
+    vpunpckhdq zmm31, zmm26, zmm27
+    vpunpcklqdq zmm24, zmm28, zmm30
+    vpunpckhqdq zmm25, zmm28, zmm30
+    vpunpcklqdq zmm26, zmm29, zmm31
+    vpunpckhqdq zmm27, zmm29, zmm31
+    vmovdqu32 [rcx + 16], xmm24
+    vextracti32x4 [rcx + 272], zmm24, 1
+    vextracti32x4 [rcx + 528], zmm24, 2
+    vextracti32x4 [rcx + 784], zmm24, 3
+    vmovdqu32 [rcx + 80], xmm25
+    vextracti32x4 [rcx + 336], zmm25, 1
+    vextracti32x4 [rcx + 592], zmm25, 2
+    vextracti32x4 [rcx + 848], zmm25, 3
+    vmovdqu32 [rcx + 144], xmm26
+    vextracti32x4 [rcx + 400], zmm26, 1
+    vextracti32x4 [rcx + 656], zmm26, 2
+    vextracti32x4 [rcx + 912], zmm26, 3
+    vmovdqu32 [rcx + 208], xmm27
+    vextracti32x4 [rcx + 464], zmm27, 1
+    vextracti32x4 [rcx + 720], zmm27, 2
+    vextracti32x4 [rcx + 976], zmm27, 3
+    vmovdqa32 zmm16, [r10 + 1536]
+    vmovdqa32 zmm17, [r10 + 1600]
+    vmovdqa32 zmm18, [r10 + 1664]
+    vmovdqa32 zmm19, [r10 + 1728]
+    vpunpckldq zmm20, zmm16, zmm17
+    vpunpckhdq zmm21, zmm16, zmm17
+    vpunpckldq zmm22, zmm18, zmm19
+    vpunpckhdq zmm23, zmm18, zmm19
+    vpunpcklqdq zmm16, zmm20, zmm22
+    vpunpckhqdq zmm17, zmm20, zmm22
+    vpunpcklqdq zmm18, zmm21, zmm23
+    vpunpckhqdq zmm19, zmm21, zmm23
+    vmovdqu32 [rcx + 32], xmm16
+    vextracti32x4 [rcx + 288], zmm16, 1
+    vextracti32x4 [rcx + 544], zmm16, 2
+    vextracti32x4 [rcx + 800], zmm16, 3
+    vmovdqu32 [rcx + 96], xmm17
+    vextracti32x4 [rcx + 352], zmm17, 1
+    vextracti32x4 [rcx + 608], zmm17, 2
+    vextracti32x4 [rcx + 864], zmm17, 3
+    vmovdqu32 [rcx + 160], xmm18
+    vextracti32x4 [rcx + 416], zmm18, 1
+    vextracti32x4 [rcx + 672], zmm18, 2
+    vextracti32x4 [rcx + 928], zmm18, 3
+    vmovdqu32 [rcx + 224], xmm19
+    vextracti32x4 [rcx + 480], zmm19, 1
+    vextracti32x4 [rcx + 736], zmm19, 2
+    vextracti32x4 [rcx + 992], zmm19, 3
+    vmovdqa32 zmm24, [r10 + 1792]
+    vmovdqa32 zmm25, [r10 + 1856]
+    vmovdqa32 zmm26, [r10 + 1920]
+    vmovdqa32 zmm27, [r10 + 1984]
+    vpunpckldq zmm28, zmm24, zmm25
+    vpunpckhdq zmm29, zmm24, zmm25
+    vpunpckldq zmm30, zmm26, zmm27
+    vpunpckhdq zmm31, zmm26, zmm27
+    vpunpcklqdq zmm24, zmm28, zmm30
+    vpunpckhqdq zmm25, zmm28, zmm30
+    vpunpcklqdq zmm26, zmm29, zmm31
+    vpunpckhqdq zmm27, zmm29, zmm31
+    vmovdqu32 [rcx + 48], xmm24
+    vextracti32x4 [rcx + 304], zmm24, 1
+    vextracti32x4 [rcx + 560], zmm24, 2
+    vextracti32x4 [rcx + 816], zmm24, 3
+    vmovdqu32 [rcx + 112], xmm25
+    vextracti32x4 [rcx + 368], zmm25, 1
+    vextracti32x4 [rcx + 624], zmm25, 2
+    vextracti32x4 [rcx + 880], zmm25, 3
+    vmovdqu32 [rcx + 176], xmm26
+    vextracti32x4 [rcx + 432], zmm26, 1
+    vextracti32x4 [rcx + 688], zmm26, 2
+    vextracti32x4 [rcx + 944], zmm26, 3
+    vmovdqu32 [rcx + 240], xmm27
+    vextracti32x4 [rcx + 496], zmm27, 1
+    vextracti32x4 [rcx + 752], zmm27, 2
+    vextracti32x4 [rcx + 1008], zmm27, 3
+    add rcx, 1024
     vzeroupper

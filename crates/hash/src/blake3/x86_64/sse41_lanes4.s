@@ -316,62 +316,62 @@
     paddd xmm10, xmm15
     paddd xmm2, xmm7
     pshufb xmm12, [r11 + 320]
-    movdqa [r10 + 2048], xmm10
     pxor xmm5, xmm10
     pxor xmm13, xmm2
     paddd xmm11, xmm12
-    movdqa xmm10, xmm5
     paddd xmm9, xmm14
     pshufb xmm13, [r11 + 320]
-    pslld xmm10, 20
     pxor xmm6, xmm11
-    psrld xmm5, 12
     pxor xmm4, xmm9
     paddd xmm0, [r8 + 144]
+    paddd xmm1, [r8 + 176]
+    paddd xmm2, [r8 + 208]
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     paddd xmm8, xmm13
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm1, [r8 + 176]
+    paddd xmm3, [r8 + 240]
     pslld xmm10, 20
     psrld xmm6, 12
-    pxor xmm7, xmm8
+    paddd xmm0, xmm5
     por xmm6, xmm10
     movdqa xmm10, xmm7
     pslld xmm10, 20
-    paddd xmm0, xmm5
+    pxor xmm15, xmm0
     psrld xmm7, 12
-    paddd xmm2, [r8 + 208]
     paddd xmm1, xmm6
+    pshufb xmm15, [r11 + 384]
     por xmm7, xmm10
     movdqa xmm10, xmm4
     pslld xmm10, 20
-    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     psrld xmm4, 12
-    pshufb xmm15, [r11 + 384]
-    paddd xmm3, [r8 + 240]
+    paddd xmm2, xmm7
+    pshufb xmm12, [r11 + 384]
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    paddd xmm2, xmm7
-    pxor xmm12, xmm1
-    pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
     pxor xmm13, xmm2
-    pshufb xmm13, [r11 + 384]
-    pxor xmm14, xmm3
     paddd xmm11, xmm12
-    pshufb xmm14, [r11 + 384]
-    paddd xmm8, xmm13
+    paddd xmm3, xmm4
+    pshufb xmm13, [r11 + 384]
     pxor xmm6, xmm11
-    paddd xmm9, xmm14
-    pxor xmm7, xmm8
+    pxor xmm14, xmm3
+    paddd xmm8, xmm13
     paddd xmm0, [r8 + 32]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
+    pshufb xmm14, [r11 + 384]
+    pxor xmm7, xmm8
     paddd xmm1, [r8 + 48]
-    pxor xmm5, xmm10
-    movdqa [r10 + 2048], xmm10
+    paddd xmm9, xmm14
     paddd xmm2, [r8 + 112]
     paddd xmm3, [r8 + 64]
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -484,62 +484,62 @@
     paddd xmm10, xmm15
     paddd xmm2, xmm7
     pshufb xmm12, [r11 + 320]
-    movdqa [r10 + 2048], xmm10
     pxor xmm5, xmm10
     pxor xmm13, xmm2
     paddd xmm11, xmm12
-    movdqa xmm10, xmm5
     paddd xmm9, xmm14
     pshufb xmm13, [r11 + 320]
-    pslld xmm10, 20
     pxor xmm6, xmm11
-    psrld xmm5, 12
     pxor xmm4, xmm9
     paddd xmm0, [r8 + 176]
+    paddd xmm1, [r8 + 80]
+    paddd xmm2, [r8 + 224]
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     paddd xmm8, xmm13
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm1, [r8 + 80]
+    paddd xmm3, [r8 + 128]
     pslld xmm10, 20
     psrld xmm6, 12
-    pxor xmm7, xmm8
+    paddd xmm0, xmm5
     por xmm6, xmm10
     movdqa xmm10, xmm7
     pslld xmm10, 20
-    paddd xmm0, xmm5
+    pxor xmm15, xmm0
     psrld xmm7, 12
-    paddd xmm2, [r8 + 224]
     paddd xmm1, xmm6
+    pshufb xmm15, [r11 + 384]
     por xmm7, xmm10
     movdqa xmm10, xmm4
     pslld xmm10, 20
-    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     psrld xmm4, 12
-    pshufb xmm15, [r11 + 384]
-    paddd xmm3, [r8 + 128]
+    paddd xmm2, xmm7
+    pshufb xmm12, [r11 + 384]
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    paddd xmm2, xmm7
-    pxor xmm12, xmm1
-    pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
     pxor xmm13, xmm2
-    pshufb xmm13, [r11 + 384]
-    pxor xmm14, xmm3
     paddd xmm11, xmm12
-    pshufb xmm14, [r11 + 384]
-    paddd xmm8, xmm13
+    paddd xmm3, xmm4
+    pshufb xmm13, [r11 + 384]
     pxor xmm6, xmm11
-    paddd xmm9, xmm14
-    pxor xmm7, xmm8
+    pxor xmm14, xmm3
+    paddd xmm8, xmm13
     paddd xmm0, [r8 + 48]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
+    pshufb xmm14, [r11 + 384]
+    pxor xmm7, xmm8
     paddd xmm1, [r8 + 160]
-    pxor xmm5, xmm10
-    movdqa [r10 + 2048], xmm10
+    paddd xmm9, xmm14
     paddd xmm2, [r8 + 208]
     paddd xmm3, [r8 + 112]
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -652,62 +652,62 @@
     paddd xmm10, xmm15
     paddd xmm2, xmm7
     pshufb xmm12, [r11 + 320]
-    movdqa [r10 + 2048], xmm10
     pxor xmm5, xmm10
     pxor xmm13, xmm2
     paddd xmm11, xmm12
-    movdqa xmm10, xmm5
     paddd xmm9, xmm14
     pshufb xmm13, [r11 + 320]
-    pslld xmm10, 20
     pxor xmm6, xmm11
-    psrld xmm5, 12
     pxor xmm4, xmm9
     paddd xmm0, [r8 + 80]
+    paddd xmm1, [r8]
+    paddd xmm2, [r8 + 240]
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     paddd xmm8, xmm13
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm1, [r8]
+    paddd xmm3, [r8 + 16]
     pslld xmm10, 20
     psrld xmm6, 12
-    pxor xmm7, xmm8
+    paddd xmm0, xmm5
     por xmm6, xmm10
     movdqa xmm10, xmm7
     pslld xmm10, 20
-    paddd xmm0, xmm5
+    pxor xmm15, xmm0
     psrld xmm7, 12
-    paddd xmm2, [r8 + 240]
     paddd xmm1, xmm6
+    pshufb xmm15, [r11 + 384]
     por xmm7, xmm10
     movdqa xmm10, xmm4
     pslld xmm10, 20
-    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     psrld xmm4, 12
-    pshufb xmm15, [r11 + 384]
-    paddd xmm3, [r8 + 16]
+    paddd xmm2, xmm7
+    pshufb xmm12, [r11 + 384]
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    paddd xmm2, xmm7
-    pxor xmm12, xmm1
-    pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
     pxor xmm13, xmm2
-    pshufb xmm13, [r11 + 384]
-    pxor xmm14, xmm3
     paddd xmm11, xmm12
-    pshufb xmm14, [r11 + 384]
-    paddd xmm8, xmm13
+    paddd xmm3, xmm4
+    pshufb xmm13, [r11 + 384]
     pxor xmm6, xmm11
-    paddd xmm9, xmm14
-    pxor xmm7, xmm8
+    pxor xmm14, xmm3
+    paddd xmm8, xmm13
     paddd xmm0, [r8 + 160]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
+    pshufb xmm14, [r11 + 384]
+    pxor xmm7, xmm8
     paddd xmm1, [r8 + 192]
-    pxor xmm5, xmm10
-    movdqa [r10 + 2048], xmm10
+    paddd xmm9, xmm14
     paddd xmm2, [r8 + 224]
     paddd xmm3, [r8 + 208]
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -820,62 +820,62 @@
     paddd xmm10, xmm15
     paddd xmm2, xmm7
     pshufb xmm12, [r11 + 320]
-    movdqa [r10 + 2048], xmm10
     pxor xmm5, xmm10
     pxor xmm13, xmm2
     paddd xmm11, xmm12
-    movdqa xmm10, xmm5
     paddd xmm9, xmm14
     pshufb xmm13, [r11 + 320]
-    pslld xmm10, 20
     pxor xmm6, xmm11
-    psrld xmm5, 12
     pxor xmm4, xmm9
     paddd xmm0, [r8]
+    paddd xmm1, [r8 + 32]
+    paddd xmm2, [r8 + 128]
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     paddd xmm8, xmm13
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm1, [r8 + 32]
+    paddd xmm3, [r8 + 96]
     pslld xmm10, 20
     psrld xmm6, 12
-    pxor xmm7, xmm8
+    paddd xmm0, xmm5
     por xmm6, xmm10
     movdqa xmm10, xmm7
     pslld xmm10, 20
-    paddd xmm0, xmm5
+    pxor xmm15, xmm0
     psrld xmm7, 12
-    paddd xmm2, [r8 + 128]
     paddd xmm1, xmm6
+    pshufb xmm15, [r11 + 384]
     por xmm7, xmm10
     movdqa xmm10, xmm4
     pslld xmm10, 20
-    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     psrld xmm4, 12
-    pshufb xmm15, [r11 + 384]
-    paddd xmm3, [r8 + 96]
+    paddd xmm2, xmm7
+    pshufb xmm12, [r11 + 384]
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    paddd xmm2, xmm7
-    pxor xmm12, xmm1
-    pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
     pxor xmm13, xmm2
-    pshufb xmm13, [r11 + 384]
-    pxor xmm14, xmm3
     paddd xmm11, xmm12
-    pshufb xmm14, [r11 + 384]
-    paddd xmm8, xmm13
+    paddd xmm3, xmm4
+    pshufb xmm13, [r11 + 384]
     pxor xmm6, xmm11
-    paddd xmm9, xmm14
-    pxor xmm7, xmm8
+    pxor xmm14, xmm3
+    paddd xmm8, xmm13
     paddd xmm0, [r8 + 192]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
+    pshufb xmm14, [r11 + 384]
+    pxor xmm7, xmm8
     paddd xmm1, [r8 + 144]
-    pxor xmm5, xmm10
-    movdqa [r10 + 2048], xmm10
+    paddd xmm9, xmm14
     paddd xmm2, [r8 + 240]
     paddd xmm3, [r8 + 224]
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -988,62 +988,62 @@
     paddd xmm10, xmm15
     paddd xmm2, xmm7
     pshufb xmm12, [r11 + 320]
-    movdqa [r10 + 2048], xmm10
     pxor xmm5, xmm10
     pxor xmm13, xmm2
     paddd xmm11, xmm12
-    movdqa xmm10, xmm5
     paddd xmm9, xmm14
     pshufb xmm13, [r11 + 320]
-    pslld xmm10, 20
     pxor xmm6, xmm11
-    psrld xmm5, 12
     pxor xmm4, xmm9
     paddd xmm0, [r8 + 32]
+    paddd xmm1, [r8 + 48]
+    paddd xmm2, [r8 + 16]
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     paddd xmm8, xmm13
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm1, [r8 + 48]
+    paddd xmm3, [r8 + 64]
     pslld xmm10, 20
     psrld xmm6, 12
-    pxor xmm7, xmm8
+    paddd xmm0, xmm5
     por xmm6, xmm10
     movdqa xmm10, xmm7
     pslld xmm10, 20
-    paddd xmm0, xmm5
+    pxor xmm15, xmm0
     psrld xmm7, 12
-    paddd xmm2, [r8 + 16]
     paddd xmm1, xmm6
+    pshufb xmm15, [r11 + 384]
     por xmm7, xmm10
     movdqa xmm10, xmm4
     pslld xmm10, 20
-    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     psrld xmm4, 12
-    pshufb xmm15, [r11 + 384]
-    paddd xmm3, [r8 + 64]
+    paddd xmm2, xmm7
+    pshufb xmm12, [r11 + 384]
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    paddd xmm2, xmm7
-    pxor xmm12, xmm1
-    pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
     pxor xmm13, xmm2
-    pshufb xmm13, [r11 + 384]
-    pxor xmm14, xmm3
     paddd xmm11, xmm12
-    pshufb xmm14, [r11 + 384]
-    paddd xmm8, xmm13
+    paddd xmm3, xmm4
+    pshufb xmm13, [r11 + 384]
     pxor xmm6, xmm11
-    paddd xmm9, xmm14
-    pxor xmm7, xmm8
+    pxor xmm14, xmm3
+    paddd xmm8, xmm13
     paddd xmm0, [r8 + 144]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
+    pshufb xmm14, [r11 + 384]
+    pxor xmm7, xmm8
     paddd xmm1, [r8 + 176]
-    pxor xmm5, xmm10
-    movdqa [r10 + 2048], xmm10
+    paddd xmm9, xmm14
     paddd xmm2, [r8 + 128]
     paddd xmm3, [r8 + 240]
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -1156,62 +1156,62 @@
     paddd xmm10, xmm15
     paddd xmm2, xmm7
     pshufb xmm12, [r11 + 320]
-    movdqa [r10 + 2048], xmm10
     pxor xmm5, xmm10
     pxor xmm13, xmm2
     paddd xmm11, xmm12
-    movdqa xmm10, xmm5
     paddd xmm9, xmm14
     pshufb xmm13, [r11 + 320]
-    pslld xmm10, 20
     pxor xmm6, xmm11
-    psrld xmm5, 12
     pxor xmm4, xmm9
     paddd xmm0, [r8 + 48]
+    paddd xmm1, [r8 + 160]
+    paddd xmm2, [r8 + 96]
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     paddd xmm8, xmm13
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm1, [r8 + 160]
+    paddd xmm3, [r8 + 112]
     pslld xmm10, 20
     psrld xmm6, 12
-    pxor xmm7, xmm8
+    paddd xmm0, xmm5
     por xmm6, xmm10
     movdqa xmm10, xmm7
     pslld xmm10, 20
-    paddd xmm0, xmm5
+    pxor xmm15, xmm0
     psrld xmm7, 12
-    paddd xmm2, [r8 + 96]
     paddd xmm1, xmm6
+    pshufb xmm15, [r11 + 384]
     por xmm7, xmm10
     movdqa xmm10, xmm4
     pslld xmm10, 20
-    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     psrld xmm4, 12
-    pshufb xmm15, [r11 + 384]
-    paddd xmm3, [r8 + 112]
+    paddd xmm2, xmm7
+    pshufb xmm12, [r11 + 384]
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    paddd xmm2, xmm7
-    pxor xmm12, xmm1
-    pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
     pxor xmm13, xmm2
-    pshufb xmm13, [r11 + 384]
-    pxor xmm14, xmm3
     paddd xmm11, xmm12
-    pshufb xmm14, [r11 + 384]
-    paddd xmm8, xmm13
+    paddd xmm3, xmm4
+    pshufb xmm13, [r11 + 384]
     pxor xmm6, xmm11
-    paddd xmm9, xmm14
-    pxor xmm7, xmm8
+    pxor xmm14, xmm3
+    paddd xmm8, xmm13
     paddd xmm0, [r8 + 176]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
+    pshufb xmm14, [r11 + 384]
+    pxor xmm7, xmm8
     paddd xmm1, [r8 + 80]
-    pxor xmm5, xmm10
-    movdqa [r10 + 2048], xmm10
+    paddd xmm9, xmm14
     paddd xmm2, [r8 + 16]
     paddd xmm3, [r8 + 128]
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -1324,54 +1324,54 @@
     paddd xmm10, xmm15
     paddd xmm2, xmm7
     pshufb xmm12, [r11 + 320]
-    movdqa [r10 + 2048], xmm10
     pxor xmm5, xmm10
     pxor xmm13, xmm2
     paddd xmm11, xmm12
-    movdqa xmm10, xmm5
     paddd xmm9, xmm14
     pshufb xmm13, [r11 + 320]
-    pslld xmm10, 20
     pxor xmm6, xmm11
-    psrld xmm5, 12
     pxor xmm4, xmm9
     paddd xmm0, [r8 + 160]
+    paddd xmm1, [r8 + 192]
+    paddd xmm2, [r8 + 64]
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     paddd xmm8, xmm13
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm1, [r8 + 192]
+    paddd xmm3, [r8 + 208]
     pslld xmm10, 20
     psrld xmm6, 12
-    pxor xmm7, xmm8
+    paddd xmm0, xmm5
     por xmm6, xmm10
     movdqa xmm10, xmm7
     pslld xmm10, 20
-    paddd xmm0, xmm5
+    pxor xmm15, xmm0
     psrld xmm7, 12
-    paddd xmm2, [r8 + 64]
     paddd xmm1, xmm6
+    pshufb xmm15, [r11 + 384]
     por xmm7, xmm10
     movdqa xmm10, xmm4
     pslld xmm10, 20
-    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     psrld xmm4, 12
-    pshufb xmm15, [r11 + 384]
-    paddd xmm3, [r8 + 208]
+    paddd xmm2, xmm7
+    pshufb xmm12, [r11 + 384]
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    paddd xmm2, xmm7
-    pxor xmm12, xmm1
-    pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
     pxor xmm13, xmm2
-    pshufb xmm13, [r11 + 384]
-    pxor xmm14, xmm3
     paddd xmm11, xmm12
-    pshufb xmm14, [r11 + 384]
-    paddd xmm8, xmm13
+    paddd xmm3, xmm4
+    pshufb xmm13, [r11 + 384]
     pxor xmm6, xmm11
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    paddd xmm8, xmm13
+    pshufb xmm14, [r11 + 384]
     pxor xmm7, xmm8
+    paddd xmm9, xmm14
     paddd xmm10, xmm15
     pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10

@@ -95,6 +95,7 @@
     mov dword ptr [r10 + 2700], eax
     shr rax, 32
     mov dword ptr [r10 + 2764], eax
+    add rsi, 4
     movdqa xmm0, [r10 + 2112]
     movdqa xmm1, [r10 + 2176]
     movdqa xmm2, [r10 + 2240]
@@ -114,33 +115,33 @@
     paddd xmm0, [r10]
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 64]
-    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 96]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 320]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 320]
     pslld xmm8, 20
+    paddd xmm10, xmm14
     psrld xmm4, 12
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -156,33 +157,33 @@
     paddd xmm0, [r10 + 16]
     paddd xmm1, [r10 + 48]
     paddd xmm2, [r10 + 80]
-    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 112]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 384]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 384]
     pslld xmm8, 25
+    paddd xmm10, xmm14
     psrld xmm4, 7
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -198,33 +199,33 @@
     paddd xmm0, [r10 + 128]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 192]
-    paddd xmm3, [r10 + 224]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 224]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 320]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 320]
     pslld xmm10, 20
+    paddd xmm8, xmm13
     psrld xmm5, 12
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -240,33 +241,33 @@
     paddd xmm0, [r10 + 144]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 208]
-    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 240]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 384]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 384]
     pslld xmm10, 25
+    paddd xmm8, xmm13
     psrld xmm5, 7
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -282,33 +283,33 @@
     paddd xmm0, [r10 + 32]
     paddd xmm1, [r10 + 48]
     paddd xmm2, [r10 + 112]
-    paddd xmm3, [r10 + 64]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 64]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 320]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 320]
     pslld xmm8, 20
+    paddd xmm10, xmm14
     psrld xmm4, 12
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -324,33 +325,33 @@
     paddd xmm0, [r10 + 96]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10]
-    paddd xmm3, [r10 + 208]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 208]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 384]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 384]
     pslld xmm8, 25
+    paddd xmm10, xmm14
     psrld xmm4, 7
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -366,33 +367,33 @@
     paddd xmm0, [r10 + 16]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 144]
-    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 240]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 320]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 320]
     pslld xmm10, 20
+    paddd xmm8, xmm13
     psrld xmm5, 12
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -408,33 +409,33 @@
     paddd xmm0, [r10 + 176]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10 + 224]
-    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 128]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 384]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 384]
     pslld xmm10, 25
+    paddd xmm8, xmm13
     psrld xmm5, 7
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -450,33 +451,33 @@
     paddd xmm0, [r10 + 48]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 208]
-    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 112]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 320]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 320]
     pslld xmm8, 20
+    paddd xmm10, xmm14
     psrld xmm4, 12
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -492,33 +493,33 @@
     paddd xmm0, [r10 + 64]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 32]
-    paddd xmm3, [r10 + 224]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 224]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 384]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 384]
     pslld xmm8, 25
+    paddd xmm10, xmm14
     psrld xmm4, 7
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -534,33 +535,33 @@
     paddd xmm0, [r10 + 96]
     paddd xmm1, [r10 + 144]
     paddd xmm2, [r10 + 176]
-    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 128]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 320]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 320]
     pslld xmm10, 20
+    paddd xmm8, xmm13
     psrld xmm5, 12
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -576,33 +577,33 @@
     paddd xmm0, [r10 + 80]
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 240]
-    paddd xmm3, [r10 + 16]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 16]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 384]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 384]
     pslld xmm10, 25
+    paddd xmm8, xmm13
     psrld xmm5, 7
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -618,33 +619,33 @@
     paddd xmm0, [r10 + 160]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 224]
-    paddd xmm3, [r10 + 208]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 208]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 320]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 320]
     pslld xmm8, 20
+    paddd xmm10, xmm14
     psrld xmm4, 12
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -660,33 +661,33 @@
     paddd xmm0, [r10 + 112]
     paddd xmm1, [r10 + 144]
     paddd xmm2, [r10 + 48]
-    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 240]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 384]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 384]
     pslld xmm8, 25
+    paddd xmm10, xmm14
     psrld xmm4, 7
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -702,33 +703,33 @@
     paddd xmm0, [r10 + 64]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 80]
-    paddd xmm3, [r10 + 16]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 16]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 320]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 320]
     pslld xmm10, 20
+    paddd xmm8, xmm13
     psrld xmm5, 12
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -744,33 +745,33 @@
     paddd xmm0, [r10]
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 128]
-    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 96]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 384]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 384]
     pslld xmm10, 25
+    paddd xmm8, xmm13
     psrld xmm5, 7
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -786,33 +787,33 @@
     paddd xmm0, [r10 + 192]
     paddd xmm1, [r10 + 144]
     paddd xmm2, [r10 + 240]
-    paddd xmm3, [r10 + 224]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 224]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 320]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 320]
     pslld xmm8, 20
+    paddd xmm10, xmm14
     psrld xmm4, 12
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -828,33 +829,33 @@
     paddd xmm0, [r10 + 208]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 160]
-    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 128]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 384]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 384]
     pslld xmm8, 25
+    paddd xmm10, xmm14
     psrld xmm4, 7
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -870,33 +871,33 @@
     paddd xmm0, [r10 + 112]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10]
-    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 96]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 320]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 320]
     pslld xmm10, 20
+    paddd xmm8, xmm13
     psrld xmm5, 12
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -912,33 +913,33 @@
     paddd xmm0, [r10 + 32]
     paddd xmm1, [r10 + 48]
     paddd xmm2, [r10 + 16]
-    paddd xmm3, [r10 + 64]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 64]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 384]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 384]
     pslld xmm10, 25
+    paddd xmm8, xmm13
     psrld xmm5, 7
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -954,33 +955,33 @@
     paddd xmm0, [r10 + 144]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 128]
-    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 240]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 320]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 320]
     pslld xmm8, 20
+    paddd xmm10, xmm14
     psrld xmm4, 12
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -996,33 +997,33 @@
     paddd xmm0, [r10 + 224]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10 + 192]
-    paddd xmm3, [r10 + 16]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 16]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 384]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 384]
     pslld xmm8, 25
+    paddd xmm10, xmm14
     psrld xmm4, 7
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -1038,33 +1039,33 @@
     paddd xmm0, [r10 + 208]
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 32]
-    paddd xmm3, [r10 + 64]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 64]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 320]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 320]
     pslld xmm10, 20
+    paddd xmm8, xmm13
     psrld xmm5, 12
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -1080,33 +1081,33 @@
     paddd xmm0, [r10 + 48]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 96]
-    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 112]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 384]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 384]
     pslld xmm10, 25
+    paddd xmm8, xmm13
     psrld xmm5, 7
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -1122,33 +1123,33 @@
     paddd xmm0, [r10 + 176]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10 + 16]
-    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 128]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 320]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 320]
     pslld xmm8, 20
+    paddd xmm10, xmm14
     psrld xmm4, 12
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -1164,33 +1165,33 @@
     paddd xmm0, [r10 + 240]
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 144]
-    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm3, [r10 + 96]
     pxor xmm12, xmm0
+    paddd xmm2, xmm6
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
+    paddd xmm3, xmm7
+    pxor xmm14, xmm2
     paddd xmm8, xmm12
-    paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
-    pxor xmm4, xmm8
-    pxor xmm5, xmm9
-    pxor xmm6, xmm10
-    pxor xmm7, xmm11
+    pxor xmm15, xmm3
     movdqa [r10 + 2048], xmm8
+    pshufb xmm14, [r11 + 384]
+    paddd xmm9, xmm13
+    pxor xmm4, xmm8
     movdqa xmm8, xmm4
+    pshufb xmm15, [r11 + 384]
     pslld xmm8, 25
+    paddd xmm10, xmm14
     psrld xmm4, 7
+    pxor xmm5, xmm9
+    paddd xmm11, xmm15
+    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
+    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -1206,33 +1207,33 @@
     paddd xmm0, [r10 + 224]
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 48]
-    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 112]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 320]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 320]
     pslld xmm10, 20
+    paddd xmm8, xmm13
     psrld xmm5, 12
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -1248,33 +1249,33 @@
     paddd xmm0, [r10 + 160]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 64]
-    paddd xmm3, [r10 + 208]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm2, xmm7
-    paddd xmm3, xmm4
+    paddd xmm3, [r10 + 208]
     pxor xmm15, xmm0
+    paddd xmm2, xmm7
     pxor xmm12, xmm1
-    pxor xmm13, xmm2
-    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
+    paddd xmm3, xmm4
+    pxor xmm13, xmm2
     paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
-    pxor xmm6, xmm11
-    pxor xmm7, xmm8
-    pxor xmm4, xmm9
+    pxor xmm14, xmm3
     movdqa [r10 + 2048], xmm10
+    pshufb xmm13, [r11 + 384]
+    paddd xmm11, xmm12
+    pxor xmm5, xmm10
     movdqa xmm10, xmm5
+    pshufb xmm14, [r11 + 384]
     pslld xmm10, 25
+    paddd xmm8, xmm13
     psrld xmm5, 7
+    pxor xmm6, xmm11
+    paddd xmm9, xmm14
+    pxor xmm7, xmm8
     por xmm5, xmm10
     movdqa xmm10, xmm6
+    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -1288,118 +1289,133 @@
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
     pxor xmm0, xmm8
-    pxor xmm1, xmm9
-    pxor xmm2, xmm10
-    pxor xmm3, xmm11
-    pxor xmm4, xmm12
-    pxor xmm5, xmm13
-    pxor xmm6, xmm14
-    pxor xmm7, xmm15
     pxor xmm8, [r10 + 2112]
+    pxor xmm1, xmm9
     pxor xmm9, [r10 + 2176]
+    pxor xmm2, xmm10
     pxor xmm10, [r10 + 2240]
+    pxor xmm3, xmm11
     pxor xmm11, [r10 + 2304]
+    pxor xmm4, xmm12
     pxor xmm12, [r10 + 2368]
+    pxor xmm5, xmm13
     pxor xmm13, [r10 + 2432]
+    pxor xmm6, xmm14
     pxor xmm14, [r10 + 2496]
+    pxor xmm7, xmm15
     pxor xmm15, [r10 + 2560]
-    movdqa [r10 + 2944], xmm8
-    movdqa [r10 + 3008], xmm9
-    movdqa [r10 + 3072], xmm10
-    movdqa [r10 + 3136], xmm11
-    movdqa xmm8, xmm0
-    punpckldq xmm8, xmm1
-    movdqa xmm9, xmm0
-    punpckhdq xmm9, xmm1
-    movdqa xmm10, xmm2
-    punpckldq xmm10, xmm3
-    movdqa xmm11, xmm2
-    punpckhdq xmm11, xmm3
-    movdqa xmm0, xmm8
-    punpcklqdq xmm0, xmm10
-    movdqa xmm1, xmm8
-    punpckhqdq xmm1, xmm10
-    movdqa xmm2, xmm9
-    punpcklqdq xmm2, xmm11
-    movdqa xmm3, xmm9
-    punpckhqdq xmm3, xmm11
-    movdqa xmm8, [r10 + 2944]
-    movdqa xmm9, [r10 + 3008]
-    movdqa xmm10, [r10 + 3072]
-    movdqa xmm11, [r10 + 3136]
+    movdqa [r10 + 1024], xmm0
+    movdqa [r10 + 1040], xmm1
+    movdqa [r10 + 1056], xmm2
+    movdqa [r10 + 1072], xmm3
+    movdqa [r10 + 1088], xmm4
+    movdqa [r10 + 1104], xmm5
+    movdqa [r10 + 1120], xmm6
+    movdqa [r10 + 1136], xmm7
+    movdqa [r10 + 1152], xmm8
+    movdqa [r10 + 1168], xmm9
+    movdqa [r10 + 1184], xmm10
+    movdqa [r10 + 1200], xmm11
+    movdqa [r10 + 1216], xmm12
+    movdqa [r10 + 1232], xmm13
+    movdqa [r10 + 1248], xmm14
+    movdqa [r10 + 1264], xmm15
+    movdqa xmm0, [r10 + 1024]
+    movdqa xmm1, [r10 + 1040]
+    movdqa xmm2, [r10 + 1056]
+    movdqa xmm3, [r10 + 1072]
+    movdqa xmm4, xmm0
+    punpckldq xmm4, xmm1
+    movdqa xmm5, xmm0
+    punpckhdq xmm5, xmm1
+    movdqa xmm6, xmm2
+    punpckldq xmm6, xmm3
+    movdqa xmm7, xmm2
+    punpckhdq xmm7, xmm3
+    movdqa xmm0, xmm4
+    punpcklqdq xmm0, xmm6
+    movdqa xmm1, xmm4
+    punpckhqdq xmm1, xmm6
+    movdqa xmm2, xmm5
+    punpcklqdq xmm2, xmm7
+    movdqa xmm3, xmm5
+    punpckhqdq xmm3, xmm7
     movdqu [rcx], xmm0
     movdqu [rcx + 64], xmm1
     movdqu [rcx + 128], xmm2
     movdqu [rcx + 192], xmm3
-    movdqa [r10 + 2944], xmm12
-    movdqa [r10 + 3008], xmm13
-    movdqa [r10 + 3072], xmm14
-    movdqa [r10 + 3136], xmm15
-    movdqa xmm12, xmm4
-    punpckldq xmm12, xmm5
-    movdqa xmm13, xmm4
-    punpckhdq xmm13, xmm5
-    movdqa xmm14, xmm6
-    punpckldq xmm14, xmm7
-    movdqa xmm15, xmm6
-    punpckhdq xmm15, xmm7
-    movdqa xmm4, xmm12
-    punpcklqdq xmm4, xmm14
-    movdqa xmm5, xmm12
-    punpckhqdq xmm5, xmm14
-    movdqa xmm6, xmm13
-    punpcklqdq xmm6, xmm15
-    movdqa xmm7, xmm13
-    punpckhqdq xmm7, xmm15
-    movdqa xmm12, [r10 + 2944]
-    movdqa xmm13, [r10 + 3008]
-    movdqa xmm14, [r10 + 3072]
-    movdqa xmm15, [r10 + 3136]
-    movdqu [rcx + 16], xmm4
-    movdqu [rcx + 80], xmm5
-    movdqu [rcx + 144], xmm6
-    movdqu [rcx + 208], xmm7
-    movdqa xmm0, xmm8
-    punpckldq xmm0, xmm9
-    movdqa xmm1, xmm8
-    punpckhdq xmm1, xmm9
-    movdqa xmm2, xmm10
-    punpckldq xmm2, xmm11
-    movdqa xmm3, xmm10
-    punpckhdq xmm3, xmm11
-    movdqa xmm8, xmm0
-    punpcklqdq xmm8, xmm2
-    movdqa xmm9, xmm0
-    punpckhqdq xmm9, xmm2
-    movdqa xmm10, xmm1
-    punpcklqdq xmm10, xmm3
-    movdqa xmm11, xmm1
-    punpckhqdq xmm11, xmm3
-    movdqu [rcx + 32], xmm8
-    movdqu [rcx + 96], xmm9
-    movdqu [rcx + 160], xmm10
-    movdqu [rcx + 224], xmm11
-    movdqa xmm4, xmm12
-    punpckldq xmm4, xmm13
-    movdqa xmm5, xmm12
-    punpckhdq xmm5, xmm13
-    movdqa xmm6, xmm14
-    punpckldq xmm6, xmm15
-    movdqa xmm7, xmm14
-    punpckhdq xmm7, xmm15
-    movdqa xmm12, xmm4
-    punpcklqdq xmm12, xmm6
-    movdqa xmm13, xmm4
-    punpckhqdq xmm13, xmm6
-    movdqa xmm14, xmm5
-    punpcklqdq xmm14, xmm7
-    movdqa xmm15, xmm5
-    punpckhqdq xmm15, xmm7
-    movdqu [rcx + 48], xmm12
-    movdqu [rcx + 112], xmm13
-    movdqu [rcx + 176], xmm14
-    movdqu [rcx + 240], xmm15
-    add rsi, 4
+    movdqa xmm0, [r10 + 1088]
+    movdqa xmm1, [r10 + 1104]
+    movdqa xmm2, [r10 + 1120]
+    movdqa xmm3, [r10 + 1136]
+    movdqa xmm4, xmm0
+    punpckldq xmm4, xmm1
+    movdqa xmm5, xmm0
+    punpckhdq xmm5, xmm1
+    movdqa xmm6, xmm2
+    punpckldq xmm6, xmm3
+    movdqa xmm7, xmm2
+    punpckhdq xmm7, xmm3
+    movdqa xmm0, xmm4
+    punpcklqdq xmm0, xmm6
+    movdqa xmm1, xmm4
+    punpckhqdq xmm1, xmm6
+    movdqa xmm2, xmm5
+    punpcklqdq xmm2, xmm7
+    movdqa xmm3, xmm5
+    punpckhqdq xmm3, xmm7
+    movdqu [rcx + 16], xmm0
+    movdqu [rcx + 80], xmm1
+    movdqu [rcx + 144], xmm2
+    movdqu [rcx + 208], xmm3
+    movdqa xmm0, [r10 + 1152]
+    movdqa xmm1, [r10 + 1168]
+    movdqa xmm2, [r10 + 1184]
+    movdqa xmm3, [r10 + 1200]
+    movdqa xmm4, xmm0
+    punpckldq xmm4, xmm1
+    movdqa xmm5, xmm0
+    punpckhdq xmm5, xmm1
+    movdqa xmm6, xmm2
+    punpckldq xmm6, xmm3
+    movdqa xmm7, xmm2
+    punpckhdq xmm7, xmm3
+    movdqa xmm0, xmm4
+    punpcklqdq xmm0, xmm6
+    movdqa xmm1, xmm4
+    punpckhqdq xmm1, xmm6
+    movdqa xmm2, xmm5
+    punpcklqdq xmm2, xmm7
+    movdqa xmm3, xmm5
+    punpckhqdq xmm3, xmm7
+    movdqu [rcx + 32], xmm0
+    movdqu [rcx + 96], xmm1
+    movdqu [rcx + 160], xmm2
+    movdqu [rcx + 224], xmm3
+    movdqa xmm0, [r10 + 1216]
+    movdqa xmm1, [r10 + 1232]
+    movdqa xmm2, [r10 + 1248]
+    movdqa xmm3, [r10 + 1264]
+    movdqa xmm4, xmm0
+    punpckldq xmm4, xmm1
+    movdqa xmm5, xmm0
+    punpckhdq xmm5, xmm1
+    movdqa xmm6, xmm2
+    punpckldq xmm6, xmm3
+    movdqa xmm7, xmm2
+    punpckhdq xmm7, xmm3
+    movdqa xmm0, xmm4
+    punpcklqdq xmm0, xmm6
+    movdqa xmm1, xmm4
+    punpckhqdq xmm1, xmm6
+    movdqa xmm2, xmm5
+    punpcklqdq xmm2, xmm7
+    movdqa xmm3, xmm5
+    punpckhqdq xmm3, xmm7
+    movdqu [rcx + 48], xmm0
+    movdqu [rcx + 112], xmm1
+    movdqu [rcx + 176], xmm2
+    movdqu [rcx + 240], xmm3
     add rcx, 256
     dec rdx
     jnz 2b
