@@ -4,6 +4,8 @@
 //! the `unsafe` calls in this file sound. Rows hold coarse work (up to a chunk, or up to sixteen of them), so the
 //! indirect call is paid once per kilobyte, not once per block.
 
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+use super::aarch64;
 #[cfg(target_arch = "x86_64")]
 use super::x86_64;
 use super::{BLOCK_LEN, portable};
@@ -179,6 +181,8 @@ pub(super) static TABLES: &[&Table] = &[
     &x86_64::AVX512_YMM,
     #[cfg(target_arch = "x86_64")]
     &x86_64::AVX512,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &aarch64::NEON,
 ];
 
 /// A table whose instructions run on this CPU.

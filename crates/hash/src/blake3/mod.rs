@@ -21,6 +21,8 @@ mod portable;
 mod tree;
 mod xof;
 
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 

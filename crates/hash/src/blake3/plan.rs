@@ -3,6 +3,8 @@
 //! A row is chosen once per process by the processor's make and features. To add a processor, add a row; to measure
 //! one, run `cargo xtask tune` on it.
 
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+use super::aarch64;
 use super::hazmat::Mode;
 use super::kernel::{Kernel, MAX_LANES, Table, Wide};
 #[cfg(target_arch = "x86_64")]
@@ -49,10 +51,19 @@ static ROWS: &[&Row] = &[
     &x86::GENERIC_AVX2,
     #[cfg(target_arch = "x86_64")]
     &x86::GENERIC_SSE41,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &GENERIC_NEON,
     &PORTABLE,
 ];
 
 static PORTABLE: Row = Row { kind: "generic", basis: "runs everywhere", ..Row::forced(&portable::TABLE) };
+
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+static GENERIC_NEON: Row = Row {
+    kind: "generic-neon",
+    basis: "not measured on hardware; correct under qemu",
+    ..Row::forced(&aarch64::NEON)
+};
 
 /// One row per table, for callers who force a kernel.
 static FORCED: &[&Row] = &[
@@ -65,6 +76,8 @@ static FORCED: &[&Row] = &[
     &Row::forced(&x86_64::AVX512_YMM),
     #[cfg(target_arch = "x86_64")]
     &Row::forced(&x86_64::AVX512),
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &Row::forced(&aarch64::NEON),
 ];
 
 /// The rows for x86-64.

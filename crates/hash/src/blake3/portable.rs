@@ -7,7 +7,7 @@ use crate::isa::Features;
 pub(super) static TABLE: Table = Table { name: "portable", needs: Features::of(&[]), run, wide: &[], xof };
 
 /// Which message word each of the sixteen places takes in the next round.
-const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
+pub(super) const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
 /// The state after seven rounds, before the halves are folded.
 fn rounds(cv: &Cv, mut m: [u32; 16], counter: u64, len: u32, flags: u32) -> [u32; 16] {
@@ -51,7 +51,7 @@ fn words(block: &[u8; BLOCK_LEN]) -> [u32; 16] {
 }
 
 /// See [`super::kernel::Run`].
-fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
+pub(super) fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
     let mut cv = *key;
     // A message of no bytes is still one (empty) block.
     let last = input.len().saturating_sub(1) / BLOCK_LEN;
@@ -69,7 +69,7 @@ fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
 }
 
 /// See [`super::kernel::Xof`].
-fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+pub(super) fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
     for (block, counter) in out.iter_mut().zip(counter..) {
         let v = rounds(&job.cv, words(&job.block), counter, job.len, job.flags);
         for (i, bytes) in block.as_chunks_mut::<4>().0.iter_mut().enumerate() {
