@@ -10,10 +10,13 @@ mod isa;
 mod order;
 mod row;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 /// The generated files: path from the repository root, contents.
-pub(crate) fn files() -> Vec<(PathBuf, String)> {
+fn files() -> Vec<(PathBuf, String)> {
     let folder = Path::new("crates/hash/src/blake3/x86_64");
     let mut files = Vec::new();
     let mut add = |name: &str, body: String| files.push((folder.join(name), body));
@@ -36,6 +39,15 @@ pub(crate) fn files() -> Vec<(PathBuf, String)> {
     add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));
     add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
     files
+}
+
+/// Writes the generated files into the repository.
+pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
+    for (path, text) in files() {
+        let path = root.join(path);
+        fs::write(&path, text).with_context(|| format!("{}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// The message words that the rounds take, in order: columns first, then diagonals, x before y.
