@@ -194,16 +194,18 @@ fn no_std() -> Vec<Cmd> {
     vec![Cmd::cargo(&library), Cmd::new("rustc", &program)]
 }
 
+/// The library path keeps the loader and the C library from one package: `-L` alone finds the cross package's loader and
+/// the C library of `libc6:arm64`, and when their versions differ the first new thread hangs.
+const ARM64_RUNNER: &str =
+    "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib -cpu max";
+
 fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
     let folder = "target/aarch64";
     let packages = ["-p", "hashmill-hash", "-p", "hashmill-testkit"];
     let test = ["test", "--locked", "--target", ARM64, "--target-dir", folder];
     let test = Cmd::cargo(&[&test[..], &packages].concat())
         .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
-        .with(
-            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-            "qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max",
-        );
+        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", ARM64_RUNNER);
     match compiler {
         // rustup's cargo takes the compiler that it is told to; rustdoc must match it.
         Some(Arm64Compiler::Debian { rustc, rustdoc }) => test.with("RUSTC", rustc).with("RUSTDOC", rustdoc),
