@@ -4,6 +4,9 @@
 //! hand. This generator writes them out, so that the order of instructions, which compilers do not keep, is ours, and
 //! so that there is one description of the algorithm for five instruction sets. `cargo xtask codegen` writes the
 //! files, a test compares them with what is committed, and `asm!` includes them: no C compiler, no symbols.
+#![allow(clippy::needless_range_loop, reason = "an index is also the number of a row, a word or a register")]
+#![allow(clippy::too_many_arguments, clippy::type_complexity, reason = "a line has many operands")]
+#![allow(clippy::wrong_self_convention, reason = "`from` and `to`: where a line takes and puts its operands")]
 
 mod column;
 mod isa;
