@@ -1,10 +1,60 @@
-//! Developer commands.
+//! Developer commands: `cargo xtask help` lists them.
+//!
+//! Facts come from `host`, `steps` is the table of what can be run, `suite` decides and drives, `run` is the only
+//! place that starts a step, `report` has the words.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool speaks on the terminal")]
 
+mod args;
 mod codegen;
+mod fuzz;
+mod host;
+mod metadata;
+mod report;
+mod run;
+mod steps;
+mod suite;
+mod tally;
+mod tidy;
 
-fn main() {
-    for (path, text) in codegen::files() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use args::Command;
+
+fn main() -> ExitCode {
+    let outcome = Command::parse(lexopt::Parser::from_env()).and_then(execute);
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        }
     }
+}
+
+/// Runs one command; `Ok(false)` means that it ran and found something wrong.
+fn execute(command: Command) -> anyhow::Result<bool> {
+    let root = root();
+    match command {
+        Command::Help => {
+            print!("{}", args::help());
+            Ok(true)
+        }
+        Command::Suite(request) => suite::run(&root, &request),
+        Command::Tidy => {
+            let faults = tidy::check(&root)?;
+            faults.iter().for_each(|fault| println!("{fault}"));
+            println!("{} faults", faults.len());
+            Ok(faults.is_empty())
+        }
+        Command::Fuzz(request) => fuzz::run(&root, &request),
+        Command::Codegen => codegen::write(&root).map(|()| true),
+    }
+}
+
+/// The repository: the parent of this package's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask sits in the repository").to_path_buf()
 }

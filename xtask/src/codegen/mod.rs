@@ -4,16 +4,22 @@
 //! hand. This generator writes them out, so that the order of instructions, which compilers do not keep, is ours, and
 //! so that there is one description of the algorithm for five instruction sets. `cargo xtask codegen` writes the
 //! files, a test compares them with what is committed, and `asm!` includes them: no C compiler, no symbols.
+#![allow(clippy::needless_range_loop, reason = "an index is also the number of a row, a word or a register")]
+#![allow(clippy::too_many_arguments, clippy::type_complexity, reason = "a line has many operands")]
+#![allow(clippy::wrong_self_convention, reason = "`from` and `to`: where a line takes and puts its operands")]
 
 mod column;
 mod isa;
 mod order;
 mod row;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 /// The generated files: path from the repository root, contents.
-pub(crate) fn files() -> Vec<(PathBuf, String)> {
+fn files() -> Vec<(PathBuf, String)> {
     let folder = Path::new("crates/hash/src/blake3/x86_64");
     let mut files = Vec::new();
     let mut add = |name: &str, body: String| files.push((folder.join(name), body));
@@ -36,6 +42,15 @@ pub(crate) fn files() -> Vec<(PathBuf, String)> {
     add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));
     add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
     files
+}
+
+/// Writes the generated files into the repository.
+pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
+    for (path, text) in files() {
+        let path = root.join(path);
+        fs::write(&path, text).with_context(|| format!("{}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// The message words that the rounds take, in order: columns first, then diagonals, x before y.

@@ -175,7 +175,7 @@ impl<'de> serde::Deserialize<'de> for Hash {
     }
 }
 
-/// The hexadecimal digits of a [`Hash`], on the stack.
+/// The hexadecimal digits of a [`struct@Hash`], on the stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HexString([u8; 2 * OUT_LEN]);
 

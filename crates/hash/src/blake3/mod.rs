@@ -80,7 +80,7 @@ pub fn hash(input: &[u8]) -> Hash {
 
 /// The digest of `input` under a secret key: a message authentication code.
 ///
-/// Compare such digests as [`Hash`] values, whose equality takes constant time.
+/// Compare such digests as [`struct@Hash`] values, whose equality takes constant time.
 #[inline]
 pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
     Plan::host().keyed_hash(key, input)

@@ -1,0 +1,108 @@
+//! What this machine has: the facts that decide whether a step runs.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The target that the aarch64 kernels are tested on.
+pub(crate) const ARM64: &str = "aarch64-unknown-linux-gnu";
+
+/// Something a step cannot do without.
+pub(crate) enum Need {
+    /// A program on the search path, and the Debian package that brings it.
+    Program { name: &'static str, package: &'static str },
+    /// `cargo NAME` answers; the second field says how to get it.
+    Cargo { name: &'static str, get: &'static str },
+    /// A nightly toolchain under rustup.
+    Nightly,
+    /// A Rust compiler with a standard library for [`ARM64`].
+    Arm64Std,
+}
+
+impl Need {
+    /// Says what is missing and how to get it, or nothing when it is here.
+    pub(crate) fn missing(&self) -> Option<String> {
+        match *self {
+            Self::Program { name, package } => {
+                find(name).is_none().then(|| format!("needs `{name}` (Debian package {package})"))
+            }
+            Self::Cargo { name, get } => {
+                (!answers("cargo", &[name, "--version"])).then(|| format!("needs `cargo {name}` ({get})"))
+            }
+            Self::Nightly => (!answers("rustup", &["run", "nightly", "rustc", "--version"]))
+                .then(|| "needs a nightly toolchain (rustup toolchain install nightly)".to_owned()),
+            Self::Arm64Std => arm64_compiler().is_none().then(|| {
+                format!(
+                    "needs a standard library for {ARM64} (rustup target add {ARM64}, \
+                     or the Debian packages rustc-web and libstd-rust-web-dev:arm64)"
+                )
+            }),
+        }
+    }
+}
+
+/// Which compiler builds for [`ARM64`].
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arm64Compiler {
+    /// The toolchain that builds everything else.
+    Active,
+    /// Debian's own, where rustup cannot fetch the target's standard library.
+    Debian { rustc: &'static str, rustdoc: &'static str },
+}
+
+/// The compiler to use for [`ARM64`], the active toolchain first.
+pub(crate) fn arm64_compiler() -> Option<Arm64Compiler> {
+    let debian = Arm64Compiler::Debian { rustc: "/usr/bin/rustc", rustdoc: "/usr/bin/rustdoc" };
+    [("rustc", Arm64Compiler::Active), ("/usr/bin/rustc", debian)]
+        .into_iter()
+        .find(|(rustc, _)| has_std(rustc, ARM64))
+        .map(|(_, compiler)| compiler)
+}
+
+/// Whether `rustc` can find a compiled `std` for `target`. The folder alone proves nothing: rustc names it either way.
+fn has_std(rustc: &str, target: &str) -> bool {
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
+    let Ok(output) = output else { return false };
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let Ok(entries) = folder.read_dir() else { return false };
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+}
+
+/// Whether a command starts and ends well.
+fn answers(program: &str, args: &[&str]) -> bool {
+    let status = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// The path of a program, looked up as a shell would.
+fn find(name: &str) -> Option<PathBuf> {
+    let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(&file)).find(|path| Path::is_file(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_here_is_found_and_what_is_not_is_named() {
+        assert!(find("cargo").is_some(), "cargo runs this test");
+        let need = Need::Program { name: "no-such-program-anywhere", package: "nowhere" };
+        assert_eq!(
+            need.missing().as_deref(),
+            Some("needs `no-such-program-anywhere` (Debian package nowhere)")
+        );
+        assert!(Need::Cargo { name: "no-such-subcommand", get: "nowhere" }.missing().is_some());
+    }
+
+    #[test]
+    fn a_target_without_a_library_is_not_taken_for_installed() {
+        assert!(!has_std("rustc", "thumbv6m-none-eabi"), "this target has no std at all");
+    }
+}

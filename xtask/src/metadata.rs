@@ -1,0 +1,80 @@
+//! The workspace as cargo sees it: packages, their features, and what they depend on.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+/// A package of the workspace.
+#[derive(Clone, Debug)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    /// Without `default`.
+    pub(crate) features: Vec<String>,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// An arrow to another package, ours or not.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Used by tests, examples and benches only.
+    pub(crate) dev: bool,
+}
+
+/// Asks cargo for the packages of the workspace at `root`. Works without a network.
+pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
+    let args = ["metadata", "--format-version=1", "--no-deps", "--offline"];
+    let output = Command::new("cargo").args(args).current_dir(root).output().context("cargo metadata")?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    parse(&output.stdout).context("the answer of cargo metadata")
+}
+
+fn parse(json: &[u8]) -> anyhow::Result<Vec<Package>> {
+    let answer: Value = serde_json::from_slice(json)?;
+    list(&answer["packages"])?.iter().map(package).collect()
+}
+
+fn package(value: &Value) -> anyhow::Result<Package> {
+    let features = value["features"].as_object().context("features")?;
+    let dependency = |value: &Value| {
+        Ok(Dependency { name: text(&value["name"])?, dev: value["kind"].as_str() == Some("dev") })
+    };
+    Ok(Package {
+        name: text(&value["name"])?,
+        features: features.keys().filter(|name| *name != "default").cloned().collect(),
+        dependencies: list(&value["dependencies"])?.iter().map(dependency).collect::<anyhow::Result<_>>()?,
+    })
+}
+
+fn text(value: &Value) -> anyhow::Result<String> {
+    Ok(value.as_str().context("a string")?.to_owned())
+}
+
+fn list(value: &Value) -> anyhow::Result<&Vec<Value>> {
+    value.as_array().context("a list")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_features_and_arrows_are_read() {
+        let json = br#"{"packages": [{
+            "name": "a", "features": {"default": ["x"], "x": []},
+            "dependencies": [{"name": "b", "kind": null}, {"name": "c", "kind": "dev"}]
+        }]}"#;
+        let packages = parse(json).expect("this is what cargo says");
+        let [a] = packages.as_slice() else { panic!("one package") };
+        assert_eq!((a.name.as_str(), a.features.as_slice()), ("a", ["x".to_owned()].as_slice()));
+        let arrows: Vec<_> = a.dependencies.iter().map(|arrow| (arrow.name.as_str(), arrow.dev)).collect();
+        assert_eq!(arrows, [("b", false), ("c", true)]);
+    }
+
+    #[test]
+    fn another_answer_is_an_error_not_an_empty_workspace() {
+        assert!(parse(b"{}").is_err() && parse(br#"{"packages": [{}]}"#).is_err());
+    }
+}

@@ -1,0 +1,259 @@
+//! The table of everything that `cargo xtask test` runs: one row, one step.
+
+use std::env::consts;
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::host::{self, ARM64, Arm64Compiler, Need};
+use crate::metadata;
+
+/// One row of the table.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// Runs under `cargo xtask test --quick` too.
+    pub(crate) quick: bool,
+    /// Runs tests, so that a filter can choose some of them.
+    pub(crate) filters: bool,
+    /// Whether the step means anything on this machine. A step without meaning is not a skipped one.
+    pub(crate) applies: fn() -> bool,
+    pub(crate) needs: &'static [Need],
+    pub(crate) commands: fn(&Setting<'_>) -> anyhow::Result<Vec<Cmd>>,
+}
+
+/// What the commands of a step may depend on.
+pub(crate) struct Setting<'a> {
+    /// The repository.
+    pub(crate) root: &'a Path,
+    /// Parts of the names of the tests to run; none means all.
+    pub(crate) filter: &'a [String],
+}
+
+/// One process of a step, run in the repository's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cmd {
+    pub(crate) program: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+}
+
+impl Cmd {
+    pub(crate) fn new(program: &str, args: &[&str]) -> Self {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        Self { program: program.to_owned(), args, env: Vec::new() }
+    }
+
+    fn cargo(args: &[&str]) -> Self {
+        Self::new("cargo", args)
+    }
+
+    /// The arguments of the nightly toolchain's cargo.
+    pub(crate) fn nightly(args: &[&str]) -> Self {
+        Self::new("rustup", &[&["run", "nightly", "cargo"], args].concat())
+    }
+
+    fn with(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Ends a `cargo test`: every binary runs, what passing tests print is shown (a test says there what it skipped).
+    fn tests(mut self, setting: &Setting<'_>) -> Self {
+        self.args.extend(["--no-fail-fast", "--", "--show-output"].map(str::to_owned));
+        self.args.extend(setting.filter.iter().cloned());
+        self
+    }
+}
+
+const RUSTFMT: Need = Need::Cargo { name: "fmt", get: "rustup component add rustfmt" };
+const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add clippy" };
+const QEMU: Need = Need::Program { name: "qemu-aarch64", package: "qemu-user" };
+const ARM64_GCC: Need = Need::Program { name: "aarch64-linux-gnu-gcc", package: "gcc-aarch64-linux-gnu" };
+
+/// Cheap steps first: a wrong format should not wait for the sanitizer.
+pub(crate) const ALL: &[Step] = &[
+    Step {
+        name: "format",
+        about: "rustfmt would change nothing",
+        quick: true,
+        filters: false,
+        applies: everywhere,
+        needs: &[RUSTFMT],
+        commands: |_| Ok(vec![Cmd::cargo(&["fmt", "--all", "--check"])]),
+    },
+    Step {
+        name: "lint",
+        about: "clippy has no warning, with and without std",
+        quick: true,
+        filters: false,
+        applies: everywhere,
+        needs: &[CLIPPY],
+        commands: |_| {
+            Ok(vec![clippy(&["--workspace"]), clippy(&["-p", "hashmill-hash", "--no-default-features"])])
+        },
+    },
+    Step {
+        name: "workspace",
+        about: "the tests of every crate",
+        quick: true,
+        filters: true,
+        applies: everywhere,
+        needs: &[],
+        commands: |setting| Ok(vec![Cmd::cargo(&["test", "--locked", "--workspace"]).tests(setting)]),
+    },
+    Step {
+        name: "doc",
+        about: "rustdoc has no warning",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[],
+        commands: |_| {
+            let doc = Cmd::cargo(&["doc", "--locked", "--workspace", "--no-deps", "--all-features"]);
+            Ok(vec![doc.with("RUSTDOCFLAGS", "-Dwarnings")])
+        },
+    },
+    Step {
+        name: "features",
+        about: "the tests of `hash`: no feature, each alone, all",
+        quick: false,
+        filters: true,
+        applies: everywhere,
+        needs: &[],
+        commands: |setting| {
+            let packages = metadata::packages(setting.root)?;
+            let hash = packages.iter().find(|package| package.name == "hashmill-hash");
+            let sets = feature_sets(&hash.context("the package hashmill-hash")?.features);
+            let test = ["test", "--locked", "-p", "hashmill-hash", "--no-default-features", "--features"];
+            Ok(sets.iter().map(|set| Cmd::cargo(&[&test[..], &[set]].concat()).tests(setting)).collect())
+        },
+    },
+    Step {
+        name: "no-std",
+        about: "`hash` links into a program that has neither std nor alloc",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[],
+        commands: |_| Ok(no_std()),
+    },
+    Step {
+        name: "aarch64",
+        about: "the tests of `hash` for aarch64, under qemu",
+        quick: false,
+        filters: true,
+        // There, the other steps run the NEON kernels on the real thing.
+        applies: || consts::ARCH != "aarch64",
+        needs: &[QEMU, ARM64_GCC, Need::Arm64Std],
+        commands: |setting| Ok(vec![arm64(host::arm64_compiler().as_ref()).tests(setting)]),
+    },
+    Step {
+        name: "asan",
+        about: "the tests of `hash` and `files` under the address sanitizer",
+        quick: false,
+        filters: true,
+        applies: || consts::OS == "linux",
+        needs: &[Need::Nightly],
+        commands: |setting| Ok(vec![asan().tests(setting)]),
+    },
+];
+
+fn everywhere() -> bool {
+    true
+}
+
+fn clippy(of: &[&str]) -> Cmd {
+    Cmd::cargo(&[&["clippy", "--locked", "--all-targets"], of, &["--", "-Dwarnings"]].concat())
+}
+
+/// No feature, each feature alone, all of them: enough to see a missing `cfg` without trying every subset.
+fn feature_sets(features: &[String]) -> Vec<String> {
+    let mut sets = vec![String::new()];
+    sets.extend(features.iter().cloned());
+    if features.len() > 1 {
+        sets.push(features.join(","));
+    }
+    sets
+}
+
+/// A final link is the only honest judge: `std` would bring a second panic handler, `alloc` ask for an allocator.
+fn no_std() -> Vec<Cmd> {
+    let folder = "target/no-std";
+    let library =
+        ["build", "--locked", "-p", "hashmill-hash", "--no-default-features", "--target-dir", folder];
+    let program = [
+        "--edition=2024",
+        "--crate-type=staticlib",
+        "-Cpanic=abort",
+        "--extern=hashmill_hash=target/no-std/debug/libhashmill_hash.rlib",
+        "-Ldependency=target/no-std/debug/deps",
+        "--out-dir=target/no-std",
+        "xtask/probes/no_std.rs",
+    ];
+    vec![Cmd::cargo(&library), Cmd::new("rustc", &program)]
+}
+
+/// The library path keeps the loader and the C library from one package: `-L` alone finds the cross package's loader and
+/// the C library of `libc6:arm64`, and when their versions differ the first new thread hangs.
+const ARM64_RUNNER: &str =
+    "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib -cpu max";
+
+fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
+    let folder = "target/aarch64";
+    let packages = ["-p", "hashmill-hash", "-p", "hashmill-testkit"];
+    let test = ["test", "--locked", "--target", ARM64, "--target-dir", folder];
+    let test = Cmd::cargo(&[&test[..], &packages].concat())
+        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
+        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", ARM64_RUNNER);
+    match compiler {
+        // rustup's cargo takes the compiler that it is told to; rustdoc must match it.
+        Some(Arm64Compiler::Debian { rustc, rustdoc }) => test.with("RUSTC", rustc).with("RUSTDOC", rustdoc),
+        Some(Arm64Compiler::Active) | None => test,
+    }
+}
+
+/// An explicit target keeps the flags away from build scripts and procedural macros.
+fn asan() -> Cmd {
+    let target = format!("{}-unknown-linux-gnu", consts::ARCH);
+    let test = ["test", "--locked", "--target", &target, "--target-dir", "target/asan", "--tests"];
+    let packages = ["-p", "hashmill-hash", "-p", "hashmill-files"];
+    Cmd::nightly(&[&test[..], &packages].concat()).with("RUSTFLAGS", "-Zsanitizer=address")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_is_tried_alone_and_with_all_others() {
+        let names = ["std", "serde"].map(str::to_owned);
+        assert_eq!(feature_sets(&names), ["", "std", "serde", "std,serde"]);
+        assert_eq!(feature_sets(&names[..1]), ["", "std"]);
+    }
+
+    #[test]
+    fn debians_compiler_is_named_to_cargo_and_rustdoc_goes_with_it() {
+        let debian = Arm64Compiler::Debian { rustc: "/usr/bin/rustc", rustdoc: "/usr/bin/rustdoc" };
+        let names = |cmd: Cmd| cmd.env.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert!(names(arm64(Some(&debian))).ends_with(&["RUSTC".to_owned(), "RUSTDOC".to_owned()]));
+        assert!(!names(arm64(Some(&Arm64Compiler::Active))).contains(&"RUSTC".to_owned()));
+    }
+
+    #[test]
+    fn names_are_unique_and_the_quick_steps_come_first() {
+        let mut names: Vec<_> = ALL.iter().map(|step| step.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+        assert!(ALL.is_sorted_by_key(|step| !step.quick), "the help text says so");
+    }
+
+    #[test]
+    fn a_filter_reaches_the_test_binaries() {
+        let filter = ["neon".to_owned()];
+        let setting = Setting { root: Path::new("/"), filter: &filter };
+        let cmd = Cmd::cargo(&["test"]).tests(&setting);
+        assert_eq!(cmd.args, ["test", "--no-fail-fast", "--", "--show-output", "neon"]);
+    }
+}

@@ -1,0 +1,34 @@
+//! `cargo xtask test`: decides which steps run, drives them, and says at the end what was left out.
+
+use std::env;
+use std::path::Path;
+
+use crate::report::{self, Outcome, Summary};
+use crate::run;
+use crate::steps::{Setting, Step};
+
+/// Which steps to run, and how.
+pub(crate) struct Request {
+    pub(crate) steps: Vec<&'static Step>,
+    pub(crate) filter: Vec<String>,
+    pub(crate) verbose: bool,
+}
+
+/// Runs the steps; true if nothing failed.
+pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<bool> {
+    let require_all = env::var_os("REQUIRE_ALL").is_some_and(|value| value == "1");
+    let setting = Setting { root, filter: &request.filter };
+    let steps: Vec<_> = request.steps.iter().copied().filter(|step| (step.applies)()).collect();
+    let mut summary = Summary::new(require_all);
+    for (index, step) in steps.iter().enumerate() {
+        report::begin(index + 1, steps.len(), step);
+        let outcome = match step.needs.iter().find_map(|need| need.missing()) {
+            Some(reason) => Outcome::Skipped(reason),
+            None => Outcome::Ended(run::step(root, step.name, &(step.commands)(&setting)?, request.verbose)?),
+        };
+        report::end(step, &outcome, request.verbose);
+        summary.add(step.name, &outcome);
+    }
+    print!("{}", summary.text());
+    Ok(summary.passed())
+}

@@ -1,0 +1,108 @@
+//! Reading what a step printed: how many tests passed, what they skipped, which lines show why it failed.
+
+/// What one step's output adds up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    /// What tests said that they skipped, in order, each reason once.
+    pub(crate) skipped: Vec<String>,
+}
+
+impl Tally {
+    /// Takes one line of output into account.
+    pub(crate) fn read(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(counts) = line.strip_prefix("test result: ") {
+            self.passed += count(counts, "passed");
+            self.failed += count(counts, "failed");
+        } else if let Some(reason) = line.strip_prefix("SKIPPED: ") {
+            if !self.skipped.iter().any(|known| known == reason) {
+                self.skipped.push(reason.to_owned());
+            }
+        } else if let Some(name) = line.strip_prefix("test ").and_then(ignored) {
+            self.skipped.push(format!("{name} is marked `ignore`"));
+        }
+    }
+}
+
+/// The number before a word, in a line such as `ok. 3 passed; 0 failed; 0 ignored`.
+fn count(line: &str, word: &str) -> usize {
+    let mut words = line.split_whitespace().map(|word| word.trim_end_matches(';'));
+    let mut before = words.next();
+    for next in words {
+        if next == word {
+            return before.and_then(|number| number.parse().ok()).unwrap_or(0);
+        }
+        before = Some(next);
+    }
+    0
+}
+
+/// The name in `name ... ignored` and `name ... ignored, reason`.
+fn ignored(rest: &str) -> Option<&str> {
+    let (name, outcome) = rest.split_once(" ... ")?;
+    outcome.starts_with("ignored").then_some(name)
+}
+
+/// The lines a person needs after a failure: everything but the tests that passed and what those printed.
+pub(crate) fn telling(output: &str) -> impl Iterator<Item = &str> {
+    let mut among_successes = false;
+    output.lines().filter(move |line| {
+        match *line {
+            "successes:" => among_successes = true,
+            "failures:" => among_successes = false,
+            line if line.starts_with("test result: ") => among_successes = false,
+            _ => {}
+        }
+        let passed = line.starts_with("test ") && line.ends_with(" ... ok");
+        !among_successes && !passed
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "
+running 3 tests
+test a ... ok
+test b ... FAILED
+test c ... ignored, too slow
+
+successes:
+
+---- a stdout ----
+SKIPPED: no vampire instructions
+
+successes:
+    a
+
+failures:
+
+---- b stdout ----
+SKIPPED: no vampire instructions
+b panicked
+
+failures:
+    b
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+test result: ok. 41 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+
+    #[test]
+    fn results_of_all_binaries_add_up() {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.read(line));
+        assert_eq!((tally.passed, tally.failed), (42, 1));
+        assert_eq!(tally.skipped, ["c is marked `ignore`", "no vampire instructions"]);
+    }
+
+    #[test]
+    fn a_failure_is_shown_without_the_successes() {
+        let shown: Vec<_> = telling(OUTPUT).collect();
+        assert!(shown.contains(&"b panicked") && shown.contains(&"test b ... FAILED"));
+        assert!(!shown.contains(&"test a ... ok") && !shown.contains(&"---- a stdout ----"));
+    }
+}

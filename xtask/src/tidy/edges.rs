@@ -1,0 +1,118 @@
+//! The picture of the rooms: which crate may use which, and which toolchain builds them.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::Fault;
+use crate::metadata::Package;
+
+/// A crate, and those of ours that it may use. Tests may use `testkit` too. Nothing points up or sideways.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("hashmill-hash", &[]),
+    ("hashmill-lab", &[]),
+    ("hashmill-doc", &["hashmill-hash"]),
+    ("hashmill-files", &["hashmill-hash"]),
+    ("hashmill-cli", &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab"]),
+    // An oracle that shared code with what it judges would agree with its mistakes.
+    ("hashmill-testkit", &[]),
+    (
+        "hashmill-rivals",
+        &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-testkit"],
+    ),
+    // The tool must run while the crates do not build.
+    ("xtask", &[]),
+];
+
+/// Other people's crates that do what we do: only `rivals` links them.
+const COMPETITORS: [&str; 3] = ["blake3", "argon2", "automerge"];
+
+pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for package in packages {
+        let mut fault = |what: String| faults.push(Fault::new(&package.name, 0, what));
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == package.name) else {
+            fault("a crate that the picture in `tidy/edges.rs` does not have".to_owned());
+            continue;
+        };
+        for to in &package.dependencies {
+            let ours = ARROWS.iter().any(|(name, _)| *name == to.name);
+            let for_tests = to.dev && to.name == "hashmill-testkit" && package.name != "hashmill-testkit";
+            if ours && !allowed.contains(&to.name.as_str()) && !for_tests {
+                fault(format!("must not use {}", to.name));
+            }
+            if COMPETITORS.contains(&to.name.as_str()) && package.name != "hashmill-rivals" {
+                fault(format!("links the competitor {}: only `rivals` does", to.name));
+            }
+        }
+    }
+    faults
+}
+
+/// The stated minimum is true because it is what everything is built with.
+pub(super) fn check_toolchain(root: &Path) -> anyhow::Result<Vec<Fault>> {
+    let read = |name: &str| fs::read_to_string(root.join(name)).context(name.to_owned());
+    let built =
+        value(&read("rust-toolchain.toml")?, "channel").context("a channel in rust-toolchain.toml")?;
+    let stated = value(&read("Cargo.toml")?, "rust-version").context("a rust-version in Cargo.toml")?;
+    let same = built == stated || built.strip_prefix(&stated).is_some_and(|patch| patch.starts_with('.'));
+    let what = format!("builds with {built}, but Cargo.toml states {stated}");
+    Ok(if same { Vec::new() } else { vec![Fault::new("rust-toolchain.toml", 0, what)] })
+}
+
+/// The string after `key =`, on a line of its own.
+fn value(toml: &str, key: &str) -> Option<String> {
+    let (_, value) =
+        toml.lines().filter_map(|line| line.split_once('=')).find(|(name, _)| name.trim() == key)?;
+    Some(value.trim().trim_matches('"').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Dependency;
+
+    fn package(name: &str, dependencies: &[(&str, bool)]) -> Package {
+        let dependency = |&(name, dev): &(&str, bool)| Dependency { name: name.to_owned(), dev };
+        Package {
+            name: name.to_owned(),
+            features: Vec::new(),
+            dependencies: dependencies.iter().map(dependency).collect(),
+        }
+    }
+
+    fn whats(name: &str, dependencies: &[(&str, bool)]) -> Vec<String> {
+        check(&[package(name, dependencies)]).into_iter().map(|fault| fault.what).collect()
+    }
+
+    #[test]
+    fn arrows_point_down() {
+        assert!(whats("hashmill-cli", &[("hashmill-files", false), ("serde", false)]).is_empty());
+        assert_eq!(whats("hashmill-hash", &[("hashmill-files", false)]), ["must not use hashmill-files"]);
+        assert_eq!(whats("hashmill-files", &[("hashmill-cli", true)]), ["must not use hashmill-cli"]);
+    }
+
+    #[test]
+    fn the_kit_is_for_tests() {
+        assert!(whats("hashmill-hash", &[("hashmill-testkit", true)]).is_empty());
+        assert_eq!(whats("hashmill-hash", &[("hashmill-testkit", false)]), ["must not use hashmill-testkit"]);
+    }
+
+    #[test]
+    fn competitors_stay_in_their_room() {
+        assert!(whats("hashmill-rivals", &[("blake3", false)]).is_empty());
+        assert_eq!(whats("hashmill-hash", &[("blake3", true)]).len(), 1);
+    }
+
+    #[test]
+    fn a_new_crate_is_put_into_the_picture_first() {
+        assert_eq!(whats("hashmill-extras", &[]).len(), 1);
+    }
+
+    #[test]
+    fn values_are_read_from_toml() {
+        assert_eq!(value("[toolchain]\nchannel = \"1.95.0\"\n", "channel").as_deref(), Some("1.95.0"));
+        assert_eq!(value("[toolchain]\n", "channel"), None);
+    }
+}
