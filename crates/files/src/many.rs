@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// Files that go to a thread together: some tens of µs of work if they are small.
-const GROUP: usize = 32;
+/// Files that go to a thread together: some 100 µs of work if they are small.
+const GROUP: usize = 64;
 
 /// Groups that may be unanswered.
 const WINDOW: u64 = 64;

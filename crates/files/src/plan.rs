@@ -104,7 +104,7 @@ pub(crate) const STREAM_TILE: usize = 256 * 1024;
 
 /// The largest tile that is read, and the largest window that is mapped.
 const PREAD_TILE: usize = 256 * 1024;
-const MMAP_TILE: usize = 4 * 1024 * 1024;
+const MMAP_TILE: usize = 8 * 1024 * 1024;
 
 /// Below this, starting and waiting for threads costs more than they save.
 const PARALLEL_FROM: u64 = 512 * 1024;

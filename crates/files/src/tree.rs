@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::files::Files;
-use crate::function::Output;
+use crate::function::{Digest, Output};
 use crate::many::{Input, Item};
 use crate::walk::{Visit, Walk};
 use hashmill_hash::blake3::{self, Hash};
@@ -59,7 +59,7 @@ impl Files {
 
         let mut digests = Vec::with_capacity(paths.len());
         let items = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
-        self.hash_many(items, |path, (), result| {
+        self.hash_many(items, |path, (), result: Result<Digest, Error>| {
             match result.map(|digest| digest.output) {
                 Ok(Output::Short(bytes)) => digests.push(Hash::from_bytes(bytes)),
                 Ok(_) => failures.push((path, Error::Refused("a tree takes the default output of BLAKE3"))),

@@ -76,6 +76,7 @@ impl Tiles for Mapped<'_> {
         let Some((map, watch)) = self.map(offset, len) else {
             return self.read(offset, len, scratch, hash);
         };
+        touch(&map);
         let value = hash(&map);
         if watch.page_lost() {
             return Err(match self.file.metadata() {
@@ -96,6 +97,14 @@ impl Tiles for Mapped<'_> {
             self.buffers.give(buffer);
         }
     }
+}
+
+/// Brings the pages of a window into the page table before it is hashed: the kernel maps sixteen pages with each
+/// fault, and faults between the passes of a kernel that hashes sixteen chunks at once cost more than faults in a row.
+/// (`MAP_POPULATE` saves as much, but holds a lock against other threads' mappings meanwhile.)
+fn touch(window: &[u8]) {
+    const FAULT_AROUND: usize = 64 * 1024;
+    std::hint::black_box(window.iter().step_by(FAULT_AROUND).fold(0, |sum, byte| sum ^ byte));
 }
 
 /// The handler for SIGBUS, and the list of windows that it may repair.

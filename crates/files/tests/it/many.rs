@@ -1,7 +1,7 @@
 //! Many inputs at once: nothing lost, nothing out of order.
 
 use crate::{files, painted, short};
-use hashmill_files::{Error, Function, Input, Item, Strategy};
+use hashmill_files::{Digest, Error, Function, Input, Item, Strategy};
 use hashmill_hash::blake3;
 use std::fs;
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ fn answers_come_in_the_order_of_the_questions() {
                 });
                 let mut next = 0;
                 let files = files(Function::blake3(), strategy, threads);
-                files.hash_many(items, |path, tag, result| {
+                files.hash_many(items, |path, tag: usize, result: Result<Digest, Error>| {
                     assert_eq!(tag, next);
                     assert_eq!(path, dir.path().join(tag.to_string()));
                     assert_eq!(short(&result.expect("a readable file")), expected[tag], "file {tag}");
@@ -60,7 +60,7 @@ fn failures_stay_in_their_places() {
         _ => Item { path: PathBuf::from("-"), input: Input::Failed(Error::Refused("because")), tag: n },
     });
     let mut next = 0;
-    files(Function::blake3(), Strategy::Auto, 3).hash_many(items, |_, tag, result| {
+    files(Function::blake3(), Strategy::Auto, 3).hash_many(items, |_, tag, result: Result<Digest, Error>| {
         assert_eq!(tag, next);
         next += 1;
         match (tag % 3, result) {
@@ -81,10 +81,13 @@ fn whoever_breaks_is_not_asked_again() {
         for last in [0, 5, 40, 500] {
             let items = (0..).map(|n| Item { path: dir.path().join("f"), input: Input::File, tag: n });
             let mut seen = 0;
-            files(Function::blake3(), Strategy::Auto, threads).hash_many(items, |_, tag, _| {
-                seen += 1;
-                if tag == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+            files(Function::blake3(), Strategy::Auto, threads).hash_many(
+                items,
+                |_, tag, _: Result<Digest, Error>| {
+                    seen += 1;
+                    if tag == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                },
+            );
             assert_eq!(seen, last + 1);
         }
     }
