@@ -1,3 +1,38 @@
-//! The `hashmill` binary.
+//! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod flags;
+mod info;
+mod os;
+mod out;
+mod sum;
+
+use flags::Command;
+use std::process::ExitCode;
+
+/// Everything went well.
+const OK: u8 = 0;
+/// Some file or check failed; everything else was done.
+const FAILED: u8 = 1;
+/// The command line, or the key, cannot be used; nothing was done.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let command = match flags::parse(wild::args_os()) {
+        Ok(command) => command,
+        Err(early) => return early.show(),
+    };
+    let outcome = match command {
+        Command::Sum(low) => sum::run(*low),
+        Command::Info(low) => info::run(&low).map(|()| OK),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let code = if error.is::<flags::Misuse>() { USAGE } else { FAILED };
+            out::complain(&format!("{error:#}"));
+            ExitCode::from(code)
+        }
+    }
+}

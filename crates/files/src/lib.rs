@@ -1,1 +1,39 @@
 //! Hashing files and trees: plan, sources, merge, checkfiles.
+//!
+//! | I have | I call |
+//! |---|---|
+//! | one file | [`Files::hash_file`] |
+//! | standard input, a socket, any reader | [`Files::hash_reader`] |
+//! | many files, answers in the order of the questions | [`Files::hash_many`] |
+//! | a directory to visit in a fixed order | [`walk::Walk`] |
+//! | a directory that needs one digest | [`Files::hash_tree`] |
+//! | a list of digests to write or to read | [`checkfile`] |
+//!
+//! Data flows one way: facts about a file → a [`plan`] (pure) → bytes from a source → chaining values → one digest.
+//! Every [`Strategy`] gives the same digest; they differ in time and memory only. Memory is bounded whatever the
+//! file's size: sources hand out tiles of at most a few MiB, and never more of them than there are threads.
+//!
+//! Threads are rayon's, in a pool of this crate's own that starts with the first piece of work worth sharing.
+
+#![deny(unsafe_code)]
+
+mod batch;
+mod error;
+mod files;
+mod function;
+mod many;
+mod merge;
+mod os;
+mod pool;
+mod source;
+mod tree;
+
+pub mod checkfile;
+pub mod plan;
+pub mod walk;
+
+pub use error::Error;
+pub use files::{Files, Options, Progress};
+pub use function::{Digest, Function, Output};
+pub use many::{Input, Item, Sink};
+pub use plan::Strategy;

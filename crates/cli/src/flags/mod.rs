@@ -1,0 +1,142 @@
+//! What was typed. Meaning is given to it by each command; here it is only parsed.
+
+mod info;
+mod operands;
+mod sum;
+
+pub(crate) use info::InfoArgs;
+pub(crate) use sum::{AlgorithmName, EngineName, SumArgs};
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Work whose cost is hashing.
+#[derive(Parser, Debug)]
+#[command(name = "hashmill", version, max_term_width(100), arg_required_else_help(true))]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Sum(Box<SumArgs>),
+    Info(InfoArgs),
+}
+
+/// A command line that parses but makes no sense.
+#[derive(Debug)]
+pub(crate) struct Misuse(pub(crate) String);
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+/// Parses a command line.
+pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Early> {
+    let mut parser = Line::command();
+    let (args, operands) = operands::take_out(&parser, "sum", args);
+    let mut matches = parser.try_get_matches_from_mut(args).map_err(Early)?;
+    let mut command = Line::from_arg_matches_mut(&mut matches).map_err(Early)?.command;
+    if let Command::Sum(low) = &mut command {
+        low.files.extend(operands.into_iter().map(PathBuf::from));
+    }
+    Ok(command)
+}
+
+/// Help, a version or a mistake: in each case the program ends before it does anything.
+#[derive(Debug)]
+pub(crate) struct Early(clap::Error);
+
+impl Early {
+    /// Prints it and tells the exit code.
+    pub(crate) fn show(&self) -> ExitCode {
+        if self.0.use_stderr() && !self.is_help() {
+            crate::out::complain(&one_line(&self.0.render().to_string()));
+        } else {
+            // Whoever closed the pipe does not want the rest of the help.
+            let _ = self.0.print();
+        }
+        ExitCode::from(self.0.exit_code().clamp(0, 255) as u8)
+    }
+
+    fn is_help(&self) -> bool {
+        self.0.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    }
+}
+
+/// The message of a mistake on one line: what is wrong, the parser's tips, where to read on.
+fn one_line(rendered: &str) -> String {
+    let mut lines = rendered.lines();
+    let first = lines.next().unwrap_or_default();
+    let mut message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+    for line in lines {
+        let text = line.trim();
+        let continues = message.ends_with(':') || (line.starts_with("  ") && !text.is_empty());
+        if let Some(tip) = text.strip_prefix("tip: ") {
+            message = format!("{message}; {tip}");
+        } else if line.starts_with("Usage:") {
+            break;
+        } else if continues && !text.is_empty() {
+            message = format!("{message} {text}");
+        }
+    }
+    format!("{message} (see --help)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistake(line: &str) -> String {
+        let args = line.split(' ').map(OsString::from);
+        let early = parse(args).expect_err("a mistake");
+        assert_eq!(early.0.exit_code(), 2);
+        one_line(&early.0.render().to_string())
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Line::command().debug_assert();
+    }
+
+    #[test]
+    fn mistakes_take_one_line() {
+        for (line, message) in [
+            (
+                "hashmill sum --recursiv",
+                "unexpected argument '--recursiv' found; a similar argument exists: '--recursive' (see --help)",
+            ),
+            (
+                "hashmill sum --seek 18446744073709551616",
+                "invalid value '18446744073709551616' for '--seek <SEEK>': number too large to fit in target type (see --help)",
+            ),
+            (
+                "hashmill sum --keyed",
+                "the following required arguments were not provided: <FILE>... (see --help)",
+            ),
+            (
+                "hashmill sum --quiet f",
+                "the following required arguments were not provided: --check (see --help)",
+            ),
+            (
+                "hashmill sum --keyed --derive-key c f",
+                "the argument '--keyed' cannot be used with '--derive-key <CONTEXT>' (see --help)",
+            ),
+            (
+                "hashmill sun",
+                "unrecognized subcommand 'sun'; a similar subcommand exists: 'sum' (see --help)",
+            ),
+        ] {
+            assert_eq!(mistake(line), message);
+        }
+    }
+}

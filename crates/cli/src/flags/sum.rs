@@ -1,0 +1,153 @@
+//! The flags of `hashmill sum`: those of b3sum under the same names, then those it lacks.
+
+use clap::{Args, ValueEnum};
+use hashmill_files::Strategy;
+use std::path::PathBuf;
+
+/// Hash files, or check lists of digests
+///
+/// Exit codes: 0 everything went well, 1 some file or check failed (all others were done), 2 the command line or the
+/// key cannot be used.
+#[derive(Args, Debug, Default)]
+#[command(next_line_help = false)]
+pub(crate) struct SumArgs {
+    /// Files to hash, or lists to check
+    ///
+    /// When no file is given, or when - is given, read standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Use the keyed mode, reading the 32-byte key from standard input
+    #[arg(long, requires = "files", help_heading = "Function")]
+    pub(crate) keyed: bool,
+
+    /// Use the key derivation mode, with the given context string
+    #[arg(long, value_name = "CONTEXT", conflicts_with = "keyed", help_heading = "Function")]
+    pub(crate) derive_key: Option<String>,
+
+    /// The number of output bytes, before hex encoding [default: 32]
+    #[arg(short, long, value_name = "LEN", help_heading = "Function")]
+    pub(crate) length: Option<u64>,
+
+    /// The starting output byte offset, before hex encoding
+    #[arg(long, value_name = "SEEK", default_value_t = 0, help_heading = "Function")]
+    pub(crate) seek: u64,
+
+    /// The hash function; sha256 is for lists that other programs made
+    #[arg(long, value_name = "NAME", default_value = "blake3", help_heading = "Function")]
+    pub(crate) algorithm: AlgorithmName,
+
+    /// Hash all files below directories, in the byte order of their paths
+    ///
+    /// Links given as arguments are followed, links met below them are not (see --follow). FIFOs, sockets and
+    /// devices met below them are skipped with a note.
+    #[arg(short, long, conflicts_with_all = ["check", "raw"], help_heading = "Directories")]
+    pub(crate) recursive: bool,
+
+    /// With --recursive, follow symbolic links
+    #[arg(short = 'L', long, requires = "recursive", help_heading = "Directories")]
+    pub(crate) follow: bool,
+
+    /// One digest for each directory with everything in it (docs/tree-digest.md)
+    #[arg(
+        long,
+        conflicts_with_all = ["recursive", "keyed", "derive_key", "length", "seek", "raw"],
+        help_heading = "Directories"
+    )]
+    pub(crate) tree: bool,
+
+    /// Omit file names in the output
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_names: bool,
+
+    /// Write raw output bytes, rather than hex
+    ///
+    /// --no-names is implied. In this case, only a single input is allowed.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) raw: bool,
+
+    /// Output BSD-style checksums: BLAKE3 ([FILE]) = [HASH]
+    #[arg(long, help_heading = "Output")]
+    pub(crate) tag: bool,
+
+    /// End lines with NUL, not LF, and write names as they are, without escapes
+    ///
+    /// With --check: read such lists. They keep names that are no UTF-8.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) zero: bool,
+
+    /// Print one JSON object for each file
+    #[arg(long, conflicts_with_all = ["raw", "tag", "no_names"], help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Read digests from the [FILE]s and check them
+    #[arg(
+        short,
+        long,
+        conflicts_with_all = ["derive_key", "keyed", "length", "raw", "tag", "no_names"],
+        help_heading = "Checking"
+    )]
+    pub(crate) check: bool,
+
+    /// Do not print OK for each file that matches
+    #[arg(long, requires = "check", help_heading = "Checking")]
+    pub(crate) quiet: bool,
+
+    /// Print nothing about files; the exit code says it all
+    #[arg(long, requires = "check", help_heading = "Checking")]
+    pub(crate) status: bool,
+
+    /// Neither report nor fail for files that do not exist
+    #[arg(long, requires = "check", help_heading = "Checking")]
+    pub(crate) ignore_missing: bool,
+
+    /// Name each line that is accepted although no sum program writes it so
+    #[arg(short, long, requires = "check", help_heading = "Checking")]
+    pub(crate) warn: bool,
+
+    /// Refuse such lines: comments, blank lines, uppercase digests, *NAME, a single space
+    #[arg(long, requires = "check", help_heading = "Checking")]
+    pub(crate) strict: bool,
+
+    /// The maximum number of threads to use
+    ///
+    /// By default, this is the number of logical cores. If this flag is omitted, or if its value is 0,
+    /// RAYON_NUM_THREADS is also respected.
+    #[arg(long, value_name = "NUM", help_heading = "Speed")]
+    pub(crate) num_threads: Option<usize>,
+
+    /// Disable memory mapping: the same as --strategy read
+    #[arg(long, help_heading = "Speed")]
+    pub(crate) no_mmap: bool,
+
+    /// How bytes are fetched: auto, read, pread, mmap, mmap-parallel [default: auto]
+    #[arg(long, value_name = "NAME", conflicts_with = "no_mmap", help_heading = "Speed")]
+    pub(crate) strategy: Option<Strategy>,
+
+    /// Use one BLAKE3 kernel for everything (`hashmill info` lists them)
+    #[arg(long, value_name = "NAME", help_heading = "Speed")]
+    pub(crate) kernel: Option<String>,
+
+    /// What hashes
+    #[arg(long, value_name = "NAME", default_value = "cpu", help_heading = "Speed")]
+    pub(crate) engine: EngineName,
+
+    /// Show no progress bar
+    #[arg(long, help_heading = "Speed")]
+    pub(crate) no_progress: bool,
+}
+
+/// Hash functions by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum AlgorithmName {
+    #[default]
+    Blake3,
+    Sha256,
+}
+
+/// Engines by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum EngineName {
+    #[default]
+    Cpu,
+}

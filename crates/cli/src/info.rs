@@ -1,0 +1,145 @@
+//! `hashmill info`: what will be used on this machine, and why.
+
+use crate::flags::InfoArgs;
+use crate::os;
+use anyhow::Result;
+use hashmill_hash::blake3::{Kernel, Plan};
+use hashmill_hash::isa::Cpu;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// One input size of each class, and of the sizes at which many-chunk kernels change.
+const SIZES: [usize; 10] = [1, 64, 65, 1024, 1025, 4096, 8192, 16384, 131_072, 1 << 20];
+
+/// What there is to say. The names of the fields are those of the JSON.
+#[derive(Serialize)]
+struct Facts {
+    version: &'static str,
+    cpu: String,
+    threads: usize,
+    features: Vec<&'static str>,
+    tune_kind: &'static str,
+    tune_basis: &'static str,
+    sizes: Vec<Size>,
+    kernels: Vec<Runs>,
+    unavailable_kernels: Vec<Lacks>,
+    page_size: Option<usize>,
+    huge_pages: Vec<Huge>,
+    transparent_huge_pages: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Size {
+    bytes: usize,
+    class: &'static str,
+    kernel: &'static str,
+    lanes: usize,
+    parallel: bool,
+}
+
+#[derive(Serialize)]
+struct Runs {
+    name: &'static str,
+    lanes: usize,
+}
+
+#[derive(Serialize)]
+struct Lacks {
+    name: &'static str,
+    lacks: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Huge {
+    bytes: u64,
+    reserved: u64,
+}
+
+/// Prints it.
+pub(crate) fn run(low: &InfoArgs) -> Result<()> {
+    let facts = gather();
+    let text = if low.json { serde_json::to_string(&facts)? + "\n" } else { words(&facts) };
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn gather() -> Facts {
+    let cpu = Cpu::detect();
+    let plan = Plan::host();
+    let size = |bytes| {
+        let choice = plan.explain(bytes);
+        let kernel = choice.kernel.name();
+        Size { bytes, class: choice.class, kernel, lanes: choice.lanes, parallel: choice.parallel }
+    };
+    Facts {
+        version: env!("CARGO_PKG_VERSION"),
+        cpu: cpu.brand().to_owned(),
+        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        features: cpu.features.iter().map(|feature| feature.name()).collect(),
+        tune_kind: plan.kind(),
+        tune_basis: plan.basis(),
+        sizes: SIZES.map(size).into(),
+        kernels: Kernel::all().map(|kernel| Runs { name: kernel.name(), lanes: kernel.lanes() }).collect(),
+        unavailable_kernels: Kernel::unavailable()
+            .map(|(name, needs)| Lacks {
+                name,
+                lacks: cpu.features.missing(needs).map(|feature| feature.name()).collect(),
+            })
+            .collect(),
+        page_size: os::page_size(),
+        huge_pages: os::huge_pages().into_iter().map(|(bytes, reserved)| Huge { bytes, reserved }).collect(),
+        transparent_huge_pages: os::transparent_huge_pages(),
+    }
+}
+
+fn words(facts: &Facts) -> String {
+    let mut lines = vec![
+        format!("hashmill {}", facts.version),
+        format!(
+            "cpu        {}, {} threads",
+            if facts.cpu.is_empty() { "unknown" } else { &facts.cpu },
+            facts.threads
+        ),
+        format!("features   {}", list(&facts.features)),
+        format!("tuned for  {} ({})", facts.tune_kind, facts.tune_basis),
+        String::new(),
+        "BLAKE3, by size of the input:".to_owned(),
+        format!("{:>9}  {:<12} {:<12} {:>5}  second thread", "bytes", "class", "kernel", "lanes"),
+    ];
+    for Size { bytes, class, kernel, lanes, parallel } in &facts.sizes {
+        let parallel = if *parallel { "yes" } else { "no" };
+        lines.push(format!("{bytes:>9}  {class:<12} {kernel:<12} {lanes:>5}  {parallel}"));
+    }
+    lines.push(String::new());
+    let kernels: Vec<_> = facts.kernels.iter().map(|kernel| kernel.name).collect();
+    lines.push(format!("kernels that run here, for --kernel: {}", list(&kernels)));
+    for Lacks { name, lacks } in &facts.unavailable_kernels {
+        lines.push(format!("kernel {name} does not run here: the processor lacks {}", list(lacks)));
+    }
+    lines.push(String::new());
+    lines.push(match facts.page_size {
+        Some(size) => format!("pages      {}", bytes(size as u64)),
+        None => "pages      unknown".to_owned(),
+    });
+    for Huge { bytes: size, reserved } in &facts.huge_pages {
+        lines.push(format!("           {} huge, {reserved} reserved", bytes(*size)));
+    }
+    if let Some(setting) = &facts.transparent_huge_pages {
+        lines.push(format!("           transparent huge pages: {setting}"));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn bytes(count: u64) -> String {
+    match count {
+        _ if count >= 1 << 30 && count.is_multiple_of(1 << 30) => format!("{} GiB", count >> 30),
+        _ if count >= 1 << 20 && count.is_multiple_of(1 << 20) => format!("{} MiB", count >> 20),
+        _ => format!("{} KiB", count >> 10),
+    }
+}

@@ -1,0 +1,74 @@
+//! The JSON that `hashmill sum` prints: stable field names, documented in `docs/sum.md`.
+
+use super::hex;
+use hashmill_files::checkfile::Algorithm;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A name, in as much of Unicode as it has.
+#[derive(Serialize)]
+pub(crate) struct Name {
+    path: String,
+    /// The bytes of the name, if `path` does not tell them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+}
+
+impl Name {
+    pub(crate) fn of(path: &Path) -> Name {
+        let path_hex = path.to_str().is_none().then(|| hex(path.as_os_str().as_encoded_bytes()));
+        Name { path: path.to_string_lossy().into_owned(), path_hex }
+    }
+}
+
+/// A file, or a directory under `--tree`, that was hashed.
+#[derive(Serialize)]
+pub(crate) struct Hashed<'a> {
+    #[serde(flatten)]
+    pub(crate) name: Name,
+    pub(crate) algorithm: &'a str,
+    pub(crate) mode: &'a str,
+    /// Bytes hashed; absent for a tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) size: Option<u64>,
+    pub(crate) seek: u64,
+    pub(crate) length: u64,
+    /// The digest, or what it is replaced with by a writer that streams it.
+    pub(crate) digest: &'a str,
+}
+
+/// A file that was not hashed.
+#[derive(Serialize)]
+pub(crate) struct Failed {
+    #[serde(flatten)]
+    pub(crate) name: Name,
+    pub(crate) error: String,
+}
+
+/// A line of a list that was checked.
+#[derive(Serialize)]
+pub(crate) struct Checked<'a> {
+    pub(crate) list: String,
+    pub(crate) line: u64,
+    #[serde(flatten)]
+    pub(crate) name: Option<Name>,
+    /// `ok`, `failed`, `missing`, `unreadable` or `malformed`.
+    pub(crate) status: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// The name of an algorithm in JSON.
+pub(crate) fn algorithm(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Sha256 => "sha256",
+        _ => "blake3",
+    }
+}
+
+/// One object on one line.
+pub(crate) fn line(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, object)?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,114 @@
+//! Words: what goes to standard output and standard error, and what happens when nobody listens any more.
+
+pub(crate) mod json;
+pub(crate) mod progress;
+
+use progress::Bar;
+use std::borrow::Cow;
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// The name in front of every line on standard error.
+const NAME: &str = "hashmill";
+
+/// One line on standard error.
+pub(crate) fn complain(message: &str) {
+    // If even that fails there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{NAME}: {message}");
+}
+
+/// A path for a line on standard error. A name with line ends must not look like two messages.
+pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
+    let name = path.to_string_lossy();
+    if name.contains(char::is_control) { Cow::Owned(name.escape_debug().to_string()) } else { name }
+}
+
+/// Standard output and standard error of one command.
+pub(crate) struct Out {
+    stdout: BufWriter<Stdout>,
+    at_once: bool,
+    bar: Option<Bar>,
+    /// Something did not go well.
+    pub(crate) failed: bool,
+}
+
+impl Out {
+    pub(crate) fn new(bar: Option<Bar>) -> Out {
+        let stdout = io::stdout();
+        let at_once = stdout.is_terminal();
+        Out { stdout: BufWriter::with_capacity(64 * 1024, stdout), at_once, bar, failed: false }
+    }
+
+    /// Runs `write` on standard output. Breaks if nobody reads what comes out, or if it cannot be written.
+    pub(crate) fn print(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> ControlFlow<()> {
+        let mut result = write(&mut self.stdout);
+        if result.is_ok() && self.at_once {
+            result = self.pour();
+        }
+        self.check(&result)
+    }
+
+    /// Sends on what has been printed.
+    pub(crate) fn flush(&mut self) -> ControlFlow<()> {
+        if self.stdout.buffer().is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let result = self.pour();
+        self.check(&result)
+    }
+
+    fn pour(&mut self) -> io::Result<()> {
+        let stdout = &mut self.stdout;
+        match &self.bar {
+            Some(bar) if self.at_once => bar.aside(|| stdout.flush()),
+            _ => stdout.flush(),
+        }
+    }
+
+    fn check(&mut self, result: &io::Result<()>) -> ControlFlow<()> {
+        match result {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => ControlFlow::Break(()),
+            Err(error) => {
+                self.failed = true;
+                complain(&format!("standard output: {error}"));
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// A line on standard error about something that failed.
+    pub(crate) fn fail(&mut self, message: &str) {
+        self.failed = true;
+        self.note(message);
+    }
+
+    /// A line on standard error, after everything printed so far.
+    pub(crate) fn note(&mut self, message: &str) {
+        // A broken pipe shows with the next thing printed.
+        let _ = self.pour();
+        match &self.bar {
+            Some(bar) => bar.aside(|| complain(message)),
+            None => complain(message),
+        }
+    }
+
+    /// Sends on everything and tells whether all went well.
+    pub(crate) fn finish(mut self) -> bool {
+        if let Some(bar) = self.bar.take() {
+            bar.finish();
+        }
+        let _ = self.flush();
+        // What could not be written has been complained about; dropping must not try again.
+        let _ = self.stdout.into_parts();
+        !self.failed
+    }
+}
+
+/// Lowercase hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|nibble| char::from(DIGITS[usize::from(nibble)]));
+    bytes.iter().flat_map(digits).collect()
+}

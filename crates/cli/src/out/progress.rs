@@ -1,0 +1,100 @@
+//! A progress bar on standard error, for work that lasts more than a second on a terminal.
+
+use hashmill_files::Files;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, stderr};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// What is not worth a bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(100);
+
+/// A bar with the thread that moves it.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    ended: Arc<Ended>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Ended {
+    flag: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Ended {
+    /// Waits, but not longer than until the end. Whether it came.
+    fn within(&self, time: Duration) -> bool {
+        let flag = self.flag.lock().unwrap_or_else(PoisonError::into_inner);
+        let (flag, _) = self
+            .changed
+            .wait_timeout_while(flag, time, |ended| !*ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        *flag
+    }
+}
+
+impl Bar {
+    /// A bar over the counters of `files`, if anybody can see one. `paths` are stated to learn the total, unless
+    /// that cannot be known.
+    pub(crate) fn over(files: &Arc<Files>, paths: Option<Vec<PathBuf>>) -> Option<Bar> {
+        // Terminals that cannot move the cursor get no bar. Its style has no colours, so NO_COLOR asks for nothing.
+        if !stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+            return None;
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let ended = Arc::new(Ended::default());
+        let run = {
+            let (bar, ended, files) = (bar.clone(), Arc::clone(&ended), Arc::clone(files));
+            move || show(&bar, &ended, &files, paths)
+        };
+        let thread = thread::Builder::new().name("progress".into()).spawn(run).ok()?;
+        Some(Bar { bar, ended, thread: Some(thread) })
+    }
+
+    /// Runs `print` while the bar is out of the way.
+    pub(crate) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
+        self.bar.suspend(print)
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(mut self) {
+        *self.ended.flag.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.ended.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A display that failed is no reason to fail.
+            let _ = thread.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}
+
+fn show(bar: &ProgressBar, ended: &Ended, files: &Files, paths: Option<Vec<PathBuf>>) {
+    if ended.within(PATIENCE) {
+        return;
+    }
+    let total: Option<u64> =
+        paths.and_then(|paths| paths.iter().map(|path| path.metadata().ok().map(|m| m.len())).sum());
+    let template = match total {
+        Some(_) => "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} {msg}",
+        None => "{spinner} {bytes} {binary_bytes_per_sec} {msg}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    if let Some(total) = total {
+        bar.set_length(total);
+    }
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    loop {
+        bar.set_position(files.progress().bytes());
+        bar.set_message(format!("{} files", files.progress().files()));
+        bar.tick();
+        if ended.within(TICK) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Hashing: one answer for each file, in the order of the arguments.
+
+use super::{Form, Mode};
+use crate::out::json::{self, Name};
+use crate::out::{Out, hex, shown};
+use hashmill_files::checkfile::{Frame, Style};
+use hashmill_files::walk::{Visit, Walk};
+use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink};
+use hashmill_hash::blake3::OutputReader;
+use std::io::{self, ErrorKind, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::vec;
+
+/// What to hash and how to show it.
+pub(super) struct How {
+    pub(super) recursive: bool,
+    pub(super) follow: bool,
+    pub(super) form: Form,
+    pub(super) seek: u64,
+    pub(super) length: u64,
+}
+
+pub(super) fn run(files: &Files, paths: Vec<PathBuf>, how: &How, mode: Mode, style: Style, out: &mut Out) {
+    let items = Operands { paths: paths.into_iter(), walk: None, how, mode };
+    files.hash_many(items, Printer { how, mode, style, out });
+}
+
+/// The arguments, and under `--recursive` what is below them.
+struct Operands<'a> {
+    paths: vec::IntoIter<PathBuf>,
+    walk: Option<Walk>,
+    how: &'a How,
+    mode: Mode,
+}
+
+impl Iterator for Operands<'_> {
+    type Item = Item<()>;
+
+    fn next(&mut self) -> Option<Item<()>> {
+        loop {
+            let (path, input) = match self.walk.as_mut().and_then(Walk::next) {
+                Some(Visit::File(path)) => (path, Input::File),
+                Some(Visit::Special(path)) => (path, Input::Failed(Error::Special)),
+                Some(Visit::Failed(path, error)) => (path, Input::Failed(error)),
+                Some(_) => continue,
+                None => {
+                    let path = self.paths.next()?;
+                    if path == Path::new("-") {
+                        (path, self.stdin())
+                    } else if self.how.recursive {
+                        self.walk = Some(Walk::new(path, self.how.follow));
+                        continue;
+                    } else {
+                        (path, Input::File)
+                    }
+                }
+            };
+            return Some(Item { path, input, tag: () });
+        }
+    }
+}
+
+impl Operands<'_> {
+    fn stdin(&self) -> Input {
+        match self.mode {
+            // The key came from there.
+            Mode::Keyed => Input::Failed(Error::Refused("Cannot open `-` in keyed mode")),
+            Mode::Hash | Mode::DeriveKey => Input::Stdin,
+        }
+    }
+}
+
+struct Printer<'a> {
+    how: &'a How,
+    mode: Mode,
+    style: Style,
+    out: &'a mut Out,
+}
+
+impl Sink<()> for Printer<'_> {
+    fn answer(&mut self, path: PathBuf, (): (), result: Result<Digest, Error>) -> ControlFlow<()> {
+        let digest = match result {
+            Ok(digest) => digest,
+            Err(error) => return self.failed(&path, &error),
+        };
+        let How { form, seek, length, .. } = *self.how;
+        let frame = match form {
+            Form::Plain => Frame::plain(&path, self.style),
+            Form::Tagged => Frame::tagged(&path, self.style),
+            Form::Bare => Frame::bare(self.style),
+            Form::Raw => {
+                return self.out.print(|out| write_output(out, &digest.output, seek, length, Writer::Raw));
+            }
+            Form::Json => self.json(&path, &digest),
+        };
+        self.out.print(|out| {
+            out.write_all(&frame.before)?;
+            write_output(out, &digest.output, seek, length, Writer::Hex)?;
+            out.write_all(&frame.after)
+        })
+    }
+
+    fn pause(&mut self) -> ControlFlow<()> {
+        self.out.flush()
+    }
+}
+
+impl Printer<'_> {
+    fn failed(&mut self, path: &Path, error: &Error) -> ControlFlow<()> {
+        let name = shown(path);
+        match error {
+            Error::Special => self.out.note(&format!("{name}: skipped: {error}")),
+            Error::Io(cause) if cause.kind() == ErrorKind::IsADirectory => {
+                self.out.fail(&format!("{name}: {error}; see --recursive and --tree"));
+            }
+            Error::EndsEarly { .. } | Error::PageLost => {
+                self.out.fail(&format!("{name}: {error}; see --strategy read"));
+            }
+            _ => self.out.fail(&format!("{name}: {error}")),
+        }
+        if self.how.form != Form::Json {
+            return ControlFlow::Continue(());
+        }
+        let line = json::Failed { name: Name::of(path), error: error.to_string() };
+        self.out.print(|out| json::line(out, &line))
+    }
+
+    /// A JSON object around a digest that may be too long to hold: everything before it, everything after it.
+    fn json(&self, path: &Path, digest: &Digest) -> Frame {
+        let object = json::Hashed {
+            name: Name::of(path),
+            algorithm: json::algorithm(self.style.algorithm),
+            mode: self.mode.name(),
+            size: Some(digest.len),
+            seek: self.how.seek,
+            length: self.how.length,
+            digest: "",
+        };
+        // The digest is the last field, so the text ends with its empty value.
+        let mut before = serde_json::to_string(&object).unwrap_or_default();
+        before.truncate(before.len().saturating_sub(2));
+        Frame { before: before.into_bytes(), after: b"\"}\n".to_vec() }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Writer {
+    Hex,
+    Raw,
+}
+
+/// Writes `length` bytes of output from `seek` on, however many that are.
+fn write_output(
+    out: &mut dyn Write,
+    output: &Output,
+    seek: u64,
+    length: u64,
+    writer: Writer,
+) -> io::Result<()> {
+    match output {
+        Output::Short(bytes) => write_piece(out, &bytes[..length.min(32) as usize], writer),
+        Output::Extended(reader) => {
+            let mut reader: OutputReader = (**reader).clone();
+            reader.set_position(seek);
+            let mut left = length;
+            let mut piece = vec![0; left.min(16 * 1024) as usize];
+            while left > 0 {
+                let now = left.min(piece.len() as u64) as usize;
+                reader.fill(&mut piece[..now]);
+                write_piece(out, &piece[..now], writer)?;
+                left -= now as u64;
+            }
+            Ok(())
+        }
+        _ => Err(io::Error::other("an output of a kind this program does not know")),
+    }
+}
+
+fn write_piece(out: &mut dyn Write, piece: &[u8], writer: Writer) -> io::Result<()> {
+    match writer {
+        Writer::Hex => out.write_all(hex(piece).as_bytes()),
+        Writer::Raw => out.write_all(piece),
+    }
+}

@@ -1,0 +1,64 @@
+//! `--tree`: one digest for each directory.
+
+use super::Form;
+use crate::out::json::{self, Name};
+use crate::out::{Out, hex, shown};
+use hashmill_files::Files;
+use hashmill_files::checkfile::{Frame, Style};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// How to show the digests.
+pub(super) struct How {
+    pub(super) form: Form,
+}
+
+pub(super) fn run(files: &Files, paths: &[PathBuf], how: &How, style: Style, out: &mut Out) {
+    for path in paths {
+        if one(files, path, how, style, out).is_break() {
+            return;
+        }
+    }
+}
+
+fn one(files: &Files, path: &Path, how: &How, style: Style, out: &mut Out) -> ControlFlow<()> {
+    let hash = match files.hash_tree(path) {
+        Ok(hash) => hash,
+        Err(failures) => {
+            for (file, error) in &failures {
+                out.fail(&format!("{}: {error}", shown(file)));
+            }
+            let error = format!("no digest, as {} of its entries have none", failures.len());
+            out.fail(&format!("{}: {error}", shown(path)));
+            if how.form != Form::Json {
+                return ControlFlow::Continue(());
+            }
+            let line = json::Failed { name: Name::of(path), error };
+            return out.print(|out| json::line(out, &line));
+        }
+    };
+    let digest = hex(hash.as_bytes());
+    let frame = match how.form {
+        Form::Tagged => Frame::tagged(path, style),
+        Form::Bare => Frame::bare(style),
+        Form::Plain | Form::Raw => Frame::plain(path, style),
+        Form::Json => {
+            let line = json::Hashed {
+                name: Name::of(path),
+                algorithm: "blake3",
+                mode: "tree",
+                size: None,
+                seek: 0,
+                length: 32,
+                digest: &digest,
+            };
+            return out.print(|out| json::line(out, &line));
+        }
+    };
+    out.print(|out| {
+        out.write_all(&frame.before)?;
+        out.write_all(digest.as_bytes())?;
+        out.write_all(&frame.after)
+    })?;
+    out.flush()
+}

@@ -1,0 +1,69 @@
+//! Why a file has no digest, sorted by who is at fault.
+
+use std::fmt;
+use std::io;
+
+/// Why a file has no digest.
+///
+/// The path is not part of the error: whoever asked for the digest knows it, and decides how to show it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system: the file is missing, unreadable, a directory, on a broken disk.
+    Io(io::Error),
+    /// Another program: the file became shorter while it was hashed, so that no digest describes it.
+    Shrunk {
+        /// The size when hashing began.
+        expected: u64,
+        /// The size when bytes turned out to be missing.
+        found: u64,
+    },
+    /// The file system: a file ended before the size that it reports, and still reports that size.
+    EndsEarly {
+        /// The size that the file system reports.
+        reported: u64,
+        /// The offset of the first byte that could not be had.
+        offset: u64,
+    },
+    /// The disk or the network behind a mapped file: a page could not be brought into memory.
+    PageLost,
+    /// The shape of the tree: following this link leads to a directory that contains it.
+    LinkLoop,
+    /// The kind of the entry: a FIFO, socket or device met where only files and directories make sense.
+    Special,
+    /// The caller: this input cannot be hashed in this way, for the reason given.
+    Refused(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io(error) => error.fmt(f),
+            Error::Shrunk { expected, found } => {
+                write!(f, "file shrank from {expected} to {found} bytes while it was hashed")
+            }
+            Error::EndsEarly { reported, offset } => {
+                write!(f, "no more bytes at offset {offset}, although the file reports a size of {reported}")
+            }
+            Error::PageLost => f.write_str("a page of the mapped file could not be read"),
+            Error::LinkLoop => f.write_str("symbolic link to a directory that contains it"),
+            Error::Special => f.write_str("neither a file nor a directory"),
+            Error::Refused(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Io(error)
+    }
+}

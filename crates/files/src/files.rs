@@ -1,0 +1,115 @@
+//! The public face: [`Files`] holds the function, the threads and the buffers that all hashing shares.
+
+use crate::batch;
+use crate::error::Error;
+use crate::function::{Digest, Function};
+use crate::plan::{STREAM_TILE, Strategy};
+use crate::pool::{Buffers, Pool};
+use crate::source::read;
+use std::io::Read;
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How to work. The digests do not depend on it.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How bytes are fetched.
+    pub strategy: Strategy,
+    /// The most threads; `None` is one per processor.
+    pub threads: Option<NonZero<usize>>,
+}
+
+/// Hashes files with one function. Threads and buffers are made when first needed and kept for the next file.
+pub struct Files {
+    pub(crate) function: Function,
+    pub(crate) strategy: Strategy,
+    pub(crate) pool: Pool,
+    /// Tiles of [`STREAM_TILE`] bytes.
+    pub(crate) buffers: Buffers,
+    /// Room for many small files at once, see `batch`.
+    pub(crate) arenas: Buffers,
+    pub(crate) progress: Progress,
+}
+
+impl Files {
+    /// Makes ready; starts nothing.
+    pub fn new(function: Function, options: Options) -> Files {
+        let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = options.threads.map_or_else(processors, NonZero::get);
+        Files {
+            function,
+            strategy: options.strategy,
+            pool: Pool::new(threads),
+            buffers: Buffers::new(STREAM_TILE, 4 * threads),
+            arenas: Buffers::new(batch::ARENA, threads),
+            progress: Progress::default(),
+        }
+    }
+
+    /// The digest of the file at `path`, by the strategy and with the threads of the options.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn hash_file(&self, path: impl AsRef<Path>) -> Result<Digest, Error> {
+        let mut results = batch::hash(self, &[path.as_ref()]);
+        results.pop().unwrap_or_else(|| unreachable!("one path in, one result out"))
+    }
+
+    /// The digest of everything that comes out of `reader`: read on this thread, hashed on all.
+    ///
+    /// # Errors
+    /// What the reader reports.
+    pub fn hash_reader(&self, mut reader: impl Read + Send) -> Result<Digest, Error> {
+        let digest = read::hash(self, &mut reader, self.pool.threads() - 1)?;
+        self.progress.add_files(1);
+        Ok(digest)
+    }
+
+    /// What has been done so far, for a display on another thread.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Whether the first bytes of a file are read before anything else is asked about it. Most files end within
+    /// them. A caller who chose another source than reading gets it for the smallest file, too.
+    pub(crate) fn looks_first(&self) -> bool {
+        matches!(self.strategy, Strategy::Auto | Strategy::Read)
+    }
+}
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Files");
+        out.field("function", &self.function).field("strategy", &self.strategy);
+        out.field("threads", &self.pool.threads()).finish_non_exhaustive()
+    }
+}
+
+/// Counters that only grow.
+#[derive(Debug, Default)]
+pub struct Progress {
+    bytes: AtomicU64,
+    files: AtomicU64,
+}
+
+impl Progress {
+    /// Bytes hashed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Files finished, with or without a digest.
+    pub fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_files(&self, files: u64) {
+        self.files.fetch_add(files, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,200 @@
+//! Many inputs, on all threads, with the answers in the order of the questions.
+//!
+//! The calling thread takes inputs from the iterator, hands groups of them to the pool and passes on finished
+//! ones in order. Workers never wait for each other: whoever runs out of groups helps with the tiles of somebody's large
+//! file. The calling thread stops taking inputs while too many groups are unanswered, so memory stays bounded even
+//! if the first of a million files is the slowest.
+
+use crate::batch;
+use crate::error::Error;
+use crate::files::Files;
+use crate::function::Digest;
+use crate::os;
+use rayon::{ScopeFifo, ThreadPool};
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+
+/// Files that go to a thread together: some 100 µs of work if they are small.
+const GROUP: usize = 64;
+
+/// Groups that may be unanswered.
+const WINDOW: u64 = 64;
+
+/// Work that the calling thread does alone before it starts threads: about what starting them costs.
+const ALONE_FILES: usize = 32;
+const ALONE_BYTES: u64 = 256 * 1024;
+
+/// Where the bytes of an [`Item`] come from.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Input {
+    /// The file at the item's path.
+    File,
+    /// Standard input. Items that name it more than once read it one after another, in order.
+    Stdin,
+    /// Nowhere: the answer is known already. It comes out in its place among the others.
+    Failed(Error),
+}
+
+/// One question for [`Files::hash_many`].
+#[derive(Debug)]
+pub struct Item<T> {
+    /// The file, or the name under which the answer is reported.
+    pub path: PathBuf,
+    /// What to hash.
+    pub input: Input,
+    /// Whatever the caller wants back with the answer.
+    pub tag: T,
+}
+
+/// Takes the answers of [`Files::hash_many`]. Any `FnMut(path, tag, result)` is one.
+pub trait Sink<T> {
+    /// Takes the next answer. Breaking ends the work: no further answer comes.
+    fn answer(&mut self, path: PathBuf, tag: T, result: Result<Digest, Error>) -> ControlFlow<()>;
+
+    /// Called when no answer is ready: a time to flush what was written.
+    fn pause(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<T, F: FnMut(PathBuf, T, Result<Digest, Error>) -> ControlFlow<()>> Sink<T> for F {
+    fn answer(&mut self, path: PathBuf, tag: T, result: Result<Digest, Error>) -> ControlFlow<()> {
+        self(path, tag, result)
+    }
+}
+
+type Answer<T> = (PathBuf, T, Result<Digest, Error>);
+
+impl Files {
+    /// Hashes `items` and gives each path, tag and result to `sink`, in the order of the items, on this thread.
+    pub fn hash_many<T: Send>(&self, items: impl IntoIterator<Item = Item<T>>, mut sink: impl Sink<T>) {
+        let mut items = items.into_iter().peekable();
+        // Alone, and one by one as long as it may turn out that there are only a few.
+        let mut alone = ALONE_FILES;
+        let start = self.progress.bytes();
+        while items.peek().is_some() {
+            if alone == 0
+                && let Some(pool) = self.pool.get()
+            {
+                return Crew { files: self, pool, stop: AtomicBool::new(false) }.run(items, sink);
+            }
+            let group = items.by_ref().take(if alone > 0 { 1 } else { GROUP }).collect();
+            let done = self.progress.bytes() - start >= ALONE_BYTES;
+            alone = if done { 0 } else { alone.saturating_sub(1) };
+            if emit_all(self.answer(group), &mut sink).is_break() || sink.pause().is_break() {
+                return;
+            }
+        }
+    }
+
+    /// Answers a group on the calling thread.
+    fn answer<T>(&self, group: Vec<Item<T>>) -> Vec<Answer<T>> {
+        let is_file = |item: &&Item<T>| matches!(item.input, Input::File);
+        let paths: Vec<&Path> = group.iter().filter(is_file).map(|item| item.path.as_path()).collect();
+        let mut hashed = batch::hash(self, &paths).into_iter();
+        let answer = |item: Item<T>| {
+            let result = match item.input {
+                Input::File => hashed.next().unwrap_or(Err(Error::Refused("not hashed"))),
+                Input::Stdin => {
+                    os::widen_stdin();
+                    self.hash_reader(std::io::stdin())
+                }
+                Input::Failed(error) => Err(error),
+            };
+            (item.path, item.tag, result)
+        };
+        group.into_iter().map(answer).collect()
+    }
+}
+
+/// The threads at work on one call of `hash_many`.
+struct Crew<'a> {
+    files: &'a Files,
+    pool: &'a ThreadPool,
+    /// Nobody wants further answers.
+    stop: AtomicBool,
+}
+
+impl Crew<'_> {
+    fn run<T: Send>(&self, items: Peekable<impl Iterator<Item = Item<T>>>, mut sink: impl Sink<T>) {
+        let (sender, receiver) = mpsc::channel();
+        self.pool.in_place_scope_fifo(|scope| {
+            let flow = self.dispatch(scope, items, &sender, &receiver, &mut sink);
+            self.stop.store(flow.is_break(), Ordering::Relaxed);
+        });
+    }
+
+    fn dispatch<'scope, T: Send + 'scope>(
+        &'scope self,
+        scope: &ScopeFifo<'scope>,
+        mut items: Peekable<impl Iterator<Item = Item<T>>>,
+        sender: &Sender<(u64, Vec<Answer<T>>)>,
+        receiver: &Receiver<(u64, Vec<Answer<T>>)>,
+        sink: &mut impl Sink<T>,
+    ) -> ControlFlow<()> {
+        // Groups 0..emitted are answered and emitted, emitted..sent are not; `early` holds those that are answered
+        // before their turn.
+        let mut sent = 0;
+        let mut emitted = 0;
+        let mut early = BTreeMap::new();
+        loop {
+            let more = items.peek().is_some();
+            if more && sent - emitted < WINDOW {
+                let group = take_group(&mut items);
+                if matches!(group[0].input, Input::Stdin) {
+                    early.insert(sent, self.files.answer(group));
+                } else {
+                    let sender = sender.clone();
+                    scope.spawn_fifo(move |_| self.work(sent, group, &sender));
+                }
+                sent += 1;
+            } else if sent == emitted && !more {
+                return ControlFlow::Continue(());
+            } else if !early.contains_key(&emitted) {
+                sink.pause()?;
+                early.extend(receiver.recv());
+            }
+            early.extend(receiver.try_iter());
+            while let Some(answers) = early.remove(&emitted) {
+                emitted += 1;
+                emit_all(answers, sink)?;
+            }
+        }
+    }
+
+    fn work<T>(&self, number: u64, group: Vec<Item<T>>, sender: &Sender<(u64, Vec<Answer<T>>)>) {
+        if !self.stop.load(Ordering::Relaxed) {
+            // The receiver is gone only when nobody wants answers any more.
+            let _ = sender.send((number, self.files.answer(group)));
+        }
+    }
+}
+
+fn emit_all<T>(answers: Vec<Answer<T>>, sink: &mut impl Sink<T>) -> ControlFlow<()> {
+    answers.into_iter().try_for_each(|(path, tag, result)| sink.answer(path, tag, result))
+}
+
+/// The next items for one thread. Standard input goes alone: the calling thread reads it, so that several mentions
+/// of it are served in order.
+fn take_group<T>(items: &mut Peekable<impl Iterator<Item = Item<T>>>) -> Vec<Item<T>> {
+    let mut group = Vec::with_capacity(GROUP);
+    while group.len() < GROUP {
+        let is_stdin = |item: &Item<T>| matches!(item.input, Input::Stdin);
+        if group.is_empty() {
+            group.extend(items.next());
+        } else if is_stdin(&group[0]) {
+            break;
+        } else {
+            match items.next_if(|item| !is_stdin(item)) {
+                Some(item) => group.push(item),
+                None => break,
+            }
+        }
+    }
+    group
+}

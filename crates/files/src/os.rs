@@ -1,0 +1,89 @@
+//! What differs by operating system, apart from mapping (`source/mmap.rs`): positioned reads, read-ahead, names.
+
+use std::fs::File;
+use std::io;
+
+#[cfg(unix)]
+mod system {
+    use super::*;
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::fs::FileExt;
+
+    pub(crate) const POSITIONED: bool = true;
+
+    pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        file.read_at(buffer, offset)
+    }
+
+    pub(crate) fn name(bytes: Vec<u8>) -> Option<OsString> {
+        Some(OsString::from_vec(bytes))
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    use super::*;
+    use std::ffi::OsString;
+    use std::os::windows::fs::FileExt;
+
+    pub(crate) const POSITIONED: bool = true;
+
+    pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        file.seek_read(buffer, offset)
+    }
+
+    pub(crate) fn name(bytes: Vec<u8>) -> Option<OsString> {
+        String::from_utf8(bytes).ok().map(OsString::from)
+    }
+}
+
+#[cfg(not(any(unix, windows)))]
+mod system {
+    use super::*;
+    use std::ffi::OsString;
+
+    pub(crate) const POSITIONED: bool = false;
+
+    pub(crate) fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn name(bytes: Vec<u8>) -> Option<OsString> {
+        String::from_utf8(bytes).ok().map(OsString::from)
+    }
+}
+
+/// Whether [`read_at`] works here.
+pub(crate) use system::POSITIONED;
+
+/// A file name from bytes that may be no UTF-8; `None` where the system has no such names.
+pub(crate) use system::name;
+
+/// Fills `buffer` from `offset` on, as far as the file goes.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match system::read_at(file, &mut buffer[len..], offset + len as u64) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
+/// Tells the system that the file will be read from front to back. Only a hint: errors mean nothing.
+pub(crate) fn advise_sequential(file: &File) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let _ = file;
+}
+
+/// Asks for a larger pipe if standard input is one: fewer, larger reads. Only a hint.
+pub(crate) fn widen_stdin() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), 1 << 20);
+}

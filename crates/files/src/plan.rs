@@ -1,0 +1,204 @@
+//! How one file is hashed: facts in, a route out. Pure, so that every decision has a test.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How the bytes of a file reach the hash function. All give the same digest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// What measured best for the kind and size of the file.
+    #[default]
+    Auto,
+    /// Read in order into buffers; the next read runs while the last tiles are hashed on other threads. The only
+    /// way for pipes, and the kindest to disks that seek.
+    Read,
+    /// Every thread reads tiles at their offsets into a buffer of its own, small enough for its cache.
+    Pread,
+    /// Map windows of the file, on one thread.
+    Mmap,
+    /// Map windows of the file, on all threads.
+    MmapParallel,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Strategy; 5] =
+        [Strategy::Auto, Strategy::Read, Strategy::Pread, Strategy::Mmap, Strategy::MmapParallel];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Strategy::Auto => "auto",
+            Strategy::Read => "read",
+            Strategy::Pread => "pread",
+            Strategy::Mmap => "mmap",
+            Strategy::MmapParallel => "mmap-parallel",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no [`Strategy`] has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownStrategy;
+
+impl fmt::Display for UnknownStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("strategies are")?;
+        Strategy::ALL.iter().try_for_each(|strategy| write!(f, " {strategy}"))
+    }
+}
+
+impl std::error::Error for UnknownStrategy {}
+
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    fn from_str(name: &str) -> Result<Strategy, UnknownStrategy> {
+        Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or(UnknownStrategy)
+    }
+}
+
+/// What decides the route of one open file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// A regular file that reports a size other than 0. Files of /proc report 0 and have bytes all the same.
+    pub(crate) sized: bool,
+    pub(crate) len: u64,
+    pub(crate) threads: usize,
+    /// The function can take pieces out of order.
+    pub(crate) tree: bool,
+    /// This system can read at an offset without moving the file's position.
+    pub(crate) positioned: bool,
+}
+
+/// Where tiles come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Via {
+    Pread,
+    Mmap,
+}
+
+/// How one open file is hashed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Route {
+    /// From the first byte to the last; `helpers` other threads hash while this one reads.
+    Stream { helpers: usize },
+    /// In tiles of `tile` bytes (a power of two) on `workers` threads, the calling one included.
+    Tiles { via: Via, tile: usize, workers: usize },
+}
+
+/// The bytes of a file that are read at once before anything else is known about it. What ends within them needs no
+/// further facts: one `open`, two `read`, one `close`.
+pub(crate) const SMALL: usize = 64 * 1024;
+
+/// The tile of a stream. Large enough that handing it to another thread (a few µs) is noise, small enough that it
+/// is still in the second-level cache when it is hashed.
+pub(crate) const STREAM_TILE: usize = 256 * 1024;
+
+/// The largest tile that is read, and the largest window that is mapped.
+const PREAD_TILE: usize = 256 * 1024;
+const MMAP_TILE: usize = 8 * 1024 * 1024;
+
+/// Below this, starting and waiting for threads costs more than they save.
+const PARALLEL_FROM: u64 = 512 * 1024;
+
+/// The route for a file with these facts.
+pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
+    let threads = if facts.len < PARALLEL_FROM { 1 } else { facts.threads };
+    let stream = Route::Stream { helpers: facts.threads - 1 };
+    if !facts.sized || !facts.tree {
+        return stream;
+    }
+    let tiles =
+        |via, largest, workers| Route::Tiles { via, tile: tile(facts.len, workers, largest), workers };
+    match strategy {
+        Strategy::Read => stream,
+        Strategy::Pread if !facts.positioned => stream,
+        Strategy::Pread => tiles(Via::Pread, PREAD_TILE, threads),
+        Strategy::Mmap => tiles(Via::Mmap, MMAP_TILE, 1),
+        Strategy::MmapParallel | Strategy::Auto => tiles(Via::Mmap, MMAP_TILE, threads),
+    }
+}
+
+/// The largest power of two that still gives each worker several tiles, so that none waits long for the last.
+fn tile(len: u64, workers: usize, largest: usize) -> usize {
+    const SMALLEST: u64 = 64 * 1024;
+    const TILES_PER_WORKER: u64 = 8;
+    if workers == 1 {
+        return largest;
+    }
+    let share = len / (TILES_PER_WORKER * workers as u64);
+    let power = 1 << share.max(SMALLEST).ilog2();
+    power.min(largest as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(len: u64, threads: usize) -> Facts {
+        Facts { sized: true, len, threads, tree: true, positioned: true }
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for strategy in Strategy::ALL {
+            assert_eq!(strategy.name().parse(), Ok(strategy));
+        }
+        assert_eq!("io_uring".parse::<Strategy>(), Err(UnknownStrategy));
+        assert_eq!(UnknownStrategy.to_string(), "strategies are auto read pread mmap mmap-parallel");
+    }
+
+    #[test]
+    fn what_has_no_size_is_streamed_whatever_was_asked() {
+        for strategy in Strategy::ALL {
+            let pipe = Facts { sized: false, ..facts(0, 4) };
+            assert_eq!(route(strategy, pipe), Route::Stream { helpers: 3 }, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn what_must_be_taken_in_order_is_streamed() {
+        for strategy in Strategy::ALL {
+            let sha256 = Facts { tree: false, ..facts(1 << 30, 4) };
+            assert_eq!(route(strategy, sha256), Route::Stream { helpers: 3 }, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn a_system_without_positioned_reads_streams_instead() {
+        let facts = Facts { positioned: false, ..facts(1 << 30, 2) };
+        assert_eq!(route(Strategy::Pread, facts), Route::Stream { helpers: 1 });
+    }
+
+    #[test]
+    fn one_thread_is_one_worker() {
+        for strategy in Strategy::ALL {
+            match route(strategy, facts(1 << 30, 1)) {
+                Route::Stream { helpers } => assert_eq!(helpers, 0, "{strategy}"),
+                Route::Tiles { workers, .. } => assert_eq!(workers, 1, "{strategy}"),
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_are_powers_of_two_within_bounds_and_enough_for_everybody() {
+        for shift in 16..40 {
+            for workers in [2, 3, 8, 64] {
+                for len in [1 << shift, (1 << shift) + 1, 3 << shift] {
+                    let tile = tile(len, workers, MMAP_TILE);
+                    assert!(tile.is_power_of_two() && (64 * 1024..=MMAP_TILE).contains(&tile));
+                    let tiles = len.div_ceil(tile as u64);
+                    assert!(tile == 64 * 1024 || tiles >= 8 * workers as u64, "{len} {workers} {tile}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Tiles read at their offsets, into a buffer per thread that stays in that thread's cache.
+
+use super::tiles::Tiles;
+use super::too_short;
+use crate::error::Error;
+use crate::os;
+use crate::pool::Buffers;
+use std::fs::File;
+
+pub(crate) struct Pread<'a> {
+    file: &'a File,
+    len: u64,
+    buffers: &'a Buffers,
+}
+
+impl<'a> Pread<'a> {
+    pub(crate) fn new(file: &'a File, len: u64, buffers: &'a Buffers) -> Pread<'a> {
+        os::advise_sequential(file);
+        Pread { file, len, buffers }
+    }
+}
+
+impl Tiles for Pread<'_> {
+    type Scratch = Vec<u8>;
+
+    fn scratch(&self) -> Vec<u8> {
+        self.buffers.take()
+    }
+
+    fn with<R>(
+        &self,
+        offset: u64,
+        len: usize,
+        scratch: &mut Vec<u8>,
+        hash: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Error> {
+        let buffer = &mut scratch[..len];
+        let found = os::read_at(self.file, buffer, offset)?;
+        if found < len {
+            return Err(too_short(self.file, self.len, offset + found as u64));
+        }
+        Ok(hash(buffer))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        // Every byte was read by a call that said so.
+        Ok(())
+    }
+
+    fn done(&self, scratch: Vec<u8>) {
+        self.buffers.give(scratch);
+    }
+}

@@ -1,0 +1,160 @@
+//! Bytes in order, from anything that can be read.
+//!
+//! ```text
+//! tile ← read
+//! while bytes come:
+//!     hand tile to a helper, or hash it here if enough of them wait already
+//!     tile ← read                                        (helpers hash meanwhile)
+//! ```
+//! Nobody waits for a lock while somebody reads, so a slow pipe holds up no other file; and memory is bounded by
+//! the number of tiles that may wait.
+
+use crate::error::Error;
+use crate::files::Files;
+use crate::function::Digest;
+use crate::merge::Merger;
+use crate::plan::STREAM_TILE;
+use crate::pool::lock;
+use hashmill_hash::blake3::hazmat::Mode;
+use rayon::ThreadPool;
+use std::io::{self, Read};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Hashes all of `reader`, with up to `helpers` other threads.
+pub(crate) fn hash(files: &Files, reader: &mut (impl Read + Send), helpers: usize) -> Result<Digest, Error> {
+    let mut first = files.buffers.take();
+    let len = fill(reader, &mut first)?;
+    if len < first.len() {
+        // The end: no second read, no second thread.
+        let digest = whole(files, &first[..len]);
+        files.buffers.give(first);
+        return Ok(digest);
+    }
+    match (files.pool.get(), files.function.mode()) {
+        (Some(pool), Some(mode)) if helpers > 0 => pipeline(files, pool, mode, reader, first),
+        (Some(pool), None) if helpers > 0 => in_turns(files, pool, reader, first),
+        _ => alone(files, reader, first),
+    }
+}
+
+/// The digest of a message that fits into one tile.
+fn whole(files: &Files, message: &[u8]) -> Digest {
+    files.progress.add_bytes(message.len() as u64);
+    Digest { output: files.function.start().update(message).finish(), len: message.len() as u64 }
+}
+
+/// Reading and hashing on the calling thread.
+fn alone(files: &Files, reader: &mut impl Read, mut tile: Vec<u8>) -> Result<Digest, Error> {
+    let mut state = files.function.start();
+    let mut total = 0;
+    let mut len = tile.len();
+    while len > 0 {
+        state.update(&tile[..len]);
+        total += len as u64;
+        files.progress.add_bytes(len as u64);
+        len = fill(reader, &mut tile)?;
+    }
+    files.buffers.give(tile);
+    Ok(Digest { output: state.finish(), len: total })
+}
+
+/// A function without subtrees: one thread hashes, one reads ahead.
+fn in_turns(
+    files: &Files,
+    pool: &ThreadPool,
+    reader: &mut (impl Read + Send),
+    mut tile: Vec<u8>,
+) -> Result<Digest, Error> {
+    let mut state = files.function.start();
+    let mut total = 0;
+    let mut len = tile.len();
+    let mut ahead = files.buffers.take();
+    while len > 0 {
+        let (read, _) =
+            pool.install(|| rayon::join(|| fill(reader, &mut ahead), || state.update(&tile[..len])));
+        total += len as u64;
+        files.progress.add_bytes(len as u64);
+        std::mem::swap(&mut tile, &mut ahead);
+        len = read?;
+    }
+    files.buffers.give(tile);
+    files.buffers.give(ahead);
+    Ok(Digest { output: state.finish(), len: total })
+}
+
+/// Subtrees on helpers, reading here. `first` is full.
+fn pipeline(
+    files: &Files,
+    pool: &ThreadPool,
+    mode: Mode<'_>,
+    reader: &mut (impl Read + Send),
+    first: Vec<u8>,
+) -> Result<Digest, Error> {
+    let mut tile = files.buffers.take();
+    let mut len = fill(reader, &mut tile)?;
+    if len == 0 {
+        return Ok(whole(files, &first));
+    }
+
+    let merger = Mutex::new(Merger::new(mode));
+    let hash_tile = &|index: u64, tile: Vec<u8>, len: usize| {
+        let value = files.function.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]);
+        lock(&merger).push(index, value);
+        files.progress.add_bytes(len as u64);
+        files.buffers.give(tile);
+    };
+    // One tile per thread in work and one per thread ready, so that nobody runs dry while this thread hashes too.
+    let enough = 2 * pool.current_num_threads();
+    let waiting = &AtomicUsize::new(0);
+    let mut total = (first.len() + len) as u64;
+
+    let end: io::Result<()> = pool.in_place_scope_fifo(|scope| {
+        let hand_over = |index, tile, len| {
+            if waiting.load(Ordering::Relaxed) >= enough {
+                return hash_tile(index, tile, len);
+            }
+            waiting.fetch_add(1, Ordering::Relaxed);
+            scope.spawn_fifo(move |_| {
+                hash_tile(index, tile, len);
+                waiting.fetch_sub(1, Ordering::Relaxed);
+            });
+        };
+        let first_len = first.len();
+        hand_over(0, first, first_len);
+        for index in 1.. {
+            let ended = len < tile.len();
+            hand_over(index, tile, len);
+            if ended {
+                break;
+            }
+            tile = files.buffers.take();
+            len = fill(reader, &mut tile)?;
+            if len == 0 {
+                files.buffers.give(tile);
+                break;
+            }
+            total += len as u64;
+        }
+        Ok(())
+    });
+    end?;
+
+    let merger = merger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let [left, right] = merger.finish().expect("at least two tiles were pushed");
+    Ok(Digest { output: files.function.root(mode, &left, &right), len: total })
+}
+
+/// Reads until `buffer` is full or the input ends.
+pub(crate) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match reader.read(&mut buffer[len..]) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}

@@ -1,0 +1,125 @@
+//! One digest for a directory with everything in it. The construction is specified in `docs/tree-digest.md`.
+
+use crate::error::Error;
+use crate::files::Files;
+use crate::function::{Digest, Output};
+use crate::many::{Input, Item};
+use crate::walk::{Visit, Walk};
+use hashmill_hash::blake3::{self, Hash};
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// The context of a directory's digest: no file can have the same one by accident or design.
+const DIRECTORY: &str = "hashmill tree digest v1: directory";
+
+/// One entry of a directory, as it enters the directory's digest.
+struct Record {
+    name: Vec<u8>,
+    kind: u8,
+    digest: Hash,
+}
+
+/// The shape of the tree, as found.
+enum Step {
+    Enter(PathBuf),
+    /// The file with this number.
+    File(PathBuf, usize),
+    Link(PathBuf, Hash),
+    Leave,
+}
+
+impl Files {
+    /// One digest for the directory (or file) at `root`: of names, contents, links and structure; of nothing else.
+    ///
+    /// The [`Files`] must compute plain BLAKE3. Memory grows with the number of entries, not with their sizes.
+    ///
+    /// # Errors
+    /// Everything that could not be hashed. A digest of the rest would only look like an answer.
+    pub fn hash_tree(&self, root: &Path) -> Result<Hash, Vec<(PathBuf, Error)>> {
+        let mut steps = Vec::new();
+        let mut failures = Vec::new();
+        let mut paths = Vec::new();
+        for visit in Walk::new(root.to_owned(), false) {
+            match visit {
+                Visit::Enter(path) => steps.push(Step::Enter(path)),
+                Visit::Leave => steps.push(Step::Leave),
+                Visit::File(path) => {
+                    steps.push(Step::File(path.clone(), paths.len()));
+                    paths.push(path);
+                }
+                Visit::Link(path) => match link_bytes(&path) {
+                    Ok(target) => steps.push(Step::Link(path, blake3::hash(&target))),
+                    Err(error) => failures.push((path, error)),
+                },
+                Visit::Special(path) => failures.push((path, Error::Special)),
+                Visit::Failed(path, error) => failures.push((path, error)),
+            }
+        }
+
+        let mut digests = Vec::with_capacity(paths.len());
+        let items = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
+        self.hash_many(items, |path, (), result: Result<Digest, Error>| {
+            match result.map(|digest| digest.output) {
+                Ok(Output::Short(bytes)) => digests.push(Hash::from_bytes(bytes)),
+                Ok(_) => failures.push((path, Error::Refused("a tree takes the default output of BLAKE3"))),
+                Err(error) => failures.push((path, error)),
+            }
+            ControlFlow::Continue(())
+        });
+        if failures.is_empty() { fold(steps, &digests) } else { Err(failures) }
+    }
+}
+
+/// From the leaves up.
+fn fold(steps: Vec<Step>, digests: &[Hash]) -> Result<Hash, Vec<(PathBuf, Error)>> {
+    let mut open: Vec<(PathBuf, Vec<Record>)> = Vec::new();
+    for step in steps {
+        let (path, kind, digest) = match step {
+            Step::Enter(path) => {
+                open.push((path, Vec::new()));
+                continue;
+            }
+            Step::Leave => match open.pop() {
+                Some((path, records)) => (path, b'd', directory(records)),
+                None => break,
+            },
+            Step::File(path, number) => (path, b'f', digests[number]),
+            Step::Link(path, digest) => (path, b'l', digest),
+        };
+        let Some((_, records)) = open.last_mut() else { return Ok(digest) };
+        let name = path.file_name().map(name_bytes).transpose();
+        match name {
+            Ok(name) => records.push(Record { name: name.unwrap_or_default(), kind, digest }),
+            Err(error) => return Err(vec![(path, error)]),
+        }
+    }
+    unreachable!("every walk ends with its root");
+}
+
+/// The digest of a directory with these entries.
+fn directory(mut records: Vec<Record>) -> Hash {
+    records.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let mut material = Vec::new();
+    for Record { name, kind, digest } in &records {
+        material.push(*kind);
+        material.extend((name.len() as u64).to_le_bytes());
+        material.extend(name);
+        material.extend(digest.as_bytes());
+    }
+    Hash::from_bytes(blake3::derive_key(DIRECTORY, &material))
+}
+
+/// The bytes of a name: as stored on Unix, UTF-8 elsewhere.
+fn name_bytes(name: &OsStr) -> Result<Vec<u8>, Error> {
+    if cfg!(unix) {
+        return Ok(name.as_encoded_bytes().to_vec());
+    }
+    let text = name.to_str().ok_or(Error::Refused("the name is not Unicode, so it has no portable bytes"))?;
+    Ok(text.as_bytes().to_vec())
+}
+
+fn link_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    let target = std::fs::read_link(path)?;
+    name_bytes(target.as_os_str())
+}
