@@ -1,4 +1,4 @@
-//! What tests need and users never see: painted inputs, official vectors, guard pages, naive oracles.
+//! What tests need and users never see: painted inputs, official vectors, guard pages, naive oracles, loud skips.
 //!
 //! Nothing here shares code with the shipped crates, so nothing here can share their bugs. Oracles are written from the
 //! specifications, stay short, and are never tuned: a slow oracle that a reader can check by eye is the point.
@@ -10,7 +10,9 @@ pub mod guard;
 pub mod oracle;
 pub mod paint;
 pub mod rng;
+pub mod skip;
 pub mod vectors;
 
 pub use paint::paint;
 pub use rng::Rng;
+pub use skip::skip;
