@@ -22,7 +22,7 @@ pub struct Lane {
 
 /// The root of the workspace that this tool was built from.
 pub fn workspace() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("this crate is crates/rivals")
 }
 
 /// Builds binary `bin` of this crate with `features`, and puts it beside the other lanes as `name`.

@@ -43,10 +43,10 @@ struct Options {
     #[arg(long)]
     enforce: bool,
     /// Fresh processes per link layout.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 7)]
     sessions: usize,
     /// Pairs of samples per workload and process.
-    #[arg(long, default_value_t = 9)]
+    #[arg(long, default_value_t = 5)]
     pairs: usize,
     /// Shortest sample in microseconds.
     #[arg(long, default_value_t = 250)]
@@ -75,9 +75,10 @@ fn main() -> anyhow::Result<ExitCode> {
         budget: Duration::from_millis(options.budget_ms),
         seed: options.seed,
     };
+    let start = std::time::Instant::now();
     let say = |words: &str| {
         // A closed terminal is no reason to lose a measurement.
-        let _ = writeln!(std::io::stderr(), "{words}");
+        let _ = writeln!(std::io::stderr(), "{:5.1} s  {words}", start.elapsed().as_secs_f64());
     };
     let report = blake3::compare(&gates, &options.filter, &effort, say)?;
     let words = if options.json { report.to_json() + "\n" } else { table::render(&report) };

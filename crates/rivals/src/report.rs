@@ -127,12 +127,12 @@ impl From<&Estimate> for Numbers {
     }
 }
 
-/// Five significant digits: a tenth of what the quietest machine repeats, and a record stays small.
+/// Four significant digits: a tenth of what a quiet machine repeats, and a record stays small.
 pub fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    let digits = 4 - value.abs().log10().floor() as i32;
+    let digits = 3 - value.abs().log10().floor() as i32;
     if digits >= 0 {
         let scale = 10_f64.powi(digits);
         (value * scale).round() / scale
@@ -166,11 +166,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_digits_survive() {
+    fn four_digits_survive() {
         assert_eq!(rounded(0.0), 0.0);
-        assert_eq!(rounded(1.234_567), 1.2346);
-        assert_eq!(rounded(98_765_432.1), 98_765_000.0);
-        assert_eq!(rounded(0.000_123_456_78), 0.000_123_46);
+        assert_eq!(rounded(1.234_567), 1.235);
+        assert_eq!(rounded(98_765_432.1), 98_770_000.0);
+        assert_eq!(rounded(0.000_123_456_78), 0.000_123_5);
         assert!(rounded(f64::NAN).is_nan());
     }
 }

@@ -129,17 +129,16 @@ fn align(lines: &[Line]) -> String {
     text
 }
 
+/// What a reader in a hurry wants: how many gates stand, and the names of those that do not.
 fn closing(report: &Report) -> String {
-    let count = |verdict| report.gates.iter().filter(|gate| gate.verdict == verdict).count();
-    format!(
-        "\n{} gates: {} at the aim, {} met, {} unproven, {} missed, {} without a bar\n",
-        report.gates.len(),
-        count(Verdict::Aim),
-        count(Verdict::Met),
-        count(Verdict::Unproven),
-        count(Verdict::Missed),
-        count(Verdict::Open),
-    )
+    let mut text = String::from("\n");
+    for verdict in [Verdict::Aim, Verdict::Met, Verdict::Unproven, Verdict::Missed] {
+        let gates = report.gates.iter().filter(|gate| gate.verdict == verdict && gate.skipped.is_none());
+        let names: Vec<&str> = gates.map(|gate| gate.name.as_str()).collect();
+        writeln!(text, "{:<9} {:>2}  {}", verdict.word(), names.len(), names.join("; "))
+            .expect("a string takes everything");
+    }
+    text
 }
 
 #[cfg(test)]

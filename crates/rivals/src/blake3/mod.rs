@@ -54,7 +54,6 @@ struct Measured {
     reports: Vec<SessionReport>,
     kernel: String,
     clocks: Vec<f64>,
-    second_look: bool,
 }
 
 /// Builds every lane that the gates need and that `filter` leaves in.
@@ -78,16 +77,21 @@ pub fn compare(
     let mut measured = HashMap::new();
     let (runnable, unrunnable) = split_by_level(&plans);
     run_sessions(&fleet, &rows_by_level(&runnable), effort, &mut rng, &mut measured, &mut progress)?;
-    for plan in runnable.iter().filter(|plan| plan.gate.judge == Judge::Minimum) {
-        look_again(plan, &fleet, effort, &mut rng, &mut measured, &mut progress)?;
-    }
-    let gates = plans
-        .iter()
-        .map(|plan| match unrunnable.iter().find(|(level, _)| *level == plan.gate.level) {
+    let mut reports = Vec::new();
+    for plan in &plans {
+        reports.push(match unrunnable.iter().find(|(level, _)| *level == plan.gate.level) {
             Some((_, why)) => skipped(plan.gate, why),
-            None => judged(plan, &measured, effort.seed),
-        })
-        .collect();
+            None if plan.gate.judge == Judge::Minimum => {
+                let lowest = lowest_rows(plan, &measured, effort.seed);
+                progress(&format!("second look at the {} lowest rows of {:?}", lowest.len(), plan.gate.name));
+                let again = HashMap::from([(plan.gate.level, lowest)]);
+                let mut fresh = HashMap::new();
+                run_sessions(&fleet, &again, effort, &mut rng, &mut fresh, &mut progress)?;
+                judged(plan, &measured, &fresh, effort.seed)
+            }
+            None => judged(plan, &measured, &HashMap::new(), effort.seed),
+        });
+    }
     Ok(Report {
         schema: SCHEMA,
         created: host::now(),
@@ -96,7 +100,7 @@ pub fn compare(
         method: method(effort),
         host,
         seed: effort.seed,
-        gates,
+        gates: reports,
     })
 }
 
@@ -246,34 +250,22 @@ fn file(berth: &Berth, reply: lane::Reply, measured: &mut HashMap<Key, Measured>
     Ok(())
 }
 
-/// Measures the lowest rows of a sweep afresh and forgets their first samples.
+/// The lowest rows of a sweep, to be measured once more.
 ///
 /// The lowest of a hundred noisy ratios is low partly because it was picked for being low. Samples taken after the
-/// picking do not know about it.
-fn look_again(
-    plan: &Plan<'_>,
-    fleet: &[Berth],
-    effort: &Effort,
-    rng: &mut Rng,
-    measured: &mut HashMap<Key, Measured>,
-    progress: &mut impl FnMut(&str),
-) -> anyhow::Result<()> {
-    let level = plan.gate.level;
-    let ratio = |row: &Row| {
-        let seen = &measured[&(level, *row)];
-        stats::estimate(&seen.sessions, effort.seed).map_or(f64::NAN, |estimate| estimate.ratio)
-    };
-    let mut rows: Vec<(f64, Row)> = plan.rows.iter().map(|row| (ratio(row), *row)).collect();
+/// picking do not know about it, so only they judge the gate.
+fn lowest_rows(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, seed: u64) -> Vec<(Row, bool)> {
+    let mut rows: Vec<(f64, Row)> = plan
+        .rows
+        .iter()
+        .filter_map(|&row| {
+            let seen = measured.get(&(plan.gate.level, row))?;
+            Some((stats::estimate(&seen.sessions, seed)?.ratio, row))
+        })
+        .collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     rows.truncate(SECOND_LOOK);
-    progress(&format!("second look at the {} lowest rows of {:?}", rows.len(), plan.gate.name));
-    let mut fresh = HashMap::new();
-    let again = HashMap::from([(level, rows.iter().map(|&(_, row)| (row, false)).collect())]);
-    run_sessions(fleet, &again, effort, rng, &mut fresh, progress)?;
-    for (key, seen) in fresh {
-        measured.insert(key, Measured { second_look: true, ..seen });
-    }
-    Ok(())
+    rows.into_iter().map(|(_, row)| (row, false)).collect()
 }
 
 fn skipped(gate: &Gate, why: &str) -> GateReport {
@@ -290,12 +282,19 @@ fn skipped(gate: &Gate, why: &str) -> GateReport {
     }
 }
 
-fn judged(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, seed: u64) -> GateReport {
+/// Judges a gate by the samples in `fresh`, or by those in `measured` where there are none.
+fn judged(
+    plan: &Plan<'_>,
+    measured: &HashMap<Key, Measured>,
+    fresh: &HashMap<Key, Measured>,
+    seed: u64,
+) -> GateReport {
     let gate = plan.gate;
     let mut rows = Vec::new();
     let mut estimates: Vec<(Row, Estimate)> = Vec::new();
     for &row in &plan.rows {
-        let Some(seen) = measured.get(&(gate.level, row)) else { continue };
+        let key = (gate.level, row);
+        let Some(seen) = fresh.get(&key).or_else(|| measured.get(&key)) else { continue };
         let Some(estimate) = stats::estimate(&seen.sessions, seed) else { continue };
         let each = gate.judge == Judge::Each;
         rows.push(RowReport {
@@ -305,7 +304,7 @@ fn judged(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, seed: u64) -> Gate
             verdict: if each { gate.verdict(&estimate) } else { Verdict::Open },
             kernel: seen.kernel.clone(),
             clock_ghz: (!seen.clocks.is_empty()).then(|| rounded(stats::median(seen.clocks.clone()))),
-            second_look: seen.second_look,
+            second_look: fresh.contains_key(&key),
             sessions: seen.reports.clone(),
         });
         estimates.push((row, estimate));
@@ -318,6 +317,7 @@ fn judged(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, seed: u64) -> Gate
         }
         Judge::Minimum => estimates
             .into_iter()
+            .filter(|(row, _)| fresh.contains_key(&(gate.level, *row)))
             .min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
             .map(|(row, estimate)| (format!("lowest: {row}"), estimate)),
     };
