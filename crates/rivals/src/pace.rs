@@ -130,18 +130,23 @@ pub fn measure(
     Samples { calls, pairs }
 }
 
+/// Calls per sample where each one is prepared: what comes before a call takes longer than the call.
+const PREPARED_CALLS: u64 = 16;
+
 /// Finds how many calls make the quicker side fill a sample. Runs both sides, so it warms them up as well.
 fn calibrate(clock: &mut impl Clock, rival: &mut Side<'_>, ours: &mut Side<'_>, pace: Pace) -> u64 {
     let wanted = u64::try_from(pace.sample.as_nanos()).unwrap_or(u64::MAX).max(1);
+    let prepared = rival.before_each.is_some() || ours.before_each.is_some();
+    let most = if prepared { PREPARED_CALLS } else { u64::MAX };
     let mut calls = 1;
     loop {
         let took = rival.time(clock, calls, 0).min(ours.time(clock, calls, 0)).max(1);
-        if took >= wanted {
+        if took >= wanted || calls >= most {
             return calls;
         }
         // The first, cold calls overstate the time: never jump by more than eight, and look again.
         let factor = wanted.div_ceil(took).clamp(2, 8);
-        calls *= factor;
+        calls = (calls * factor).min(most);
     }
 }
 
@@ -207,6 +212,7 @@ mod tests {
         let side = || Side::new(|calls, _| tick(700 * calls)).prepared(|| tick(1_000_000));
         let samples = measure(&mut Fake(&time), side(), side(), PACE, 1, &mut Rng::new(1));
         assert!(samples.pairs.iter().all(|&pair| pair == [700.0, 700.0]), "{samples:?}");
+        assert!(samples.calls <= PREPARED_CALLS, "{samples:?}");
     }
 
     #[test]

@@ -111,8 +111,10 @@ pub struct SessionReport {
     pub lane: String,
     /// Calls per sample.
     pub calls: u64,
-    /// `[rival, ours]` in nanoseconds per call.
-    pub pairs: Vec<[f64; 2]>,
+    /// Nanoseconds per call of the rival, pair by pair.
+    pub rival_ns: Vec<f64>,
+    /// Nanoseconds per call of ours, pair by pair.
+    pub ours_ns: Vec<f64>,
 }
 
 impl From<&Estimate> for Numbers {

@@ -24,20 +24,22 @@ fn starts(height: u32) -> Vec<u64> {
 #[test]
 fn subtrees_at_far_counters() {
     let input = paint(64 * 1024);
+    // The modes take turns: a counter breaks in all of them or in none.
+    let twins = twins();
+    let mut turns = twins.iter().cycle();
     for height in 0..=6 {
         let full = 1024 << height;
         for first in starts(height) {
-            for len in [1, 64, 1023, 1024, full / 2 + 1, full - 1024 + 1, full - 1, full] {
+            for len in [1, 64, 1023, 1024, full / 2 + 1, full - 1023, full - 1, full] {
                 let len = len.clamp(1, full);
-                for twin in &twins() {
-                    let expected = twin.oracle.subtree(&input[..len], first);
-                    for plan in plans() {
-                        let mut hasher = twin.hasher(plan);
-                        hasher.set_input_offset(first * 1024).update(&input[..len]);
-                        let what = format!("{} of {len} bytes at chunk {first}, {plan:?}", twin.name);
-                        assert_eq!(hasher.finalize_non_root(), expected, "{what}");
-                        assert_eq!(hasher.count(), len as u64, "{what}");
-                    }
+                let twin = turns.next().expect("a cycle has no end");
+                let expected = twin.oracle.subtree(&input[..len], first);
+                for plan in plans() {
+                    let mut hasher = twin.hasher(plan);
+                    hasher.set_input_offset(first * 1024).update(&input[..len]);
+                    let what = format!("{} of {len} bytes at chunk {first}, {plan:?}", twin.name);
+                    assert_eq!(hasher.finalize_non_root(), expected, "{what}");
+                    assert_eq!(hasher.count(), len as u64, "{what}");
                 }
             }
         }

@@ -242,7 +242,8 @@ fn file(berth: &Berth, reply: lane::Reply, measured: &mut HashMap<Key, Measured>
     entry.reports.push(SessionReport {
         lane: berth.lane.name.clone(),
         calls: reply.calls,
-        pairs: reply.pairs.iter().map(|pair| pair.map(rounded)).collect(),
+        rival_ns: reply.pairs.iter().map(|pair| rounded(pair[0])).collect(),
+        ours_ns: reply.pairs.iter().map(|pair| rounded(pair[1])).collect(),
     });
     entry.sessions.push(Session { layout: berth.layout.to_owned(), pairs: reply.pairs });
     entry.kernel = reply.kernel;
