@@ -1,0 +1,19 @@
+//! BLAKE3 as its users see it: the public surface of `hashmill_hash`, one module per behaviour, every kernel each time.
+//!
+//! Expected values come from the official vectors and from the naive oracle of `testkit`; comparisons with the
+//! official crate are in `crates/rivals`.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod digest;
+mod edges;
+mod modes;
+mod output;
+mod parallel;
+mod placement;
+mod plans;
+mod secrets;
+mod stream;
+mod subtrees;
+mod traits;
+mod vectors;

@@ -1,0 +1,33 @@
+//! The three modes against the oracle at every length where something changes.
+
+use crate::plans::{edge_lengths, plans, twins};
+use hashmill_testkit::{Rng, paint};
+
+#[test]
+fn every_edge_length_in_every_mode() {
+    let input = paint(101 * 1024);
+    for (twin, step) in twins().iter().zip([1, 3, 3]) {
+        for len in edge_lengths().into_iter().step_by(step) {
+            let expected = twin.oracle.digest(&input[..len]);
+            for plan in plans() {
+                let digest = twin.one_shot(plan, &input[..len]);
+                assert_eq!(digest, expected, "{} of {len} bytes, {plan:?}", twin.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_keys_and_contexts() {
+    use hashmill_hash::blake3::{derive_key, keyed_hash};
+    use hashmill_testkit::oracle::blake3::Oracle;
+    for seed in 0..200 {
+        let mut rng = Rng::new(seed);
+        let len = rng.below(5000);
+        let (key, input) = (rng.bytes(32).try_into().expect("32 bytes"), rng.bytes(len));
+        assert_eq!(keyed_hash(&key, &input), Oracle::keyed(&key).digest(&input), "seed {seed}");
+        // Context strings of any length, also longer than a chunk.
+        let context: String = (0..rng.below(3000)).map(|_| char::from(b' ' + rng.below(95) as u8)).collect();
+        assert_eq!(derive_key(&context, &input), Oracle::derive_key(&context).digest(&input), "seed {seed}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Extended output: any length, any position, with and without hardware lanes.
+
+use crate::plans::{plans, twins};
+use hashmill_hash::blake3::Hasher;
+use hashmill_testkit::oracle::blake3::Oracle;
+use hashmill_testkit::{Rng, paint};
+use std::io::{Read, Seek, SeekFrom};
+
+#[test]
+fn every_length_up_to_three_passes() {
+    let input = paint(77);
+    let expected = Oracle::hash().xof(&input, 0, 3200);
+    for plan in plans() {
+        let hasher = {
+            let mut hasher = Hasher::new().with_plan(plan);
+            hasher.update(&input);
+            hasher
+        };
+        for len in (0..=700).chain((700..=3200).step_by(37)) {
+            let mut output = vec![0xEE; len + 1];
+            hasher.finalize_xof().fill(&mut output[..len]);
+            assert_eq!(output[..len], expected[..len], "{len} bytes, {plan:?}");
+            assert_eq!(output[len], 0xEE, "one byte past {len}, {plan:?}");
+        }
+    }
+}
+
+#[test]
+fn random_seeks_in_every_mode() {
+    for twin in twins() {
+        for plan in plans() {
+            let input = paint(1500);
+            let whole = twin.oracle.xof(&input, 0, 10_000);
+            let mut reader = twin.hasher(plan).update(&input).finalize_xof();
+            let mut rng = Rng::new(42);
+            for _ in 0..300 {
+                let position = rng.below(9000);
+                let len = rng.below(10_000 - position);
+                reader.set_position(position as u64);
+                let mut output = vec![0; len];
+                reader.fill(&mut output);
+                let what = format!("{} at {position}+{len}, {plan:?}", twin.name);
+                assert_eq!(output, whole[position..position + len], "{what}");
+                assert_eq!(reader.position(), (position + len) as u64, "{what}");
+            }
+        }
+    }
+}
+
+/// Block counters around 2^32, where a lane that forgets its upper half shows, and up to the last byte there is.
+#[test]
+fn far_positions() {
+    let last = u64::MAX - 3000;
+    for plan in plans() {
+        for around in [1 << 32, 64 << 31, 64 << 32, 1 << 60, last] {
+            for back in [0, 1, 63, 64, 65, 512, 1024, 1500] {
+                let position = around - back;
+                let mut reader = Hasher::new().with_plan(plan).update(b"far").finalize_xof();
+                reader.set_position(position);
+                let mut output = vec![0; 3000];
+                reader.fill(&mut output);
+                let expected = Oracle::hash().xof(b"far", position, 3000);
+                assert_eq!(output, expected, "at {position}, {plan:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_join_up() {
+    let expected = Oracle::hash().xof(b"pieces", 0, 5000);
+    for plan in plans() {
+        for seed in 0..20 {
+            let mut reader = Hasher::new().with_plan(plan).update(b"pieces").finalize_xof();
+            let mut output = Vec::new();
+            for len in Rng::new(seed).pieces(5000, 1 + 100 * seed as usize) {
+                let mut piece = vec![0; len];
+                reader.fill(&mut piece);
+                output.extend(piece);
+            }
+            assert_eq!(output, expected, "seed {seed}, {plan:?}");
+        }
+    }
+}
+
+#[test]
+fn the_reader_reads_and_seeks_like_a_file() -> std::io::Result<()> {
+    let expected = Oracle::hash().xof(b"file", 0, 1000);
+    let mut reader = Hasher::new().update(b"file").finalize_xof();
+    let mut output = [0; 100];
+    assert_eq!(reader.seek(SeekFrom::Start(300))?, 300);
+    reader.read_exact(&mut output)?;
+    assert_eq!(output, expected[300..400]);
+    assert_eq!(reader.seek(SeekFrom::Current(-50))?, 350);
+    reader.read_exact(&mut output)?;
+    assert_eq!(output, expected[350..450]);
+    assert_eq!(reader.stream_position()?, 450);
+    assert!(reader.seek(SeekFrom::End(0)).is_err(), "there is no end");
+    assert!(reader.seek(SeekFrom::Current(-451)).is_err(), "there is nothing before byte 0");
+    assert_eq!(reader.position(), 450, "a refused seek changes nothing");
+    let copy = reader.clone();
+    reader.read_exact(&mut output)?;
+    assert_eq!((copy.position(), reader.position()), (450, 550));
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Input that arrives in pieces: updates, readers, `io::Write`, resets and clones.
+
+use crate::plans::{edge_lengths, plans, twins};
+use hashmill_hash::blake3::{Gathered, Hasher, hash};
+use hashmill_testkit::{Rng, paint};
+use std::io::{self, Read, Write};
+
+#[test]
+fn two_pieces_split_anywhere_near_an_edge() {
+    let input = paint(5000);
+    let edges = [0, 1, 63, 64, 65, 128, 1023, 1024, 1025, 2047, 2048, 2049, 3072, 4096, 4097, 5000];
+    for plan in plans() {
+        for &len in &edges {
+            let expected = hash(&input[..len]);
+            for &split in edges.iter().filter(|&&split| split <= len) {
+                let (first, second) = input[..len].split_at(split);
+                let mut hasher = Hasher::new().with_plan(plan);
+                hasher.update(first).update(second);
+                assert_eq!(hasher.finalize(), expected, "{split} + {}, {plan:?}", second.len());
+                assert_eq!(hasher.count(), len as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_of_one_size() {
+    let input = paint(70 * 1024 + 77);
+    let expected = hash(&input);
+    for plan in plans() {
+        for piece in [3, 63, 64, 65, 1000, 1024, 1025, 2048, 5000, 16 * 1024, 16 * 1024 + 1, 40_000] {
+            let mut hasher = Hasher::new().with_plan(plan);
+            let mut gathered = Gathered::new(Hasher::new().with_plan(plan));
+            for piece in input.chunks(piece) {
+                hasher.update(piece);
+                gathered.update(piece);
+            }
+            assert_eq!(hasher.finalize(), expected, "pieces of {piece}, {plan:?}");
+            assert_eq!(gathered.finalize(), expected, "pieces of {piece}, {plan:?}, gathered");
+            assert_eq!((hasher.count(), gathered.count()), (input.len() as u64, input.len() as u64));
+        }
+    }
+}
+
+#[test]
+fn a_digest_in_between_disturbs_nothing() {
+    let input = paint(9000);
+    let mut hasher = Hasher::new();
+    let mut gathered = Gathered::new(Hasher::new());
+    let mut seen = 0;
+    for piece in input.chunks(517) {
+        seen += piece.len();
+        let expected = hash(&input[..seen]);
+        assert_eq!(hasher.update(piece).finalize(), expected, "{seen} bytes");
+        assert_eq!(gathered.update(piece).finalize(), expected, "{seen} bytes, gathered");
+        let mut output = [0; 32];
+        hasher.finalize_xof().fill(&mut output);
+        assert_eq!(expected, output, "{seen} bytes");
+        gathered.finalize_xof().fill(&mut output);
+        assert_eq!(expected, output, "{seen} bytes, gathered");
+    }
+}
+
+#[test]
+fn empty_updates_are_nothing() {
+    let mut hasher = Hasher::new();
+    hasher.update(b"").update(&[7; 1024]).update(b"").update(&[7; 1024]).update(b"");
+    assert_eq!(hasher.finalize(), hash(&[7; 2048]));
+}
+
+#[test]
+fn reset_keeps_the_mode_and_forgets_the_input() {
+    let input = paint(40_000);
+    for twin in twins() {
+        for len in [0, 10, 1024, 1025, 20_000, 40_000] {
+            let plan = hashmill_hash::blake3::Plan::host();
+            let mut hasher = twin.hasher(plan);
+            let mut gathered = Gathered::new(twin.hasher(plan));
+            hasher.update(&input[..len]);
+            gathered.update(&input[..len]);
+            assert_eq!((hasher.reset().count(), gathered.reset().count()), (0, 0));
+            let expected = twin.oracle.digest(&input[..3333]);
+            assert_eq!(hasher.update(&input[..3333]).finalize(), expected, "{} after {len}", twin.name);
+            assert_eq!(gathered.update(&input[..3333]).finalize(), expected, "{} after {len}", twin.name);
+        }
+    }
+}
+
+#[test]
+fn a_clone_goes_its_own_way() {
+    let input = paint(6000);
+    let mut first = Hasher::default();
+    first.update(&input[..3000]);
+    let mut second = first.clone();
+    first.update(&input[3000..]);
+    second.update(b"something else");
+    assert_eq!(first.finalize(), hash(&input));
+    assert_eq!(second.finalize(), hash(&[&input[..3000], b"something else"].concat()));
+}
+
+/// Delivers its bytes in random pieces and is interrupted by a signal before every other one.
+struct Interrupted<'a> {
+    rest: &'a [u8],
+    rng: Rng,
+    interrupt: bool,
+}
+
+impl Read for Interrupted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.interrupt = !self.interrupt;
+        if self.interrupt {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let len = (1 + self.rng.below(5000)).min(buffer.len());
+        self.rest.read(&mut buffer[..len])
+    }
+}
+
+#[test]
+fn a_reader_that_is_interrupted_is_read_on() -> io::Result<()> {
+    let input = paint(200_000);
+    for len in edge_lengths().into_iter().step_by(11).chain([200_000]) {
+        let reader = || Interrupted { rest: &input[..len], rng: Rng::new(len as u64), interrupt: false };
+        assert_eq!(Hasher::new().update_reader(reader())?.finalize(), hash(&input[..len]), "{len} bytes");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_reader_that_fails_leaves_what_came_before() {
+    struct Broken(usize);
+    impl Read for Broken {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0 == 0 {
+                return Err(io::Error::other("the wire was cut"));
+            }
+            self.0 -= 1;
+            buffer[..100].fill(7);
+            Ok(100)
+        }
+    }
+    let mut hasher = Hasher::new();
+    let error = hasher.update_reader(Broken(3)).expect_err("the reader fails");
+    assert_eq!(error.to_string(), "the wire was cut");
+    assert_eq!(hasher.count(), 300);
+    assert_eq!(hasher.finalize(), hash(&[7; 300]));
+}
+
+#[test]
+fn both_hashers_are_writers() -> io::Result<()> {
+    let input = paint(50_000);
+    let mut hasher = Hasher::new();
+    assert_eq!(io::copy(&mut &input[..], &mut hasher)?, 50_000);
+    hasher.flush()?;
+    assert_eq!(hasher.finalize(), hash(&input));
+    let mut gathered = Gathered::new(Hasher::new());
+    for piece in input.chunks(77) {
+        assert_eq!(gathered.write(piece)?, piece.len());
+    }
+    gathered.flush()?;
+    assert_eq!(gathered.finalize(), hash(&input));
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The official vectors, in all modes, through every door.
+
+use crate::plans::{CONTEXT, KEY, plans, twins};
+use hashmill_hash::blake3::{self, Gathered, Hasher};
+use hashmill_testkit::vectors::{Blake3Case, blake3 as official};
+use hashmill_testkit::{Rng, paint};
+
+fn expected<'a>(case: &'a Blake3Case, mode: &str) -> &'a [u8] {
+    match mode {
+        "hash" => &case.hash,
+        "keyed" => &case.keyed_hash,
+        _ => &case.derive_key,
+    }
+}
+
+#[test]
+fn the_vectors_use_the_key_and_context_of_these_tests() {
+    let vectors = official();
+    assert_eq!((&vectors.key, vectors.context.as_str()), (KEY, CONTEXT));
+}
+
+#[test]
+fn one_shot() {
+    for case in official().cases {
+        let input = paint(case.input_len);
+        assert_eq!(blake3::hash(&input), case.hash[..32], "{} bytes", input.len());
+        assert_eq!(blake3::keyed_hash(KEY, &input), case.keyed_hash[..32], "{} bytes", input.len());
+        assert_eq!(blake3::derive_key(CONTEXT, &input)[..], case.derive_key[..32], "{} bytes", input.len());
+        for plan in plans() {
+            for twin in twins() {
+                let digest = twin.one_shot(plan, &input);
+                let expected = &expected(&case, twin.name)[..32];
+                assert_eq!(digest, *expected, "{} of {} bytes, {plan:?}", twin.name, input.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn extended_output_of_131_bytes() {
+    for case in official().cases {
+        let input = paint(case.input_len);
+        for plan in plans() {
+            for twin in twins() {
+                let mut output = [0; 131];
+                twin.hasher(plan).update(&input).finalize_xof().fill(&mut output);
+                let expected = expected(&case, twin.name);
+                assert_eq!(output, *expected, "{} of {} bytes, {plan:?}", twin.name, input.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn byte_by_byte() {
+    for case in official().cases {
+        let input = paint(case.input_len);
+        for plan in plans() {
+            for twin in twins() {
+                let mut hasher = twin.hasher(plan);
+                for byte in input.chunks(1) {
+                    hasher.update(byte);
+                }
+                assert_eq!(hasher.count(), input.len() as u64);
+                let expected = &expected(&case, twin.name)[..32];
+                assert_eq!(hasher.finalize(), *expected, "{} of {} bytes, {plan:?}", twin.name, input.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn random_splits() {
+    for case in official().cases {
+        let input = paint(case.input_len);
+        for plan in plans() {
+            for (twin, seed) in twins().iter().zip(case.input_len as u64..) {
+                let mut rng = Rng::new(seed);
+                let longest = 1 + rng.below(1 + 2 * input.len());
+                let mut hasher = twin.hasher(plan);
+                let mut gathered = Gathered::new(twin.hasher(plan));
+                let mut rest = &input[..];
+                for piece in rng.pieces(input.len(), longest) {
+                    let (now, later) = rest.split_at(piece);
+                    hasher.update(now);
+                    gathered.update(now);
+                    rest = later;
+                }
+                let expected = expected(&case, twin.name);
+                let what = format!("{} of {} bytes, {plan:?}, seed {seed}", twin.name, input.len());
+                assert_eq!(hasher.finalize(), expected[..32], "{what}");
+                assert_eq!(gathered.finalize(), expected[..32], "{what}, gathered");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hasher_made_for_the_mode_agrees_with_the_mode() {
+    let case = &official().cases[20];
+    let input = paint(case.input_len);
+    assert_eq!(Hasher::new().update(&input).finalize(), case.hash[..32]);
+    assert_eq!(Hasher::new_keyed(KEY).update(&input).finalize(), case.keyed_hash[..32]);
+    assert_eq!(Hasher::new_derive_key(CONTEXT).update(&input).finalize(), case.derive_key[..32]);
+}

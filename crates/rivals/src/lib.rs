@@ -1,0 +1,16 @@
+//! Competitors beside Hashmill: differential tests (`tests/`) and side-by-side tables (`cargo rivals`).
+//!
+//! The only crate that links a rival, so that no build of the product ever compiles one. From the bottom up:
+//! [`pace`] takes paired samples in one process, [`stats`] turns them into a ratio, [`gates`] judges it, [`report`]
+//! keeps it and [`table`] shows it; [`fleet`] builds and runs the measuring processes, [`host`] describes the machine.
+//! Only [`blake3`] knows what is being measured.
+#![forbid(unsafe_code)]
+
+pub mod blake3;
+pub mod fleet;
+pub mod gates;
+pub mod host;
+pub mod pace;
+pub mod report;
+pub mod stats;
+pub mod table;

@@ -1,0 +1,170 @@
+//! A report as a table for a terminal. Renders, computes nothing that a record does not hold.
+
+use std::fmt::Write as _;
+
+use crate::gates::{Judge, Verdict};
+use crate::report::{GateReport, Numbers, Report, RowReport};
+
+/// Rows of a gate that is judged by its lowest one: more would hide them.
+const LOWEST_SHOWN: usize = 8;
+
+const HEADER: [&str; 8] = ["workload", "rival", "ours", "ratio", "95 % interval", "must", "aim", "verdict"];
+
+/// The whole report in words.
+pub fn render(report: &Report) -> String {
+    let mut lines = vec![cells(HEADER.map(str::to_owned), "ours/B")];
+    for gate in &report.gates {
+        gate_lines(gate, &mut lines);
+    }
+    let mut text = format!(
+        "{} beside Hashmill on {} ({}), ratio = rival time / our time\n{}\n\n",
+        report.rival,
+        report.host.cpu.as_deref().unwrap_or("an unknown processor"),
+        report.host.rustc.as_deref().unwrap_or("unknown compiler"),
+        report.method,
+    );
+    text.push_str(&align(&lines));
+    text.push_str(&closing(report));
+    text
+}
+
+/// One line of the table, or a heading that spans it.
+enum Line {
+    Cells(Vec<String>),
+    Heading(String),
+}
+
+fn cells(cells: [String; 8], per_byte: &str) -> Line {
+    let mut cells: Vec<String> = cells.into();
+    cells.insert(3, per_byte.to_owned());
+    Line::Cells(cells)
+}
+
+fn gate_lines(gate: &GateReport, lines: &mut Vec<Line>) {
+    lines.push(Line::Heading(format!("{} [{}]", gate.name, gate.level.name())));
+    if let Some(why) = &gate.skipped {
+        lines.push(Line::Heading(format!("  SKIPPED: {why}")));
+        return;
+    }
+    let mut rows: Vec<&RowReport> = gate.rows.iter().collect();
+    if gate.judge == Judge::Minimum {
+        rows.sort_by(|a, b| a.estimate.ratio.total_cmp(&b.estimate.ratio));
+        rows.truncate(LOWEST_SHOWN);
+    }
+    for row in rows {
+        let numbers = &row.estimate;
+        lines.push(gate_cells(gate, &row.row, numbers, &cost(row), row.verdict));
+        if numbers.layouts.len() > 1 {
+            let layouts: Vec<String> =
+                numbers.layouts.iter().map(|(name, ratio)| format!("{name} {ratio:.3}")).collect();
+            lines.push(Line::Heading(format!("      by layout: {}", layouts.join(", "))));
+        }
+    }
+    if let Some(summary) = &gate.summary {
+        lines.push(gate_cells(gate, &summary.what, &summary.estimate, "", gate.verdict));
+    }
+}
+
+fn gate_cells(gate: &GateReport, name: &str, numbers: &Numbers, per_byte: &str, verdict: Verdict) -> Line {
+    let bar = |bar: Option<f64>| bar.map(|bar| format!("{bar:.2}")).unwrap_or_default();
+    let line = [
+        format!("  {name}"),
+        time(numbers.rival_ns),
+        time(numbers.ours_ns),
+        format!("{:.3}", numbers.ratio),
+        format!("{:.3}–{:.3}", numbers.interval[0], numbers.interval[1]),
+        bar(gate.must),
+        bar(gate.aim),
+        verdict.word().to_owned(),
+    ];
+    cells(line, per_byte)
+}
+
+fn time(ns: f64) -> String {
+    match ns {
+        ..1e3 => format!("{ns:.1} ns"),
+        ..1e6 => format!("{:.2} µs", ns / 1e3),
+        _ => format!("{:.2} ms", ns / 1e6),
+    }
+}
+
+/// Cycles of our side: in all up to a block, per byte above.
+fn cost(row: &RowReport) -> String {
+    match row.clock_ghz {
+        None => String::new(),
+        Some(ghz) if row.bytes <= 64 => format!("{:.0} cyc", row.estimate.ours_ns * ghz),
+        Some(ghz) => format!("{:.3} c/B", row.estimate.ours_ns * ghz / row.bytes as f64),
+    }
+}
+
+fn align(lines: &[Line]) -> String {
+    let mut widths = Vec::new();
+    for line in lines {
+        if let Line::Cells(cells) = line {
+            widths.resize(cells.len().max(widths.len()), 0);
+            for (width, cell) in widths.iter_mut().zip(cells) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+    }
+    let mut text = String::new();
+    for line in lines {
+        match line {
+            Line::Heading(words) => text.push_str(words),
+            Line::Cells(cells) => {
+                for (i, (cell, &width)) in cells.iter().zip(&widths).enumerate() {
+                    // The name and the verdict are words; everything between is a number.
+                    let written = match i {
+                        0 => write!(text, "{cell:<width$}"),
+                        _ if i + 1 == cells.len() => write!(text, "  {cell}"),
+                        _ => write!(text, "  {cell:>width$}"),
+                    };
+                    written.expect("a string takes everything");
+                }
+            }
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+/// What a reader in a hurry wants: how many gates stand, and the names of those that do not.
+fn closing(report: &Report) -> String {
+    let mut text = String::from("\n");
+    for verdict in [Verdict::Aim, Verdict::Met, Verdict::Unproven, Verdict::Missed] {
+        let gates = report.gates.iter().filter(|gate| gate.verdict == verdict && gate.skipped.is_none());
+        let names: Vec<&str> = gates.map(|gate| gate.name.as_str()).collect();
+        writeln!(text, "{:<9} {:>2}  {}", verdict.word(), names.len(), names.join("; "))
+            .expect("a string takes everything");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_nothing_trails() {
+        let line = |words: [&str; 8]| cells(words.map(str::to_owned), "1 cyc");
+        let text = align(&[
+            line(["a", "1", "2", "3", "4", "5", "6", "met"]),
+            Line::Heading("heading".into()),
+            line(["long name", "100", "2", "3", "4", "5", "6", ""]),
+        ]);
+        assert_eq!(
+            text,
+            "a            1  2  1 cyc  3  4  5  6  met\n\
+             heading\n\
+             long name  100  2  1 cyc  3  4  5  6\n"
+        );
+    }
+
+    #[test]
+    fn times_choose_their_unit() {
+        assert_eq!(time(58.94), "58.9 ns");
+        assert_eq!(time(1055.0), "1.05 µs");
+        assert_eq!(time(58_410_000.0), "58.41 ms");
+    }
+}

@@ -1,0 +1,9 @@
+//! Hashmill against its competitors, answer by answer. Times are compared by `cargo rivals`.
+#![forbid(unsafe_code)]
+
+mod blake3_batch;
+mod blake3_lengths;
+mod blake3_output;
+mod blake3_streams;
+mod blake3_subtrees;
+mod plans;

@@ -1,0 +1,3 @@
+//! Naive implementations written from the specifications, to compare fast ones with.
+
+pub mod blake3;
