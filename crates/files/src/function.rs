@@ -148,7 +148,7 @@ impl State {
     pub(crate) fn finish(&self) -> Output {
         match self {
             State::Blake3(hasher, true) => Output::Extended(Box::new(hasher.finalize_xof())),
-            State::Blake3(hasher, false) => Output::Short(*hasher.finalize().as_bytes()),
+            State::Blake3(hasher, false) => Output::Short(*Hasher::finalize(hasher).as_bytes()),
             State::Sha256(state) => Output::Short(state.clone().finalize().into()),
         }
     }
