@@ -19,7 +19,7 @@
 //! this block, `rax` temporary.
 
 use super::isa::Isa;
-use super::{file, order, schedule, weave};
+use super::{file, schedule, weave};
 
 // `Lanes`, see kernel.rs.
 const COUNTER_LOW: usize = 128;
@@ -37,6 +37,12 @@ const FULL_LEN: usize = 256;
 pub(super) const ROT16: usize = 320;
 pub(super) const ROT8: usize = 384;
 pub(super) const IV_ROW: usize = 448;
+const LANE_NUMBERS: usize = 512;
+
+// `XofJob`, see kernel.rs; the block comes first.
+const XOF_CV: usize = 64;
+const XOF_LEN: usize = 96;
+const XOF_FLAGS: usize = 100;
 
 // Scratch: two sets of messages, then these.
 const SPILL: usize = 2048;
@@ -283,12 +289,9 @@ fn block(isa: &Isa, last: bool) -> Vec<String> {
         code.push(isa.load(v[15], &flags));
     }
     let messages = if isa.pipelined { "r9" } else { "r8" };
-    let main = rounds(isa, messages);
+    let main = rounds(isa, Messages::Transposed(messages));
     let side = if isa.pipelined && !last { transpose_block(isa) } else { Vec::new() };
-    code.extend(match isa.ports {
-        Some(ports) => order::schedule(ports, &at("r10", SPILL), main, side),
-        None => weave(main, side),
-    });
+    code.extend(weave(main, side));
     for word in 0..8 {
         for v in isa.state {
             code.extend(isa.op("pxor", v[word], v[word + 8]));
@@ -300,8 +303,17 @@ fn block(isa: &Isa, last: bool) -> Vec<String> {
     code
 }
 
-/// Seven rounds; the message words are at `[messages]`.
-fn rounds(isa: &Isa, messages: &str) -> Vec<String> {
+/// Where the words of the message are.
+#[derive(Clone, Copy)]
+enum Messages<'a> {
+    /// A register of lanes for each word.
+    Transposed(&'a str),
+    /// The same block for all lanes, as it is.
+    Broadcast(&'a str),
+}
+
+/// Seven rounds.
+fn rounds(isa: &Isa, messages: Messages<'_>) -> Vec<String> {
     let mut code = Vec::new();
     for order in schedule() {
         for half in 0..2 {
@@ -320,7 +332,7 @@ fn rounds(isa: &Isa, messages: &str) -> Vec<String> {
 fn half_mix(
     isa: &Isa,
     code: &mut Vec<String>,
-    messages: &str,
+    messages: Messages<'_>,
     m: impl Fn(usize) -> usize,
     word: impl Fn(usize, usize) -> usize,
     rot_d: u32,
@@ -338,7 +350,11 @@ fn half_mix(
         move |i: usize| word(i, row)
     });
     each(code, &|i, v, stream| {
-        isa.op_mem("paddd", v[a(i)], &at(messages, isa.stride() * m(i) + stream * isa.width()))
+        let message = match messages {
+            Messages::Transposed(base) => at(base, isa.stride() * m(i) + stream * isa.width()),
+            Messages::Broadcast(base) => isa.broadcast_operand(&at(base, 4 * m(i))),
+        };
+        isa.op_mem("paddd", v[a(i)], &message)
     });
     each(code, &|i, v, _| isa.op("paddd", v[a(i)], v[b(i)]));
     each(code, &|i, v, _| isa.op("pxor", v[d(i)], v[a(i)]));
@@ -381,20 +397,9 @@ fn finish(isa: &Isa) -> Vec<String> {
 /// The message is the same in every lane, so it is broadcast once and for all. Registers: `rdi` job (block, cv, len,
 /// flags), `rsi` counter, `rdx` groups left, `rcx` output, `r10` scratch, `r11` constants.
 pub(super) fn xof(isa: &Isa) -> String {
-    let v = &isa.state[0];
-    let (block, cv, len, flags) = (0, 64, 96, 100);
     let mut code = Vec::new();
-    for word in 0..16 {
-        code.extend(isa.broadcast(v[0], &at("rdi", block + 4 * word)));
-        code.push(isa.store(&at("r10", isa.stride() * word), v[0]));
-    }
-    for (slot, source) in [(0, len), (1, flags)] {
-        code.extend(isa.broadcast(v[0], &at("rdi", source)));
-        code.push(isa.store(&at("r10", XOF_D + 128 + 64 * slot), v[0]));
-    }
-    for word in 0..8 {
-        code.extend(isa.broadcast(v[0], &at("rdi", cv + 4 * word)));
-        code.push(isa.store(&at("r10", SAVED_CV + 64 * word), v[0]));
+    if !isa.masks() {
+        code.extend(xof_broadcast(isa));
     }
     if isa.pipelined {
         // While the rounds of one group go on, the output of the group before is put in order.
@@ -427,33 +432,79 @@ pub(super) fn xof(isa: &Isa) -> String {
 /// One group of output blocks into scratch, still transposed, beside the work `side`.
 fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
     let v = &isa.state[0];
-    let mut code = Vec::new();
-    // The counters of the lanes, by scalar steps: sixteen additions are nothing beside a group.
-    for lane in 0..isa.lanes {
-        code.push(format!("lea rax, [rsi + {lane}]"));
-        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 4 * lane)));
-        code.push("shr rax, 32".into());
-        code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 64 + 4 * lane)));
-    }
+    let mut code = xof_state(isa);
+    let messages = if isa.masks() { Messages::Broadcast("rdi") } else { Messages::Transposed("r10") };
     code.push(format!("add rsi, {}", isa.lanes));
-    for (word, &register) in v[..8].iter().enumerate() {
-        code.push(isa.load(register, &at("r10", SAVED_CV + 64 * word)));
-    }
-    for word in 0..4 {
-        code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
-        code.push(isa.load(v[12 + word], &at("r10", XOF_D + 64 * word)));
-    }
-    code.extend(match isa.ports {
-        Some(ports) => order::schedule(ports, &at("r10", SPILL), rounds(isa, "r10"), side),
-        None => weave(rounds(isa, "r10"), side),
-    });
+    code.extend(weave(rounds(isa, messages), side));
     // The first eight words are a chaining value; the others are what a chaining value throws away.
     for word in 0..8 {
         code.extend(isa.op("pxor", v[word], v[word + 8]));
-        code.extend(isa.op_mem("pxor", v[word + 8], &at("r10", SAVED_CV + 64 * word)));
+        let cv = match isa.masks() {
+            true => isa.broadcast_operand(&at("rdi", XOF_CV + 4 * word)),
+            false => at("r10", SAVED_CV + 64 * word),
+        };
+        code.extend(isa.op_mem("pxor", v[word + 8], &cv));
     }
     for (word, &register) in v.iter().enumerate() {
         code.push(isa.store(&at("r10", OUTPUT + isa.stride() * word), register));
+    }
+    code
+}
+
+/// Without broadcasting operands: the words of the message and the chaining value, repeated once and for all.
+fn xof_broadcast(isa: &Isa) -> Vec<String> {
+    let v = isa.state[0][0];
+    let message = (0..16).map(|word| (4 * word, isa.stride() * word));
+    let cv = (0..8).map(|word| (XOF_CV + 4 * word, SAVED_CV + 64 * word));
+    let d = [(XOF_LEN, XOF_D + 128), (XOF_FLAGS, XOF_D + 192)];
+    let mut code = Vec::new();
+    for (from, to) in message.chain(cv).chain(d) {
+        code.extend(isa.broadcast(v, &at("rdi", from)));
+        code.push(isa.store(&at("r10", to), v));
+    }
+    code
+}
+
+/// The state before the rounds of a group.
+fn xof_state(isa: &Isa) -> Vec<String> {
+    let v = &isa.state[0];
+    let mut code = Vec::new();
+    if isa.masks() {
+        let [low, high] = [12, 13].map(|word| isa.r(v[word]));
+        let lane_numbers = at("r11", LANE_NUMBERS);
+        code.push(format!("vpbroadcastd {low}, esi"));
+        code.push("mov rax, rsi".into());
+        code.push("shr rax, 32".into());
+        code.push(format!("vpbroadcastd {high}, eax"));
+        code.push(format!("vpaddd {low}, {low}, {lane_numbers}"));
+        // Lanes whose sum came out smaller than what was added have a carry.
+        code.push(format!("vpcmpltud k1, {low}, {lane_numbers}"));
+        code.push(format!(
+            "vpaddd {high}{{k1}}, {high}, {}",
+            isa.broadcast_operand(&at("r11", LANE_NUMBERS + 4))
+        ));
+        for word in 0..8 {
+            code.extend(isa.broadcast(v[word], &at("rdi", XOF_CV + 4 * word)));
+        }
+        code.extend(isa.broadcast(v[14], &at("rdi", XOF_LEN)));
+        code.extend(isa.broadcast(v[15], &at("rdi", XOF_FLAGS)));
+    } else {
+        // By scalar steps: two dozen of them are nothing beside a group.
+        for lane in 0..isa.lanes {
+            code.push(format!("lea rax, [rsi + {lane}]"));
+            code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 4 * lane)));
+            code.push("shr rax, 32".into());
+            code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 64 + 4 * lane)));
+        }
+        for word in 0..8 {
+            code.push(isa.load(v[word], &at("r10", SAVED_CV + 64 * word)));
+        }
+        for word in 0..4 {
+            code.push(isa.load(v[12 + word], &at("r10", XOF_D + 64 * word)));
+        }
+    }
+    for word in 0..4 {
+        code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
     }
     code
 }

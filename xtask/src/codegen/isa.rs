@@ -1,7 +1,5 @@
 //! The instruction sets of the column kernels, and their instructions by meaning.
 
-use super::order::{self, Ports};
-
 /// How a word is rotated right.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rotate {
@@ -31,8 +29,6 @@ pub(super) struct Isa {
     pub(super) state: &'static [[u8; 16]],
     /// Registers that stay free while messages are loaded.
     pub(super) spare: &'static [u8],
-    /// The ports to order instructions for; in program order if none.
-    pub(super) ports: Option<&'static Ports>,
     /// Whether `spare` is free during the rounds too, so that the next block can be loaded meanwhile.
     pub(super) pipelined: bool,
 }
@@ -50,7 +46,6 @@ pub(super) const SSE41: Isa = Isa {
     rotate: Rotate::Shifts,
     state: &[LOW],
     spare: &[0, 1, 2, 3, 4, 5, 6, 7],
-    ports: Some(&order::THREE),
     pipelined: false,
 };
 
@@ -59,7 +54,7 @@ pub(super) const AVX2: Isa = Isa { name: "AVX2", letter: 'y', lanes: 8, vex: tru
 pub(super) const AVX512_YMM: Isa =
     Isa { name: "AVX-512", evex: true, rotate: Rotate::Native, spare: &HIGH, pipelined: true, ..AVX2 };
 
-pub(super) const AVX512_ZMM: Isa = Isa { letter: 'z', lanes: 16, ports: Some(&order::TWO), ..AVX512_YMM };
+pub(super) const AVX512_ZMM: Isa = Isa { letter: 'z', lanes: 16, ..AVX512_YMM };
 
 pub(super) const AVX512_ROW: Isa = Isa { letter: 'x', lanes: 4, ..AVX512_YMM };
 
@@ -68,7 +63,6 @@ pub(super) const AVX512_2YMM: Isa = Isa {
     state: &[LOW, HIGH],
     spare: &[8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31],
     pipelined: false,
-    ports: None,
     ..AVX512_YMM
 };
 
@@ -170,6 +164,11 @@ impl Isa {
         }
     }
 
+    /// One 32-bit word of memory as an operand in every lane (AVX-512).
+    pub(super) fn broadcast_operand(&self, from: &str) -> String {
+        format!("dword ptr {from}{{1to{}}}", self.lanes)
+    }
+
     /// A vector of one 32-bit word.
     pub(super) fn broadcast(&self, to: u8, from: &str) -> Vec<String> {
         if self.vex {
@@ -226,6 +225,7 @@ impl Isa {
     pub(super) fn repeat_quad(&self, to: u8, from: &str) -> String {
         match self.letter {
             'x' => self.load_any(to, from),
+            'y' if !self.evex => format!("vbroadcasti128 {}, {from}", self.r(to)),
             _ => format!("vbroadcasti32x4 {}, {from}", self.r(to)),
         }
     }

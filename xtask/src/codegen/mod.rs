@@ -10,7 +10,6 @@
 
 mod column;
 mod isa;
-mod order;
 mod row;
 
 use std::fs;
@@ -39,6 +38,8 @@ fn files() -> Vec<(PathBuf, String)> {
         add(&format!("avx512_lanes2{suffix}.s"), row::lanes(&isa::Isa { letter: 'y', lanes: 8, ..row }));
         add(&format!("avx512_lanes4{suffix}.s"), row::lanes(&isa::Isa { letter: 'z', lanes: 16, ..row }));
     }
+    let pair = isa::Isa { letter: 'y', lanes: 8, ..isa::AVX2 };
+    add("avx2_lanes2.s", row::lanes(&pair));
     add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));
     add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
     files

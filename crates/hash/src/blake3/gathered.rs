@@ -28,15 +28,12 @@ impl Gathered {
     /// Takes more input.
     #[inline]
     pub fn update(&mut self, input: &[u8]) -> &mut Gathered {
-        // Strictly less: a full buffer waits for the byte after it, as the hasher under it would.
-        match self.buffer.get_mut(self.held..self.held + input.len()) {
-            Some(room) => {
-                room.copy_from_slice(input);
-                self.held += input.len();
-                self
-            }
-            None => self.overflow(input),
+        if input.len() < GATHER_LEN - self.held {
+            self.buffer[self.held..self.held + input.len()].copy_from_slice(input);
+            self.held += input.len();
+            return self;
         }
+        self.overflow(input)
     }
 
     #[cold]

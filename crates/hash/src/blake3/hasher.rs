@@ -4,6 +4,7 @@ use super::kernel::{Cv, RunFlags};
 use super::lanes::{self, Key};
 use super::xof::{Output, OutputReader};
 use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, KEY_LEN, PARENT, Plan, hazmat::Mode, tree};
+use arrayvec::ArrayVec;
 use core::fmt;
 use zeroize::Zeroize;
 
@@ -22,8 +23,7 @@ pub struct Hasher {
     chunk: Chunk,
     /// Unmerged subtrees, the largest first. A subtree is merged only when input follows it: the top node of all
     /// must not be compressed before its flags are known.
-    stack: [Cv; MAX_DEPTH + 1],
-    depth: u8,
+    stack: ArrayVec<Cv, { MAX_DEPTH + 1 }>,
     /// The chunk number at which this hasher began, see [`hazmat`](super::hazmat).
     first_chunk: u64,
 }
@@ -106,8 +106,8 @@ impl Hasher {
     /// A hasher for any mode.
     pub fn with_mode(mode: &Mode<'_>) -> Hasher {
         let key = mode.key();
-        let stack = [[0; 8]; MAX_DEPTH + 1];
-        Hasher { key, plan: Plan::host(), chunk: Chunk::new(&key, 0), stack, depth: 0, first_chunk: 0 }
+        let chunk = Chunk::new(&key, 0);
+        Hasher { key, plan: Plan::host(), chunk, stack: ArrayVec::new(), first_chunk: 0 }
     }
 
     /// The same hasher with other kernels. The digest does not depend on them.
@@ -120,7 +120,7 @@ impl Hasher {
     /// Back to the state before any input, in the same mode.
     pub fn reset(&mut self) -> &mut Hasher {
         self.chunk = Chunk::new(&self.key, 0);
-        self.depth = 0;
+        self.stack.clear();
         self.first_chunk = 0;
         self
     }
@@ -259,34 +259,32 @@ impl Hasher {
     /// Adds the value of the next `chunks` chunks.
     fn push(&mut self, cv: Cv, chunks: u64) {
         self.merge(self.chunk.counter - self.first_chunk);
-        self.stack[usize::from(self.depth)] = cv;
-        self.depth += 1;
+        self.stack.push(cv);
         self.chunk = Chunk::new(&self.key, self.chunk.counter + chunks);
     }
 
     /// Merges subtrees of equal height: `chunks` chunks leave one subtree per one-bit of their number.
     fn merge(&mut self, chunks: u64) {
-        while u32::from(self.depth) > chunks.count_ones() {
-            let parent = lanes::parent(self.plan.one(BLOCK_LEN), &self.key, &self.top_two(), 0);
-            self.depth -= 1;
-            self.stack[usize::from(self.depth) - 1] = parent;
+        while self.stack.len() > chunks.count_ones() as usize {
+            let parent = lanes::parent(self.plan.one(BLOCK_LEN), &self.key, self.top_two(), 0);
+            self.stack.pop();
+            *self.stack.last_mut().expect("there were two") = parent;
         }
     }
 
-    fn top_two(&self) -> [Cv; 2] {
-        let depth = usize::from(self.depth);
-        [self.stack[depth - 2], self.stack[depth - 1]]
+    fn top_two(&self) -> &[Cv; 2] {
+        self.stack.last_chunk().expect("two subtrees")
     }
 
     /// The top node of everything so far, not yet compressed.
     fn output(&self) -> Output {
         let mode = self.key.flags;
-        let mut left = usize::from(self.depth);
+        let mut left = self.stack.len();
         let mut output = if self.chunk.len() > 0 || left == 0 {
             self.chunk.output(mode)
         } else {
             left -= 2;
-            Output::parent(&self.key, &self.top_two())
+            Output::parent(&self.key, self.top_two())
         };
         while left > 0 {
             left -= 1;
@@ -328,7 +326,6 @@ impl Zeroize for Hasher {
         self.chunk.held.zeroize();
         self.chunk.compressed.zeroize();
         self.stack.zeroize();
-        self.depth.zeroize();
     }
 }
 

@@ -66,6 +66,9 @@ pub(super) struct XofJob {
 pub(super) struct Wide {
     /// How many messages. Lanes that are not needed are given some valid input and ignored.
     pub(super) lanes: usize,
+    /// Cycles per block step, to weigh passes against each other. Measured on Emerald Rapids by `cargo xtask tune`
+    /// where it could be; only ratios matter, and those hardly differ between processors.
+    pub(super) cost: u16,
     /// `blocks` block steps in every lane.
     pub(super) advance: unsafe fn(lanes: &mut Lanes, blocks: usize),
     /// The same for lanes at equal distances. Filling [`Words`] takes as long as half a block step
@@ -165,6 +168,8 @@ pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) needs: Features,
     pub(super) run: Run,
+    /// Cycles per block of `run`, see [`Wide::cost`].
+    pub(super) run_cost: u16,
     /// In ascending number of lanes.
     pub(super) wide: &'static [Wide],
     pub(super) xof: Xof,

@@ -5,11 +5,8 @@
 //! padded pass costs no more than a full one and far less than a cascade of narrower ones.
 
 use super::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, Words, XofJob};
-use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT};
+use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT};
 use core::ptr;
-
-/// Blocks in a chunk.
-const CHUNK_BLOCKS: usize = CHUNK_LEN / BLOCK_LEN;
 
 /// What all compressions of one hash share: its starting value and its mode.
 #[derive(Clone, Copy)]

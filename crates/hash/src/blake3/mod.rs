@@ -59,6 +59,9 @@ pub const BLOCK_LEN: usize = 64;
 /// Bytes in a leaf of the tree.
 pub const CHUNK_LEN: usize = 1024;
 
+/// Blocks in a chunk.
+const CHUNK_BLOCKS: usize = CHUNK_LEN / BLOCK_LEN;
+
 /// The initial value: the first fractional bits of the square roots of the first eight primes, as in SHA-256.
 const IV: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];

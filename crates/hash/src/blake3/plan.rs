@@ -9,7 +9,7 @@ use super::hazmat::Mode;
 use super::kernel::{Kernel, MAX_LANES, Table, Wide};
 #[cfg(target_arch = "x86_64")]
 use super::x86_64;
-use super::{BLOCK_LEN, CHUNK_LEN, Hash, KEY_LEN, OUT_LEN, portable, tree};
+use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_LEN, Hash, KEY_LEN, OUT_LEN, portable, tree};
 use crate::isa::{Cpu, Features};
 use core::fmt;
 use core::ptr;
@@ -30,8 +30,8 @@ pub(super) struct Row {
     many: &'static Table,
     /// Extended output.
     xof: &'static Table,
-    /// For k chunks or parents at once (up to sixteen), the index in `many.wide` of the pass to take; beyond the
-    /// last index: one after another.
+    /// For k chunks or parents at once (up to sixteen), the index in `many.wide` of the pass to take first; beyond the
+    /// last index: a single run.
     passes: [u8; MAX_LANES + 1],
     /// From how many bytes a second thread pays for its wake-up.
     parallel_from: usize,
@@ -135,7 +135,7 @@ impl Row {
             chunk: table,
             many: table,
             xof: table,
-            passes: narrowest(table.wide),
+            passes: cheapest(table),
             parallel_from: 512 * 1024,
         }
     }
@@ -145,16 +145,25 @@ impl Row {
     }
 }
 
-/// For each number of inputs the narrowest kernel that holds them all, else the widest.
-const fn narrowest(wide: &[Wide]) -> [u8; MAX_LANES + 1] {
+/// For each number of inputs the first pass of the cheapest sequence of passes that covers them. An index behind the
+/// last means a single run.
+const fn cheapest(table: &Table) -> [u8; MAX_LANES + 1] {
     let mut passes = [0; MAX_LANES + 1];
-    let mut count = 0;
+    let mut costs = [0; MAX_LANES + 1];
+    let mut count = 1;
     while count <= MAX_LANES {
+        passes[count] = table.wide.len() as u8;
+        costs[count] = table.run_cost as u32 + costs[count - 1];
         let mut index = 0;
-        while index + 1 < wide.len() && wide[index].lanes < count {
+        while index < table.wide.len() {
+            let wide = &table.wide[index];
+            let cost = wide.cost as u32 + costs[count.saturating_sub(wide.lanes)];
+            // Of equal ones the wider: it takes fewer passes.
+            if cost <= costs[count] {
+                (passes[count], costs[count]) = (index as u8, cost);
+            }
             index += 1;
         }
-        passes[count] = index as u8;
         count += 1;
     }
     passes
@@ -257,6 +266,17 @@ impl Plan {
     #[inline(always)]
     pub(super) fn pass(self, count: usize) -> Option<&'static Wide> {
         self.0.many.wide.get(usize::from(self.0.passes[count.min(MAX_LANES)]))
+    }
+
+    /// Whether a tail of `blocks` blocks behind `full` chunks is cheaper alone than in a lane of their pass.
+    pub(super) fn tail_alone(self, full: usize, blocks: usize) -> bool {
+        // A pass is interrupted twice where a tail ends in it: measured, as much as this many blocks.
+        const INTERRUPTIONS: usize = 2;
+        let table = self.0.many;
+        let cost =
+            |chunks| CHUNK_BLOCKS * usize::from(self.pass(chunks).map_or(table.run_cost, |wide| wide.cost));
+        let together = cost(full + 1) + INTERRUPTIONS * usize::from(table.run_cost);
+        cost(full) + blocks * usize::from(self.0.chunk.run_cost) < together
     }
 
     /// The most chunks in one pass.

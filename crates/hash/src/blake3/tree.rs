@@ -42,13 +42,20 @@ pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> 
 /// [`children_of`] for two chunks, without the general case's rows.
 fn two_leaves(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
     let (left, right) = input.split_at(CHUNK_LEN);
-    // In a pass, a short chunk costs two more starts: up to two blocks, one after the other is as fast.
-    if let Some(wide) = plan.pass(2).filter(|_| right.len() > 2 * BLOCK_LEN) {
-        let mut out = [[0; 8]; MAX_LANES];
-        lanes::chunk_pass(wide, key, input, counter, &mut out);
-        return [out[0], out[1]];
+    match plan.pass(2) {
+        Some(wide) if !tail_alone(plan, input) => {
+            let mut out = [[0; 8]; MAX_LANES];
+            lanes::chunk_pass(wide, key, input, counter, &mut out);
+            [out[0], out[1]]
+        }
+        _ => [chunk_cv(plan, key, left, counter), chunk_cv(plan, key, right, counter + 1)],
     }
-    [chunk_cv(plan, key, left, counter), chunk_cv(plan, key, right, counter + 1)]
+}
+
+/// Whether `input`, more than a chunk and within one pass, ends in a short chunk that should not share the pass.
+fn tail_alone(plan: Plan, input: &[u8]) -> bool {
+    let tail = input.len() % CHUNK_LEN;
+    tail > 0 && plan.tail_alone(input.len() / CHUNK_LEN, tail.div_ceil(BLOCK_LEN))
 }
 
 /// The chaining value of a subtree that is not the root.
@@ -91,31 +98,34 @@ fn part(cvs: &mut [Cv; 2 * MAX_LANES], start: usize) -> &mut [Cv; MAX_LANES] {
 
 /// The chunks of `input`, at most a row of them, in as few passes as the plan finds cheapest.
 fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; MAX_LANES]) -> usize {
-    let mut rest = input;
+    let (mut rest, tail) = match input.len() > CHUNK_LEN && tail_alone(plan, input) {
+        true => input.split_at(input.len() / CHUNK_LEN * CHUNK_LEN),
+        false => (input, &[][..]),
+    };
     let mut done = 0;
     while !rest.is_empty() {
         let chunks = rest.len().div_ceil(CHUNK_LEN);
         let counter = counter + done as u64;
-        match plan.pass(chunks).filter(|_| chunks > 1) {
+        let wide = plan.pass(chunks).filter(|_| chunks > 1);
+        let (now, later) = rest.split_at(rest.len().min(wide.map_or(1, |wide| wide.lanes) * CHUNK_LEN));
+        match wide {
             None => {
-                let (chunk, later) = rest.split_at(rest.len().min(CHUNK_LEN));
-                out[done] = chunk_cv(plan, key, chunk, counter);
+                out[done] = chunk_cv(plan, key, now, counter);
                 done += 1;
-                rest = later;
             }
+            Some(wide) if done == 0 => done = lanes::chunk_pass(wide, key, now, counter, out),
             Some(wide) => {
-                let (now, later) = rest.split_at(rest.len().min(wide.lanes * CHUNK_LEN));
-                if done == 0 {
-                    done = lanes::chunk_pass(wide, key, now, counter, out);
-                } else {
-                    let mut more = [[0; 8]; MAX_LANES];
-                    let count = lanes::chunk_pass(wide, key, now, counter, &mut more);
-                    out[done..done + count].copy_from_slice(&more[..count]);
-                    done += count;
-                }
-                rest = later;
+                let mut more = [[0; 8]; MAX_LANES];
+                let count = lanes::chunk_pass(wide, key, now, counter, &mut more);
+                out[done..done + count].copy_from_slice(&more[..count]);
+                done += count;
             }
         }
+        rest = later;
+    }
+    if !tail.is_empty() {
+        out[done] = chunk_cv(plan, key, tail, counter + done as u64);
+        done += 1;
     }
     done
 }

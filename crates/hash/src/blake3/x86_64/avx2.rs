@@ -1,15 +1,20 @@
-//! Kernels for AVX2: eight lanes.
+//! Kernels for AVX2: two lanes in rows, eight in columns.
 
-use super::{advance, run, xof_all};
+use super::{CONSTANTS, advance, run, xof_all};
 use crate::blake3::BLOCK_LEN;
-use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
+use crate::blake3::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
+use core::arch::x86_64::*;
 
 pub(in crate::blake3) static AVX2: Table = Table {
     name: "avx2",
     needs: Features::of(&[Feature::Avx2]),
     run,
-    wide: &[Wide { lanes: 8, advance: lanes8, uniform: uniform8 }],
+    run_cost: 220,
+    wide: &[
+        Wide { lanes: 2, cost: 220, advance: lanes2, uniform: uniform2 },
+        Wide { lanes: 8, cost: 420, advance: lanes8, uniform: uniform8 },
+    ],
     xof: xof8,
 };
 
@@ -17,6 +22,73 @@ pub(in crate::blake3) static AVX2: Table = Table {
 #[target_feature(enable = "avx2")]
 fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
     run!("avx2_run.s", true, key, input, counter, flags, out);
+}
+
+/// Rows d of two lanes: counters, then length and flags.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rows_d(counters: [u64; 2], len: [u32; 2], flags: [u32; 2]) -> __m256i {
+    let [a, b] = [0, 1].map(|lane| u64::from(len[lane]) | u64::from(flags[lane]) << 32);
+    let [a, b, c, d] = [counters[0], a, counters[1], b].map(u64::cast_signed);
+    _mm256_setr_epi64x(a, b, c, d)
+}
+
+/// The rows d of all blocks but the first, as the row body expects them: every other, then the last.
+#[repr(C, align(64))]
+struct LaterRows([[__m256i; 2]; 2]);
+
+/// A row body for two messages.
+macro_rules! rows {
+    ($input:expr, $blocks:expr, $key:expr, $cv:expr, $first:ident, $middle:ident, $last:ident) => {{
+        let later = LaterRows([[$middle; 2], [$last; 2]]);
+        // SAFETY: the caller's lanes are readable and its chaining values writable as `Wide` demands; the body
+        // destroys what the ABI allows and nothing else.
+        unsafe {
+            core::arch::asm!(
+                include_str!("avx2_lanes2.s"),
+                in("rax") $input[0],
+                in("rdx") $input[1],
+                inout("rsi") $blocks => _,
+                in("rdi") $cv,
+                inout("r9") $key => _,
+                in("r10") &raw const later,
+                in("r11") &raw const CONSTANTS,
+                in("ymm14") $first,
+                clobber_abi("sysv64"),
+                options(raw),
+            );
+        }
+    }};
+}
+
+/// See [`Wide::advance`].
+#[target_feature(enable = "avx2")]
+unsafe fn lanes2(lanes: &mut Lanes, blocks: usize) {
+    let words = &lanes.words;
+    let pair = |words: &[u32; MAX_LANES]| [words[0], words[1]];
+    let full = [BLOCK_LEN as u32; 2];
+    let counters =
+        [0, 1].map(|lane| u64::from(words.counter_low[lane]) | u64::from(words.counter_high[lane]) << 32);
+    let middle = rows_d(counters, full, pair(&words.middle));
+    let last = rows_d(counters, pair(&words.last_len), pair(&words.last));
+    let first = match blocks {
+        1 => {
+            let flags = [0, 1].map(|lane| words.first[lane] | words.last[lane]);
+            rows_d(counters, pair(&words.last_len), flags)
+        }
+        _ => rows_d(counters, full, pair(&words.first)),
+    };
+    rows!(lanes.input, blocks, lanes.key, lanes.cv, first, middle, last);
+}
+
+/// See [`Wide::uniform`].
+#[target_feature(enable = "avx2")]
+unsafe fn uniform2(job: &Uniform) {
+    let counters = [job.counter, job.counter.wrapping_add(u64::from(job.step))];
+    let row = |first, last| rows_d(counters, [BLOCK_LEN as u32; 2], [job.flags.at(first, last); 2]);
+    let (first, middle, last) = (row(true, job.blocks == 1), row(false, false), row(false, true));
+    let input = job.inputs::<2>();
+    rows!(input, job.blocks, job.key, job.cv, first, middle, last);
 }
 
 /// See [`Wide::advance`].

@@ -204,1054 +204,1054 @@
     vpaddd ymm0, ymm0, [r8]
     vpaddd ymm1, ymm1, [r8 + 64]
     vpaddd ymm2, ymm2, [r8 + 128]
+    vpaddd ymm3, ymm3, [r8 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r8 + 192]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm0, ymm0, [r8 + 32]
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 20
-    vpaddd ymm1, ymm1, [r8 + 96]
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm2, ymm2, [r8 + 160]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 20
-    vpaddd ymm1, ymm1, ymm5
     vpsrld ymm7, ymm7, 12
-    vpxor ymm12, ymm12, ymm0
-    vpaddd ymm3, ymm3, [r8 + 224]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpshufb ymm12, ymm12, [r11 + 384]
+    vpaddd ymm0, ymm0, [r8 + 32]
+    vpaddd ymm1, ymm1, [r8 + 96]
+    vpaddd ymm2, ymm2, [r8 + 160]
+    vpaddd ymm3, ymm3, [r8 + 224]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
-    vpxor ymm13, ymm13, ymm1
     vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm9, ymm9, ymm13
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm14
-    vpxor ymm5, ymm5, ymm9
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm6, ymm6, ymm10
     vpaddd ymm8, ymm8, ymm12
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm0, ymm0, [r8 + 256]
-    vmovdqa [r10 + 2048], ymm8
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
-    vpaddd ymm1, ymm1, [r8 + 320]
-    vpaddd ymm2, ymm2, [r8 + 384]
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
     vpslld ymm8, ymm4, 25
     vpsrld ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, [r8 + 448]
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
-    vpaddd ymm3, ymm3, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 25
-    vpxor ymm14, ymm14, ymm3
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 25
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 320]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm12, ymm12, ymm1
-    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm0, ymm0, [r8 + 256]
+    vpaddd ymm1, ymm1, [r8 + 320]
+    vpaddd ymm2, ymm2, [r8 + 384]
+    vpaddd ymm3, ymm3, [r8 + 448]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
+    vpslld ymm10, ymm6, 20
+    vpsrld ymm6, ymm6, 12
+    vpor ymm6, ymm6, ymm10
+    vpslld ymm10, ymm7, 20
+    vpsrld ymm7, ymm7, 12
+    vpor ymm7, ymm7, ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
+    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r8 + 288]
     vpaddd ymm1, ymm1, [r8 + 352]
     vpaddd ymm2, ymm2, [r8 + 416]
-    vmovdqa [r10 + 2048], ymm10
-    vpslld ymm10, ymm5, 20
-    vpsrld ymm5, ymm5, 12
-    vpaddd ymm8, ymm8, ymm13
-    vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm3, ymm3, [r8 + 480]
-    vpslld ymm10, ymm6, 20
-    vpsrld ymm6, ymm6, 12
     vpaddd ymm0, ymm0, ymm5
-    vpor ymm6, ymm6, ymm10
-    vpslld ymm10, ymm7, 20
-    vpxor ymm15, ymm15, ymm0
-    vpsrld ymm7, ymm7, 12
     vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpxor ymm12, ymm12, ymm1
-    vpsrld ymm4, ymm4, 12
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm3, ymm3, ymm4
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm6, ymm6, ymm11
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm0, ymm0, [r8 + 64]
+    vpshufb ymm15, ymm15, [r11 + 384]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm7, ymm7, ymm8
-    vpaddd ymm1, ymm1, [r8 + 96]
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm2, ymm2, [r8 + 224]
-    vpaddd ymm3, ymm3, [r8 + 128]
     vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
-    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 25
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 320]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 25
-    vpxor ymm14, ymm14, ymm2
     vpsrld ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 64]
+    vpaddd ymm1, ymm1, [r8 + 96]
+    vpaddd ymm2, ymm2, [r8 + 224]
+    vpaddd ymm3, ymm3, [r8 + 128]
     vpaddd ymm0, ymm0, ymm4
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm0, ymm0, [r8 + 192]
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r8 + 320]
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm2, ymm2, [r8]
-    vpaddd ymm3, ymm3, [r8 + 416]
-    vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
     vpslld ymm8, ymm4, 20
     vpsrld ymm4, ymm4, 12
-    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm0, ymm0, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 20
-    vpxor ymm12, ymm12, ymm0
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm1, ymm1, ymm5
-    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 20
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 384]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 192]
+    vpaddd ymm1, ymm1, [r8 + 320]
+    vpaddd ymm2, ymm2, [r8]
+    vpaddd ymm3, ymm3, [r8 + 416]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm5, ymm5, ymm9
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm0, ymm0, [r8 + 32]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpxor ymm6, ymm6, ymm10
-    vpaddd ymm1, ymm1, [r8 + 384]
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm2, ymm2, [r8 + 288]
-    vpaddd ymm3, ymm3, [r8 + 480]
     vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
     vpslld ymm8, ymm4, 25
     vpsrld ymm4, ymm4, 7
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
-    vpaddd ymm3, ymm3, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 25
-    vpxor ymm14, ymm14, ymm3
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 25
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 320]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm12, ymm12, ymm1
-    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm0, ymm0, [r8 + 32]
+    vpaddd ymm1, ymm1, [r8 + 384]
+    vpaddd ymm2, ymm2, [r8 + 288]
+    vpaddd ymm3, ymm3, [r8 + 480]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
+    vpslld ymm10, ymm6, 20
+    vpsrld ymm6, ymm6, 12
+    vpor ymm6, ymm6, ymm10
+    vpslld ymm10, ymm7, 20
+    vpsrld ymm7, ymm7, 12
+    vpor ymm7, ymm7, ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
+    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r8 + 352]
     vpaddd ymm1, ymm1, [r8 + 160]
     vpaddd ymm2, ymm2, [r8 + 448]
-    vmovdqa [r10 + 2048], ymm10
-    vpslld ymm10, ymm5, 20
-    vpsrld ymm5, ymm5, 12
-    vpaddd ymm8, ymm8, ymm13
-    vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm3, ymm3, [r8 + 256]
-    vpslld ymm10, ymm6, 20
-    vpsrld ymm6, ymm6, 12
     vpaddd ymm0, ymm0, ymm5
-    vpor ymm6, ymm6, ymm10
-    vpslld ymm10, ymm7, 20
-    vpxor ymm15, ymm15, ymm0
-    vpsrld ymm7, ymm7, 12
     vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpxor ymm12, ymm12, ymm1
-    vpsrld ymm4, ymm4, 12
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm3, ymm3, ymm4
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm6, ymm6, ymm11
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm0, ymm0, [r8 + 96]
+    vpshufb ymm15, ymm15, [r11 + 384]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm7, ymm7, ymm8
-    vpaddd ymm1, ymm1, [r8 + 320]
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm2, ymm2, [r8 + 416]
-    vpaddd ymm3, ymm3, [r8 + 224]
     vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
-    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 25
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 320]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 25
-    vpxor ymm14, ymm14, ymm2
     vpsrld ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 96]
+    vpaddd ymm1, ymm1, [r8 + 320]
+    vpaddd ymm2, ymm2, [r8 + 416]
+    vpaddd ymm3, ymm3, [r8 + 224]
     vpaddd ymm0, ymm0, ymm4
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm0, ymm0, [r8 + 128]
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r8 + 384]
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm2, ymm2, [r8 + 64]
-    vpaddd ymm3, ymm3, [r8 + 448]
-    vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
     vpslld ymm8, ymm4, 20
     vpsrld ymm4, ymm4, 12
-    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm0, ymm0, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 20
-    vpxor ymm12, ymm12, ymm0
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm1, ymm1, ymm5
-    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 20
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 384]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 128]
+    vpaddd ymm1, ymm1, [r8 + 384]
+    vpaddd ymm2, ymm2, [r8 + 64]
+    vpaddd ymm3, ymm3, [r8 + 448]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm5, ymm5, ymm9
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm0, ymm0, [r8 + 192]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpxor ymm6, ymm6, ymm10
-    vpaddd ymm1, ymm1, [r8 + 288]
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm2, ymm2, [r8 + 352]
-    vpaddd ymm3, ymm3, [r8 + 256]
     vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
     vpslld ymm8, ymm4, 25
     vpsrld ymm4, ymm4, 7
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
-    vpaddd ymm3, ymm3, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 25
-    vpxor ymm14, ymm14, ymm3
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 25
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 320]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm12, ymm12, ymm1
-    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm0, ymm0, [r8 + 192]
+    vpaddd ymm1, ymm1, [r8 + 288]
+    vpaddd ymm2, ymm2, [r8 + 352]
+    vpaddd ymm3, ymm3, [r8 + 256]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
+    vpslld ymm10, ymm6, 20
+    vpsrld ymm6, ymm6, 12
+    vpor ymm6, ymm6, ymm10
+    vpslld ymm10, ymm7, 20
+    vpsrld ymm7, ymm7, 12
+    vpor ymm7, ymm7, ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
+    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r8 + 160]
     vpaddd ymm1, ymm1, [r8]
     vpaddd ymm2, ymm2, [r8 + 480]
-    vmovdqa [r10 + 2048], ymm10
-    vpslld ymm10, ymm5, 20
-    vpsrld ymm5, ymm5, 12
-    vpaddd ymm8, ymm8, ymm13
-    vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm3, ymm3, [r8 + 32]
-    vpslld ymm10, ymm6, 20
-    vpsrld ymm6, ymm6, 12
     vpaddd ymm0, ymm0, ymm5
-    vpor ymm6, ymm6, ymm10
-    vpslld ymm10, ymm7, 20
-    vpxor ymm15, ymm15, ymm0
-    vpsrld ymm7, ymm7, 12
     vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpxor ymm12, ymm12, ymm1
-    vpsrld ymm4, ymm4, 12
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm3, ymm3, ymm4
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm6, ymm6, ymm11
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm0, ymm0, [r8 + 320]
+    vpshufb ymm15, ymm15, [r11 + 384]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm7, ymm7, ymm8
-    vpaddd ymm1, ymm1, [r8 + 384]
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm2, ymm2, [r8 + 448]
-    vpaddd ymm3, ymm3, [r8 + 416]
     vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
-    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 25
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 320]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 25
-    vpxor ymm14, ymm14, ymm2
     vpsrld ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 320]
+    vpaddd ymm1, ymm1, [r8 + 384]
+    vpaddd ymm2, ymm2, [r8 + 448]
+    vpaddd ymm3, ymm3, [r8 + 416]
     vpaddd ymm0, ymm0, ymm4
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm0, ymm0, [r8 + 224]
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r8 + 288]
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm2, ymm2, [r8 + 96]
-    vpaddd ymm3, ymm3, [r8 + 480]
-    vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
     vpslld ymm8, ymm4, 20
     vpsrld ymm4, ymm4, 12
-    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm0, ymm0, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 20
-    vpxor ymm12, ymm12, ymm0
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm1, ymm1, ymm5
-    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 20
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 384]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 224]
+    vpaddd ymm1, ymm1, [r8 + 288]
+    vpaddd ymm2, ymm2, [r8 + 96]
+    vpaddd ymm3, ymm3, [r8 + 480]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm5, ymm5, ymm9
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm0, ymm0, [r8 + 128]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpxor ymm6, ymm6, ymm10
-    vpaddd ymm1, ymm1, [r8 + 352]
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm2, ymm2, [r8 + 160]
-    vpaddd ymm3, ymm3, [r8 + 32]
     vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
     vpslld ymm8, ymm4, 25
     vpsrld ymm4, ymm4, 7
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
-    vpaddd ymm3, ymm3, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 25
-    vpxor ymm14, ymm14, ymm3
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 25
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 320]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm12, ymm12, ymm1
-    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm0, ymm0, [r8 + 128]
+    vpaddd ymm1, ymm1, [r8 + 352]
+    vpaddd ymm2, ymm2, [r8 + 160]
+    vpaddd ymm3, ymm3, [r8 + 32]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
+    vpslld ymm10, ymm6, 20
+    vpsrld ymm6, ymm6, 12
+    vpor ymm6, ymm6, ymm10
+    vpslld ymm10, ymm7, 20
+    vpsrld ymm7, ymm7, 12
+    vpor ymm7, ymm7, ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
+    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r8]
     vpaddd ymm1, ymm1, [r8 + 64]
     vpaddd ymm2, ymm2, [r8 + 256]
-    vmovdqa [r10 + 2048], ymm10
-    vpslld ymm10, ymm5, 20
-    vpsrld ymm5, ymm5, 12
-    vpaddd ymm8, ymm8, ymm13
-    vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm3, ymm3, [r8 + 192]
-    vpslld ymm10, ymm6, 20
-    vpsrld ymm6, ymm6, 12
     vpaddd ymm0, ymm0, ymm5
-    vpor ymm6, ymm6, ymm10
-    vpslld ymm10, ymm7, 20
-    vpxor ymm15, ymm15, ymm0
-    vpsrld ymm7, ymm7, 12
     vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpxor ymm12, ymm12, ymm1
-    vpsrld ymm4, ymm4, 12
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm3, ymm3, ymm4
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm6, ymm6, ymm11
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm0, ymm0, [r8 + 384]
+    vpshufb ymm15, ymm15, [r11 + 384]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm7, ymm7, ymm8
-    vpaddd ymm1, ymm1, [r8 + 288]
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm2, ymm2, [r8 + 480]
-    vpaddd ymm3, ymm3, [r8 + 448]
     vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
-    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 25
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 320]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 25
-    vpxor ymm14, ymm14, ymm2
     vpsrld ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 384]
+    vpaddd ymm1, ymm1, [r8 + 288]
+    vpaddd ymm2, ymm2, [r8 + 480]
+    vpaddd ymm3, ymm3, [r8 + 448]
     vpaddd ymm0, ymm0, ymm4
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm0, ymm0, [r8 + 416]
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r8 + 352]
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm2, ymm2, [r8 + 320]
-    vpaddd ymm3, ymm3, [r8 + 256]
-    vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
     vpslld ymm8, ymm4, 20
     vpsrld ymm4, ymm4, 12
-    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm0, ymm0, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 20
-    vpxor ymm12, ymm12, ymm0
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm1, ymm1, ymm5
-    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 20
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 384]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 416]
+    vpaddd ymm1, ymm1, [r8 + 352]
+    vpaddd ymm2, ymm2, [r8 + 320]
+    vpaddd ymm3, ymm3, [r8 + 256]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm5, ymm5, ymm9
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm0, ymm0, [r8 + 224]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpxor ymm6, ymm6, ymm10
-    vpaddd ymm1, ymm1, [r8 + 160]
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm2, ymm2, [r8]
-    vpaddd ymm3, ymm3, [r8 + 192]
     vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
     vpslld ymm8, ymm4, 25
     vpsrld ymm4, ymm4, 7
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
-    vpaddd ymm3, ymm3, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 25
-    vpxor ymm14, ymm14, ymm3
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 25
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 320]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm12, ymm12, ymm1
-    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm0, ymm0, [r8 + 224]
+    vpaddd ymm1, ymm1, [r8 + 160]
+    vpaddd ymm2, ymm2, [r8]
+    vpaddd ymm3, ymm3, [r8 + 192]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
+    vpslld ymm10, ymm6, 20
+    vpsrld ymm6, ymm6, 12
+    vpor ymm6, ymm6, ymm10
+    vpslld ymm10, ymm7, 20
+    vpsrld ymm7, ymm7, 12
+    vpor ymm7, ymm7, ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
+    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r8 + 64]
     vpaddd ymm1, ymm1, [r8 + 96]
     vpaddd ymm2, ymm2, [r8 + 32]
-    vmovdqa [r10 + 2048], ymm10
-    vpslld ymm10, ymm5, 20
-    vpsrld ymm5, ymm5, 12
-    vpaddd ymm8, ymm8, ymm13
-    vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm3, ymm3, [r8 + 128]
-    vpslld ymm10, ymm6, 20
-    vpsrld ymm6, ymm6, 12
     vpaddd ymm0, ymm0, ymm5
-    vpor ymm6, ymm6, ymm10
-    vpslld ymm10, ymm7, 20
-    vpxor ymm15, ymm15, ymm0
-    vpsrld ymm7, ymm7, 12
     vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpxor ymm12, ymm12, ymm1
-    vpsrld ymm4, ymm4, 12
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm3, ymm3, ymm4
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm6, ymm6, ymm11
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm0, ymm0, [r8 + 288]
+    vpshufb ymm15, ymm15, [r11 + 384]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm7, ymm7, ymm8
-    vpaddd ymm1, ymm1, [r8 + 352]
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm2, ymm2, [r8 + 256]
-    vpaddd ymm3, ymm3, [r8 + 480]
     vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
-    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 25
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 320]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 25
-    vpxor ymm14, ymm14, ymm2
     vpsrld ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 288]
+    vpaddd ymm1, ymm1, [r8 + 352]
+    vpaddd ymm2, ymm2, [r8 + 256]
+    vpaddd ymm3, ymm3, [r8 + 480]
     vpaddd ymm0, ymm0, ymm4
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm0, ymm0, [r8 + 448]
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r8 + 160]
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm2, ymm2, [r8 + 384]
-    vpaddd ymm3, ymm3, [r8 + 32]
-    vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
     vpslld ymm8, ymm4, 20
     vpsrld ymm4, ymm4, 12
-    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm0, ymm0, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 20
-    vpxor ymm12, ymm12, ymm0
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm1, ymm1, ymm5
-    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 20
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 384]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 448]
+    vpaddd ymm1, ymm1, [r8 + 160]
+    vpaddd ymm2, ymm2, [r8 + 384]
+    vpaddd ymm3, ymm3, [r8 + 32]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm5, ymm5, ymm9
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm0, ymm0, [r8 + 416]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpxor ymm6, ymm6, ymm10
-    vpaddd ymm1, ymm1, [r8]
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm2, ymm2, [r8 + 64]
-    vpaddd ymm3, ymm3, [r8 + 128]
     vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
     vpslld ymm8, ymm4, 25
     vpsrld ymm4, ymm4, 7
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
-    vpaddd ymm3, ymm3, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 25
-    vpxor ymm14, ymm14, ymm3
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 25
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 320]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm12, ymm12, ymm1
-    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm0, ymm0, [r8 + 416]
+    vpaddd ymm1, ymm1, [r8]
+    vpaddd ymm2, ymm2, [r8 + 64]
+    vpaddd ymm3, ymm3, [r8 + 128]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
+    vpslld ymm10, ymm6, 20
+    vpsrld ymm6, ymm6, 12
+    vpor ymm6, ymm6, ymm10
+    vpslld ymm10, ymm7, 20
+    vpsrld ymm7, ymm7, 12
+    vpor ymm7, ymm7, ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
+    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r8 + 96]
     vpaddd ymm1, ymm1, [r8 + 320]
     vpaddd ymm2, ymm2, [r8 + 192]
-    vmovdqa [r10 + 2048], ymm10
-    vpslld ymm10, ymm5, 20
-    vpsrld ymm5, ymm5, 12
-    vpaddd ymm8, ymm8, ymm13
-    vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpaddd ymm3, ymm3, [r8 + 224]
-    vpslld ymm10, ymm6, 20
-    vpsrld ymm6, ymm6, 12
     vpaddd ymm0, ymm0, ymm5
-    vpor ymm6, ymm6, ymm10
-    vpslld ymm10, ymm7, 20
-    vpxor ymm15, ymm15, ymm0
-    vpsrld ymm7, ymm7, 12
     vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpxor ymm12, ymm12, ymm1
-    vpsrld ymm4, ymm4, 12
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm3, ymm3, ymm4
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm6, ymm6, ymm11
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm0, ymm0, [r8 + 352]
+    vpshufb ymm15, ymm15, [r11 + 384]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm7, ymm7, ymm8
-    vpaddd ymm1, ymm1, [r8 + 160]
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm2, ymm2, [r8 + 32]
-    vpaddd ymm3, ymm3, [r8 + 256]
     vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
-    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 25
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 320]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 25
-    vpxor ymm14, ymm14, ymm2
     vpsrld ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 352]
+    vpaddd ymm1, ymm1, [r8 + 160]
+    vpaddd ymm2, ymm2, [r8 + 32]
+    vpaddd ymm3, ymm3, [r8 + 256]
     vpaddd ymm0, ymm0, ymm4
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpxor ymm5, ymm5, ymm9
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm0, ymm0, [r8 + 480]
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r8]
+    vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpshufb ymm15, ymm15, [r11 + 320]
     vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm2, ymm2, [r8 + 288]
-    vpaddd ymm3, ymm3, [r8 + 192]
-    vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
     vpslld ymm8, ymm4, 20
     vpsrld ymm4, ymm4, 12
-    vpxor ymm6, ymm6, ymm10
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm0, ymm0, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 20
-    vpxor ymm12, ymm12, ymm0
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm1, ymm1, ymm5
-    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 20
-    vpxor ymm13, ymm13, ymm1
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, ymm6
-    vpshufb ymm13, ymm13, [r11 + 384]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm0, ymm0, [r8 + 480]
+    vpaddd ymm1, ymm1, [r8]
+    vpaddd ymm2, ymm2, [r8 + 288]
+    vpaddd ymm3, ymm3, [r8 + 192]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm5, ymm5, ymm9
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm0, ymm0, [r8 + 448]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
+    vpshufb ymm14, ymm14, [r11 + 384]
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpxor ymm6, ymm6, ymm10
-    vpaddd ymm1, ymm1, [r8 + 64]
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm2, ymm2, [r8 + 96]
-    vpaddd ymm3, ymm3, [r8 + 224]
     vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
-    vpxor ymm4, ymm4, ymm8
     vpslld ymm8, ymm4, 25
     vpsrld ymm4, ymm4, 7
     vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
-    vpaddd ymm3, ymm3, ymm4
     vpor ymm5, ymm5, ymm8
     vpslld ymm8, ymm6, 25
-    vpxor ymm14, ymm14, ymm3
     vpsrld ymm6, ymm6, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpshufb ymm14, ymm14, [r11 + 320]
     vpor ymm6, ymm6, ymm8
     vpslld ymm8, ymm7, 25
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 320]
     vpor ymm7, ymm7, ymm8
     vmovdqa ymm8, [r10 + 2048]
-    vpxor ymm12, ymm12, ymm1
-    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm0, ymm0, [r8 + 448]
+    vpaddd ymm1, ymm1, [r8 + 64]
+    vpaddd ymm2, ymm2, [r8 + 96]
+    vpaddd ymm3, ymm3, [r8 + 224]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpxor ymm5, ymm5, ymm10
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm14, ymm14, ymm3
+    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpshufb ymm14, ymm14, [r11 + 320]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
-    vpaddd ymm0, ymm0, [r8 + 320]
-    vpaddd ymm1, ymm1, [r8 + 384]
-    vpaddd ymm2, ymm2, [r8 + 128]
     vmovdqa [r10 + 2048], ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
-    vpaddd ymm8, ymm8, ymm13
-    vpxor ymm7, ymm7, ymm8
     vpor ymm5, ymm5, ymm10
-    vpaddd ymm3, ymm3, [r8 + 416]
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
-    vpaddd ymm0, ymm0, ymm5
     vpor ymm6, ymm6, ymm10
     vpslld ymm10, ymm7, 20
-    vpxor ymm15, ymm15, ymm0
     vpsrld ymm7, ymm7, 12
-    vpaddd ymm1, ymm1, ymm6
-    vpshufb ymm15, ymm15, [r11 + 384]
     vpor ymm7, ymm7, ymm10
     vpslld ymm10, ymm4, 20
-    vpxor ymm12, ymm12, ymm1
     vpsrld ymm4, ymm4, 12
-    vpaddd ymm2, ymm2, ymm7
-    vpshufb ymm12, ymm12, [r11 + 384]
     vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm0, ymm0, [r8 + 320]
+    vpaddd ymm1, ymm1, [r8 + 384]
+    vpaddd ymm2, ymm2, [r8 + 128]
+    vpaddd ymm3, ymm3, [r8 + 416]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
     vpaddd ymm3, ymm3, ymm4
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpxor ymm6, ymm6, ymm11
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm15, ymm15, [r11 + 384]
+    vpshufb ymm12, ymm12, [r11 + 384]
+    vpshufb ymm13, ymm13, [r11 + 384]
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpxor ymm7, ymm7, ymm8
-    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
-    vpxor ymm5, ymm5, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10

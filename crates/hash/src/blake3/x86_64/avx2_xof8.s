@@ -32,10 +32,6 @@
     vmovdqa [r10 + 448], ymm0
     vpbroadcastd ymm0, dword ptr [rdi + 60]
     vmovdqa [r10 + 480], ymm0
-    vpbroadcastd ymm0, dword ptr [rdi + 96]
-    vmovdqa [r10 + 2816], ymm0
-    vpbroadcastd ymm0, dword ptr [rdi + 100]
-    vmovdqa [r10 + 2880], ymm0
     vpbroadcastd ymm0, dword ptr [rdi + 64]
     vmovdqa [r10 + 2112], ymm0
     vpbroadcastd ymm0, dword ptr [rdi + 68]
@@ -52,6 +48,10 @@
     vmovdqa [r10 + 2496], ymm0
     vpbroadcastd ymm0, dword ptr [rdi + 92]
     vmovdqa [r10 + 2560], ymm0
+    vpbroadcastd ymm0, dword ptr [rdi + 96]
+    vmovdqa [r10 + 2816], ymm0
+    vpbroadcastd ymm0, dword ptr [rdi + 100]
+    vmovdqa [r10 + 2880], ymm0
 2:
     lea rax, [rsi + 0]
     mov dword ptr [r10 + 2688], eax
@@ -85,7 +85,6 @@
     mov dword ptr [r10 + 2716], eax
     shr rax, 32
     mov dword ptr [r10 + 2780], eax
-    add rsi, 8
     vmovdqa ymm0, [r10 + 2112]
     vmovdqa ymm1, [r10 + 2176]
     vmovdqa ymm2, [r10 + 2240]
@@ -94,42 +93,43 @@
     vmovdqa ymm5, [r10 + 2432]
     vmovdqa ymm6, [r10 + 2496]
     vmovdqa ymm7, [r10 + 2560]
-    vmovdqa ymm8, [r11]
     vmovdqa ymm12, [r10 + 2688]
-    vmovdqa ymm9, [r11 + 64]
     vmovdqa ymm13, [r10 + 2752]
-    vmovdqa ymm10, [r11 + 128]
     vmovdqa ymm14, [r10 + 2816]
-    vmovdqa ymm11, [r11 + 192]
     vmovdqa ymm15, [r10 + 2880]
+    vmovdqa ymm8, [r11]
+    vmovdqa ymm9, [r11 + 64]
+    vmovdqa ymm10, [r11 + 128]
+    vmovdqa ymm11, [r11 + 192]
+    add rsi, 8
     vpaddd ymm0, ymm0, [r10]
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 128]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 192]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -143,31 +143,31 @@
     vpaddd ymm0, ymm0, [r10 + 32]
     vpaddd ymm1, ymm1, [r10 + 96]
     vpaddd ymm2, ymm2, [r10 + 160]
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 224]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpslld ymm8, ymm4, 25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 7
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -181,31 +181,31 @@
     vpaddd ymm0, ymm0, [r10 + 256]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 384]
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 448]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpslld ymm10, ymm5, 20
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 12
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -219,31 +219,31 @@
     vpaddd ymm0, ymm0, [r10 + 288]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 416]
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 480]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpslld ymm10, ymm5, 25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 7
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 25
+    vpsrld ymm5, ymm5, 7
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -257,31 +257,31 @@
     vpaddd ymm0, ymm0, [r10 + 64]
     vpaddd ymm1, ymm1, [r10 + 96]
     vpaddd ymm2, ymm2, [r10 + 224]
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 128]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -295,31 +295,31 @@
     vpaddd ymm0, ymm0, [r10 + 192]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10]
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 416]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpslld ymm8, ymm4, 25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 7
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -333,31 +333,31 @@
     vpaddd ymm0, ymm0, [r10 + 32]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 288]
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 480]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpslld ymm10, ymm5, 20
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 12
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -371,31 +371,31 @@
     vpaddd ymm0, ymm0, [r10 + 352]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10 + 448]
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 256]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpslld ymm10, ymm5, 25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 7
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 25
+    vpsrld ymm5, ymm5, 7
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -409,31 +409,31 @@
     vpaddd ymm0, ymm0, [r10 + 96]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 416]
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 224]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -447,31 +447,31 @@
     vpaddd ymm0, ymm0, [r10 + 128]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 64]
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 448]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpslld ymm8, ymm4, 25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 7
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -485,31 +485,31 @@
     vpaddd ymm0, ymm0, [r10 + 192]
     vpaddd ymm1, ymm1, [r10 + 288]
     vpaddd ymm2, ymm2, [r10 + 352]
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 256]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpslld ymm10, ymm5, 20
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 12
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -523,31 +523,31 @@
     vpaddd ymm0, ymm0, [r10 + 160]
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 480]
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 32]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpslld ymm10, ymm5, 25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 7
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 25
+    vpsrld ymm5, ymm5, 7
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -561,31 +561,31 @@
     vpaddd ymm0, ymm0, [r10 + 320]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 448]
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 416]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -599,31 +599,31 @@
     vpaddd ymm0, ymm0, [r10 + 224]
     vpaddd ymm1, ymm1, [r10 + 288]
     vpaddd ymm2, ymm2, [r10 + 96]
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 480]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpslld ymm8, ymm4, 25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 7
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -637,31 +637,31 @@
     vpaddd ymm0, ymm0, [r10 + 128]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 160]
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 32]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpslld ymm10, ymm5, 20
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 12
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -675,31 +675,31 @@
     vpaddd ymm0, ymm0, [r10]
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 256]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 192]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpslld ymm10, ymm5, 25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 7
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 25
+    vpsrld ymm5, ymm5, 7
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -713,31 +713,31 @@
     vpaddd ymm0, ymm0, [r10 + 384]
     vpaddd ymm1, ymm1, [r10 + 288]
     vpaddd ymm2, ymm2, [r10 + 480]
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 448]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -751,31 +751,31 @@
     vpaddd ymm0, ymm0, [r10 + 416]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 320]
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 256]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpslld ymm8, ymm4, 25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 7
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -789,31 +789,31 @@
     vpaddd ymm0, ymm0, [r10 + 224]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 192]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpslld ymm10, ymm5, 20
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 12
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -827,31 +827,31 @@
     vpaddd ymm0, ymm0, [r10 + 64]
     vpaddd ymm1, ymm1, [r10 + 96]
     vpaddd ymm2, ymm2, [r10 + 32]
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 128]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpslld ymm10, ymm5, 25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 7
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 25
+    vpsrld ymm5, ymm5, 7
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -865,31 +865,31 @@
     vpaddd ymm0, ymm0, [r10 + 288]
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 256]
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 480]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -903,31 +903,31 @@
     vpaddd ymm0, ymm0, [r10 + 448]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10 + 384]
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 32]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpslld ymm8, ymm4, 25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 7
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -941,31 +941,31 @@
     vpaddd ymm0, ymm0, [r10 + 416]
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 64]
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 128]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpslld ymm10, ymm5, 20
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 12
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -979,31 +979,31 @@
     vpaddd ymm0, ymm0, [r10 + 96]
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 192]
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 224]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpslld ymm10, ymm5, 25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 7
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 25
+    vpsrld ymm5, ymm5, 7
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10
@@ -1017,31 +1017,31 @@
     vpaddd ymm0, ymm0, [r10 + 352]
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10 + 32]
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 256]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 320]
-    vpslld ymm8, ymm4, 20
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 12
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm8
@@ -1055,31 +1055,31 @@
     vpaddd ymm0, ymm0, [r10 + 480]
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 288]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm3, ymm3, [r10 + 192]
-    vpxor ymm12, ymm12, ymm0
     vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm12, ymm12, [r11 + 384]
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm14, ymm14, ymm2
-    vpaddd ymm8, ymm8, ymm12
-    vpxor ymm15, ymm15, ymm3
-    vmovdqa [r10 + 2048], ymm8
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm9, ymm9, ymm13
-    vpxor ymm4, ymm4, ymm8
     vpshufb ymm15, ymm15, [r11 + 384]
-    vpslld ymm8, ymm4, 25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
-    vpsrld ymm4, ymm4, 7
-    vpxor ymm5, ymm5, ymm9
     vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
-    vpor ymm4, ymm4, ymm8
     vpxor ymm7, ymm7, ymm11
+    vmovdqa [r10 + 2048], ymm8
+    vpslld ymm8, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm8
     vpslld ymm8, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm8
@@ -1093,31 +1093,31 @@
     vpaddd ymm0, ymm0, [r10 + 448]
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 96]
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 224]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 320]
     vpshufb ymm12, ymm12, [r11 + 320]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 320]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 320]
-    vpslld ymm10, ymm5, 20
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 12
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 20
+    vpsrld ymm5, ymm5, 12
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 20
     vpsrld ymm6, ymm6, 12
     vpor ymm6, ymm6, ymm10
@@ -1131,31 +1131,31 @@
     vpaddd ymm0, ymm0, [r10 + 320]
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 128]
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm3, ymm3, [r10 + 416]
-    vpxor ymm15, ymm15, ymm0
     vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
     vpshufb ymm15, ymm15, [r11 + 384]
     vpshufb ymm12, ymm12, [r11 + 384]
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm13, ymm13, ymm2
-    vpaddd ymm10, ymm10, ymm15
-    vpxor ymm14, ymm14, ymm3
-    vmovdqa [r10 + 2048], ymm10
     vpshufb ymm13, ymm13, [r11 + 384]
-    vpaddd ymm11, ymm11, ymm12
-    vpxor ymm5, ymm5, ymm10
     vpshufb ymm14, ymm14, [r11 + 384]
-    vpslld ymm10, ymm5, 25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpsrld ymm5, ymm5, 7
-    vpxor ymm6, ymm6, ymm11
     vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpor ymm5, ymm5, ymm10
     vpxor ymm4, ymm4, ymm9
+    vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm5, 25
+    vpsrld ymm5, ymm5, 7
+    vpor ymm5, ymm5, ymm10
     vpslld ymm10, ymm6, 25
     vpsrld ymm6, ymm6, 7
     vpor ymm6, ymm6, ymm10

@@ -16,11 +16,12 @@ pub(in crate::blake3) static AVX512: Table = Table {
     name: "avx512",
     needs: NEEDS,
     run,
+    run_cost: 174,
     wide: &[
-        Wide { lanes: 2, advance: lanes2::advance, uniform: lanes2::uniform },
-        Wide { lanes: 4, advance: lanes4::advance, uniform: lanes4::uniform },
-        Wide { lanes: 8, advance: lanes8::advance, uniform: lanes8::uniform },
-        Wide { lanes: 16, advance: lanes16::advance, uniform: lanes16::uniform },
+        Wide { lanes: 2, cost: 175, advance: lanes2::advance, uniform: lanes2::uniform },
+        Wide { lanes: 4, cost: 179, advance: lanes4::advance, uniform: lanes4::uniform },
+        Wide { lanes: 8, cost: 297, advance: lanes8::advance, uniform: lanes8::uniform },
+        Wide { lanes: 16, cost: 447, advance: lanes16::advance, uniform: lanes16::uniform },
     ],
     xof,
 };
@@ -29,11 +30,12 @@ pub(in crate::blake3) static AVX512_YMM: Table = Table {
     name: "avx512-ymm",
     needs: NEEDS,
     run: run_fused,
+    run_cost: 174,
     wide: &[
-        Wide { lanes: 2, advance: lanes2_fused::advance, uniform: lanes2_fused::uniform },
-        Wide { lanes: 4, advance: lanes4_fused::advance, uniform: lanes4_fused::uniform },
-        Wide { lanes: 8, advance: lanes8::advance, uniform: lanes8::uniform },
-        Wide { lanes: 16, advance: lanes2x8::advance, uniform: lanes2x8::uniform },
+        Wide { lanes: 2, cost: 175, advance: lanes2_fused::advance, uniform: lanes2_fused::uniform },
+        Wide { lanes: 4, cost: 179, advance: lanes4_fused::advance, uniform: lanes4_fused::uniform },
+        Wide { lanes: 8, cost: 297, advance: lanes8::advance, uniform: lanes8::uniform },
+        Wide { lanes: 16, cost: 447, advance: lanes2x8::advance, uniform: lanes2x8::uniform },
     ],
     xof,
 };

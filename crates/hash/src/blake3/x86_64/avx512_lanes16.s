@@ -230,935 +230,935 @@
     vmovdqa32 zmm13, [rdi + 192]
     vmovdqa32 zmm14, [r11 + 256]
     vmovdqa32 zmm15, [rdx]
-    mov rax, [rdi]
     vpaddd zmm0, zmm0, [r9]
     vpaddd zmm1, zmm1, [r9 + 128]
     vpaddd zmm2, zmm2, [r9 + 256]
     vpaddd zmm3, zmm3, [r9 + 384]
     vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
+    mov rax, [rdi]
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
-    vmovdqu32 ymm16, [rax + rcx + 0]
     vpxord zmm14, zmm14, zmm2
+    vmovdqu32 ymm16, [rax + rcx + 0]
     vpxord zmm15, zmm15, zmm3
-    mov rax, [rdi + 32]
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 64]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    mov rax, [rdi + 32]
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
-    vinserti64x4 zmm16, zmm16, [rax + rcx + 0], 1
     vpaddd zmm11, zmm11, zmm15
-    mov rax, [rdi + 64]
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
+    vinserti64x4 zmm16, zmm16, [rax + rcx + 0], 1
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
     vprord zmm4, zmm4, 12
-    vpaddd zmm1, zmm1, [r9 + 192]
     vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 320]
     vprord zmm6, zmm6, 12
-    vpaddd zmm3, zmm3, [r9 + 448]
-    vmovdqu32 ymm20, [rax + rcx + 0]
-    mov rax, [rdi + 96]
     vprord zmm7, zmm7, 12
+    mov rax, [rdi + 64]
+    vpaddd zmm0, zmm0, [r9 + 64]
+    vpaddd zmm1, zmm1, [r9 + 192]
+    vpaddd zmm2, zmm2, [r9 + 320]
+    vpaddd zmm3, zmm3, [r9 + 448]
     vpaddd zmm0, zmm0, zmm4
+    vmovdqu32 ymm20, [rax + rcx + 0]
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
+    mov rax, [rdi + 96]
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
-    vpaddd zmm0, zmm0, [r9 + 512]
     vprord zmm12, zmm12, 8
-    vpaddd zmm1, zmm1, [r9 + 640]
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
     vinserti64x4 zmm20, zmm20, [rax + rcx + 0], 1
     vpaddd zmm8, zmm8, zmm12
-    mov rax, [rdi + 8]
-    vprord zmm13, zmm13, 8
-    vpxord zmm4, zmm4, zmm8
-    vprord zmm14, zmm14, 8
     vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    mov rax, [rdi + 8]
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
     vmovdqu32 ymm17, [rax + rcx + 0]
-    mov rax, [rdi + 40]
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, [r9 + 768]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, [r9 + 896]
-    vprord zmm6, zmm6, 7
-    vpaddd zmm0, zmm0, zmm5
     vprord zmm7, zmm7, 7
+    vpaddd zmm0, zmm0, [r9 + 512]
+    vpaddd zmm1, zmm1, [r9 + 640]
+    vpaddd zmm2, zmm2, [r9 + 768]
+    vpaddd zmm3, zmm3, [r9 + 896]
+    mov rax, [rdi + 40]
+    vpaddd zmm0, zmm0, zmm5
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
     vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
     vinserti64x4 zmm17, zmm17, [rax + rcx + 0], 1
-    vpaddd zmm0, zmm0, [r9 + 576]
-    mov rax, [rdi + 72]
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
-    vpaddd zmm1, zmm1, [r9 + 704]
     vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
+    mov rax, [rdi + 72]
     vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
     vmovdqu32 ymm21, [rax + rcx + 0]
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
     mov rax, [rdi + 104]
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vpaddd zmm2, zmm2, [r9 + 832]
-    vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 960]
-    vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm5
     vprord zmm7, zmm7, 12
-    vpaddd zmm1, zmm1, zmm6
     vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vinserti64x4 zmm21, zmm21, [rax + rcx + 0], 1
-    vpxord zmm12, zmm12, zmm1
-    mov rax, [rdi + 16]
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vprord zmm15, zmm15, 8
-    vpaddd zmm0, zmm0, [r9 + 128]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm13
-    vmovdqu32 ymm18, [rax + rcx + 0]
-    mov rax, [rdi + 48]
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 192]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm2, zmm2, [r9 + 448]
-    vprord zmm6, zmm6, 7
-    vpaddd zmm3, zmm3, [r9 + 256]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vinserti64x4 zmm18, zmm18, [rax + rcx + 0], 1
-    vpaddd zmm2, zmm2, zmm6
-    mov rax, [rdi + 80]
-    vprord zmm4, zmm4, 7
-    vpaddd zmm3, zmm3, zmm7
-    vpaddd zmm0, zmm0, zmm4
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vpaddd zmm0, zmm0, [r9 + 384]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm1, zmm1, [r9 + 640]
-    vmovdqu32 ymm22, [rax + rcx + 0]
-    mov rax, [rdi + 112]
-    vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 16
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vpaddd zmm2, zmm2, [r9]
-    vprord zmm4, zmm4, 12
-    vpaddd zmm3, zmm3, [r9 + 832]
-    vinserti64x4 zmm22, zmm22, [rax + rcx + 0], 1
-    vpaddd zmm0, zmm0, zmm4
-    mov rax, [rdi + 24]
-    vprord zmm5, zmm5, 12
-    vpxord zmm12, zmm12, zmm0
-    vprord zmm6, zmm6, 12
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm7, zmm7, 12
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vmovdqu32 ymm19, [rax + rcx + 0]
-    mov rax, [rdi + 56]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm0, zmm0, [r9 + 64]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 768]
-    vinserti64x4 zmm19, zmm19, [rax + rcx + 0], 1
-    vpaddd zmm2, zmm2, [r9 + 576]
-    mov rax, [rdi + 88]
-    vprord zmm4, zmm4, 7
-    vpaddd zmm3, zmm3, [r9 + 960]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, zmm4
-    vprord zmm6, zmm6, 7
-    vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm6
-    vpaddd zmm2, zmm2, zmm7
-    vpxord zmm15, zmm15, zmm0
-    vmovdqu32 ymm23, [rax + rcx + 0]
-    mov rax, [rdi + 120]
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vpaddd zmm0, zmm0, [r9 + 704]
-    vprord zmm15, zmm15, 16
-    vpaddd zmm1, zmm1, [r9 + 320]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vinserti64x4 zmm23, zmm23, [rax + rcx + 0], 1
-    vpxord zmm6, zmm6, zmm11
-    mov rax, [rdi]
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 896]
-    vpunpckldq zmm24, zmm16, zmm17
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vpaddd zmm3, zmm3, [r9 + 512]
-    vprord zmm4, zmm4, 12
-    vpaddd zmm0, zmm0, zmm5
-    vpunpckhdq zmm25, zmm16, zmm17
-    vpaddd zmm1, zmm1, zmm6
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vpunpckldq zmm26, zmm18, zmm19
-    vprord zmm15, zmm15, 8
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vpunpckhdq zmm27, zmm18, zmm19
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpunpcklqdq zmm16, zmm24, zmm26
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vpaddd zmm0, zmm0, [r9 + 192]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm1, zmm1, [r9 + 640]
-    vpunpckhqdq zmm17, zmm24, zmm26
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vpaddd zmm2, zmm2, [r9 + 832]
-    vprord zmm4, zmm4, 7
-    vpaddd zmm3, zmm3, [r9 + 448]
-    vpunpcklqdq zmm18, zmm25, zmm27
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpunpckhqdq zmm19, zmm25, zmm27
-    vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 256]
-    vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
-    vpunpckldq zmm28, zmm20, zmm21
-    vprord zmm14, zmm14, 16
-    vprord zmm15, zmm15, 16
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpunpckhdq zmm29, zmm20, zmm21
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 768]
-    vpunpckldq zmm30, zmm22, zmm23
-    vprord zmm4, zmm4, 12
-    vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 128]
-    vprord zmm6, zmm6, 12
-    vpaddd zmm3, zmm3, [r9 + 896]
-    vpunpckhdq zmm31, zmm22, zmm23
-    vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpunpcklqdq zmm20, zmm28, zmm30
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vpaddd zmm0, zmm0, [r9 + 384]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm1, zmm1, [r9 + 576]
-    vpunpckhqdq zmm21, zmm28, zmm30
-    vprord zmm13, zmm13, 8
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm15, zmm15, 8
-    vpaddd zmm9, zmm9, zmm13
-    vpunpcklqdq zmm22, zmm29, zmm31
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpunpckhqdq zmm23, zmm29, zmm31
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, [r9 + 704]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, [r9 + 512]
-    vshufi32x4 zmm24, zmm16, zmm20, 136
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vpaddd zmm0, zmm0, zmm5
-    vmovdqa32 [r8 + 0], zmm24
-    vpaddd zmm1, zmm1, zmm6
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vpaddd zmm0, zmm0, [r9 + 320]
-    vprord zmm15, zmm15, 16
-    vpaddd zmm1, zmm1, [r9]
-    vshufi32x4 zmm25, zmm16, zmm20, 221
-    vprord zmm12, zmm12, 16
-    vmovdqu32 ymm16, [rax + rcx + 32]
-    vprord zmm13, zmm13, 16
-    vpaddd zmm10, zmm10, zmm15
-    vmovdqa32 [r8 + 256], zmm25
-    vprord zmm14, zmm14, 16
-    vpaddd zmm11, zmm11, zmm12
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vshufi32x4 zmm26, zmm17, zmm21, 136
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vpaddd zmm2, zmm2, [r9 + 960]
-    vmovdqa32 [r8 + 64], zmm26
-    vprord zmm7, zmm7, 12
-    vpaddd zmm3, zmm3, [r9 + 64]
-    vprord zmm4, zmm4, 12
-    vpaddd zmm0, zmm0, zmm5
-    vpaddd zmm1, zmm1, zmm6
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vshufi32x4 zmm27, zmm17, zmm21, 221
-    vpxord zmm14, zmm14, zmm3
-    vprord zmm15, zmm15, 8
-    vpaddd zmm0, zmm0, [r9 + 640]
-    vmovdqa32 [r8 + 320], zmm27
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vshufi32x4 zmm28, zmm18, zmm22, 136
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vmovdqa32 [r8 + 128], zmm28
-    vprord zmm5, zmm5, 7
-    vpaddd zmm1, zmm1, [r9 + 768]
-    vprord zmm6, zmm6, 7
-    vpaddd zmm2, zmm2, [r9 + 896]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm3, zmm3, [r9 + 832]
-    vprord zmm4, zmm4, 7
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm2, zmm2, zmm6
-    vshufi32x4 zmm29, zmm18, zmm22, 221
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vmovdqa32 [r8 + 384], zmm29
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 448]
-    vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
-    vshufi32x4 zmm30, zmm19, zmm23, 136
-    vprord zmm15, zmm15, 16
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vmovdqa32 [r8 + 192], zmm30
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 12
-    vpaddd zmm1, zmm1, [r9 + 576]
-    vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 192]
-    vshufi32x4 zmm31, zmm19, zmm23, 221
-    vprord zmm6, zmm6, 12
-    vprord zmm7, zmm7, 12
-    vpaddd zmm3, zmm3, [r9 + 960]
-    vmovdqa32 [r8 + 448], zmm31
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 8
-    vpaddd zmm0, zmm0, [r9 + 256]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 704]
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm2, zmm2, [r9 + 320]
-    mov rax, [rdi + 32]
-    vprord zmm4, zmm4, 7
-    vpaddd zmm3, zmm3, [r9 + 64]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, zmm4
-    vprord zmm6, zmm6, 7
-    vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm6
-    vpaddd zmm2, zmm2, zmm7
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vinserti64x4 zmm16, zmm16, [rax + rcx + 32], 1
-    vpxord zmm14, zmm14, zmm3
-    vprord zmm15, zmm15, 16
-    vpaddd zmm0, zmm0, [r9]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm11, zmm11, zmm12
-    mov rax, [rdi + 64]
-    vprord zmm13, zmm13, 16
-    vpxord zmm5, zmm5, zmm10
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vpaddd zmm1, zmm1, [r9 + 128]
-    vmovdqu32 ymm20, [rax + rcx + 32]
-    vprord zmm6, zmm6, 12
-    vpaddd zmm2, zmm2, [r9 + 512]
-    vprord zmm7, zmm7, 12
-    vpaddd zmm3, zmm3, [r9 + 384]
-    vprord zmm4, zmm4, 12
-    vpaddd zmm0, zmm0, zmm5
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm1, zmm1, zmm6
-    mov rax, [rdi + 96]
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vprord zmm15, zmm15, 8
-    vpaddd zmm0, zmm0, [r9 + 768]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vinserti64x4 zmm20, zmm20, [rax + rcx + 32], 1
-    vpaddd zmm8, zmm8, zmm13
-    vprord zmm14, zmm14, 8
-    vpxord zmm5, zmm5, zmm10
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm6, zmm6, zmm11
-    prefetcht0 [rax + rcx + 16384]
-    vpxord zmm7, zmm7, zmm8
-    mov rax, [rdi + 8]
-    vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 576]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm2, zmm2, [r9 + 960]
-    vprord zmm6, zmm6, 7
-    vpaddd zmm3, zmm3, [r9 + 896]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, zmm6
-    vmovdqu32 ymm17, [rax + rcx + 32]
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 832]
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm8, zmm8, zmm12
-    mov rax, [rdi + 40]
-    vprord zmm13, zmm13, 16
-    vpxord zmm4, zmm4, zmm8
-    vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 16
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vinserti64x4 zmm17, zmm17, [rax + rcx + 32], 1
-    vpaddd zmm1, zmm1, [r9 + 704]
-    vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, [r9 + 640]
-    vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 512]
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm0, zmm0, zmm4
-    mov rax, [rdi + 72]
-    vprord zmm6, zmm6, 12
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm7, zmm7, 12
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vpaddd zmm0, zmm0, [r9 + 448]
-    vmovdqu32 ymm21, [rax + rcx + 32]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm1, zmm1, [r9 + 320]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm11, zmm11, zmm15
-    mov rax, [rdi + 104]
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, [r9]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, [r9 + 384]
-    vprord zmm6, zmm6, 7
-    vpaddd zmm0, zmm0, zmm5
-    vinserti64x4 zmm21, zmm21, [rax + rcx + 32], 1
-    vpaddd zmm1, zmm1, zmm6
-    vprord zmm7, zmm7, 7
-    vpaddd zmm3, zmm3, zmm4
-    vpaddd zmm2, zmm2, zmm7
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    prefetcht0 [rax + rcx + 16384]
-    vpxord zmm14, zmm14, zmm3
-    mov rax, [rdi + 16]
-    vprord zmm15, zmm15, 16
-    vpaddd zmm0, zmm0, [r9 + 128]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vmovdqu32 ymm18, [rax + rcx + 32]
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 192]
-    vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 64]
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm3, zmm3, [r9 + 256]
-    mov rax, [rdi + 48]
-    vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 12
-    vpaddd zmm1, zmm1, zmm6
-    vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
     vpaddd zmm0, zmm0, [r9 + 576]
-    vinserti64x4 zmm18, zmm18, [rax + rcx + 32], 1
     vpaddd zmm1, zmm1, [r9 + 704]
+    vpaddd zmm2, zmm2, [r9 + 832]
+    vinserti64x4 zmm21, zmm21, [rax + rcx + 0], 1
+    vpaddd zmm3, zmm3, [r9 + 960]
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    mov rax, [rdi + 16]
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vpaddd zmm2, zmm2, [r9 + 512]
     vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm11, zmm11, zmm12
-    mov rax, [rdi + 80]
+    vmovdqu32 ymm18, [rax + rcx + 0]
     vprord zmm13, zmm13, 8
-    vpxord zmm5, zmm5, zmm10
     vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
+    mov rax, [rdi + 48]
     vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
     vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, [r9 + 960]
-    vmovdqu32 ymm22, [rax + rcx + 32]
+    vinserti64x4 zmm18, zmm18, [rax + rcx + 0], 1
     vprord zmm6, zmm6, 7
-    vpaddd zmm1, zmm1, zmm5
     vprord zmm7, zmm7, 7
-    vpaddd zmm2, zmm2, zmm6
     vprord zmm4, zmm4, 7
-    vpaddd zmm3, zmm3, zmm7
-    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm0, zmm0, [r9 + 128]
+    vpaddd zmm1, zmm1, [r9 + 192]
+    mov rax, [rdi + 80]
+    vpaddd zmm2, zmm2, [r9 + 448]
+    vpaddd zmm3, zmm3, [r9 + 256]
     vpaddd zmm0, zmm0, zmm4
-    mov rax, [rdi + 112]
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vmovdqu32 ymm22, [rax + rcx + 0]
+    vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 896]
+    mov rax, [rdi + 112]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vinserti64x4 zmm22, zmm22, [rax + rcx + 0], 1
     vpaddd zmm10, zmm10, zmm14
-    vinserti64x4 zmm22, zmm22, [rax + rcx + 32], 1
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm1, zmm1, [r9 + 320]
     mov rax, [rdi + 24]
     vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, [r9 + 768]
     vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 64]
     vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm4
     vprord zmm7, zmm7, 12
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vmovdqu32 ymm19, [rax + rcx + 32]
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 8
-    vpaddd zmm0, zmm0, [r9 + 832]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm9, zmm9, zmm13
-    mov rax, [rdi + 56]
-    vprord zmm14, zmm14, 8
-    vpxord zmm4, zmm4, zmm8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vprord zmm4, zmm4, 7
-    vpaddd zmm1, zmm1, [r9]
-    vinserti64x4 zmm19, zmm19, [rax + rcx + 32], 1
-    vpaddd zmm2, zmm2, [r9 + 128]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, [r9 + 256]
-    vprord zmm6, zmm6, 7
-    vpaddd zmm0, zmm0, zmm5
-    prefetcht0 [rax + rcx + 16384]
-    vpaddd zmm1, zmm1, zmm6
-    mov rax, [rdi + 88]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm3, zmm3, zmm4
-    vpaddd zmm2, zmm2, zmm7
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vpaddd zmm0, zmm0, [r9 + 192]
-    vprord zmm15, zmm15, 16
+    vpaddd zmm0, zmm0, [r9 + 384]
+    vmovdqu32 ymm19, [rax + rcx + 0]
     vpaddd zmm1, zmm1, [r9 + 640]
-    vmovdqu32 ymm23, [rax + rcx + 32]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    prefetcht0 [rax + rcx + 16384]
-    vpxord zmm6, zmm6, zmm11
-    mov rax, [rdi + 120]
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 384]
-    vprord zmm6, zmm6, 12
-    vpaddd zmm3, zmm3, [r9 + 448]
-    vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, zmm5
-    vprord zmm4, zmm4, 12
-    vpaddd zmm1, zmm1, zmm6
-    vinserti64x4 zmm23, zmm23, [rax + rcx + 32], 1
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpxord zmm13, zmm13, zmm2
-    prefetcht0 [rax + rcx + 16384]
-    vpxord zmm14, zmm14, zmm3
-    add rcx, 64
-    vprord zmm15, zmm15, 8
-    vpaddd zmm0, zmm0, [r9 + 704]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vpunpckldq zmm24, zmm16, zmm17
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpunpckhdq zmm25, zmm16, zmm17
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 320]
-    vprord zmm5, zmm5, 7
-    vpaddd zmm2, zmm2, [r9 + 64]
-    vpunpckldq zmm26, zmm18, zmm19
-    vprord zmm6, zmm6, 7
-    vprord zmm7, zmm7, 7
-    vpaddd zmm3, zmm3, [r9 + 512]
-    vprord zmm4, zmm4, 7
-    vpaddd zmm1, zmm1, zmm5
-    vpunpckhdq zmm27, zmm18, zmm19
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpxord zmm15, zmm15, zmm3
-    vpunpcklqdq zmm16, zmm24, zmm26
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
-    vpunpckhqdq zmm17, zmm24, zmm26
-    vprord zmm15, zmm15, 16
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpunpcklqdq zmm18, zmm25, zmm27
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vpaddd zmm0, zmm0, [r9 + 960]
-    vprord zmm4, zmm4, 12
-    vpaddd zmm1, zmm1, [r9]
-    vpunpckhqdq zmm19, zmm25, zmm27
-    vprord zmm5, zmm5, 12
-    vprord zmm6, zmm6, 12
-    vpaddd zmm2, zmm2, [r9 + 576]
-    vprord zmm7, zmm7, 12
-    vpaddd zmm3, zmm3, [r9 + 384]
-    vpunpckldq zmm28, zmm20, zmm21
-    vpaddd zmm0, zmm0, zmm4
-    vpaddd zmm1, zmm1, zmm5
-    vpaddd zmm2, zmm2, zmm6
-    vpaddd zmm3, zmm3, zmm7
-    vpxord zmm12, zmm12, zmm0
-    vpxord zmm13, zmm13, zmm1
-    vpxord zmm14, zmm14, zmm2
-    vpunpckhdq zmm29, zmm20, zmm21
-    vpxord zmm15, zmm15, zmm3
-    vprord zmm12, zmm12, 8
-    vpaddd zmm0, zmm0, [r9 + 896]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vpunpckldq zmm30, zmm22, zmm23
-    vprord zmm14, zmm14, 8
-    vprord zmm15, zmm15, 8
-    vpaddd zmm9, zmm9, zmm13
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpunpckhdq zmm31, zmm22, zmm23
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 128]
-    vpunpcklqdq zmm20, zmm28, zmm30
-    vprord zmm4, zmm4, 7
-    vprord zmm5, zmm5, 7
-    vpaddd zmm2, zmm2, [r9 + 192]
-    vprord zmm6, zmm6, 7
-    vpaddd zmm3, zmm3, [r9 + 448]
-    vpunpckhqdq zmm21, zmm28, zmm30
-    vprord zmm7, zmm7, 7
-    vpaddd zmm0, zmm0, zmm5
-    vpaddd zmm1, zmm1, zmm6
-    vpaddd zmm2, zmm2, zmm7
-    vpaddd zmm3, zmm3, zmm4
-    vpxord zmm15, zmm15, zmm0
-    vpxord zmm12, zmm12, zmm1
-    vpunpcklqdq zmm22, zmm29, zmm31
-    vpxord zmm13, zmm13, zmm2
-    vpxord zmm14, zmm14, zmm3
-    vpaddd zmm0, zmm0, [r9 + 640]
-    vprord zmm15, zmm15, 16
-    vpaddd zmm1, zmm1, [r9 + 768]
-    vpunpckhqdq zmm23, zmm29, zmm31
-    vprord zmm12, zmm12, 16
-    vprord zmm13, zmm13, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm14, zmm14, 16
-    vpaddd zmm11, zmm11, zmm12
-    vshufi32x4 zmm24, zmm16, zmm20, 136
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vmovdqa32 [r8 + 512], zmm24
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
-    vpaddd zmm2, zmm2, [r9 + 256]
-    vprord zmm5, zmm5, 12
+    vpaddd zmm2, zmm2, [r9]
     vpaddd zmm3, zmm3, [r9 + 832]
-    vprord zmm6, zmm6, 12
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    mov rax, [rdi + 56]
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vinserti64x4 zmm19, zmm19, [rax + rcx + 0], 1
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    mov rax, [rdi + 88]
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vmovdqu32 ymm23, [rax + rcx + 0]
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    mov rax, [rdi + 120]
+    vpaddd zmm0, zmm0, [r9 + 64]
+    vpaddd zmm1, zmm1, [r9 + 768]
+    vpaddd zmm2, zmm2, [r9 + 576]
+    vpaddd zmm3, zmm3, [r9 + 960]
     vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vinserti64x4 zmm23, zmm23, [rax + rcx + 0], 1
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpunpckldq zmm24, zmm16, zmm17
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpunpckhdq zmm25, zmm16, zmm17
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpunpckldq zmm26, zmm18, zmm19
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vpunpckhdq zmm27, zmm18, zmm19
+    vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9 + 704]
+    vpaddd zmm1, zmm1, [r9 + 320]
+    vpaddd zmm2, zmm2, [r9 + 896]
+    vpaddd zmm3, zmm3, [r9 + 512]
+    vpaddd zmm0, zmm0, zmm5
+    vpunpcklqdq zmm16, zmm24, zmm26
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpunpckhqdq zmm17, zmm24, zmm26
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vpunpcklqdq zmm18, zmm25, zmm27
+    vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpunpckhqdq zmm19, zmm25, zmm27
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vpunpckldq zmm28, zmm20, zmm21
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpaddd zmm0, zmm0, [r9 + 192]
+    vpaddd zmm1, zmm1, [r9 + 640]
+    vpaddd zmm2, zmm2, [r9 + 832]
+    vpaddd zmm3, zmm3, [r9 + 448]
+    vpunpckhdq zmm29, zmm20, zmm21
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpunpckldq zmm30, zmm22, zmm23
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vpunpckhdq zmm31, zmm22, zmm23
+    vprord zmm14, zmm14, 16
+    vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpunpcklqdq zmm20, zmm28, zmm30
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 12
+    vpunpckhqdq zmm21, zmm28, zmm30
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 256]
+    vpaddd zmm1, zmm1, [r9 + 768]
+    vpaddd zmm2, zmm2, [r9 + 128]
+    vpunpcklqdq zmm22, zmm29, zmm31
+    vpaddd zmm3, zmm3, [r9 + 896]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpunpckhqdq zmm23, zmm29, zmm31
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vshufi32x4 zmm24, zmm16, zmm20, 136
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vmovdqa32 [r8 + 0], zmm24
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
     vshufi32x4 zmm25, zmm16, zmm20, 221
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vpaddd zmm0, zmm0, [r9 + 384]
+    vpaddd zmm1, zmm1, [r9 + 576]
+    vmovdqa32 [r8 + 256], zmm25
+    vpaddd zmm2, zmm2, [r9 + 704]
+    vpaddd zmm3, zmm3, [r9 + 512]
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vshufi32x4 zmm26, zmm17, zmm21, 136
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vmovdqa32 [r8 + 64], zmm26
+    vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vshufi32x4 zmm27, zmm17, zmm21, 221
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vmovdqa32 [r8 + 320], zmm27
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
     vprord zmm7, zmm7, 12
     vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9 + 320]
+    vshufi32x4 zmm28, zmm18, zmm22, 136
+    vpaddd zmm1, zmm1, [r9]
+    vpaddd zmm2, zmm2, [r9 + 960]
+    vpaddd zmm3, zmm3, [r9 + 64]
+    vpaddd zmm0, zmm0, zmm5
     vpaddd zmm1, zmm1, zmm6
-    vmovdqa32 [r8 + 768], zmm25
+    vmovdqa32 [r8 + 128], zmm28
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
     vpxord zmm15, zmm15, zmm0
     vpxord zmm12, zmm12, zmm1
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
+    vshufi32x4 zmm29, zmm18, zmm22, 221
     vprord zmm15, zmm15, 8
-    vshufi32x4 zmm26, zmm17, zmm21, 136
     vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vmovdqa32 [r8 + 576], zmm26
     vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vmovdqa32 [r8 + 384], zmm29
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
-    vshufi32x4 zmm27, zmm17, zmm21, 221
-    vshufi32x4 zmm28, zmm18, zmm22, 136
     vpxord zmm5, zmm5, zmm10
-    vmovdqa32 [r8 + 832], zmm27
-    vshufi32x4 zmm29, zmm18, zmm22, 221
     vpxord zmm6, zmm6, zmm11
-    vmovdqa32 [r8 + 640], zmm28
     vshufi32x4 zmm30, zmm19, zmm23, 136
     vpxord zmm7, zmm7, zmm8
-    vmovdqa32 [r8 + 896], zmm29
-    vshufi32x4 zmm31, zmm19, zmm23, 221
     vpxord zmm4, zmm4, zmm9
-    vmovdqa32 [r8 + 704], zmm30
-    vmovdqa32 [r8 + 960], zmm31
     vprord zmm5, zmm5, 7
     vprord zmm6, zmm6, 7
     vprord zmm7, zmm7, 7
     vprord zmm4, zmm4, 7
+    vmovdqa32 [r8 + 192], zmm30
+    vpaddd zmm0, zmm0, [r9 + 640]
+    vpaddd zmm1, zmm1, [r9 + 768]
+    vpaddd zmm2, zmm2, [r9 + 896]
+    vpaddd zmm3, zmm3, [r9 + 832]
+    vpaddd zmm0, zmm0, zmm4
+    vshufi32x4 zmm31, zmm19, zmm23, 221
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vmovdqa32 [r8 + 448], zmm31
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vprord zmm15, zmm15, 16
+    mov rax, [rdi]
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vmovdqu32 ymm16, [rax + rcx + 32]
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 12
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    prefetcht0 [rax + rcx + 16384]
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 448]
+    vpaddd zmm1, zmm1, [r9 + 576]
+    vpaddd zmm2, zmm2, [r9 + 192]
+    vpaddd zmm3, zmm3, [r9 + 960]
+    mov rax, [rdi + 32]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vinserti64x4 zmm16, zmm16, [rax + rcx + 32], 1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    prefetcht0 [rax + rcx + 16384]
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    mov rax, [rdi + 64]
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vmovdqu32 ymm20, [rax + rcx + 32]
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vpaddd zmm0, zmm0, [r9 + 256]
+    vpaddd zmm1, zmm1, [r9 + 704]
+    vpaddd zmm2, zmm2, [r9 + 320]
+    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm3, zmm3, [r9 + 64]
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    mov rax, [rdi + 96]
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vinserti64x4 zmm20, zmm20, [rax + rcx + 32], 1
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    mov rax, [rdi + 8]
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9]
+    vpaddd zmm1, zmm1, [r9 + 128]
+    vmovdqu32 ymm17, [rax + rcx + 32]
+    vpaddd zmm2, zmm2, [r9 + 512]
+    vpaddd zmm3, zmm3, [r9 + 384]
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    prefetcht0 [rax + rcx + 16384]
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    mov rax, [rdi + 40]
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vinserti64x4 zmm17, zmm17, [rax + rcx + 32], 1
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    prefetcht0 [rax + rcx + 16384]
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpaddd zmm0, zmm0, [r9 + 768]
+    mov rax, [rdi + 72]
+    vpaddd zmm1, zmm1, [r9 + 576]
+    vpaddd zmm2, zmm2, [r9 + 960]
+    vpaddd zmm3, zmm3, [r9 + 896]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vmovdqu32 ymm21, [rax + rcx + 32]
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    prefetcht0 [rax + rcx + 16384]
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    mov rax, [rdi + 104]
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vinserti64x4 zmm21, zmm21, [rax + rcx + 32], 1
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 12
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm0, zmm0, [r9 + 832]
+    vpaddd zmm1, zmm1, [r9 + 704]
+    vpaddd zmm2, zmm2, [r9 + 640]
+    vpaddd zmm3, zmm3, [r9 + 512]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    mov rax, [rdi + 16]
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vmovdqu32 ymm18, [rax + rcx + 32]
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    mov rax, [rdi + 48]
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vinserti64x4 zmm18, zmm18, [rax + rcx + 32], 1
+    vprord zmm7, zmm7, 7
+    vpaddd zmm0, zmm0, [r9 + 448]
+    vpaddd zmm1, zmm1, [r9 + 320]
+    vpaddd zmm2, zmm2, [r9]
+    vpaddd zmm3, zmm3, [r9 + 384]
+    vpaddd zmm0, zmm0, zmm5
+    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    mov rax, [rdi + 80]
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vmovdqu32 ymm22, [rax + rcx + 32]
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    prefetcht0 [rax + rcx + 16384]
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    mov rax, [rdi + 112]
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9 + 128]
+    vpaddd zmm1, zmm1, [r9 + 192]
+    vpaddd zmm2, zmm2, [r9 + 64]
+    vpaddd zmm3, zmm3, [r9 + 256]
+    vinserti64x4 zmm22, zmm22, [rax + rcx + 32], 1
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    prefetcht0 [rax + rcx + 16384]
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    mov rax, [rdi + 24]
+    vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vmovdqu32 ymm19, [rax + rcx + 32]
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    prefetcht0 [rax + rcx + 16384]
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpaddd zmm0, zmm0, [r9 + 576]
+    vpaddd zmm1, zmm1, [r9 + 704]
+    vpaddd zmm2, zmm2, [r9 + 512]
+    mov rax, [rdi + 56]
+    vpaddd zmm3, zmm3, [r9 + 960]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vinserti64x4 zmm19, zmm19, [rax + rcx + 32], 1
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    prefetcht0 [rax + rcx + 16384]
+    vprord zmm14, zmm14, 16
+    vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    mov rax, [rdi + 88]
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vmovdqu32 ymm23, [rax + rcx + 32]
+    vprord zmm4, zmm4, 12
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 896]
+    vpaddd zmm1, zmm1, [r9 + 320]
+    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm2, zmm2, [r9 + 768]
+    vpaddd zmm3, zmm3, [r9 + 64]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    mov rax, [rdi + 120]
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vinserti64x4 zmm23, zmm23, [rax + rcx + 32], 1
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    prefetcht0 [rax + rcx + 16384]
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpunpckldq zmm24, zmm16, zmm17
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vpaddd zmm0, zmm0, [r9 + 832]
+    vpunpckhdq zmm25, zmm16, zmm17
+    vpaddd zmm1, zmm1, [r9]
+    vpaddd zmm2, zmm2, [r9 + 128]
+    vpaddd zmm3, zmm3, [r9 + 256]
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpunpckldq zmm26, zmm18, zmm19
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vpunpckhdq zmm27, zmm18, zmm19
+    vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpunpcklqdq zmm16, zmm24, zmm26
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpunpckhqdq zmm17, zmm24, zmm26
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
+    vpunpcklqdq zmm18, zmm25, zmm27
+    vpaddd zmm0, zmm0, [r9 + 192]
+    vpaddd zmm1, zmm1, [r9 + 640]
+    vpaddd zmm2, zmm2, [r9 + 384]
+    vpaddd zmm3, zmm3, [r9 + 448]
+    vpaddd zmm0, zmm0, zmm5
+    vpunpckhqdq zmm19, zmm25, zmm27
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpunpckldq zmm28, zmm20, zmm21
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vpunpckhdq zmm29, zmm20, zmm21
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpunpckldq zmm30, zmm22, zmm23
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vpunpckhdq zmm31, zmm22, zmm23
+    vprord zmm4, zmm4, 7
+    vpaddd zmm0, zmm0, [r9 + 704]
+    vpaddd zmm1, zmm1, [r9 + 320]
+    vpaddd zmm2, zmm2, [r9 + 64]
+    vpaddd zmm3, zmm3, [r9 + 512]
+    vpunpcklqdq zmm20, zmm28, zmm30
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vpxord zmm13, zmm13, zmm1
+    vpunpckhqdq zmm21, zmm28, zmm30
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpunpcklqdq zmm22, zmm29, zmm31
+    vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpunpckhqdq zmm23, zmm29, zmm31
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 12
+    vprord zmm5, zmm5, 12
+    vshufi32x4 zmm24, zmm16, zmm20, 136
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 960]
+    vpaddd zmm1, zmm1, [r9]
+    vpaddd zmm2, zmm2, [r9 + 576]
+    vmovdqa32 [r8 + 512], zmm24
+    vpaddd zmm3, zmm3, [r9 + 384]
+    vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
+    vpaddd zmm3, zmm3, zmm7
+    vpxord zmm12, zmm12, zmm0
+    vshufi32x4 zmm25, zmm16, zmm20, 221
+    vpxord zmm13, zmm13, zmm1
+    vpxord zmm14, zmm14, zmm2
+    vpxord zmm15, zmm15, zmm3
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vmovdqa32 [r8 + 768], zmm25
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vshufi32x4 zmm26, zmm17, zmm21, 136
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vmovdqa32 [r8 + 576], zmm26
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vpaddd zmm0, zmm0, [r9 + 896]
+    vpaddd zmm1, zmm1, [r9 + 128]
+    vshufi32x4 zmm27, zmm17, zmm21, 221
+    vpaddd zmm2, zmm2, [r9 + 192]
+    vpaddd zmm3, zmm3, [r9 + 448]
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vpaddd zmm3, zmm3, zmm4
+    vmovdqa32 [r8 + 832], zmm27
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vprord zmm15, zmm15, 16
+    vshufi32x4 zmm28, zmm18, zmm22, 136
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vmovdqa32 [r8 + 640], zmm28
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vshufi32x4 zmm29, zmm18, zmm22, 221
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9 + 640]
+    vmovdqa32 [r8 + 896], zmm29
+    vpaddd zmm1, zmm1, [r9 + 768]
+    vpaddd zmm2, zmm2, [r9 + 256]
+    vpaddd zmm3, zmm3, [r9 + 832]
+    vpaddd zmm0, zmm0, zmm5
+    vpaddd zmm1, zmm1, zmm6
+    vpaddd zmm2, zmm2, zmm7
+    vshufi32x4 zmm30, zmm19, zmm23, 136
+    vpaddd zmm3, zmm3, zmm4
+    vpxord zmm15, zmm15, zmm0
+    vpxord zmm12, zmm12, zmm1
+    vpxord zmm13, zmm13, zmm2
+    vpxord zmm14, zmm14, zmm3
+    vmovdqa32 [r8 + 704], zmm30
+    vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vshufi32x4 zmm31, zmm19, zmm23, 221
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vmovdqa32 [r8 + 960], zmm31
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    add rcx, 64
     vpxord zmm0, zmm0, zmm8
     vpxord zmm1, zmm1, zmm9
     vpxord zmm2, zmm2, zmm10
@@ -1193,26 +1193,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 64]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 192]
     vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, [r9 + 320]
     vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 448]
     vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm4
     vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 64]
+    vpaddd zmm1, zmm1, [r9 + 192]
+    vpaddd zmm2, zmm2, [r9 + 320]
+    vpaddd zmm3, zmm3, [r9 + 448]
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -1221,26 +1221,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r9 + 512]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r9 + 640]
-    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r9 + 768]
-    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r9 + 896]
-    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1249,26 +1249,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
-    vpaddd zmm0, zmm0, [r9 + 576]
     vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 704]
     vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 832]
     vprord zmm6, zmm6, 12
-    vpaddd zmm3, zmm3, [r9 + 960]
     vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, zmm5
     vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9 + 576]
+    vpaddd zmm1, zmm1, [r9 + 704]
+    vpaddd zmm2, zmm2, [r9 + 832]
+    vpaddd zmm3, zmm3, [r9 + 960]
+    vpaddd zmm0, zmm0, zmm5
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1277,54 +1277,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vpaddd zmm0, zmm0, [r9 + 128]
     vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 192]
     vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpaddd zmm0, zmm0, [r9 + 128]
+    vpaddd zmm1, zmm1, [r9 + 192]
     vpaddd zmm2, zmm2, [r9 + 448]
-    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r9 + 256]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 384]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 640]
     vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, [r9]
     vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 832]
     vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm4
     vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 384]
+    vpaddd zmm1, zmm1, [r9 + 640]
+    vpaddd zmm2, zmm2, [r9]
+    vpaddd zmm3, zmm3, [r9 + 832]
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -1333,26 +1333,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r9 + 64]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r9 + 768]
-    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r9 + 576]
-    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r9 + 960]
-    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1361,26 +1361,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
-    vpaddd zmm0, zmm0, [r9 + 704]
     vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 320]
     vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 896]
     vprord zmm6, zmm6, 12
-    vpaddd zmm3, zmm3, [r9 + 512]
     vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, zmm5
     vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9 + 704]
+    vpaddd zmm1, zmm1, [r9 + 320]
+    vpaddd zmm2, zmm2, [r9 + 896]
+    vpaddd zmm3, zmm3, [r9 + 512]
+    vpaddd zmm0, zmm0, zmm5
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1389,54 +1389,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vpaddd zmm0, zmm0, [r9 + 192]
     vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 640]
     vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpaddd zmm0, zmm0, [r9 + 192]
+    vpaddd zmm1, zmm1, [r9 + 640]
     vpaddd zmm2, zmm2, [r9 + 832]
-    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r9 + 448]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 256]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 768]
     vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, [r9 + 128]
     vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 896]
     vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm4
     vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 256]
+    vpaddd zmm1, zmm1, [r9 + 768]
+    vpaddd zmm2, zmm2, [r9 + 128]
+    vpaddd zmm3, zmm3, [r9 + 896]
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -1445,26 +1445,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r9 + 384]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r9 + 576]
-    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r9 + 704]
-    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r9 + 512]
-    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1473,26 +1473,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r9 + 320]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r9]
-    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r9 + 960]
-    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r9 + 64]
-    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1501,54 +1501,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
-    vpaddd zmm0, zmm0, [r9 + 640]
     vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 768]
     vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
+    vpaddd zmm0, zmm0, [r9 + 640]
+    vpaddd zmm1, zmm1, [r9 + 768]
     vpaddd zmm2, zmm2, [r9 + 896]
-    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r9 + 832]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 448]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 576]
     vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, [r9 + 192]
     vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 960]
     vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm4
     vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 448]
+    vpaddd zmm1, zmm1, [r9 + 576]
+    vpaddd zmm2, zmm2, [r9 + 192]
+    vpaddd zmm3, zmm3, [r9 + 960]
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -1557,26 +1557,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r9 + 256]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r9 + 704]
-    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r9 + 320]
-    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r9 + 64]
-    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1585,26 +1585,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r9]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r9 + 128]
-    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r9 + 512]
-    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r9 + 384]
-    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1613,54 +1613,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r9 + 768]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r9 + 576]
-    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r9 + 960]
-    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r9 + 896]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 832]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 704]
     vprord zmm4, zmm4, 12
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 832]
+    vpaddd zmm1, zmm1, [r9 + 704]
     vpaddd zmm2, zmm2, [r9 + 640]
-    vprord zmm5, zmm5, 12
     vpaddd zmm3, zmm3, [r9 + 512]
-    vprord zmm6, zmm6, 12
     vpaddd zmm0, zmm0, zmm4
-    vprord zmm7, zmm7, 12
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -1669,26 +1669,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r9 + 448]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r9 + 320]
-    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r9]
-    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r9 + 384]
-    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1697,26 +1697,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r9 + 128]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r9 + 192]
-    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r9 + 64]
-    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r9 + 256]
-    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1725,54 +1725,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r9 + 576]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r9 + 704]
-    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r9 + 512]
-    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r9 + 960]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 896]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 320]
     vprord zmm4, zmm4, 12
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 896]
+    vpaddd zmm1, zmm1, [r9 + 320]
     vpaddd zmm2, zmm2, [r9 + 768]
-    vprord zmm5, zmm5, 12
     vpaddd zmm3, zmm3, [r9 + 64]
-    vprord zmm6, zmm6, 12
     vpaddd zmm0, zmm0, zmm4
-    vprord zmm7, zmm7, 12
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -1781,26 +1781,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
+    vpaddd zmm10, zmm10, zmm14
+    vpaddd zmm11, zmm11, zmm15
+    vpxord zmm4, zmm4, zmm8
+    vpxord zmm5, zmm5, zmm9
+    vpxord zmm6, zmm6, zmm10
+    vpxord zmm7, zmm7, zmm11
+    vprord zmm4, zmm4, 7
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
     vpaddd zmm0, zmm0, [r9 + 832]
-    vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
-    vprord zmm15, zmm15, 8
-    vpaddd zmm10, zmm10, zmm14
-    vpaddd zmm11, zmm11, zmm15
-    vpxord zmm4, zmm4, zmm8
-    vpxord zmm5, zmm5, zmm9
-    vpxord zmm6, zmm6, zmm10
-    vpxord zmm7, zmm7, zmm11
     vpaddd zmm1, zmm1, [r9]
-    vprord zmm4, zmm4, 7
     vpaddd zmm2, zmm2, [r9 + 128]
-    vprord zmm5, zmm5, 7
     vpaddd zmm3, zmm3, [r9 + 256]
-    vprord zmm6, zmm6, 7
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm7, zmm7, 7
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1809,26 +1809,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
+    vprord zmm12, zmm12, 16
+    vprord zmm13, zmm13, 16
+    vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 12
+    vprord zmm6, zmm6, 12
+    vprord zmm7, zmm7, 12
+    vprord zmm4, zmm4, 12
     vpaddd zmm0, zmm0, [r9 + 192]
-    vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 16
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r9 + 640]
-    vprord zmm5, zmm5, 12
     vpaddd zmm2, zmm2, [r9 + 384]
-    vprord zmm6, zmm6, 12
     vpaddd zmm3, zmm3, [r9 + 448]
-    vprord zmm7, zmm7, 12
     vpaddd zmm0, zmm0, zmm5
-    vprord zmm4, zmm4, 12
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1837,54 +1837,54 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
+    vprord zmm12, zmm12, 8
+    vprord zmm13, zmm13, 8
+    vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
+    vpaddd zmm8, zmm8, zmm13
+    vpaddd zmm9, zmm9, zmm14
+    vpxord zmm5, zmm5, zmm10
+    vpxord zmm6, zmm6, zmm11
+    vpxord zmm7, zmm7, zmm8
+    vpxord zmm4, zmm4, zmm9
+    vprord zmm5, zmm5, 7
+    vprord zmm6, zmm6, 7
+    vprord zmm7, zmm7, 7
+    vprord zmm4, zmm4, 7
     vpaddd zmm0, zmm0, [r9 + 704]
-    vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
-    vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
-    vprord zmm14, zmm14, 8
-    vpaddd zmm8, zmm8, zmm13
-    vpaddd zmm9, zmm9, zmm14
-    vpxord zmm5, zmm5, zmm10
-    vpxord zmm6, zmm6, zmm11
-    vpxord zmm7, zmm7, zmm8
-    vpxord zmm4, zmm4, zmm9
     vpaddd zmm1, zmm1, [r9 + 320]
-    vprord zmm5, zmm5, 7
     vpaddd zmm2, zmm2, [r9 + 64]
-    vprord zmm6, zmm6, 7
     vpaddd zmm3, zmm3, [r9 + 512]
-    vprord zmm7, zmm7, 7
-    vpaddd zmm1, zmm1, zmm5
-    vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm0, zmm0, zmm4
+    vpaddd zmm1, zmm1, zmm5
+    vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
     vpxord zmm12, zmm12, zmm0
     vpxord zmm13, zmm13, zmm1
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 16
-    vpaddd zmm0, zmm0, [r9 + 960]
     vprord zmm13, zmm13, 16
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 16
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 16
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9]
     vprord zmm4, zmm4, 12
-    vpaddd zmm2, zmm2, [r9 + 576]
     vprord zmm5, zmm5, 12
-    vpaddd zmm3, zmm3, [r9 + 384]
     vprord zmm6, zmm6, 12
-    vpaddd zmm0, zmm0, zmm4
     vprord zmm7, zmm7, 12
+    vpaddd zmm0, zmm0, [r9 + 960]
+    vpaddd zmm1, zmm1, [r9]
+    vpaddd zmm2, zmm2, [r9 + 576]
+    vpaddd zmm3, zmm3, [r9 + 384]
+    vpaddd zmm0, zmm0, zmm4
     vpaddd zmm1, zmm1, zmm5
     vpaddd zmm2, zmm2, zmm6
     vpaddd zmm3, zmm3, zmm7
@@ -1893,26 +1893,26 @@
     vpxord zmm14, zmm14, zmm2
     vpxord zmm15, zmm15, zmm3
     vprord zmm12, zmm12, 8
-    vpaddd zmm0, zmm0, [r9 + 896]
     vprord zmm13, zmm13, 8
-    vpaddd zmm8, zmm8, zmm12
     vprord zmm14, zmm14, 8
-    vpaddd zmm9, zmm9, zmm13
     vprord zmm15, zmm15, 8
+    vpaddd zmm8, zmm8, zmm12
+    vpaddd zmm9, zmm9, zmm13
     vpaddd zmm10, zmm10, zmm14
     vpaddd zmm11, zmm11, zmm15
     vpxord zmm4, zmm4, zmm8
     vpxord zmm5, zmm5, zmm9
     vpxord zmm6, zmm6, zmm10
     vpxord zmm7, zmm7, zmm11
-    vpaddd zmm1, zmm1, [r9 + 128]
     vprord zmm4, zmm4, 7
-    vpaddd zmm2, zmm2, [r9 + 192]
     vprord zmm5, zmm5, 7
-    vpaddd zmm3, zmm3, [r9 + 448]
     vprord zmm6, zmm6, 7
-    vpaddd zmm0, zmm0, zmm5
     vprord zmm7, zmm7, 7
+    vpaddd zmm0, zmm0, [r9 + 896]
+    vpaddd zmm1, zmm1, [r9 + 128]
+    vpaddd zmm2, zmm2, [r9 + 192]
+    vpaddd zmm3, zmm3, [r9 + 448]
+    vpaddd zmm0, zmm0, zmm5
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1921,26 +1921,26 @@
     vpxord zmm13, zmm13, zmm2
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 16
-    vpaddd zmm0, zmm0, [r9 + 640]
     vprord zmm12, zmm12, 16
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 16
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 16
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10
     vpxord zmm6, zmm6, zmm11
     vpxord zmm7, zmm7, zmm8
     vpxord zmm4, zmm4, zmm9
-    vpaddd zmm1, zmm1, [r9 + 768]
     vprord zmm5, zmm5, 12
-    vpaddd zmm2, zmm2, [r9 + 256]
     vprord zmm6, zmm6, 12
-    vpaddd zmm3, zmm3, [r9 + 832]
     vprord zmm7, zmm7, 12
-    vpaddd zmm0, zmm0, zmm5
     vprord zmm4, zmm4, 12
+    vpaddd zmm0, zmm0, [r9 + 640]
+    vpaddd zmm1, zmm1, [r9 + 768]
+    vpaddd zmm2, zmm2, [r9 + 256]
+    vpaddd zmm3, zmm3, [r9 + 832]
+    vpaddd zmm0, zmm0, zmm5
     vpaddd zmm1, zmm1, zmm6
     vpaddd zmm2, zmm2, zmm7
     vpaddd zmm3, zmm3, zmm4
@@ -1950,10 +1950,10 @@
     vpxord zmm14, zmm14, zmm3
     vprord zmm15, zmm15, 8
     vprord zmm12, zmm12, 8
-    vpaddd zmm10, zmm10, zmm15
     vprord zmm13, zmm13, 8
-    vpaddd zmm11, zmm11, zmm12
     vprord zmm14, zmm14, 8
+    vpaddd zmm10, zmm10, zmm15
+    vpaddd zmm11, zmm11, zmm12
     vpaddd zmm8, zmm8, zmm13
     vpaddd zmm9, zmm9, zmm14
     vpxord zmm5, zmm5, zmm10

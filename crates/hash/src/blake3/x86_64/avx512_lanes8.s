@@ -182,7 +182,6 @@
     vmovdqa32 ymm13, [rdi + 192]
     vmovdqa32 ymm14, [r11 + 256]
     vmovdqa32 ymm15, [rdx]
-    mov rax, [rdi]
     vpaddd ymm0, ymm0, [r9]
     vpaddd ymm1, ymm1, [r9 + 64]
     vpaddd ymm2, ymm2, [r9 + 128]
@@ -190,6 +189,7 @@
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
+    mov rax, [rdi]
     vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
@@ -197,9 +197,7 @@
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
-    vpaddd ymm0, ymm0, [r9 + 32]
     vmovdqu32 xmm16, [rax + rcx + 0]
-    mov rax, [rdi + 32]
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
     vpaddd ymm8, ymm8, ymm12
@@ -207,589 +205,435 @@
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
+    mov rax, [rdi + 32]
     vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 12
-    vpaddd ymm1, ymm1, [r9 + 96]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 160]
+    vprord ymm7, ymm7, 12
     vinserti32x4 ymm16, ymm16, [rax + rcx + 0], 1
-    mov rax, [rdi + 8]
-    vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 224]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 256]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vpaddd ymm1, ymm1, [r9 + 320]
-    vmovdqu32 xmm17, [rax + rcx + 0]
-    mov rax, [rdi + 40]
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 7
-    vpaddd ymm2, ymm2, [r9 + 384]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vpaddd ymm3, ymm3, [r9 + 448]
-    vinserti32x4 ymm17, ymm17, [rax + rcx + 0], 1
-    vprord ymm7, ymm7, 7
-    vpaddd ymm0, ymm0, ymm5
-    mov rax, [rdi + 16]
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 16
-    vpaddd ymm0, ymm0, [r9 + 288]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vpaddd ymm10, ymm10, ymm15
-    vmovdqu32 xmm18, [rax + rcx + 0]
-    vprord ymm14, ymm14, 16
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    mov rax, [rdi + 48]
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vpaddd ymm1, ymm1, [r9 + 352]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 416]
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vpaddd ymm3, ymm3, [r9 + 480]
-    vinserti32x4 ymm18, ymm18, [rax + rcx + 0], 1
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    mov rax, [rdi + 24]
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vpaddd ymm0, ymm0, [r9 + 64]
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vpaddd ymm10, ymm10, ymm15
-    vmovdqu32 xmm19, [rax + rcx + 0]
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    mov rax, [rdi + 56]
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 7
-    vpaddd ymm1, ymm1, [r9 + 96]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, [r9 + 224]
-    vprord ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, [r9 + 128]
-    vpaddd ymm1, ymm1, ymm5
-    vinserti32x4 ymm19, ymm19, [rax + rcx + 0], 1
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm2, ymm2, ymm6
-    mov rax, [rdi]
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpunpckldq ymm20, ymm16, ymm17
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vpaddd ymm0, ymm0, [r9 + 192]
-    vpunpckhdq ymm21, ymm16, ymm17
-    vprord ymm14, ymm14, 16
-    vpaddd ymm8, ymm8, ymm12
-    vprord ymm15, ymm15, 16
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vmovdqu32 xmm24, [rax + rcx + 16]
-    mov rax, [rdi + 32]
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpunpckldq ymm22, ymm18, ymm19
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vpaddd ymm1, ymm1, [r9 + 320]
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r9]
-    vpunpckhdq ymm23, ymm18, ymm19
-    vpaddd ymm3, ymm3, [r9 + 416]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpunpcklqdq ymm16, ymm20, ymm22
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
     vpaddd ymm0, ymm0, [r9 + 32]
-    vmovdqa32 [r8], ymm16
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vpaddd ymm1, ymm1, [r9 + 384]
-    vpunpckhqdq ymm17, ymm20, ymm22
-    vprord ymm14, ymm14, 8
-    vpaddd ymm8, ymm8, ymm12
-    vprord ymm15, ymm15, 8
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vmovdqa32 [r8 + 32], ymm17
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpunpcklqdq ymm18, ymm21, ymm23
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vpaddd ymm2, ymm2, [r9 + 288]
-    vmovdqa32 [r8 + 64], ymm18
-    vpunpckhqdq ymm19, ymm21, ymm23
-    vprord ymm6, ymm6, 7
-    vpaddd ymm3, ymm3, [r9 + 480]
-    vprord ymm7, ymm7, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vmovdqa32 [r8 + 96], ymm19
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 352]
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 12
-    vpaddd ymm1, ymm1, [r9 + 160]
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r9 + 448]
-    vprord ymm4, ymm4, 12
-    vpaddd ymm3, ymm3, [r9 + 256]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 8
-    vpaddd ymm0, ymm0, [r9 + 96]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vpaddd ymm10, ymm10, ymm15
-    vprord ymm14, ymm14, 8
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vpaddd ymm1, ymm1, [r9 + 320]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vpaddd ymm2, ymm2, [r9 + 416]
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, [r9 + 224]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vinserti32x4 ymm24, ymm24, [rax + rcx + 16], 1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
-    mov rax, [rdi + 8]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vpaddd ymm0, ymm0, [r9 + 128]
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vmovdqu32 xmm25, [rax + rcx + 16]
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 12
-    vpaddd ymm1, ymm1, [r9 + 384]
-    mov rax, [rdi + 40]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 64]
-    vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 448]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vinserti32x4 ymm25, ymm25, [rax + rcx + 16], 1
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 192]
-    mov rax, [rdi + 16]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vpaddd ymm1, ymm1, [r9 + 288]
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vmovdqu32 xmm26, [rax + rcx + 16]
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 7
-    vpaddd ymm2, ymm2, [r9 + 352]
-    mov rax, [rdi + 48]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vpaddd ymm3, ymm3, [r9 + 256]
-    vprord ymm7, ymm7, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 160]
-    vinserti32x4 ymm26, ymm26, [rax + rcx + 16], 1
-    vprord ymm13, ymm13, 16
-    vpaddd ymm10, ymm10, ymm15
-    mov rax, [rdi + 24]
-    vprord ymm14, ymm14, 16
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vpaddd ymm1, ymm1, [r9]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 480]
-    vmovdqu32 xmm27, [rax + rcx + 16]
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vpaddd ymm3, ymm3, [r9 + 32]
-    mov rax, [rdi + 56]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9 + 320]
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vpaddd ymm1, ymm1, [r9 + 384]
-    vinserti32x4 ymm27, ymm27, [rax + rcx + 16], 1
-    vprord ymm13, ymm13, 8
-    vpaddd ymm10, ymm10, ymm15
-    mov rax, [rdi]
-    vprord ymm14, ymm14, 8
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpunpckldq ymm28, ymm24, ymm25
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vpaddd ymm2, ymm2, [r9 + 448]
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    vpaddd ymm3, ymm3, [r9 + 416]
-    vmovdqu32 xmm16, [rax + rcx + 32]
-    mov rax, [rdi + 32]
-    vpunpckhdq ymm29, ymm24, ymm25
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpunpckldq ymm30, ymm26, ymm27
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
-    vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 224]
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vpaddd ymm8, ymm8, ymm12
-    vpunpckhdq ymm31, ymm26, ymm27
-    vprord ymm15, ymm15, 16
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vpunpcklqdq ymm24, ymm28, ymm30
-    vprord ymm4, ymm4, 12
-    vpaddd ymm1, ymm1, [r9 + 288]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 96]
-    vmovdqa32 [r8 + 128], ymm24
-    vpunpckhqdq ymm25, ymm28, ymm30
-    vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 480]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vmovdqa32 [r8 + 160], ymm25
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpunpcklqdq ymm26, ymm29, ymm31
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vpaddd ymm0, ymm0, [r9 + 128]
-    vmovdqa32 [r8 + 192], ymm26
-    vpunpckhqdq ymm27, ymm29, ymm31
-    vprord ymm14, ymm14, 8
-    vpaddd ymm8, ymm8, ymm12
-    vprord ymm15, ymm15, 8
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vmovdqa32 [r8 + 224], ymm27
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r9 + 352]
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vpaddd ymm2, ymm2, [r9 + 160]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vpaddd ymm3, ymm3, [r9 + 32]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9]
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vpaddd ymm1, ymm1, [r9 + 64]
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9 + 256]
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 192]
-    vprord ymm4, ymm4, 12
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vinserti32x4 ymm16, ymm16, [rax + rcx + 32], 1
-    mov rax, [rdi + 8]
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 7
-    vpaddd ymm0, ymm0, [r9 + 384]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, [r9 + 288]
-    vmovdqu32 xmm17, [rax + rcx + 32]
-    mov rax, [rdi + 40]
-    vprord ymm4, ymm4, 7
-    vpaddd ymm2, ymm2, [r9 + 480]
-    vpaddd ymm3, ymm3, [r9 + 448]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 416]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vpaddd ymm1, ymm1, [r9 + 352]
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vinserti32x4 ymm17, ymm17, [rax + rcx + 32], 1
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm2, ymm2, [r9 + 320]
-    mov rax, [rdi + 16]
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vpaddd ymm3, ymm3, [r9 + 256]
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vmovdqu32 xmm18, [rax + rcx + 32]
-    vpxor ymm15, ymm15, ymm3
-    vprord ymm12, ymm12, 8
-    mov rax, [rdi + 48]
-    vpaddd ymm0, ymm0, [r9 + 224]
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vpaddd ymm8, ymm8, ymm12
-    vprord ymm15, ymm15, 8
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r9 + 160]
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vpaddd ymm2, ymm2, [r9]
-    vinserti32x4 ymm18, ymm18, [rax + rcx + 32], 1
-    vprord ymm6, ymm6, 7
-    vpaddd ymm3, ymm3, [r9 + 192]
-    mov rax, [rdi + 24]
-    vprord ymm7, ymm7, 7
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 64]
-    vmovdqu32 xmm19, [rax + rcx + 32]
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vpaddd ymm10, ymm10, ymm15
-    mov rax, [rdi + 56]
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 12
     vpaddd ymm1, ymm1, [r9 + 96]
+    vpaddd ymm2, ymm2, [r9 + 160]
+    vpaddd ymm3, ymm3, [r9 + 224]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    mov rax, [rdi + 8]
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vmovdqu32 xmm17, [rax + rcx + 0]
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    mov rax, [rdi + 40]
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vinserti32x4 ymm17, ymm17, [rax + rcx + 0], 1
+    vpaddd ymm0, ymm0, [r9 + 256]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm2, ymm2, [r9 + 384]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    mov rax, [rdi + 16]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vmovdqu32 xmm18, [rax + rcx + 0]
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    mov rax, [rdi + 48]
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r9 + 32]
-    vinserti32x4 ymm19, ymm19, [rax + rcx + 32], 1
     vprord ymm4, ymm4, 12
+    vinserti32x4 ymm18, ymm18, [rax + rcx + 0], 1
+    vpaddd ymm0, ymm0, [r9 + 288]
+    vpaddd ymm1, ymm1, [r9 + 352]
+    vpaddd ymm2, ymm2, [r9 + 416]
+    vpaddd ymm3, ymm3, [r9 + 480]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    mov rax, [rdi + 24]
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    vmovdqu32 xmm19, [rax + rcx + 0]
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    mov rax, [rdi + 56]
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vinserti32x4 ymm19, ymm19, [rax + rcx + 0], 1
+    vpaddd ymm0, ymm0, [r9 + 64]
+    vpaddd ymm1, ymm1, [r9 + 96]
+    vpaddd ymm2, ymm2, [r9 + 224]
     vpaddd ymm3, ymm3, [r9 + 128]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpunpckldq ymm20, ymm16, ymm17
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 16
+    vpunpckhdq ymm21, ymm16, ymm17
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpunpckldq ymm22, ymm18, ymm19
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 12
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vpunpckhdq ymm23, ymm18, ymm19
+    vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 192]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm2, ymm2, [r9]
+    vpaddd ymm3, ymm3, [r9 + 416]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpunpcklqdq ymm16, ymm20, ymm22
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 8
+    vpunpckhqdq ymm17, ymm20, ymm22
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpunpcklqdq ymm18, ymm21, ymm23
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vpunpckhqdq ymm19, ymm21, ymm23
+    vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 32]
+    vpaddd ymm1, ymm1, [r9 + 384]
+    vpaddd ymm2, ymm2, [r9 + 288]
+    vpaddd ymm3, ymm3, [r9 + 480]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vmovdqa32 [r8], ymm16
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 16
+    vmovdqa32 [r8 + 32], ymm17
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vmovdqa32 [r8 + 64], ymm18
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vmovdqa32 [r8 + 96], ymm19
+    vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 352]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9 + 448]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    mov rax, [rdi]
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 8
+    vmovdqu32 xmm24, [rax + rcx + 16]
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    mov rax, [rdi + 32]
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vinserti32x4 ymm24, ymm24, [rax + rcx + 16], 1
+    vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 96]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm2, ymm2, [r9 + 416]
+    vpaddd ymm3, ymm3, [r9 + 224]
+    vpaddd ymm0, ymm0, ymm4
+    mov rax, [rdi + 8]
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vmovdqu32 xmm25, [rax + rcx + 16]
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    mov rax, [rdi + 40]
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 12
+    vprord ymm5, ymm5, 12
+    vinserti32x4 ymm25, ymm25, [rax + rcx + 16], 1
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 128]
+    vpaddd ymm1, ymm1, [r9 + 384]
+    vpaddd ymm2, ymm2, [r9 + 64]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    vpaddd ymm0, ymm0, ymm4
+    mov rax, [rdi + 16]
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vmovdqu32 xmm26, [rax + rcx + 16]
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    mov rax, [rdi + 48]
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vinserti32x4 ymm26, ymm26, [rax + rcx + 16], 1
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 192]
+    vpaddd ymm1, ymm1, [r9 + 288]
+    vpaddd ymm2, ymm2, [r9 + 352]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    vpaddd ymm0, ymm0, ymm5
+    mov rax, [rdi + 24]
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vmovdqu32 xmm27, [rax + rcx + 16]
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    mov rax, [rdi + 56]
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vinserti32x4 ymm27, ymm27, [rax + rcx + 16], 1
+    vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 160]
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm2, ymm2, [r9 + 480]
+    vpaddd ymm3, ymm3, [r9 + 32]
+    vpaddd ymm0, ymm0, ymm5
+    vpunpckldq ymm28, ymm24, ymm25
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vpunpckhdq ymm29, ymm24, ymm25
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpunpckldq ymm30, ymm26, ymm27
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vpunpckhdq ymm31, ymm26, ymm27
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 320]
+    vpaddd ymm1, ymm1, [r9 + 384]
+    vpaddd ymm2, ymm2, [r9 + 448]
+    vpaddd ymm3, ymm3, [r9 + 416]
+    vpunpcklqdq ymm24, ymm28, ymm30
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpunpckhqdq ymm25, ymm28, ymm30
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpunpcklqdq ymm26, ymm29, ymm31
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 12
+    vpunpckhqdq ymm27, ymm29, ymm31
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 224]
+    vpaddd ymm1, ymm1, [r9 + 288]
+    vpaddd ymm2, ymm2, [r9 + 96]
+    vpaddd ymm3, ymm3, [r9 + 480]
+    vmovdqa32 [r8 + 128], ymm24
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vmovdqa32 [r8 + 160], ymm25
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vmovdqa32 [r8 + 192], ymm26
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vmovdqa32 [r8 + 224], ymm27
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 128]
+    vpaddd ymm1, ymm1, [r9 + 352]
+    vpaddd ymm2, ymm2, [r9 + 160]
+    vpaddd ymm3, ymm3, [r9 + 32]
     mov rax, [rdi]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -797,130 +641,32 @@
     vpaddd ymm3, ymm3, ymm4
     vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
-    vpunpckldq ymm20, ymm16, ymm17
     vpxor ymm13, ymm13, ymm2
+    vmovdqu32 xmm16, [rax + rcx + 32]
     vpxor ymm14, ymm14, ymm3
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vpaddd ymm0, ymm0, [r9 + 288]
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
     vpaddd ymm10, ymm10, ymm15
-    vmovdqu32 xmm24, [rax + rcx + 48]
+    vpaddd ymm11, ymm11, ymm12
     mov rax, [rdi + 32]
-    vpunpckhdq ymm21, ymm16, ymm17
-    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
     vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
-    vpunpckldq ymm22, ymm18, ymm19
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, [r9 + 352]
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 12
+    vinserti32x4 ymm16, ymm16, [rax + rcx + 32], 1
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9]
+    vpaddd ymm1, ymm1, [r9 + 64]
     vpaddd ymm2, ymm2, [r9 + 256]
-    vpunpckhdq ymm23, ymm18, ymm19
-    vpaddd ymm3, ymm3, [r9 + 480]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpunpcklqdq ymm16, ymm20, ymm22
-    vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 448]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vpaddd ymm1, ymm1, [r9 + 160]
-    vmovdqa32 [r8 + 256], ymm16
-    vpunpckhqdq ymm17, ymm20, ymm22
-    vprord ymm14, ymm14, 16
-    vpaddd ymm8, ymm8, ymm12
-    vprord ymm15, ymm15, 16
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vmovdqa32 [r8 + 288], ymm17
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpunpcklqdq ymm18, ymm21, ymm23
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9 + 384]
-    vmovdqa32 [r8 + 320], ymm18
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 32]
-    vpunpckhqdq ymm19, ymm21, ymm23
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxor ymm12, ymm12, ymm0
-    vmovdqa32 [r8 + 352], ymm19
-    vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vpaddd ymm0, ymm0, [r9 + 416]
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 7
-    vpaddd ymm1, ymm1, [r9]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vpaddd ymm2, ymm2, [r9 + 64]
-    vprord ymm7, ymm7, 7
-    vpaddd ymm3, ymm3, [r9 + 128]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vinserti32x4 ymm24, ymm24, [rax + rcx + 48], 1
+    vpaddd ymm3, ymm3, [r9 + 192]
     mov rax, [rdi + 8]
-    vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9 + 96]
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vpaddd ymm1, ymm1, [r9 + 320]
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vmovdqu32 xmm25, [rax + rcx + 48]
-    mov rax, [rdi + 40]
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9 + 192]
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 224]
-    vprord ymm4, ymm4, 12
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
@@ -928,15 +674,15 @@
     vpxor ymm15, ymm15, ymm0
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
+    vmovdqu32 xmm17, [rax + rcx + 32]
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 8
     vprord ymm12, ymm12, 8
-    vinserti32x4 ymm25, ymm25, [rax + rcx + 48], 1
-    mov rax, [rdi + 16]
     vprord ymm13, ymm13, 8
     vprord ymm14, ymm14, 8
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm11, ymm11, ymm12
+    mov rax, [rdi + 40]
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
     vpxor ymm5, ymm5, ymm10
@@ -944,14 +690,46 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 7
-    vpaddd ymm0, ymm0, [r9 + 352]
+    vinserti32x4 ymm17, ymm17, [rax + rcx + 32], 1
     vprord ymm6, ymm6, 7
     vprord ymm7, ymm7, 7
-    vpaddd ymm1, ymm1, [r9 + 160]
-    vmovdqu32 xmm26, [rax + rcx + 48]
-    mov rax, [rdi + 48]
     vprord ymm4, ymm4, 7
-    vpaddd ymm2, ymm2, [r9 + 32]
+    vpaddd ymm0, ymm0, [r9 + 384]
+    vpaddd ymm1, ymm1, [r9 + 288]
+    vpaddd ymm2, ymm2, [r9 + 480]
+    mov rax, [rdi + 16]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vmovdqu32 xmm18, [rax + rcx + 32]
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    vpaddd ymm8, ymm8, ymm12
+    mov rax, [rdi + 48]
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vinserti32x4 ymm18, ymm18, [rax + rcx + 32], 1
+    vprord ymm4, ymm4, 12
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 416]
+    vpaddd ymm1, ymm1, [r9 + 352]
+    vpaddd ymm2, ymm2, [r9 + 320]
+    mov rax, [rdi + 24]
     vpaddd ymm3, ymm3, [r9 + 256]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -959,15 +737,15 @@
     vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vmovdqu32 xmm19, [rax + rcx + 32]
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 480]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vpaddd ymm1, ymm1, [r9]
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
     vpaddd ymm8, ymm8, ymm12
+    mov rax, [rdi + 56]
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
@@ -975,26 +753,94 @@
     vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 12
-    vpaddd ymm2, ymm2, [r9 + 288]
+    vinserti32x4 ymm19, ymm19, [rax + rcx + 32], 1
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 224]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9]
+    vpunpckldq ymm20, ymm16, ymm17
+    vpaddd ymm3, ymm3, [r9 + 192]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpunpckhdq ymm21, ymm16, ymm17
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpunpckldq ymm22, ymm18, ymm19
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vpunpckhdq ymm23, ymm18, ymm19
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm3, ymm3, [r9 + 192]
     vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 64]
+    vpaddd ymm1, ymm1, [r9 + 96]
+    vpaddd ymm2, ymm2, [r9 + 32]
+    vpunpcklqdq ymm16, ymm20, ymm22
+    vpaddd ymm3, ymm3, [r9 + 128]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpunpckhqdq ymm17, ymm20, ymm22
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vpaddd ymm10, ymm10, ymm15
+    vpunpcklqdq ymm18, ymm21, ymm23
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vpunpckhqdq ymm19, ymm21, ymm23
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 288]
+    vpaddd ymm1, ymm1, [r9 + 352]
+    vmovdqa32 [r8 + 256], ymm16
+    vpaddd ymm2, ymm2, [r9 + 256]
+    vpaddd ymm3, ymm3, [r9 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
+    vmovdqa32 [r8 + 288], ymm17
     vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vinserti32x4 ymm26, ymm26, [rax + rcx + 48], 1
-    mov rax, [rdi + 24]
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    vmovdqa32 [r8 + 320], ymm18
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
@@ -1002,83 +848,237 @@
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
+    vmovdqa32 [r8 + 352], ymm19
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 12
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 448]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    mov rax, [rdi]
+    vpaddd ymm2, ymm2, [r9 + 384]
+    vpaddd ymm3, ymm3, [r9 + 32]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpxor ymm12, ymm12, ymm0
+    vmovdqu32 xmm24, [rax + rcx + 48]
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    mov rax, [rdi + 32]
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vinserti32x4 ymm24, ymm24, [rax + rcx + 48], 1
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 7
-    vpaddd ymm0, ymm0, [r9 + 448]
     vprord ymm5, ymm5, 7
     vprord ymm6, ymm6, 7
-    vpaddd ymm1, ymm1, [r9 + 64]
-    vmovdqu32 xmm27, [rax + rcx + 48]
-    mov rax, [rdi + 56]
     vprord ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, [r9 + 96]
+    vpaddd ymm0, ymm0, [r9 + 416]
+    vpaddd ymm1, ymm1, [r9]
+    mov rax, [rdi + 8]
+    vpaddd ymm2, ymm2, [r9 + 64]
+    vpaddd ymm3, ymm3, [r9 + 128]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpxor ymm15, ymm15, ymm0
+    vmovdqu32 xmm25, [rax + rcx + 48]
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    mov rax, [rdi + 40]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vinserti32x4 ymm25, ymm25, [rax + rcx + 48], 1
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 96]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    mov rax, [rdi + 16]
+    vpaddd ymm2, ymm2, [r9 + 192]
     vpaddd ymm3, ymm3, [r9 + 224]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm3, ymm3, ymm4
     vpxor ymm15, ymm15, ymm0
-    vpxor ymm12, ymm12, ymm1
-    vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9 + 320]
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vpaddd ymm1, ymm1, [r9 + 384]
-    vinserti32x4 ymm27, ymm27, [rax + rcx + 48], 1
-    vprord ymm13, ymm13, 16
-    vpaddd ymm10, ymm10, ymm15
-    add rcx, 64
-    vprord ymm14, ymm14, 16
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpunpckldq ymm28, ymm24, ymm25
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 128]
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vpaddd ymm3, ymm3, [r9 + 416]
-    vpunpckhdq ymm29, ymm24, ymm25
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
-    vpunpckldq ymm30, ymm26, ymm27
+    vmovdqu32 xmm26, [rax + rcx + 48]
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 8
-    vpunpckhdq ymm31, ymm26, ymm27
     vprord ymm12, ymm12, 8
     vprord ymm13, ymm13, 8
-    vpaddd ymm10, ymm10, ymm15
     vprord ymm14, ymm14, 8
+    mov rax, [rdi + 48]
+    vpaddd ymm10, ymm10, ymm15
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
-    vpunpcklqdq ymm24, ymm28, ymm30
-    vpunpckhqdq ymm25, ymm28, ymm30
-    vpunpcklqdq ymm26, ymm29, ymm31
-    vpunpckhqdq ymm27, ymm29, ymm31
     vpxor ymm5, ymm5, ymm10
-    vmovdqa32 [r8 + 384], ymm24
-    vmovdqa32 [r8 + 416], ymm25
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
+    vinserti32x4 ymm26, ymm26, [rax + rcx + 48], 1
     vpxor ymm4, ymm4, ymm9
-    vmovdqa32 [r8 + 448], ymm26
-    vmovdqa32 [r8 + 480], ymm27
     vprord ymm5, ymm5, 7
     vprord ymm6, ymm6, 7
     vprord ymm7, ymm7, 7
     vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 352]
+    mov rax, [rdi + 24]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9 + 32]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqu32 xmm27, [rax + rcx + 48]
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    mov rax, [rdi + 56]
+    vprord ymm15, ymm15, 16
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vinserti32x4 ymm27, ymm27, [rax + rcx + 48], 1
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 12
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 480]
+    vpunpckldq ymm28, ymm24, ymm25
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm2, ymm2, [r9 + 288]
+    vpaddd ymm3, ymm3, [r9 + 192]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vpunpckhdq ymm29, ymm24, ymm25
+    vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vpunpckldq ymm30, ymm26, ymm27
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpunpckhdq ymm31, ymm26, ymm27
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 448]
+    vpunpcklqdq ymm24, ymm28, ymm30
+    vpaddd ymm1, ymm1, [r9 + 64]
+    vpaddd ymm2, ymm2, [r9 + 96]
+    vpaddd ymm3, ymm3, [r9 + 224]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vpunpckhqdq ymm25, ymm28, ymm30
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vpunpcklqdq ymm26, ymm29, ymm31
+    vprord ymm14, ymm14, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpunpckhqdq ymm27, ymm29, ymm31
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 320]
+    vmovdqa32 [r8 + 384], ymm24
+    vpaddd ymm1, ymm1, [r9 + 384]
+    vpaddd ymm2, ymm2, [r9 + 128]
+    vpaddd ymm3, ymm3, [r9 + 416]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vmovdqa32 [r8 + 416], ymm25
+    vpxor ymm15, ymm15, ymm0
+    vpxor ymm12, ymm12, ymm1
+    vpxor ymm13, ymm13, ymm2
+    vpxor ymm14, ymm14, ymm3
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vmovdqa32 [r8 + 448], ymm26
+    vprord ymm14, ymm14, 8
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vmovdqa32 [r8 + 480], ymm27
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    add rcx, 64
     vpxor ymm0, ymm0, ymm8
     vpxor ymm1, ymm1, ymm9
     vpxor ymm2, ymm2, ymm10
@@ -1114,7 +1114,6 @@
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
-    vpaddd ymm0, ymm0, [r9 + 32]
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
     vpaddd ymm8, ymm8, ymm12
@@ -1126,11 +1125,12 @@
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 12
-    vpaddd ymm1, ymm1, [r9 + 96]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 160]
     vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 32]
+    vpaddd ymm1, ymm1, [r9 + 96]
+    vpaddd ymm2, ymm2, [r9 + 160]
     vpaddd ymm3, ymm3, [r9 + 224]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -1141,24 +1141,24 @@
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
     vpaddd ymm0, ymm0, [r9 + 256]
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vpaddd ymm8, ymm8, ymm12
-    vprord ymm15, ymm15, 8
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
     vpaddd ymm1, ymm1, [r9 + 320]
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
     vpaddd ymm2, ymm2, [r9 + 384]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
     vpaddd ymm3, ymm3, [r9 + 448]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1168,10 +1168,8 @@
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9 + 288]
     vprord ymm15, ymm15, 16
     vprord ymm12, ymm12, 16
-    vpaddd ymm1, ymm1, [r9 + 352]
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
     vpaddd ymm10, ymm10, ymm15
@@ -1183,11 +1181,13 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9 + 416]
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 480]
     vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 288]
+    vpaddd ymm1, ymm1, [r9 + 352]
+    vpaddd ymm2, ymm2, [r9 + 416]
+    vpaddd ymm3, ymm3, [r9 + 480]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
@@ -1198,7 +1198,6 @@
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 8
     vprord ymm12, ymm12, 8
-    vpaddd ymm0, ymm0, [r9 + 64]
     vprord ymm13, ymm13, 8
     vprord ymm14, ymm14, 8
     vpaddd ymm10, ymm10, ymm15
@@ -1210,14 +1209,15 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 7
-    vpaddd ymm1, ymm1, [r9 + 96]
     vprord ymm6, ymm6, 7
     vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 64]
+    vpaddd ymm1, ymm1, [r9 + 96]
     vpaddd ymm2, ymm2, [r9 + 224]
-    vprord ymm4, ymm4, 7
     vpaddd ymm3, ymm3, [r9 + 128]
-    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
@@ -1225,11 +1225,10 @@
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 192]
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
-    vpaddd ymm8, ymm8, ymm12
     vprord ymm15, ymm15, 16
+    vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
@@ -1237,12 +1236,13 @@
     vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r9 + 320]
     vprord ymm4, ymm4, 12
     vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9]
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 192]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm2, ymm2, [r9]
     vpaddd ymm3, ymm3, [r9 + 416]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -1252,26 +1252,26 @@
     vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
     vpaddd ymm0, ymm0, [r9 + 32]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
     vpaddd ymm1, ymm1, [r9 + 384]
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 7
     vpaddd ymm2, ymm2, [r9 + 288]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
     vpaddd ymm3, ymm3, [r9 + 480]
-    vprord ymm7, ymm7, 7
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
@@ -1282,7 +1282,6 @@
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 16
     vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 352]
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
     vpaddd ymm10, ymm10, ymm15
@@ -1294,11 +1293,12 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 12
-    vpaddd ymm1, ymm1, [r9 + 160]
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r9 + 448]
     vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 352]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9 + 448]
     vpaddd ymm3, ymm3, [r9 + 256]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1309,11 +1309,10 @@
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 8
-    vpaddd ymm0, ymm0, [r9 + 96]
     vprord ymm12, ymm12, 8
     vprord ymm13, ymm13, 8
-    vpaddd ymm10, ymm10, ymm15
     vprord ymm14, ymm14, 8
+    vpaddd ymm10, ymm10, ymm15
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
@@ -1321,12 +1320,13 @@
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
-    vpaddd ymm1, ymm1, [r9 + 320]
     vprord ymm5, ymm5, 7
     vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 96]
+    vpaddd ymm1, ymm1, [r9 + 320]
     vpaddd ymm2, ymm2, [r9 + 416]
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
     vpaddd ymm3, ymm3, [r9 + 224]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -1336,10 +1336,8 @@
     vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 128]
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
-    vpaddd ymm1, ymm1, [r9 + 384]
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
     vpaddd ymm8, ymm8, ymm12
@@ -1351,11 +1349,13 @@
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 12
-    vpaddd ymm2, ymm2, [r9 + 64]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm3, ymm3, [r9 + 448]
     vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 128]
+    vpaddd ymm1, ymm1, [r9 + 384]
+    vpaddd ymm2, ymm2, [r9 + 64]
+    vpaddd ymm3, ymm3, [r9 + 448]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
@@ -1366,23 +1366,23 @@
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 8
     vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
     vpaddd ymm0, ymm0, [r9 + 192]
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
-    vprord ymm4, ymm4, 7
     vpaddd ymm1, ymm1, [r9 + 288]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
     vpaddd ymm2, ymm2, [r9 + 352]
-    vprord ymm7, ymm7, 7
     vpaddd ymm3, ymm3, [r9 + 256]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1393,24 +1393,24 @@
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vpxor ymm5, ymm5, ymm10
+    vpxor ymm6, ymm6, ymm11
+    vpxor ymm7, ymm7, ymm8
+    vpxor ymm4, ymm4, ymm9
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
     vpaddd ymm0, ymm0, [r9 + 160]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vpaddd ymm10, ymm10, ymm15
-    vprord ymm14, ymm14, 16
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
-    vpxor ymm6, ymm6, ymm11
-    vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vpaddd ymm1, ymm1, [r9]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
     vpaddd ymm2, ymm2, [r9 + 480]
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
     vpaddd ymm3, ymm3, [r9 + 32]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1420,10 +1420,8 @@
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9 + 320]
     vprord ymm15, ymm15, 8
     vprord ymm12, ymm12, 8
-    vpaddd ymm1, ymm1, [r9 + 384]
     vprord ymm13, ymm13, 8
     vprord ymm14, ymm14, 8
     vpaddd ymm10, ymm10, ymm15
@@ -1435,22 +1433,23 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 320]
+    vpaddd ymm1, ymm1, [r9 + 384]
     vpaddd ymm2, ymm2, [r9 + 448]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
     vpaddd ymm3, ymm3, [r9 + 416]
-    vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm0, ymm0, ymm4
     vpaddd ymm3, ymm3, ymm7
-    vpxor ymm13, ymm13, ymm1
     vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
-    vpaddd ymm0, ymm0, [r9 + 224]
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
     vpaddd ymm8, ymm8, ymm12
@@ -1462,11 +1461,12 @@
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 12
-    vpaddd ymm1, ymm1, [r9 + 288]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 96]
     vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 224]
+    vpaddd ymm1, ymm1, [r9 + 288]
+    vpaddd ymm2, ymm2, [r9 + 96]
     vpaddd ymm3, ymm3, [r9 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -1477,24 +1477,24 @@
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vpxor ymm4, ymm4, ymm8
+    vpxor ymm5, ymm5, ymm9
+    vpxor ymm6, ymm6, ymm10
+    vpxor ymm7, ymm7, ymm11
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
     vpaddd ymm0, ymm0, [r9 + 128]
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vpaddd ymm8, ymm8, ymm12
-    vprord ymm15, ymm15, 8
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpxor ymm4, ymm4, ymm8
-    vpxor ymm5, ymm5, ymm9
-    vpxor ymm6, ymm6, ymm10
-    vpxor ymm7, ymm7, ymm11
     vpaddd ymm1, ymm1, [r9 + 352]
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
     vpaddd ymm2, ymm2, [r9 + 160]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
     vpaddd ymm3, ymm3, [r9 + 32]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1504,10 +1504,8 @@
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9]
     vprord ymm15, ymm15, 16
     vprord ymm12, ymm12, 16
-    vpaddd ymm1, ymm1, [r9 + 64]
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
     vpaddd ymm10, ymm10, ymm15
@@ -1519,11 +1517,13 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9 + 256]
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 192]
     vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9]
+    vpaddd ymm1, ymm1, [r9 + 64]
+    vpaddd ymm2, ymm2, [r9 + 256]
+    vpaddd ymm3, ymm3, [r9 + 192]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
@@ -1534,7 +1534,6 @@
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 8
     vprord ymm12, ymm12, 8
-    vpaddd ymm0, ymm0, [r9 + 384]
     vprord ymm13, ymm13, 8
     vprord ymm14, ymm14, 8
     vpaddd ymm10, ymm10, ymm15
@@ -1546,14 +1545,15 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 7
-    vpaddd ymm1, ymm1, [r9 + 288]
     vprord ymm6, ymm6, 7
     vprord ymm7, ymm7, 7
-    vpaddd ymm2, ymm2, [r9 + 480]
     vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 384]
+    vpaddd ymm1, ymm1, [r9 + 288]
+    vpaddd ymm2, ymm2, [r9 + 480]
     vpaddd ymm3, ymm3, [r9 + 448]
-    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
@@ -1561,11 +1561,10 @@
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 416]
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
-    vpaddd ymm8, ymm8, ymm12
     vprord ymm15, ymm15, 16
+    vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
@@ -1573,12 +1572,13 @@
     vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r9 + 352]
     vprord ymm4, ymm4, 12
     vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9 + 320]
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 416]
+    vpaddd ymm1, ymm1, [r9 + 352]
+    vpaddd ymm2, ymm2, [r9 + 320]
     vpaddd ymm3, ymm3, [r9 + 256]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -1588,10 +1588,8 @@
     vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 224]
     vprord ymm12, ymm12, 8
     vprord ymm13, ymm13, 8
-    vpaddd ymm1, ymm1, [r9 + 160]
     vprord ymm14, ymm14, 8
     vprord ymm15, ymm15, 8
     vpaddd ymm8, ymm8, ymm12
@@ -1603,11 +1601,13 @@
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 7
-    vpaddd ymm2, ymm2, [r9]
     vprord ymm5, ymm5, 7
     vprord ymm6, ymm6, 7
-    vpaddd ymm3, ymm3, [r9 + 192]
     vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 224]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9]
+    vpaddd ymm3, ymm3, [r9 + 192]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
@@ -1618,7 +1618,6 @@
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 16
     vprord ymm12, ymm12, 16
-    vpaddd ymm0, ymm0, [r9 + 64]
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
     vpaddd ymm10, ymm10, ymm15
@@ -1630,11 +1629,12 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 12
-    vpaddd ymm1, ymm1, [r9 + 96]
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vpaddd ymm2, ymm2, [r9 + 32]
     vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 64]
+    vpaddd ymm1, ymm1, [r9 + 96]
+    vpaddd ymm2, ymm2, [r9 + 32]
     vpaddd ymm3, ymm3, [r9 + 128]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1645,11 +1645,10 @@
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 8
-    vpaddd ymm0, ymm0, [r9 + 288]
     vprord ymm12, ymm12, 8
     vprord ymm13, ymm13, 8
-    vpaddd ymm10, ymm10, ymm15
     vprord ymm14, ymm14, 8
+    vpaddd ymm10, ymm10, ymm15
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
@@ -1657,12 +1656,13 @@
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
-    vpaddd ymm1, ymm1, [r9 + 352]
     vprord ymm5, ymm5, 7
     vprord ymm6, ymm6, 7
-    vpaddd ymm2, ymm2, [r9 + 256]
     vprord ymm7, ymm7, 7
     vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 288]
+    vpaddd ymm1, ymm1, [r9 + 352]
+    vpaddd ymm2, ymm2, [r9 + 256]
     vpaddd ymm3, ymm3, [r9 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -1672,10 +1672,8 @@
     vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpaddd ymm0, ymm0, [r9 + 448]
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
-    vpaddd ymm1, ymm1, [r9 + 160]
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
     vpaddd ymm8, ymm8, ymm12
@@ -1687,11 +1685,13 @@
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 12
-    vpaddd ymm2, ymm2, [r9 + 384]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm3, ymm3, [r9 + 32]
     vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 448]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9 + 384]
+    vpaddd ymm3, ymm3, [r9 + 32]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
@@ -1702,7 +1702,6 @@
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 8
     vprord ymm13, ymm13, 8
-    vpaddd ymm0, ymm0, [r9 + 416]
     vprord ymm14, ymm14, 8
     vprord ymm15, ymm15, 8
     vpaddd ymm8, ymm8, ymm12
@@ -1714,11 +1713,12 @@
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 7
-    vpaddd ymm1, ymm1, [r9]
     vprord ymm5, ymm5, 7
     vprord ymm6, ymm6, 7
-    vpaddd ymm2, ymm2, [r9 + 64]
     vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 416]
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm2, ymm2, [r9 + 64]
     vpaddd ymm3, ymm3, [r9 + 128]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1729,11 +1729,10 @@
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
     vprord ymm15, ymm15, 16
-    vpaddd ymm0, ymm0, [r9 + 96]
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
-    vpaddd ymm10, ymm10, ymm15
     vprord ymm14, ymm14, 16
+    vpaddd ymm10, ymm10, ymm15
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
@@ -1741,12 +1740,13 @@
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
-    vpaddd ymm1, ymm1, [r9 + 320]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 192]
     vprord ymm7, ymm7, 12
     vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 96]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm2, ymm2, [r9 + 192]
     vpaddd ymm3, ymm3, [r9 + 224]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1756,10 +1756,8 @@
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9 + 352]
     vprord ymm15, ymm15, 8
     vprord ymm12, ymm12, 8
-    vpaddd ymm1, ymm1, [r9 + 160]
     vprord ymm13, ymm13, 8
     vprord ymm14, ymm14, 8
     vpaddd ymm10, ymm10, ymm15
@@ -1771,22 +1769,23 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 7
-    vpaddd ymm2, ymm2, [r9 + 32]
     vprord ymm6, ymm6, 7
     vprord ymm7, ymm7, 7
-    vpaddd ymm3, ymm3, [r9 + 256]
     vprord ymm4, ymm4, 7
+    vpaddd ymm0, ymm0, [r9 + 352]
+    vpaddd ymm1, ymm1, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9 + 32]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm0, ymm0, ymm4
     vpaddd ymm3, ymm3, ymm7
-    vpxor ymm13, ymm13, ymm1
     vpxor ymm12, ymm12, ymm0
+    vpxor ymm13, ymm13, ymm1
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
-    vpaddd ymm0, ymm0, [r9 + 480]
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
     vpaddd ymm8, ymm8, ymm12
@@ -1798,11 +1797,12 @@
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vprord ymm4, ymm4, 12
-    vpaddd ymm1, ymm1, [r9]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
-    vpaddd ymm2, ymm2, [r9 + 288]
     vprord ymm7, ymm7, 12
+    vpaddd ymm0, ymm0, [r9 + 480]
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm2, ymm2, [r9 + 288]
     vpaddd ymm3, ymm3, [r9 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
@@ -1813,11 +1813,10 @@
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
     vprord ymm12, ymm12, 8
-    vpaddd ymm0, ymm0, [r9 + 448]
     vprord ymm13, ymm13, 8
     vprord ymm14, ymm14, 8
-    vpaddd ymm8, ymm8, ymm12
     vprord ymm15, ymm15, 8
+    vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
@@ -1825,12 +1824,13 @@
     vpxor ymm5, ymm5, ymm9
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
-    vpaddd ymm1, ymm1, [r9 + 64]
     vprord ymm4, ymm4, 7
     vprord ymm5, ymm5, 7
-    vpaddd ymm2, ymm2, [r9 + 96]
     vprord ymm6, ymm6, 7
     vprord ymm7, ymm7, 7
+    vpaddd ymm0, ymm0, [r9 + 448]
+    vpaddd ymm1, ymm1, [r9 + 64]
+    vpaddd ymm2, ymm2, [r9 + 96]
     vpaddd ymm3, ymm3, [r9 + 224]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
@@ -1840,10 +1840,8 @@
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
     vpxor ymm14, ymm14, ymm3
-    vpaddd ymm0, ymm0, [r9 + 320]
     vprord ymm15, ymm15, 16
     vprord ymm12, ymm12, 16
-    vpaddd ymm1, ymm1, [r9 + 384]
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
     vpaddd ymm10, ymm10, ymm15
@@ -1855,11 +1853,13 @@
     vpxor ymm7, ymm7, ymm8
     vpxor ymm4, ymm4, ymm9
     vprord ymm5, ymm5, 12
-    vpaddd ymm2, ymm2, [r9 + 128]
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vpaddd ymm3, ymm3, [r9 + 416]
     vprord ymm4, ymm4, 12
+    vpaddd ymm0, ymm0, [r9 + 320]
+    vpaddd ymm1, ymm1, [r9 + 384]
+    vpaddd ymm2, ymm2, [r9 + 128]
+    vpaddd ymm3, ymm3, [r9 + 416]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7

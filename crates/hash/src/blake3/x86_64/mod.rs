@@ -34,6 +34,8 @@ struct Constants {
     rotate_16: [u32; 16],
     rotate_8: [u32; 16],
     iv_row: [u32; 4],
+    unused: [u32; 12],
+    lane_numbers: [u32; 16],
 }
 
 static CONSTANTS: Constants = Constants {
@@ -42,6 +44,8 @@ static CONSTANTS: Constants = Constants {
     rotate_16: shuffle_mask(2),
     rotate_8: shuffle_mask(1),
     iv_row: [IV[0], IV[1], IV[2], IV[3]],
+    unused: [0; 12],
+    lane_numbers: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
 };
 
 /// The byte shuffle that rotates each word right by `bytes` bytes.
@@ -68,6 +72,7 @@ const _: () = {
     assert!(offset_of!(Words, last) == 256 && offset_of!(Words, last_len) == 320);
     assert!(offset_of!(Constants, full_len) == 256 && offset_of!(Constants, rotate_16) == 320);
     assert!(offset_of!(Constants, rotate_8) == 384 && offset_of!(Constants, iv_row) == 448);
+    assert!(offset_of!(Constants, lane_numbers) == 512);
     assert!(offset_of!(super::kernel::XofJob, block) == 0 && offset_of!(super::kernel::XofJob, cv) == 64);
     assert!(offset_of!(super::kernel::XofJob, len) == 96 && offset_of!(super::kernel::XofJob, flags) == 100);
 };

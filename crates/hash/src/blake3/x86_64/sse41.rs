@@ -9,7 +9,8 @@ pub(in crate::blake3) static SSE41: Table = Table {
     name: "sse41",
     needs: Features::of(&[Feature::Ssse3, Feature::Sse41]),
     run,
-    wide: &[Wide { lanes: 4, advance: lanes4, uniform: uniform4 }],
+    run_cost: 220,
+    wide: &[Wide { lanes: 4, cost: 400, advance: lanes4, uniform: uniform4 }],
     xof: xof4,
 };
 

@@ -220,242 +220,238 @@
     paddd xmm0, [r8]
     paddd xmm1, [r8 + 32]
     paddd xmm2, [r8 + 64]
+    paddd xmm3, [r8 + 96]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r8 + 96]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
-    paddd xmm0, [r8 + 16]
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 20
-    paddd xmm1, [r8 + 48]
     psrld xmm6, 12
-    paddd xmm0, xmm4
-    paddd xmm2, [r8 + 80]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 20
-    paddd xmm1, xmm5
     psrld xmm7, 12
-    pxor xmm12, xmm0
-    paddd xmm3, [r8 + 112]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pshufb xmm12, [r11 + 384]
+    paddd xmm0, [r8 + 16]
+    paddd xmm1, [r8 + 48]
+    paddd xmm2, [r8 + 80]
+    paddd xmm3, [r8 + 112]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, xmm6
-    pxor xmm13, xmm1
     paddd xmm3, xmm7
+    pxor xmm12, xmm0
+    pxor xmm13, xmm1
     pxor xmm14, xmm2
+    pxor xmm15, xmm3
+    pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
     pshufb xmm14, [r11 + 384]
-    pxor xmm15, xmm3
-    paddd xmm9, xmm13
     pshufb xmm15, [r11 + 384]
-    paddd xmm10, xmm14
-    pxor xmm5, xmm9
-    paddd xmm11, xmm15
-    pxor xmm6, xmm10
     paddd xmm8, xmm12
-    pxor xmm7, xmm11
-    paddd xmm0, [r8 + 128]
-    movdqa [r10 + 2048], xmm8
+    paddd xmm9, xmm13
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm4, xmm8
-    paddd xmm1, [r8 + 160]
-    paddd xmm2, [r8 + 192]
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 25
     psrld xmm4, 7
-    paddd xmm3, [r8 + 224]
     por xmm4, xmm8
     movdqa xmm8, xmm5
     pslld xmm8, 25
     psrld xmm5, 7
-    paddd xmm3, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 25
-    pxor xmm14, xmm3
     psrld xmm6, 7
-    paddd xmm0, xmm5
-    pshufb xmm14, [r11 + 320]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 25
-    pxor xmm15, xmm0
     psrld xmm7, 7
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 320]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm12, xmm1
-    paddd xmm10, xmm15
+    paddd xmm0, [r8 + 128]
+    paddd xmm1, [r8 + 160]
+    paddd xmm2, [r8 + 192]
+    paddd xmm3, [r8 + 224]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 320]
-    pxor xmm5, xmm10
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 320]
+    pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
     pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
+    por xmm5, xmm10
+    movdqa xmm10, xmm6
+    pslld xmm10, 20
+    psrld xmm6, 12
+    por xmm6, xmm10
+    movdqa xmm10, xmm7
+    pslld xmm10, 20
+    psrld xmm7, 12
+    por xmm7, xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
+    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r8 + 144]
     paddd xmm1, [r8 + 176]
     paddd xmm2, [r8 + 208]
+    paddd xmm3, [r8 + 240]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
+    paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 384]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
+    pxor xmm7, xmm8
+    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
     movdqa xmm10, xmm5
-    pslld xmm10, 20
-    psrld xmm5, 12
-    paddd xmm8, xmm13
-    pxor xmm7, xmm8
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm3, [r8 + 240]
-    pslld xmm10, 20
-    psrld xmm6, 12
-    paddd xmm0, xmm5
+    pslld xmm10, 25
+    psrld xmm6, 7
     por xmm6, xmm10
     movdqa xmm10, xmm7
-    pslld xmm10, 20
-    pxor xmm15, xmm0
-    psrld xmm7, 12
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm7, 7
     por xmm7, xmm10
     movdqa xmm10, xmm4
-    pslld xmm10, 20
-    pxor xmm12, xmm1
-    psrld xmm4, 12
-    paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm4, 7
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm3, xmm4
-    pshufb xmm13, [r11 + 384]
-    pxor xmm6, xmm11
-    pxor xmm14, xmm3
-    paddd xmm8, xmm13
     paddd xmm0, [r8 + 32]
-    pshufb xmm14, [r11 + 384]
-    pxor xmm7, xmm8
     paddd xmm1, [r8 + 48]
-    paddd xmm9, xmm14
     paddd xmm2, [r8 + 112]
     paddd xmm3, [r8 + 64]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
-    movdqa [r10 + 2048], xmm10
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
-    pslld xmm10, 25
-    psrld xmm5, 7
-    por xmm5, xmm10
-    movdqa xmm10, xmm6
-    pslld xmm10, 25
-    psrld xmm6, 7
-    paddd xmm1, xmm5
-    por xmm6, xmm10
-    movdqa xmm10, xmm7
-    pslld xmm10, 25
-    pxor xmm13, xmm1
-    psrld xmm7, 7
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 320]
-    por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    pxor xmm14, xmm2
-    psrld xmm4, 7
-    paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 320]
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
-    pxor xmm15, xmm3
-    paddd xmm9, xmm13
     paddd xmm0, xmm4
-    pshufb xmm15, [r11 + 320]
-    pxor xmm5, xmm9
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
     pxor xmm12, xmm0
-    paddd xmm11, xmm15
-    paddd xmm0, [r8 + 96]
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
-    pxor xmm7, xmm11
-    paddd xmm1, [r8 + 160]
+    pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    pshufb xmm15, [r11 + 320]
     paddd xmm8, xmm12
-    paddd xmm2, [r8]
-    paddd xmm3, [r8 + 208]
-    movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 20
     psrld xmm4, 12
-    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
     pslld xmm8, 20
     psrld xmm5, 12
-    paddd xmm0, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 20
-    pxor xmm12, xmm0
     psrld xmm6, 12
-    paddd xmm1, xmm5
-    pshufb xmm12, [r11 + 384]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 20
-    pxor xmm13, xmm1
     psrld xmm7, 12
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 384]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm14, xmm2
-    paddd xmm9, xmm13
+    paddd xmm0, [r8 + 96]
+    paddd xmm1, [r8 + 160]
+    paddd xmm2, [r8]
+    paddd xmm3, [r8 + 208]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
     paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 384]
-    pxor xmm5, xmm9
+    pxor xmm12, xmm0
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
     pxor xmm15, xmm3
-    paddd xmm10, xmm14
-    paddd xmm0, [r8 + 16]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
     pshufb xmm15, [r11 + 384]
-    pxor xmm6, xmm10
-    paddd xmm1, [r8 + 192]
-    paddd xmm11, xmm15
-    paddd xmm2, [r8 + 144]
-    paddd xmm3, [r8 + 240]
     paddd xmm8, xmm12
+    paddd xmm9, xmm13
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 25
     psrld xmm4, 7
@@ -463,167 +459,167 @@
     movdqa xmm8, xmm5
     pslld xmm8, 25
     psrld xmm5, 7
-    paddd xmm3, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 25
-    pxor xmm14, xmm3
     psrld xmm6, 7
-    paddd xmm0, xmm5
-    pshufb xmm14, [r11 + 320]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 25
-    pxor xmm15, xmm0
     psrld xmm7, 7
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 320]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm12, xmm1
-    paddd xmm10, xmm15
+    paddd xmm0, [r8 + 16]
+    paddd xmm1, [r8 + 192]
+    paddd xmm2, [r8 + 144]
+    paddd xmm3, [r8 + 240]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 320]
-    pxor xmm5, xmm10
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 320]
+    pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
     pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
+    por xmm5, xmm10
+    movdqa xmm10, xmm6
+    pslld xmm10, 20
+    psrld xmm6, 12
+    por xmm6, xmm10
+    movdqa xmm10, xmm7
+    pslld xmm10, 20
+    psrld xmm7, 12
+    por xmm7, xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
+    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r8 + 176]
     paddd xmm1, [r8 + 80]
     paddd xmm2, [r8 + 224]
+    paddd xmm3, [r8 + 128]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
+    paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 384]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
+    pxor xmm7, xmm8
+    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
     movdqa xmm10, xmm5
-    pslld xmm10, 20
-    psrld xmm5, 12
-    paddd xmm8, xmm13
-    pxor xmm7, xmm8
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm3, [r8 + 128]
-    pslld xmm10, 20
-    psrld xmm6, 12
-    paddd xmm0, xmm5
+    pslld xmm10, 25
+    psrld xmm6, 7
     por xmm6, xmm10
     movdqa xmm10, xmm7
-    pslld xmm10, 20
-    pxor xmm15, xmm0
-    psrld xmm7, 12
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm7, 7
     por xmm7, xmm10
     movdqa xmm10, xmm4
-    pslld xmm10, 20
-    pxor xmm12, xmm1
-    psrld xmm4, 12
-    paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm4, 7
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm3, xmm4
-    pshufb xmm13, [r11 + 384]
-    pxor xmm6, xmm11
-    pxor xmm14, xmm3
-    paddd xmm8, xmm13
     paddd xmm0, [r8 + 48]
-    pshufb xmm14, [r11 + 384]
-    pxor xmm7, xmm8
     paddd xmm1, [r8 + 160]
-    paddd xmm9, xmm14
     paddd xmm2, [r8 + 208]
     paddd xmm3, [r8 + 112]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
-    movdqa [r10 + 2048], xmm10
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
-    pslld xmm10, 25
-    psrld xmm5, 7
-    por xmm5, xmm10
-    movdqa xmm10, xmm6
-    pslld xmm10, 25
-    psrld xmm6, 7
-    paddd xmm1, xmm5
-    por xmm6, xmm10
-    movdqa xmm10, xmm7
-    pslld xmm10, 25
-    pxor xmm13, xmm1
-    psrld xmm7, 7
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 320]
-    por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    pxor xmm14, xmm2
-    psrld xmm4, 7
-    paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 320]
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
-    pxor xmm15, xmm3
-    paddd xmm9, xmm13
     paddd xmm0, xmm4
-    pshufb xmm15, [r11 + 320]
-    pxor xmm5, xmm9
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
     pxor xmm12, xmm0
-    paddd xmm11, xmm15
-    paddd xmm0, [r8 + 64]
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
-    pxor xmm7, xmm11
-    paddd xmm1, [r8 + 192]
+    pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    pshufb xmm15, [r11 + 320]
     paddd xmm8, xmm12
-    paddd xmm2, [r8 + 32]
-    paddd xmm3, [r8 + 224]
-    movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 20
     psrld xmm4, 12
-    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
     pslld xmm8, 20
     psrld xmm5, 12
-    paddd xmm0, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 20
-    pxor xmm12, xmm0
     psrld xmm6, 12
-    paddd xmm1, xmm5
-    pshufb xmm12, [r11 + 384]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 20
-    pxor xmm13, xmm1
     psrld xmm7, 12
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 384]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm14, xmm2
-    paddd xmm9, xmm13
+    paddd xmm0, [r8 + 64]
+    paddd xmm1, [r8 + 192]
+    paddd xmm2, [r8 + 32]
+    paddd xmm3, [r8 + 224]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
     paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 384]
-    pxor xmm5, xmm9
+    pxor xmm12, xmm0
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
     pxor xmm15, xmm3
-    paddd xmm10, xmm14
-    paddd xmm0, [r8 + 96]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
     pshufb xmm15, [r11 + 384]
-    pxor xmm6, xmm10
-    paddd xmm1, [r8 + 144]
-    paddd xmm11, xmm15
-    paddd xmm2, [r8 + 176]
-    paddd xmm3, [r8 + 128]
     paddd xmm8, xmm12
+    paddd xmm9, xmm13
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 25
     psrld xmm4, 7
@@ -631,167 +627,167 @@
     movdqa xmm8, xmm5
     pslld xmm8, 25
     psrld xmm5, 7
-    paddd xmm3, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 25
-    pxor xmm14, xmm3
     psrld xmm6, 7
-    paddd xmm0, xmm5
-    pshufb xmm14, [r11 + 320]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 25
-    pxor xmm15, xmm0
     psrld xmm7, 7
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 320]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm12, xmm1
-    paddd xmm10, xmm15
+    paddd xmm0, [r8 + 96]
+    paddd xmm1, [r8 + 144]
+    paddd xmm2, [r8 + 176]
+    paddd xmm3, [r8 + 128]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 320]
-    pxor xmm5, xmm10
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 320]
+    pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
     pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
+    por xmm5, xmm10
+    movdqa xmm10, xmm6
+    pslld xmm10, 20
+    psrld xmm6, 12
+    por xmm6, xmm10
+    movdqa xmm10, xmm7
+    pslld xmm10, 20
+    psrld xmm7, 12
+    por xmm7, xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
+    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r8 + 80]
     paddd xmm1, [r8]
     paddd xmm2, [r8 + 240]
+    paddd xmm3, [r8 + 16]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
+    paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 384]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
+    pxor xmm7, xmm8
+    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
     movdqa xmm10, xmm5
-    pslld xmm10, 20
-    psrld xmm5, 12
-    paddd xmm8, xmm13
-    pxor xmm7, xmm8
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm3, [r8 + 16]
-    pslld xmm10, 20
-    psrld xmm6, 12
-    paddd xmm0, xmm5
+    pslld xmm10, 25
+    psrld xmm6, 7
     por xmm6, xmm10
     movdqa xmm10, xmm7
-    pslld xmm10, 20
-    pxor xmm15, xmm0
-    psrld xmm7, 12
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm7, 7
     por xmm7, xmm10
     movdqa xmm10, xmm4
-    pslld xmm10, 20
-    pxor xmm12, xmm1
-    psrld xmm4, 12
-    paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm4, 7
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm3, xmm4
-    pshufb xmm13, [r11 + 384]
-    pxor xmm6, xmm11
-    pxor xmm14, xmm3
-    paddd xmm8, xmm13
     paddd xmm0, [r8 + 160]
-    pshufb xmm14, [r11 + 384]
-    pxor xmm7, xmm8
     paddd xmm1, [r8 + 192]
-    paddd xmm9, xmm14
     paddd xmm2, [r8 + 224]
     paddd xmm3, [r8 + 208]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
-    movdqa [r10 + 2048], xmm10
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
-    pslld xmm10, 25
-    psrld xmm5, 7
-    por xmm5, xmm10
-    movdqa xmm10, xmm6
-    pslld xmm10, 25
-    psrld xmm6, 7
-    paddd xmm1, xmm5
-    por xmm6, xmm10
-    movdqa xmm10, xmm7
-    pslld xmm10, 25
-    pxor xmm13, xmm1
-    psrld xmm7, 7
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 320]
-    por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    pxor xmm14, xmm2
-    psrld xmm4, 7
-    paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 320]
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
-    pxor xmm15, xmm3
-    paddd xmm9, xmm13
     paddd xmm0, xmm4
-    pshufb xmm15, [r11 + 320]
-    pxor xmm5, xmm9
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
     pxor xmm12, xmm0
-    paddd xmm11, xmm15
-    paddd xmm0, [r8 + 112]
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
-    pxor xmm7, xmm11
-    paddd xmm1, [r8 + 144]
+    pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    pshufb xmm15, [r11 + 320]
     paddd xmm8, xmm12
-    paddd xmm2, [r8 + 48]
-    paddd xmm3, [r8 + 240]
-    movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 20
     psrld xmm4, 12
-    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
     pslld xmm8, 20
     psrld xmm5, 12
-    paddd xmm0, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 20
-    pxor xmm12, xmm0
     psrld xmm6, 12
-    paddd xmm1, xmm5
-    pshufb xmm12, [r11 + 384]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 20
-    pxor xmm13, xmm1
     psrld xmm7, 12
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 384]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm14, xmm2
-    paddd xmm9, xmm13
+    paddd xmm0, [r8 + 112]
+    paddd xmm1, [r8 + 144]
+    paddd xmm2, [r8 + 48]
+    paddd xmm3, [r8 + 240]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
     paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 384]
-    pxor xmm5, xmm9
+    pxor xmm12, xmm0
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
     pxor xmm15, xmm3
-    paddd xmm10, xmm14
-    paddd xmm0, [r8 + 64]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
     pshufb xmm15, [r11 + 384]
-    pxor xmm6, xmm10
-    paddd xmm1, [r8 + 176]
-    paddd xmm11, xmm15
-    paddd xmm2, [r8 + 80]
-    paddd xmm3, [r8 + 16]
     paddd xmm8, xmm12
+    paddd xmm9, xmm13
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 25
     psrld xmm4, 7
@@ -799,167 +795,167 @@
     movdqa xmm8, xmm5
     pslld xmm8, 25
     psrld xmm5, 7
-    paddd xmm3, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 25
-    pxor xmm14, xmm3
     psrld xmm6, 7
-    paddd xmm0, xmm5
-    pshufb xmm14, [r11 + 320]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 25
-    pxor xmm15, xmm0
     psrld xmm7, 7
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 320]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm12, xmm1
-    paddd xmm10, xmm15
+    paddd xmm0, [r8 + 64]
+    paddd xmm1, [r8 + 176]
+    paddd xmm2, [r8 + 80]
+    paddd xmm3, [r8 + 16]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 320]
-    pxor xmm5, xmm10
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 320]
+    pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
     pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
+    por xmm5, xmm10
+    movdqa xmm10, xmm6
+    pslld xmm10, 20
+    psrld xmm6, 12
+    por xmm6, xmm10
+    movdqa xmm10, xmm7
+    pslld xmm10, 20
+    psrld xmm7, 12
+    por xmm7, xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
+    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r8]
     paddd xmm1, [r8 + 32]
     paddd xmm2, [r8 + 128]
+    paddd xmm3, [r8 + 96]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
+    paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 384]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
+    pxor xmm7, xmm8
+    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
     movdqa xmm10, xmm5
-    pslld xmm10, 20
-    psrld xmm5, 12
-    paddd xmm8, xmm13
-    pxor xmm7, xmm8
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm3, [r8 + 96]
-    pslld xmm10, 20
-    psrld xmm6, 12
-    paddd xmm0, xmm5
+    pslld xmm10, 25
+    psrld xmm6, 7
     por xmm6, xmm10
     movdqa xmm10, xmm7
-    pslld xmm10, 20
-    pxor xmm15, xmm0
-    psrld xmm7, 12
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm7, 7
     por xmm7, xmm10
     movdqa xmm10, xmm4
-    pslld xmm10, 20
-    pxor xmm12, xmm1
-    psrld xmm4, 12
-    paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm4, 7
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm3, xmm4
-    pshufb xmm13, [r11 + 384]
-    pxor xmm6, xmm11
-    pxor xmm14, xmm3
-    paddd xmm8, xmm13
     paddd xmm0, [r8 + 192]
-    pshufb xmm14, [r11 + 384]
-    pxor xmm7, xmm8
     paddd xmm1, [r8 + 144]
-    paddd xmm9, xmm14
     paddd xmm2, [r8 + 240]
     paddd xmm3, [r8 + 224]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
-    movdqa [r10 + 2048], xmm10
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
-    pslld xmm10, 25
-    psrld xmm5, 7
-    por xmm5, xmm10
-    movdqa xmm10, xmm6
-    pslld xmm10, 25
-    psrld xmm6, 7
-    paddd xmm1, xmm5
-    por xmm6, xmm10
-    movdqa xmm10, xmm7
-    pslld xmm10, 25
-    pxor xmm13, xmm1
-    psrld xmm7, 7
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 320]
-    por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    pxor xmm14, xmm2
-    psrld xmm4, 7
-    paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 320]
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
-    pxor xmm15, xmm3
-    paddd xmm9, xmm13
     paddd xmm0, xmm4
-    pshufb xmm15, [r11 + 320]
-    pxor xmm5, xmm9
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
     pxor xmm12, xmm0
-    paddd xmm11, xmm15
-    paddd xmm0, [r8 + 208]
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
-    pxor xmm7, xmm11
-    paddd xmm1, [r8 + 176]
+    pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    pshufb xmm15, [r11 + 320]
     paddd xmm8, xmm12
-    paddd xmm2, [r8 + 160]
-    paddd xmm3, [r8 + 128]
-    movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 20
     psrld xmm4, 12
-    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
     pslld xmm8, 20
     psrld xmm5, 12
-    paddd xmm0, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 20
-    pxor xmm12, xmm0
     psrld xmm6, 12
-    paddd xmm1, xmm5
-    pshufb xmm12, [r11 + 384]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 20
-    pxor xmm13, xmm1
     psrld xmm7, 12
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 384]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm14, xmm2
-    paddd xmm9, xmm13
+    paddd xmm0, [r8 + 208]
+    paddd xmm1, [r8 + 176]
+    paddd xmm2, [r8 + 160]
+    paddd xmm3, [r8 + 128]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
     paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 384]
-    pxor xmm5, xmm9
+    pxor xmm12, xmm0
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
     pxor xmm15, xmm3
-    paddd xmm10, xmm14
-    paddd xmm0, [r8 + 112]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
     pshufb xmm15, [r11 + 384]
-    pxor xmm6, xmm10
-    paddd xmm1, [r8 + 80]
-    paddd xmm11, xmm15
-    paddd xmm2, [r8]
-    paddd xmm3, [r8 + 96]
     paddd xmm8, xmm12
+    paddd xmm9, xmm13
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 25
     psrld xmm4, 7
@@ -967,167 +963,167 @@
     movdqa xmm8, xmm5
     pslld xmm8, 25
     psrld xmm5, 7
-    paddd xmm3, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 25
-    pxor xmm14, xmm3
     psrld xmm6, 7
-    paddd xmm0, xmm5
-    pshufb xmm14, [r11 + 320]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 25
-    pxor xmm15, xmm0
     psrld xmm7, 7
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 320]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm12, xmm1
-    paddd xmm10, xmm15
+    paddd xmm0, [r8 + 112]
+    paddd xmm1, [r8 + 80]
+    paddd xmm2, [r8]
+    paddd xmm3, [r8 + 96]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 320]
-    pxor xmm5, xmm10
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 320]
+    pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
     pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
+    por xmm5, xmm10
+    movdqa xmm10, xmm6
+    pslld xmm10, 20
+    psrld xmm6, 12
+    por xmm6, xmm10
+    movdqa xmm10, xmm7
+    pslld xmm10, 20
+    psrld xmm7, 12
+    por xmm7, xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
+    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r8 + 32]
     paddd xmm1, [r8 + 48]
     paddd xmm2, [r8 + 16]
+    paddd xmm3, [r8 + 64]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
+    paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 384]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
+    pxor xmm7, xmm8
+    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
     movdqa xmm10, xmm5
-    pslld xmm10, 20
-    psrld xmm5, 12
-    paddd xmm8, xmm13
-    pxor xmm7, xmm8
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm3, [r8 + 64]
-    pslld xmm10, 20
-    psrld xmm6, 12
-    paddd xmm0, xmm5
+    pslld xmm10, 25
+    psrld xmm6, 7
     por xmm6, xmm10
     movdqa xmm10, xmm7
-    pslld xmm10, 20
-    pxor xmm15, xmm0
-    psrld xmm7, 12
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm7, 7
     por xmm7, xmm10
     movdqa xmm10, xmm4
-    pslld xmm10, 20
-    pxor xmm12, xmm1
-    psrld xmm4, 12
-    paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm4, 7
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm3, xmm4
-    pshufb xmm13, [r11 + 384]
-    pxor xmm6, xmm11
-    pxor xmm14, xmm3
-    paddd xmm8, xmm13
     paddd xmm0, [r8 + 144]
-    pshufb xmm14, [r11 + 384]
-    pxor xmm7, xmm8
     paddd xmm1, [r8 + 176]
-    paddd xmm9, xmm14
     paddd xmm2, [r8 + 128]
     paddd xmm3, [r8 + 240]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
-    movdqa [r10 + 2048], xmm10
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
-    pslld xmm10, 25
-    psrld xmm5, 7
-    por xmm5, xmm10
-    movdqa xmm10, xmm6
-    pslld xmm10, 25
-    psrld xmm6, 7
-    paddd xmm1, xmm5
-    por xmm6, xmm10
-    movdqa xmm10, xmm7
-    pslld xmm10, 25
-    pxor xmm13, xmm1
-    psrld xmm7, 7
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 320]
-    por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    pxor xmm14, xmm2
-    psrld xmm4, 7
-    paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 320]
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
-    pxor xmm15, xmm3
-    paddd xmm9, xmm13
     paddd xmm0, xmm4
-    pshufb xmm15, [r11 + 320]
-    pxor xmm5, xmm9
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
     pxor xmm12, xmm0
-    paddd xmm11, xmm15
-    paddd xmm0, [r8 + 224]
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
-    pxor xmm7, xmm11
-    paddd xmm1, [r8 + 80]
+    pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    pshufb xmm15, [r11 + 320]
     paddd xmm8, xmm12
-    paddd xmm2, [r8 + 192]
-    paddd xmm3, [r8 + 16]
-    movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 20
     psrld xmm4, 12
-    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
     pslld xmm8, 20
     psrld xmm5, 12
-    paddd xmm0, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 20
-    pxor xmm12, xmm0
     psrld xmm6, 12
-    paddd xmm1, xmm5
-    pshufb xmm12, [r11 + 384]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 20
-    pxor xmm13, xmm1
     psrld xmm7, 12
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 384]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm14, xmm2
-    paddd xmm9, xmm13
+    paddd xmm0, [r8 + 224]
+    paddd xmm1, [r8 + 80]
+    paddd xmm2, [r8 + 192]
+    paddd xmm3, [r8 + 16]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
     paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 384]
-    pxor xmm5, xmm9
+    pxor xmm12, xmm0
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
     pxor xmm15, xmm3
-    paddd xmm10, xmm14
-    paddd xmm0, [r8 + 208]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
     pshufb xmm15, [r11 + 384]
-    pxor xmm6, xmm10
-    paddd xmm1, [r8]
-    paddd xmm11, xmm15
-    paddd xmm2, [r8 + 32]
-    paddd xmm3, [r8 + 64]
     paddd xmm8, xmm12
+    paddd xmm9, xmm13
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 25
     psrld xmm4, 7
@@ -1135,167 +1131,167 @@
     movdqa xmm8, xmm5
     pslld xmm8, 25
     psrld xmm5, 7
-    paddd xmm3, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 25
-    pxor xmm14, xmm3
     psrld xmm6, 7
-    paddd xmm0, xmm5
-    pshufb xmm14, [r11 + 320]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 25
-    pxor xmm15, xmm0
     psrld xmm7, 7
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 320]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm12, xmm1
-    paddd xmm10, xmm15
+    paddd xmm0, [r8 + 208]
+    paddd xmm1, [r8]
+    paddd xmm2, [r8 + 32]
+    paddd xmm3, [r8 + 64]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 320]
-    pxor xmm5, xmm10
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 320]
+    pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
     pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
+    por xmm5, xmm10
+    movdqa xmm10, xmm6
+    pslld xmm10, 20
+    psrld xmm6, 12
+    por xmm6, xmm10
+    movdqa xmm10, xmm7
+    pslld xmm10, 20
+    psrld xmm7, 12
+    por xmm7, xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
+    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r8 + 48]
     paddd xmm1, [r8 + 160]
     paddd xmm2, [r8 + 96]
+    paddd xmm3, [r8 + 112]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
+    paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 384]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
+    pxor xmm7, xmm8
+    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
     movdqa xmm10, xmm5
-    pslld xmm10, 20
-    psrld xmm5, 12
-    paddd xmm8, xmm13
-    pxor xmm7, xmm8
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    paddd xmm3, [r8 + 112]
-    pslld xmm10, 20
-    psrld xmm6, 12
-    paddd xmm0, xmm5
+    pslld xmm10, 25
+    psrld xmm6, 7
     por xmm6, xmm10
     movdqa xmm10, xmm7
-    pslld xmm10, 20
-    pxor xmm15, xmm0
-    psrld xmm7, 12
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm7, 7
     por xmm7, xmm10
     movdqa xmm10, xmm4
-    pslld xmm10, 20
-    pxor xmm12, xmm1
-    psrld xmm4, 12
-    paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 384]
+    pslld xmm10, 25
+    psrld xmm4, 7
     por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
-    pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm3, xmm4
-    pshufb xmm13, [r11 + 384]
-    pxor xmm6, xmm11
-    pxor xmm14, xmm3
-    paddd xmm8, xmm13
     paddd xmm0, [r8 + 176]
-    pshufb xmm14, [r11 + 384]
-    pxor xmm7, xmm8
     paddd xmm1, [r8 + 80]
-    paddd xmm9, xmm14
     paddd xmm2, [r8 + 16]
     paddd xmm3, [r8 + 128]
-    paddd xmm10, xmm15
-    pxor xmm4, xmm9
-    movdqa [r10 + 2048], xmm10
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
-    pslld xmm10, 25
-    psrld xmm5, 7
-    por xmm5, xmm10
-    movdqa xmm10, xmm6
-    pslld xmm10, 25
-    psrld xmm6, 7
-    paddd xmm1, xmm5
-    por xmm6, xmm10
-    movdqa xmm10, xmm7
-    pslld xmm10, 25
-    pxor xmm13, xmm1
-    psrld xmm7, 7
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 320]
-    por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    pxor xmm14, xmm2
-    psrld xmm4, 7
-    paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 320]
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
-    pxor xmm15, xmm3
-    paddd xmm9, xmm13
     paddd xmm0, xmm4
-    pshufb xmm15, [r11 + 320]
-    pxor xmm5, xmm9
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
     pxor xmm12, xmm0
-    paddd xmm11, xmm15
-    paddd xmm0, [r8 + 240]
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
-    pxor xmm7, xmm11
-    paddd xmm1, [r8]
+    pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    pshufb xmm15, [r11 + 320]
     paddd xmm8, xmm12
-    paddd xmm2, [r8 + 144]
-    paddd xmm3, [r8 + 96]
-    movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 20
     psrld xmm4, 12
-    pxor xmm6, xmm10
     por xmm4, xmm8
     movdqa xmm8, xmm5
     pslld xmm8, 20
     psrld xmm5, 12
-    paddd xmm0, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 20
-    pxor xmm12, xmm0
     psrld xmm6, 12
-    paddd xmm1, xmm5
-    pshufb xmm12, [r11 + 384]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 20
-    pxor xmm13, xmm1
     psrld xmm7, 12
-    paddd xmm2, xmm6
-    pshufb xmm13, [r11 + 384]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm14, xmm2
-    paddd xmm9, xmm13
+    paddd xmm0, [r8 + 240]
+    paddd xmm1, [r8]
+    paddd xmm2, [r8 + 144]
+    paddd xmm3, [r8 + 96]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
+    paddd xmm2, xmm6
     paddd xmm3, xmm7
-    pshufb xmm14, [r11 + 384]
-    pxor xmm5, xmm9
+    pxor xmm12, xmm0
+    pxor xmm13, xmm1
+    pxor xmm14, xmm2
     pxor xmm15, xmm3
-    paddd xmm10, xmm14
-    paddd xmm0, [r8 + 224]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
+    pshufb xmm14, [r11 + 384]
     pshufb xmm15, [r11 + 384]
-    pxor xmm6, xmm10
-    paddd xmm1, [r8 + 32]
-    paddd xmm11, xmm15
-    paddd xmm2, [r8 + 48]
-    paddd xmm3, [r8 + 112]
     paddd xmm8, xmm12
+    paddd xmm9, xmm13
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
+    pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
-    pxor xmm4, xmm8
     movdqa xmm8, xmm4
     pslld xmm8, 25
     psrld xmm4, 7
@@ -1303,79 +1299,83 @@
     movdqa xmm8, xmm5
     pslld xmm8, 25
     psrld xmm5, 7
-    paddd xmm3, xmm4
     por xmm5, xmm8
     movdqa xmm8, xmm6
     pslld xmm8, 25
-    pxor xmm14, xmm3
     psrld xmm6, 7
-    paddd xmm0, xmm5
-    pshufb xmm14, [r11 + 320]
     por xmm6, xmm8
     movdqa xmm8, xmm7
     pslld xmm8, 25
-    pxor xmm15, xmm0
     psrld xmm7, 7
-    paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 320]
     por xmm7, xmm8
     movdqa xmm8, [r10 + 2048]
-    pxor xmm12, xmm1
-    paddd xmm10, xmm15
+    paddd xmm0, [r8 + 224]
+    paddd xmm1, [r8 + 32]
+    paddd xmm2, [r8 + 48]
+    paddd xmm3, [r8 + 112]
+    paddd xmm0, xmm5
+    paddd xmm1, xmm6
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 320]
-    pxor xmm5, xmm10
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
     pxor xmm13, xmm2
-    paddd xmm11, xmm12
-    paddd xmm9, xmm14
+    pxor xmm14, xmm3
+    pshufb xmm15, [r11 + 320]
+    pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pshufb xmm14, [r11 + 320]
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
     pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
+    por xmm5, xmm10
+    movdqa xmm10, xmm6
+    pslld xmm10, 20
+    psrld xmm6, 12
+    por xmm6, xmm10
+    movdqa xmm10, xmm7
+    pslld xmm10, 20
+    psrld xmm7, 12
+    por xmm7, xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
+    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r8 + 160]
     paddd xmm1, [r8 + 192]
     paddd xmm2, [r8 + 64]
-    movdqa [r10 + 2048], xmm10
-    movdqa xmm10, xmm5
-    pslld xmm10, 20
-    psrld xmm5, 12
-    paddd xmm8, xmm13
-    pxor xmm7, xmm8
-    por xmm5, xmm10
-    movdqa xmm10, xmm6
     paddd xmm3, [r8 + 208]
-    pslld xmm10, 20
-    psrld xmm6, 12
     paddd xmm0, xmm5
-    por xmm6, xmm10
-    movdqa xmm10, xmm7
-    pslld xmm10, 20
-    pxor xmm15, xmm0
-    psrld xmm7, 12
     paddd xmm1, xmm6
-    pshufb xmm15, [r11 + 384]
-    por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    pxor xmm12, xmm1
-    psrld xmm4, 12
     paddd xmm2, xmm7
-    pshufb xmm12, [r11 + 384]
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
-    pxor xmm13, xmm2
-    paddd xmm11, xmm12
     paddd xmm3, xmm4
-    pshufb xmm13, [r11 + 384]
-    pxor xmm6, xmm11
+    pxor xmm15, xmm0
+    pxor xmm12, xmm1
+    pxor xmm13, xmm2
     pxor xmm14, xmm3
-    paddd xmm8, xmm13
+    pshufb xmm15, [r11 + 384]
+    pshufb xmm12, [r11 + 384]
+    pshufb xmm13, [r11 + 384]
     pshufb xmm14, [r11 + 384]
-    pxor xmm7, xmm8
-    paddd xmm9, xmm14
     paddd xmm10, xmm15
+    paddd xmm11, xmm12
+    paddd xmm8, xmm13
+    paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
+    pxor xmm7, xmm8
     pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
-    pxor xmm5, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7

@@ -48,12 +48,6 @@
     movd xmm0, dword ptr [rdi + 60]
     pshufd xmm0, xmm0, 0
     movdqa [r10 + 240], xmm0
-    movd xmm0, dword ptr [rdi + 96]
-    pshufd xmm0, xmm0, 0
-    movdqa [r10 + 2816], xmm0
-    movd xmm0, dword ptr [rdi + 100]
-    pshufd xmm0, xmm0, 0
-    movdqa [r10 + 2880], xmm0
     movd xmm0, dword ptr [rdi + 64]
     pshufd xmm0, xmm0, 0
     movdqa [r10 + 2112], xmm0
@@ -78,6 +72,12 @@
     movd xmm0, dword ptr [rdi + 92]
     pshufd xmm0, xmm0, 0
     movdqa [r10 + 2560], xmm0
+    movd xmm0, dword ptr [rdi + 96]
+    pshufd xmm0, xmm0, 0
+    movdqa [r10 + 2816], xmm0
+    movd xmm0, dword ptr [rdi + 100]
+    pshufd xmm0, xmm0, 0
+    movdqa [r10 + 2880], xmm0
 2:
     lea rax, [rsi + 0]
     mov dword ptr [r10 + 2688], eax
@@ -95,7 +95,6 @@
     mov dword ptr [r10 + 2700], eax
     shr rax, 32
     mov dword ptr [r10 + 2764], eax
-    add rsi, 4
     movdqa xmm0, [r10 + 2112]
     movdqa xmm1, [r10 + 2176]
     movdqa xmm2, [r10 + 2240]
@@ -104,44 +103,45 @@
     movdqa xmm5, [r10 + 2432]
     movdqa xmm6, [r10 + 2496]
     movdqa xmm7, [r10 + 2560]
-    movdqa xmm8, [r11]
     movdqa xmm12, [r10 + 2688]
-    movdqa xmm9, [r11 + 64]
     movdqa xmm13, [r10 + 2752]
-    movdqa xmm10, [r11 + 128]
     movdqa xmm14, [r10 + 2816]
-    movdqa xmm11, [r11 + 192]
     movdqa xmm15, [r10 + 2880]
+    movdqa xmm8, [r11]
+    movdqa xmm9, [r11 + 64]
+    movdqa xmm10, [r11 + 128]
+    movdqa xmm11, [r11 + 192]
+    add rsi, 4
     paddd xmm0, [r10]
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 64]
+    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 96]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -157,33 +157,33 @@
     paddd xmm0, [r10 + 16]
     paddd xmm1, [r10 + 48]
     paddd xmm2, [r10 + 80]
+    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 112]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 384]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 384]
-    pslld xmm8, 25
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 7
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 25
+    psrld xmm4, 7
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -199,33 +199,33 @@
     paddd xmm0, [r10 + 128]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 192]
+    paddd xmm3, [r10 + 224]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 224]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 320]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 320]
-    pslld xmm10, 20
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 12
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -241,33 +241,33 @@
     paddd xmm0, [r10 + 144]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 208]
+    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 240]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 384]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 384]
-    pslld xmm10, 25
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 7
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -283,33 +283,33 @@
     paddd xmm0, [r10 + 32]
     paddd xmm1, [r10 + 48]
     paddd xmm2, [r10 + 112]
+    paddd xmm3, [r10 + 64]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 64]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -325,33 +325,33 @@
     paddd xmm0, [r10 + 96]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10]
+    paddd xmm3, [r10 + 208]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 208]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 384]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 384]
-    pslld xmm8, 25
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 7
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 25
+    psrld xmm4, 7
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -367,33 +367,33 @@
     paddd xmm0, [r10 + 16]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 144]
+    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 240]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 320]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 320]
-    pslld xmm10, 20
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 12
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -409,33 +409,33 @@
     paddd xmm0, [r10 + 176]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10 + 224]
+    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 128]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 384]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 384]
-    pslld xmm10, 25
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 7
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -451,33 +451,33 @@
     paddd xmm0, [r10 + 48]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 208]
+    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 112]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -493,33 +493,33 @@
     paddd xmm0, [r10 + 64]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 32]
+    paddd xmm3, [r10 + 224]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 224]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 384]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 384]
-    pslld xmm8, 25
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 7
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 25
+    psrld xmm4, 7
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -535,33 +535,33 @@
     paddd xmm0, [r10 + 96]
     paddd xmm1, [r10 + 144]
     paddd xmm2, [r10 + 176]
+    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 128]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 320]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 320]
-    pslld xmm10, 20
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 12
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -577,33 +577,33 @@
     paddd xmm0, [r10 + 80]
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 240]
+    paddd xmm3, [r10 + 16]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 16]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 384]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 384]
-    pslld xmm10, 25
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 7
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -619,33 +619,33 @@
     paddd xmm0, [r10 + 160]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 224]
+    paddd xmm3, [r10 + 208]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 208]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -661,33 +661,33 @@
     paddd xmm0, [r10 + 112]
     paddd xmm1, [r10 + 144]
     paddd xmm2, [r10 + 48]
+    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 240]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 384]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 384]
-    pslld xmm8, 25
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 7
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 25
+    psrld xmm4, 7
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -703,33 +703,33 @@
     paddd xmm0, [r10 + 64]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 80]
+    paddd xmm3, [r10 + 16]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 16]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 320]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 320]
-    pslld xmm10, 20
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 12
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -745,33 +745,33 @@
     paddd xmm0, [r10]
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 128]
+    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 96]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 384]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 384]
-    pslld xmm10, 25
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 7
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -787,33 +787,33 @@
     paddd xmm0, [r10 + 192]
     paddd xmm1, [r10 + 144]
     paddd xmm2, [r10 + 240]
+    paddd xmm3, [r10 + 224]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 224]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -829,33 +829,33 @@
     paddd xmm0, [r10 + 208]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 160]
+    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 128]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 384]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 384]
-    pslld xmm8, 25
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 7
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 25
+    psrld xmm4, 7
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -871,33 +871,33 @@
     paddd xmm0, [r10 + 112]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10]
+    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 96]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 320]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 320]
-    pslld xmm10, 20
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 12
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -913,33 +913,33 @@
     paddd xmm0, [r10 + 32]
     paddd xmm1, [r10 + 48]
     paddd xmm2, [r10 + 16]
+    paddd xmm3, [r10 + 64]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 64]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 384]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 384]
-    pslld xmm10, 25
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 7
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -955,33 +955,33 @@
     paddd xmm0, [r10 + 144]
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 128]
+    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 240]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -997,33 +997,33 @@
     paddd xmm0, [r10 + 224]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10 + 192]
+    paddd xmm3, [r10 + 16]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 16]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 384]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 384]
-    pslld xmm8, 25
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 7
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 25
+    psrld xmm4, 7
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -1039,33 +1039,33 @@
     paddd xmm0, [r10 + 208]
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 32]
+    paddd xmm3, [r10 + 64]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 64]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 320]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 320]
-    pslld xmm10, 20
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 12
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -1081,33 +1081,33 @@
     paddd xmm0, [r10 + 48]
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 96]
+    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 112]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 384]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 384]
-    pslld xmm10, 25
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 7
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
@@ -1123,33 +1123,33 @@
     paddd xmm0, [r10 + 176]
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10 + 16]
+    paddd xmm3, [r10 + 128]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 128]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 320]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 320]
-    pslld xmm8, 20
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 12
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 20
+    psrld xmm4, 12
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 20
     psrld xmm5, 12
     por xmm5, xmm8
@@ -1165,33 +1165,33 @@
     paddd xmm0, [r10 + 240]
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 144]
+    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm3, [r10 + 96]
-    pxor xmm12, xmm0
     paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    pxor xmm12, xmm0
     pxor xmm13, xmm1
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm12, [r11 + 384]
     pshufb xmm13, [r11 + 384]
-    paddd xmm3, xmm7
-    pxor xmm14, xmm2
-    paddd xmm8, xmm12
-    pxor xmm15, xmm3
-    movdqa [r10 + 2048], xmm8
     pshufb xmm14, [r11 + 384]
-    paddd xmm9, xmm13
-    pxor xmm4, xmm8
-    movdqa xmm8, xmm4
     pshufb xmm15, [r11 + 384]
-    pslld xmm8, 25
+    paddd xmm8, xmm12
+    paddd xmm9, xmm13
     paddd xmm10, xmm14
-    psrld xmm4, 7
-    pxor xmm5, xmm9
     paddd xmm11, xmm15
+    pxor xmm4, xmm8
+    pxor xmm5, xmm9
     pxor xmm6, xmm10
+    pxor xmm7, xmm11
+    movdqa [r10 + 2048], xmm8
+    movdqa xmm8, xmm4
+    pslld xmm8, 25
+    psrld xmm4, 7
     por xmm4, xmm8
     movdqa xmm8, xmm5
-    pxor xmm7, xmm11
     pslld xmm8, 25
     psrld xmm5, 7
     por xmm5, xmm8
@@ -1207,33 +1207,33 @@
     paddd xmm0, [r10 + 224]
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 48]
+    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 112]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 320]
     pshufb xmm12, [r11 + 320]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 320]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 320]
-    pslld xmm10, 20
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 12
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 20
+    psrld xmm5, 12
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 20
     psrld xmm6, 12
     por xmm6, xmm10
@@ -1249,33 +1249,33 @@
     paddd xmm0, [r10 + 160]
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 64]
+    paddd xmm3, [r10 + 208]
     paddd xmm0, xmm5
     paddd xmm1, xmm6
-    paddd xmm3, [r10 + 208]
-    pxor xmm15, xmm0
     paddd xmm2, xmm7
+    paddd xmm3, xmm4
+    pxor xmm15, xmm0
     pxor xmm12, xmm1
+    pxor xmm13, xmm2
+    pxor xmm14, xmm3
     pshufb xmm15, [r11 + 384]
     pshufb xmm12, [r11 + 384]
-    paddd xmm3, xmm4
-    pxor xmm13, xmm2
-    paddd xmm10, xmm15
-    pxor xmm14, xmm3
-    movdqa [r10 + 2048], xmm10
     pshufb xmm13, [r11 + 384]
-    paddd xmm11, xmm12
-    pxor xmm5, xmm10
-    movdqa xmm10, xmm5
     pshufb xmm14, [r11 + 384]
-    pslld xmm10, 25
+    paddd xmm10, xmm15
+    paddd xmm11, xmm12
     paddd xmm8, xmm13
-    psrld xmm5, 7
-    pxor xmm6, xmm11
     paddd xmm9, xmm14
+    pxor xmm5, xmm10
+    pxor xmm6, xmm11
     pxor xmm7, xmm8
+    pxor xmm4, xmm9
+    movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm5
+    pslld xmm10, 25
+    psrld xmm5, 7
     por xmm5, xmm10
     movdqa xmm10, xmm6
-    pxor xmm4, xmm9
     pslld xmm10, 25
     psrld xmm6, 7
     por xmm6, xmm10
