@@ -53,7 +53,7 @@ fn single_chunks(plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
     let is_even = |group: &[&[u8]]| lanes > 1 && group.len() == lanes && lanes::is_even_pass(group);
     let mut uneven = false;
     for (group, out) in messages.chunks(lanes).zip(out.chunks_mut(lanes)) {
-        match plan.pass(lanes) {
+        match plan.pass_of(lanes) {
             Some(wide) if is_even(group) => lanes::even_pass(wide, key, group, out),
             _ => uneven = true,
         }

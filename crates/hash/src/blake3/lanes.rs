@@ -172,7 +172,7 @@ impl<'a> Ragged<'a> {
 
     /// `blocks` blocks in every lane, of which the last ends those messages that have no more, if `ending`.
     fn advance(&mut self, plan: Plan, blocks: usize, ending: bool) {
-        let wide = plan.pass(self.len).expect("two lanes or more are within what the plan has");
+        let wide = plan.pass_of(self.len).expect("no more lanes than the plan has");
         assert!(self.len <= wide.lanes && wide.lanes <= MAX_LANES);
         let len = blocks * BLOCK_LEN;
         let every = u32::from(self.key.flags);

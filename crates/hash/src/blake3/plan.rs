@@ -30,11 +30,17 @@ pub(super) struct Row {
     many: &'static Table,
     /// Extended output.
     xof: &'static Table,
-    /// For k chunks or parents at once (up to sixteen), the index in `many.wide` of the pass to take first; beyond the
-    /// last index: a single run.
-    passes: [u8; MAX_LANES + 1],
+    passes: Passes,
     /// From how many bytes a second thread pays for its wake-up.
     parallel_from: usize,
+}
+
+/// How k chunks or parents at once (up to sixteen) go through the passes of a table.
+struct Passes {
+    /// The index in `wide` of the pass to take first; behind the last index: a single run.
+    first: [u8; MAX_LANES + 1],
+    /// What all of them cost per block step.
+    costs: [u16; MAX_LANES + 1],
 }
 
 /// In order of preference: the first row that fits is taken.
@@ -147,26 +153,26 @@ impl Row {
 
 /// For each number of inputs the first pass of the cheapest sequence of passes that covers them. An index behind the
 /// last means a single run.
-const fn cheapest(table: &Table) -> [u8; MAX_LANES + 1] {
-    let mut passes = [0; MAX_LANES + 1];
+const fn cheapest(table: &Table) -> Passes {
+    let mut first = [0; MAX_LANES + 1];
     let mut costs = [0; MAX_LANES + 1];
     let mut count = 1;
     while count <= MAX_LANES {
-        passes[count] = table.wide.len() as u8;
-        costs[count] = table.run_cost as u32 + costs[count - 1];
+        first[count] = table.wide.len() as u8;
+        costs[count] = table.run_cost + costs[count - 1];
         let mut index = 0;
         while index < table.wide.len() {
             let wide = &table.wide[index];
-            let cost = wide.cost as u32 + costs[count.saturating_sub(wide.lanes)];
+            let cost = wide.cost + costs[count.saturating_sub(wide.lanes)];
             // Of equal ones the wider: it takes fewer passes.
             if cost <= costs[count] {
-                (passes[count], costs[count]) = (index as u8, cost);
+                (first[count], costs[count]) = (index as u8, cost);
             }
             index += 1;
         }
         count += 1;
     }
-    passes
+    Passes { first, costs }
 }
 
 /// The kernels in use for each size class. Small and `Copy`; [`Plan::host`] is the one to use unless a test or a
@@ -265,24 +271,27 @@ impl Plan {
     /// The pass for `count` chunks or parents; `None` where they go one after another.
     #[inline(always)]
     pub(super) fn pass(self, count: usize) -> Option<&'static Wide> {
-        self.0.many.wide.get(usize::from(self.0.passes[count.min(MAX_LANES)]))
+        self.0.many.wide.get(usize::from(self.0.passes.first[count.min(MAX_LANES)]))
     }
 
     /// Whether a tail of `blocks` blocks behind `full` chunks is cheaper alone than in a lane of their pass.
     pub(super) fn tail_alone(self, full: usize, blocks: usize) -> bool {
         // A pass is interrupted twice where a tail ends in it: measured, as much as this many blocks.
         const INTERRUPTIONS: usize = 2;
-        let table = self.0.many;
-        let cost =
-            |chunks| CHUNK_BLOCKS * usize::from(self.pass(chunks).map_or(table.run_cost, |wide| wide.cost));
-        let together = cost(full + 1) + INTERRUPTIONS * usize::from(table.run_cost);
-        cost(full) + blocks * usize::from(self.0.chunk.run_cost) < together
+        let run_cost = usize::from(self.0.chunk.run_cost);
+        let cost = |chunks: usize| CHUNK_BLOCKS * usize::from(self.0.passes.costs[chunks]);
+        cost(full) + blocks * run_cost < cost(full + 1) + INTERRUPTIONS * run_cost
+    }
+
+    /// The narrowest pass that holds `count` messages.
+    pub(super) fn pass_of(self, count: usize) -> Option<&'static Wide> {
+        self.0.many.wide.iter().find(|wide| wide.lanes >= count)
     }
 
     /// The most chunks in one pass.
     #[inline(always)]
     pub(super) fn lanes(self) -> usize {
-        self.pass(MAX_LANES).map_or(1, |wide| wide.lanes)
+        self.0.many.wide.last().map_or(1, |wide| wide.lanes)
     }
 
     #[cfg(feature = "std")]
