@@ -1,8 +1,9 @@
-//! Builds the lane binaries and runs them.
+//! Builds programs, and runs lanes.
 //!
 //! A lane is the same source built differently: with the rival held to an instruction set, or with its functions in
 //! another order. Each difference is a cargo feature of this crate, so cargo keeps the builds apart and fresh.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,20 +26,31 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("this crate is crates/rivals")
 }
 
+/// The cargo that started this, or the one on the path.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Cargo's target folder: this program lies in a profile's folder below it, a test one folder deeper.
+pub fn target() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    let profile = program.ancestors().find(|path| path.ends_with("release") || path.ends_with("debug"));
+    profile.and_then(Path::parent).map_or_else(|| workspace().join("target"), Path::to_owned)
+}
+
+/// Builds binary `name` of the command-line crate with `flags`, and returns its path.
+pub fn product(name: &str, flags: &[&str]) -> anyhow::Result<PathBuf> {
+    compile(&[&["--package", "hashmill-cli", "--bin", name], flags].concat(), name)
+}
+
 /// Builds binary `bin` of this crate with `features`, and puts it beside the other lanes as `name`.
 pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<Lane> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .current_dir(workspace())
-        .args(["build", "--release", "--package", env!("CARGO_PKG_NAME"), "--bin", bin])
-        .args(["--message-format", "json-render-diagnostics", "--features", &features.join(",")])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("starting cargo")?;
-    ensure!(output.status.success(), "cargo could not build {name}: {}", output.status);
-    let built =
-        executable(&output.stdout, bin).with_context(|| format!("cargo named no binary for {name}"))?;
-    let folder = built.parent().context("the binary lies in a folder")?.join("rivals");
+    let features = features.join(",");
+    let built = compile(
+        &["--release", "--package", env!("CARGO_PKG_NAME"), "--bin", bin, "--features", &features],
+        bin,
+    )?;
+    let folder = target().join("rivals");
     let path = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     std::fs::create_dir_all(&folder)
         .and_then(|()| {
@@ -49,6 +61,18 @@ pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<Lane> {
         })
         .with_context(|| format!("keeping {}", path.display()))?;
     Ok(Lane { name: name.to_owned(), path })
+}
+
+fn compile(args: &[&str], bin: &str) -> anyhow::Result<PathBuf> {
+    let output = Command::new(cargo())
+        .current_dir(workspace())
+        .args(["build", "--quiet", "--message-format", "json-render-diagnostics"])
+        .args(args)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("starting cargo")?;
+    ensure!(output.status.success(), "cargo could not build {bin}: {}", output.status);
+    executable(&output.stdout, bin).with_context(|| format!("cargo named no binary for {bin}"))
 }
 
 /// The path of the binary in cargo's messages.

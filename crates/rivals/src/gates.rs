@@ -10,6 +10,8 @@ use crate::stats::Estimate;
 pub struct Gates {
     /// Gates against the official BLAKE3 crate.
     pub blake3: Vec<Gate>,
+    /// Gates against the b3sum program.
+    pub b3sum: Vec<Gate>,
 }
 
 /// One line of the requirements: some rows, and how much faster than the rival they have to be.

@@ -2,16 +2,16 @@
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
-use hashmill_rivals::gates::Verdict;
-use hashmill_rivals::{blake3, fleet, gates, table};
+use hashmill_rivals::gates::{Gates, Verdict};
+use hashmill_rivals::report::Report;
+use hashmill_rivals::{b3sum, blake3, fleet, gates, table};
 
-/// Competitors beside Hashmill, measured in pairs in one process.
+/// Competitors beside Hashmill, measured in pairs.
 #[derive(Parser)]
 #[command(name = "cargo rivals", bin_name = "cargo rivals")]
 struct Cli {
@@ -21,16 +21,42 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Rival {
-    /// The official `blake3` crate.
-    Blake3(Options),
+    /// The official `blake3` crate, both libraries in one process.
+    Blake3 {
+        #[command(flatten)]
+        common: Common,
+        /// Fresh processes per link layout.
+        #[arg(long, default_value_t = 7)]
+        sessions: usize,
+        /// Pairs of samples per workload and process.
+        #[arg(long, default_value_t = 5)]
+        pairs: usize,
+        /// Shortest sample in microseconds.
+        #[arg(long, default_value_t = 250)]
+        sample_us: u64,
+        /// Time in milliseconds after which a workload of a process takes no more than five pairs.
+        #[arg(long, default_value_t = 400)]
+        budget_ms: u64,
+    },
+    /// The `b3sum` program, process against process.
+    B3sum {
+        #[command(flatten)]
+        common: Common,
+        /// Pairs of processes per job.
+        #[arg(long, default_value_t = 21)]
+        pairs: usize,
+        /// Time in milliseconds after which a job takes no more than five pairs.
+        #[arg(long, default_value_t = 5000)]
+        budget_ms: u64,
+    },
 }
 
 #[derive(Args)]
-struct Options {
+struct Common {
     /// Measure only gates and rows whose name contains this.
     #[arg(long, default_value = "", hide_default_value = true)]
     filter: String,
-    /// Build the measuring programs and stop, so that a later run only measures.
+    /// Build the programs and stop, so that a later run only measures.
     #[arg(long)]
     build_only: bool,
     /// Print the report as JSON instead of a table.
@@ -42,51 +68,68 @@ struct Options {
     /// Fail when a gate is missed.
     #[arg(long)]
     enforce: bool,
-    /// Fresh processes per link layout.
-    #[arg(long, default_value_t = 7)]
-    sessions: usize,
-    /// Pairs of samples per workload and process.
-    #[arg(long, default_value_t = 5)]
-    pairs: usize,
-    /// Shortest sample in microseconds.
-    #[arg(long, default_value_t = 250)]
-    sample_us: u64,
-    /// Time in milliseconds after which a workload of a process takes no more than five pairs.
-    #[arg(long, default_value_t = 400)]
-    budget_ms: u64,
     /// Seed of all randomness.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let Rival::Blake3(options) = Cli::parse().rival;
-    let path = fleet::workspace().join("bench/gates.toml");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let gates = gates::parse(&text).with_context(|| format!("reading {}", path.display()))?.blake3;
-    if options.build_only {
-        blake3::build(&gates, &options.filter)?;
+    let cli = Cli::parse();
+    let gates = read_gates()?;
+    let (topic, common) = match &cli.rival {
+        Rival::Blake3 { common, .. } => ("blake3", common),
+        Rival::B3sum { common, .. } => ("b3sum", common),
+    };
+    if common.build_only {
+        match cli.rival {
+            Rival::Blake3 { .. } => blake3::build(&gates.blake3, &common.filter)?,
+            Rival::B3sum { .. } => drop(b3sum::programs::Programs::build()?),
+        }
         return Ok(ExitCode::SUCCESS);
     }
-    let effort = blake3::Effort {
-        sessions: options.sessions.max(1),
-        pairs: options.pairs.max(1),
-        sample: Duration::from_micros(options.sample_us),
-        budget: Duration::from_millis(options.budget_ms),
-        seed: options.seed,
-    };
-    let start = std::time::Instant::now();
-    let say = |words: &str| {
-        // A closed terminal is no reason to lose a measurement.
-        let _ = writeln!(std::io::stderr(), "{:5.1} s  {words}", start.elapsed().as_secs_f64());
-    };
-    let report = blake3::compare(&gates, &options.filter, &effort, say)?;
-    let words = if options.json { report.to_json() + "\n" } else { table::render(&report) };
+    let report = compare(&cli.rival, &gates)?;
+    show(&report, topic, common)
+}
+
+fn read_gates() -> anyhow::Result<Gates> {
+    let path = fleet::workspace().join("bench/gates.toml");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    gates::parse(&text).with_context(|| format!("reading {}", path.display()))
+}
+
+fn compare(rival: &Rival, gates: &Gates) -> anyhow::Result<Report> {
+    let start = Instant::now();
+    let progress = |words: &str| say(&format!("{:5.1} s  {words}", start.elapsed().as_secs_f64()));
+    match rival {
+        Rival::Blake3 { common, sessions, pairs, sample_us, budget_ms } => {
+            let effort = blake3::Effort {
+                sessions: (*sessions).max(1),
+                pairs: (*pairs).max(1),
+                sample: Duration::from_micros(*sample_us),
+                budget: Duration::from_millis(*budget_ms),
+                seed: common.seed,
+            };
+            blake3::compare(&gates.blake3, &common.filter, &effort, progress)
+        }
+        Rival::B3sum { common, pairs, budget_ms } => {
+            let budget = Duration::from_millis(*budget_ms);
+            b3sum::compare(&gates.b3sum, &common.filter, (*pairs).max(1), budget, common.seed, progress)
+        }
+    }
+}
+
+fn show(report: &Report, topic: &str, common: &Common) -> anyhow::Result<ExitCode> {
+    let words = if common.json { report.to_json() + "\n" } else { table::render(report) };
     std::io::stdout().write_all(words.as_bytes()).context("printing the report")?;
-    if options.record {
-        let records: PathBuf = fleet::workspace().join("bench/records");
-        say(&format!("recorded in {}", report.record(&records, "blake3")?.display()));
+    if common.record {
+        let path = report.record(&fleet::workspace().join("bench/records"), topic)?;
+        say(&format!("recorded in {}", path.display()));
     }
     let missed = report.gates.iter().any(|gate| gate.verdict == Verdict::Missed);
-    Ok(if options.enforce && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if common.enforce && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Says what goes on. A closed terminal is no reason to lose a measurement.
+fn say(words: &str) {
+    let _ = writeln!(std::io::stderr(), "{words}");
 }

@@ -79,8 +79,8 @@ pub struct RowReport {
     pub estimate: Numbers,
     /// What it means for the gate.
     pub verdict: Verdict,
-    /// Which of our kernels did it, and why.
-    pub kernel: String,
+    /// How our side did it: the kernel, or the flags.
+    pub how: String,
     /// Core clock in GHz, where it can be told.
     pub clock_ghz: Option<f64>,
     /// Whether these samples are from the second look at the lowest rows.

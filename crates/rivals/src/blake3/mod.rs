@@ -11,10 +11,11 @@ use anyhow::Context as _;
 use hashmill_testkit::Rng;
 
 use crate::fleet::{self, Lane};
-use crate::gates::{Gate, Judge, Level, Verdict};
+use crate::gates::{Gate, Judge, Level};
 use crate::host::{self, Host};
-use crate::report::{GateReport, Report, RowReport, SCHEMA, SessionReport, Summary, rounded};
-use crate::stats::{self, Estimate, Session};
+use crate::judge::{self, Measured};
+use crate::report::{GateReport, Report, SCHEMA};
+use crate::stats;
 use row::Row;
 
 /// The official crate, pinned in `Cargo.toml`.
@@ -41,19 +42,13 @@ pub struct Effort {
 /// A row at a level: what a measurement is filed under.
 type Key = (Level, Row);
 
+/// What was measured, by level and row.
+type Samples = HashMap<Key, Measured>;
+
 /// A gate with its rows read.
 struct Plan<'a> {
     gate: &'a Gate,
     rows: Vec<Row>,
-}
-
-/// Everything measured for one row.
-#[derive(Default)]
-struct Measured {
-    sessions: Vec<Session>,
-    reports: Vec<SessionReport>,
-    kernel: String,
-    clocks: Vec<f64>,
 }
 
 /// Builds every lane that the gates need and that `filter` leaves in.
@@ -80,16 +75,17 @@ pub fn compare(
     let mut reports = Vec::new();
     for plan in &plans {
         reports.push(match unrunnable.iter().find(|(level, _)| *level == plan.gate.level) {
-            Some((_, why)) => skipped(plan.gate, why),
+            Some((_, why)) => judge::skipped(plan.gate, why),
             None if plan.gate.judge == Judge::Minimum => {
                 let lowest = lowest_rows(plan, &measured, effort.seed);
                 progress(&format!("second look at the {} lowest rows of {:?}", lowest.len(), plan.gate.name));
                 let again = HashMap::from([(plan.gate.level, lowest)]);
                 let mut fresh = HashMap::new();
                 run_sessions(&fleet, &again, effort, &mut rng, &mut fresh, &mut progress)?;
+                fresh.values_mut().for_each(|row| row.second_look = true);
                 judged(plan, &measured, &fresh, effort.seed)
             }
-            None => judged(plan, &measured, &HashMap::new(), effort.seed),
+            None => judged(plan, &measured, &Samples::new(), effort.seed),
         });
     }
     Ok(Report {
@@ -200,7 +196,7 @@ fn run_sessions(
     levels: &HashMap<Level, Vec<(Row, bool)>>,
     effort: &Effort,
     rng: &mut Rng,
-    measured: &mut HashMap<Key, Measured>,
+    measured: &mut Samples,
     progress: &mut impl FnMut(&str),
 ) -> anyhow::Result<()> {
     for session in 1..=effort.sessions {
@@ -237,17 +233,14 @@ fn run_sessions(
     Ok(())
 }
 
-fn file(berth: &Berth, reply: lane::Reply, measured: &mut HashMap<Key, Measured>) -> anyhow::Result<()> {
-    let entry = measured.entry((berth.level, reply.row.parse()?)).or_default();
-    entry.reports.push(SessionReport {
-        lane: berth.lane.name.clone(),
-        calls: reply.calls,
-        rival_ns: reply.pairs.iter().map(|pair| rounded(pair[0])).collect(),
-        ours_ns: reply.pairs.iter().map(|pair| rounded(pair[1])).collect(),
-    });
-    entry.sessions.push(Session { layout: berth.layout.to_owned(), pairs: reply.pairs });
-    entry.kernel = reply.kernel;
+fn file(berth: &Berth, reply: lane::Reply, measured: &mut Samples) -> anyhow::Result<()> {
+    let row: Row = reply.row.parse()?;
+    let entry = measured.entry((berth.level, row)).or_default();
+    entry.row = reply.row;
+    entry.bytes = row.bytes();
+    entry.how = reply.kernel;
     entry.clocks.extend(reply.clock_ghz);
+    entry.add(&berth.lane.name, berth.layout, reply.calls, reply.pairs);
     Ok(())
 }
 
@@ -255,7 +248,7 @@ fn file(berth: &Berth, reply: lane::Reply, measured: &mut HashMap<Key, Measured>
 ///
 /// The lowest of a hundred noisy ratios is low partly because it was picked for being low. Samples taken after the
 /// picking do not know about it, so only they judge the gate.
-fn lowest_rows(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, seed: u64) -> Vec<(Row, bool)> {
+fn lowest_rows(plan: &Plan<'_>, measured: &Samples, seed: u64) -> Vec<(Row, bool)> {
     let mut rows: Vec<(f64, Row)> = plan
         .rows
         .iter()
@@ -269,85 +262,17 @@ fn lowest_rows(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, seed: u64) ->
     rows.into_iter().map(|(_, row)| (row, false)).collect()
 }
 
-fn skipped(gate: &Gate, why: &str) -> GateReport {
-    GateReport {
-        name: gate.name.clone(),
-        must: gate.must,
-        aim: gate.aim,
-        judge: gate.judge,
-        level: gate.level,
-        verdict: Verdict::Open,
-        summary: None,
-        skipped: Some(why.to_owned()),
-        rows: Vec::new(),
-    }
-}
-
 /// Judges a gate by the samples in `fresh`, or by those in `measured` where there are none.
-fn judged(
-    plan: &Plan<'_>,
-    measured: &HashMap<Key, Measured>,
-    fresh: &HashMap<Key, Measured>,
-    seed: u64,
-) -> GateReport {
-    let gate = plan.gate;
-    let mut rows = Vec::new();
-    let mut estimates: Vec<(Row, Estimate)> = Vec::new();
-    for &row in &plan.rows {
-        let key = (gate.level, row);
-        let Some(seen) = fresh.get(&key).or_else(|| measured.get(&key)) else { continue };
-        let Some(estimate) = stats::estimate(&seen.sessions, seed) else { continue };
-        let each = gate.judge == Judge::Each;
-        rows.push(RowReport {
-            row: row.to_string(),
-            bytes: row.bytes(),
-            estimate: (&estimate).into(),
-            verdict: if each { gate.verdict(&estimate) } else { Verdict::Open },
-            kernel: seen.kernel.clone(),
-            clock_ghz: (!seen.clocks.is_empty()).then(|| rounded(stats::median(seen.clocks.clone()))),
-            second_look: fresh.contains_key(&key),
-            sessions: seen.reports.clone(),
-        });
-        estimates.push((row, estimate));
-    }
-    let combined = match gate.judge {
-        Judge::Each => None,
-        Judge::Geomean => {
-            let all: Vec<Estimate> = estimates.into_iter().map(|(_, estimate)| estimate).collect();
-            stats::combine(&all).map(|estimate| (format!("geometric mean of {} rows", all.len()), estimate))
-        }
-        Judge::Minimum => estimates
-            .into_iter()
-            .filter(|(row, _)| fresh.contains_key(&(gate.level, *row)))
-            .min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
-            .map(|(row, estimate)| (format!("lowest: {row}"), estimate)),
-    };
-    let verdict = match &combined {
-        Some((_, estimate)) => gate.verdict(estimate),
-        None => rows
-            .iter()
-            .map(|row| row.verdict)
-            .max_by_key(|&verdict| severity(verdict))
-            .unwrap_or(Verdict::Open),
-    };
-    GateReport {
-        summary: combined.map(|(what, estimate)| Summary { what, estimate: (&estimate).into() }),
-        skipped: None,
-        verdict,
-        rows,
-        ..skipped(gate, "")
-    }
-}
-
-/// A gate is as good as its worst row.
-fn severity(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Open => 0,
-        Verdict::Aim => 1,
-        Verdict::Met => 2,
-        Verdict::Unproven => 3,
-        Verdict::Missed => 4,
-    }
+fn judged(plan: &Plan<'_>, measured: &Samples, fresh: &Samples, seed: u64) -> GateReport {
+    let rows: Vec<&Measured> = plan
+        .rows
+        .iter()
+        .filter_map(|&row| {
+            let key = (plan.gate.level, row);
+            fresh.get(&key).or_else(|| measured.get(&key))
+        })
+        .collect();
+    judge::gate(plan.gate, &rows, seed)
 }
 
 #[cfg(test)]
@@ -382,7 +307,6 @@ mod tests {
     fn a_lane_answers_every_kind_of_row() {
         let rows = [
             "hash/0",
-            "hash/0/dependent",
             "hash/1/dependent",
             "hash/33/dependent",
             "hash/3000",

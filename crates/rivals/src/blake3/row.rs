@@ -3,7 +3,7 @@
 //! | name | one call |
 //! |---|---|
 //! | `hash/LEN` | hash one message; calls do not wait for one another |
-//! | `hash/LEN/dependent` | the same, but each input contains the digest before it |
+//! | `hash/LEN/dependent` | the same, but each input contains the digest before it (so LEN is not 0) |
 //! | `keyed/LEN`, `derive/LEN` | the other two modes |
 //! | `hasher/LEN` | new, one update, finalize |
 //! | `stream/TOTAL/PIECE` | updates of PIECE bytes: rival's `Hasher`, our `Gathered` |
@@ -16,6 +16,8 @@
 
 use std::fmt;
 use std::str::FromStr;
+
+use crate::size::{Size, parse as size, parse_positive as positive};
 
 /// One workload, measured on both sides.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -111,19 +113,6 @@ impl fmt::Display for Pool {
     }
 }
 
-/// A length with the largest binary unit that divides it.
-struct Size(usize);
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            len if len > 0 && len.is_multiple_of(1 << 20) => write!(f, "{}MiB", len >> 20),
-            len if len > 0 && len.is_multiple_of(1 << 10) => write!(f, "{}KiB", len >> 10),
-            len => write!(f, "{len}"),
-        }
-    }
-}
-
 /// A row name that means nothing.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no such row: {0:?} (rows look like hash/64/dependent, batch/64x1KiB or parallel/4MiB/hot)")]
@@ -146,7 +135,7 @@ fn parse(name: &str) -> Option<Row> {
     };
     Some(match parts[..] {
         ["hash", len] => Row::Hash(size(len)?, Calls::Independent),
-        ["hash", len, "dependent"] => Row::Hash(size(len)?, Calls::Dependent),
+        ["hash", len, "dependent"] => Row::Hash(positive(len)?, Calls::Dependent),
         ["keyed", len] => Row::Keyed(size(len)?),
         ["derive", len] => Row::Derive(size(len)?),
         ["hasher", len] => Row::Hasher(size(len)?),
@@ -162,20 +151,6 @@ fn parse(name: &str) -> Option<Row> {
         ["serial", len, word] => Row::Serial(size(len)?, pool(word)?),
         _ => return None,
     })
-}
-
-fn size(word: &str) -> Option<usize> {
-    let (digits, shift) = match word {
-        _ if word.ends_with("MiB") => (word.strip_suffix("MiB")?, 20),
-        _ if word.ends_with("KiB") => (word.strip_suffix("KiB")?, 10),
-        _ => (word, 0),
-    };
-    let number: usize = digits.parse().ok()?;
-    number.checked_mul(1 << shift)
-}
-
-fn positive(word: &str) -> Option<usize> {
-    size(word).filter(|&len| len > 0)
 }
 
 /// Expands a line of a gate: a row name, or `sweep/FIRST..LAST`, which stands for one-shot hashes of

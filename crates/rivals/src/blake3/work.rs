@@ -165,19 +165,16 @@ fn independent<'a>(input: &'a [u8], len: usize, hash: impl Fn(&[u8]) -> [u8; 32]
     })
 }
 
-/// Feeds each digest into the next message: 32 bytes of it where they fit, else the first byte. An empty message
-/// can depend on nothing but its address, so there the digest takes part in computing that.
+/// Feeds each digest into the next message: all of it where it fits, else its first byte.
 fn dependent<'a>(input: &'a [u8], len: usize, hash: impl Fn(&[u8]) -> [u8; 32] + 'a) -> Side<'a> {
     let mut own = input[..len + OFFSETS].to_vec();
     Side::new(move |calls, offset| {
-        let mut start = offset;
+        let message = &mut own[offset..offset + len];
         for _ in 0..calls {
-            let message = &mut own[start..start + len];
             let digest = hash(black_box(message));
-            match message.len() {
-                32.. => message[..32].copy_from_slice(&digest),
-                1.. => message[0] = digest[0],
-                _ => start = offset + black_box(usize::from(digest[0]) & black_box(0)),
+            match message.first_chunk_mut() {
+                Some(head) => *head = digest,
+                None => message[0] = digest[0],
             }
         }
         black_box(&own);
