@@ -5,7 +5,8 @@
 
 #![cfg(unix)]
 
-use crate::world::{Done, World, hashmill, skip};
+use crate::world::{Done, World, hashmill};
+use hashmill_testkit::skip;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;

@@ -1,6 +1,7 @@
 //! Mistakes: one clear line each, the documented exit code, everything else still done.
 
-use crate::world::{World, digest, skip};
+use crate::world::{World, digest};
+use hashmill_testkit::skip;
 
 #[test]
 fn flags_that_make_no_sense() {

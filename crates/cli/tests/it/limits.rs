@@ -2,8 +2,9 @@
 
 #![cfg(unix)]
 
-use crate::world::{World, digest, finish, hashmill, skip, zeros};
+use crate::world::{World, digest, finish, hashmill, zeros};
 use hashmill_hash::blake3::Hasher;
+use hashmill_testkit::skip;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command};

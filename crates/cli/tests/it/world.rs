@@ -13,13 +13,6 @@ pub(crate) fn hashmill() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_hashmill"))
 }
 
-/// Says aloud what this machine cannot test; with `REQUIRE_ALL=1` that is a failure. Written past the harness, which
-/// swallows what passing tests print.
-pub(crate) fn skip(what: &str, why: &str) {
-    assert!(std::env::var_os("REQUIRE_ALL").is_none_or(|all| all != "1"), "REQUIRE_ALL=1, but {what}: {why}");
-    let _ = std::io::stderr().write_all(format!("SKIPPED: {what}: {why}\n").as_bytes());
-}
-
 /// The digest of `bytes` in hex.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_string()
