@@ -1,7 +1,8 @@
 //! Hashing: formats, functions, directories.
 
-use crate::world::{World, digest};
+use crate::world::{World, digest, finish, hashmill};
 use hashmill_hash::blake3::{self, Hasher};
+use std::process::{Command, Stdio};
 
 const STRATEGIES: [&str; 5] = ["auto", "read", "pread", "mmap", "mmap-parallel"];
 
@@ -30,6 +31,35 @@ fn a_large_pipe_is_hashed_by_any_number_of_threads() {
     for threads in ["0", "1", "2", "5"] {
         let done = world.sum_with(["--num-threads", threads], &bytes);
         assert_eq!(done.quiet_success(), format!("{}  -\n", digest(&bytes)), "{threads} threads");
+    }
+}
+
+#[test]
+fn standard_input_may_be_a_file_or_the_rest_of_one() {
+    use std::io::{Read, Seek, SeekFrom};
+    let world = World::new();
+    let bytes: Vec<u8> = (0..3_000_001u32).map(|i| (i % 251) as u8).collect();
+    world.write("f", &bytes).write("small", "foo");
+    for strategy in STRATEGIES {
+        for start in [0, 1, 1 << 20, 3_000_001] {
+            let mut file = std::fs::File::open(world.path("f")).expect("a file");
+            file.seek(SeekFrom::Start(start)).expect("a file");
+            let mut command = Command::new(hashmill());
+            command.args(["sum", "--strategy", strategy, "-", "small", "-"]).current_dir(world.path(""));
+            let child = command.stdin(file.try_clone().expect("a file")).stdout(Stdio::piped()).spawn();
+            let expected = format!(
+                "{}  -\n{}  small\n{}  -\n",
+                digest(&bytes[start as usize..]),
+                digest(b"foo"),
+                digest(b"")
+            );
+            assert_eq!(
+                finish(child.expect("it starts")).quiet_success(),
+                expected,
+                "{strategy} from {start}"
+            );
+            assert_eq!(file.read(&mut [0; 10]).expect("a file"), 0, "all of it was consumed");
+        }
     }
 }
 
