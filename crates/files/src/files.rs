@@ -3,10 +3,11 @@
 use crate::batch;
 use crate::error::Error;
 use crate::function::{Digest, Function};
+use crate::os;
 use crate::plan::{STREAM_TILE, Strategy};
 use crate::pool::{Buffers, Pool};
-use crate::source::read;
-use std::io::Read;
+use crate::source::{self, read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,6 +64,28 @@ impl Files {
     /// What the reader reports.
     pub fn hash_reader(&self, mut reader: impl Read + Send) -> Result<Digest, Error> {
         let digest = read::hash(self, &mut reader, self.pool.threads() - 1)?;
+        self.progress.add_files(1);
+        Ok(digest)
+    }
+
+    /// The digest of what is left of standard input: by the strategy if it is a file from its beginning on, else read
+    /// in order. Afterwards nothing is left.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn hash_stdin(&self) -> Result<Digest, Error> {
+        let Some(mut stdin) = os::stdin_file() else {
+            return self.hash_reader(io::stdin());
+        };
+        let is_whole_file = stdin.metadata().is_ok_and(|metadata| metadata.is_file())
+            && stdin.stream_position().is_ok_and(|position| position == 0);
+        if !is_whole_file {
+            os::widen_pipe(&stdin);
+            return self.hash_reader(stdin);
+        }
+        let digest = source::hash_file(self, self.strategy, &stdin, &[])?;
+        // Other programs, and another mention of it, go on where this one ended.
+        stdin.seek(SeekFrom::Start(digest.len))?;
         self.progress.add_files(1);
         Ok(digest)
     }

@@ -3,7 +3,8 @@
 //! | I have | I call |
 //! |---|---|
 //! | one file | [`Files::hash_file`] |
-//! | standard input, a socket, any reader | [`Files::hash_reader`] |
+//! | standard input | [`Files::hash_stdin`] |
+//! | a socket, any reader | [`Files::hash_reader`] |
 //! | many files, answers in the order of the questions | [`Files::hash_many`] |
 //! | a directory to visit in a fixed order | [`walk::Walk`] |
 //! | a directory that needs one digest | [`Files::hash_tree`] |

@@ -9,7 +9,6 @@ use crate::batch;
 use crate::error::Error;
 use crate::files::Files;
 use crate::function::Digest;
-use crate::os;
 use rayon::{ScopeFifo, ThreadPool};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -100,10 +99,7 @@ impl Files {
         let answer = |item: Item<T>| {
             let result = match item.input {
                 Input::File => hashed.next().unwrap_or(Err(Error::Refused("not hashed"))),
-                Input::Stdin => {
-                    os::widen_stdin();
-                    self.hash_reader(std::io::stdin())
-                }
+                Input::Stdin => self.hash_stdin(),
                 Input::Failed(error) => Err(error),
             };
             (item.path, item.tag, result)

@@ -82,8 +82,26 @@ pub(crate) fn advise_sequential(file: &File) {
     let _ = file;
 }
 
-/// Asks for a larger pipe if standard input is one: fewer, larger reads. Only a hint.
-pub(crate) fn widen_stdin() {
+/// Standard input as a file of its own, so that it can be asked what it is. `None` where that is not possible.
+pub(crate) fn stdin_file() -> Option<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        io::stdin().as_fd().try_clone_to_owned().ok().map(File::from)
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::io::AsHandle;
+        io::stdin().as_handle().try_clone_to_owned().ok().map(File::from)
+    }
+    #[cfg(not(any(unix, windows)))]
+    None
+}
+
+/// Asks for a larger pipe: fewer, larger reads. Only a hint, and none to what is no pipe.
+pub(crate) fn widen_pipe(file: &File) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), 1 << 20);
+    let _ = rustix::pipe::fcntl_setpipe_size(file, 1 << 20);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let _ = file;
 }

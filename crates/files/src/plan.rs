@@ -120,6 +120,7 @@ pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
         |via, largest, workers| Route::Tiles { via, tile: tile(facts.len, workers, largest), workers };
     match strategy {
         Strategy::Read => stream,
+        Strategy::Auto if facts.len <= SMALL as u64 => stream,
         Strategy::Pread if !facts.positioned => stream,
         Strategy::Pread => tiles(Via::Pread, PREAD_TILE, threads),
         Strategy::Mmap => tiles(Via::Mmap, MMAP_TILE, 1),

@@ -29,6 +29,8 @@ pub(crate) struct Out {
     stdout: BufWriter<Stdout>,
     at_once: bool,
     bar: Option<Bar>,
+    /// Nothing more can be written to standard output.
+    closed: bool,
     /// Something did not go well.
     pub(crate) failed: bool,
 }
@@ -37,12 +39,18 @@ impl Out {
     pub(crate) fn new(bar: Option<Bar>) -> Out {
         let stdout = io::stdout();
         let at_once = stdout.is_terminal();
-        Out { stdout: BufWriter::with_capacity(64 * 1024, stdout), at_once, bar, failed: false }
+        Out {
+            stdout: BufWriter::with_capacity(64 * 1024, stdout),
+            at_once,
+            bar,
+            closed: false,
+            failed: false,
+        }
     }
 
     /// Runs `write` on standard output. Breaks if nobody reads what comes out, or if it cannot be written.
     pub(crate) fn print(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> ControlFlow<()> {
-        let mut result = write(&mut self.stdout);
+        let mut result = if self.closed { Ok(()) } else { write(&mut self.stdout) };
         if result.is_ok() && self.at_once {
             result = self.pour();
         }
@@ -51,14 +59,14 @@ impl Out {
 
     /// Sends on what has been printed.
     pub(crate) fn flush(&mut self) -> ControlFlow<()> {
-        if self.stdout.buffer().is_empty() {
-            return ControlFlow::Continue(());
-        }
         let result = self.pour();
         self.check(&result)
     }
 
     fn pour(&mut self) -> io::Result<()> {
+        if self.closed || self.stdout.buffer().is_empty() {
+            return Ok(());
+        }
         let stdout = &mut self.stdout;
         match &self.bar {
             Some(bar) if self.at_once => bar.aside(|| stdout.flush()),
@@ -67,15 +75,15 @@ impl Out {
     }
 
     fn check(&mut self, result: &io::Result<()>) -> ControlFlow<()> {
-        match result {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => ControlFlow::Break(()),
-            Err(error) => {
+        if let Err(error) = result {
+            self.closed = true;
+            // Whoever stops reading has read enough.
+            if error.kind() != ErrorKind::BrokenPipe {
                 self.failed = true;
                 complain(&format!("standard output: {error}"));
-                ControlFlow::Break(())
             }
         }
+        if self.closed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// A line on standard error about something that failed.
@@ -86,8 +94,8 @@ impl Out {
 
     /// A line on standard error, after everything printed so far.
     pub(crate) fn note(&mut self, message: &str) {
-        // A broken pipe shows with the next thing printed.
-        let _ = self.pour();
+        // If that breaks, so does whatever is printed next.
+        let _ = self.flush();
         match &self.bar {
             Some(bar) => bar.aside(|| complain(message)),
             None => complain(message),

@@ -25,8 +25,18 @@ pub(super) struct How {
 pub(super) fn run(files: &Files, lists: &[PathBuf], how: &How, style: Style, out: &mut Out) {
     let mut mismatches = 0;
     for list in lists {
-        let mut check =
-            Check { files, list, how, style, out, entries: 0, verified: 0, mismatches: 0, notes: Vec::new() };
+        let mut check = Check {
+            files,
+            list,
+            how,
+            style,
+            out,
+            entries: 0,
+            verified: 0,
+            mismatches: 0,
+            broken: false,
+            notes: Vec::new(),
+        };
         let flow = check.run();
         check.conclude();
         mismatches += check.mismatches;
@@ -54,6 +64,8 @@ struct Check<'a> {
     entries: u64,
     verified: u64,
     mismatches: u64,
+    /// The list could not be read, or not to its end.
+    broken: bool,
     notes: Vec<Note>,
 }
 
@@ -80,10 +92,7 @@ impl Check<'_> {
         } else {
             match File::open(self.list) {
                 Ok(file) => (Box::new(BufReader::new(file)), false),
-                Err(error) => {
-                    self.out.fail(&format!("{}: {error}", shown(self.list)));
-                    return ControlFlow::Continue(());
-                }
+                Err(error) => return self.cannot_read(&error),
             }
         };
         let items = items(reader, self.style, from_stdin);
@@ -140,11 +149,14 @@ impl Check<'_> {
                 }
                 ControlFlow::Continue(())
             }
-            Task::Broken(error) => {
-                self.out.fail(&format!("{}: {error}", shown(self.list)));
-                ControlFlow::Continue(())
-            }
+            Task::Broken(error) => self.cannot_read(&error),
         }
+    }
+
+    fn cannot_read(&mut self, error: &io::Error) -> ControlFlow<()> {
+        self.broken = true;
+        self.out.fail(&format!("{}: {error}", shown(self.list)));
+        ControlFlow::Continue(())
     }
 
     /// Notes what is odd about a line; whether that makes it a failure.
@@ -230,9 +242,11 @@ impl Check<'_> {
     /// What is to be said about the list as a whole.
     fn conclude(&mut self) {
         let list = shown(self.list).into_owned();
-        if self.entries == 0 && !self.out.failed {
+        if self.broken {
+            // Whatever is missing may be in the part that could not be read.
+        } else if self.entries == 0 {
             self.out.fail(&format!("{list}: no checksum lines found"));
-        } else if self.how.ignore_missing && self.verified == 0 && self.mismatches == 0 && !self.out.failed {
+        } else if self.how.ignore_missing && self.verified == 0 && self.mismatches == 0 {
             self.out.fail(&format!("{list}: no file was verified"));
         }
         if self.notes.is_empty() || self.how.status || self.how.warn {

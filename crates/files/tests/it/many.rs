@@ -1,8 +1,9 @@
 //! Many inputs at once: nothing lost, nothing out of order.
 
-use crate::{files, painted, short};
+use crate::{files, short};
 use hashmill_files::{Digest, Error, Function, Input, Item, Strategy};
 use hashmill_hash::blake3;
+use hashmill_testkit::paint;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ fn answers_come_in_the_order_of_the_questions() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut expected = Vec::new();
     for (n, size) in sizes(700).enumerate() {
-        let bytes = painted(size);
+        let bytes = paint(size);
         fs::write(dir.path().join(n.to_string()), &bytes).expect("room on the disk");
         expected.push(*blake3::hash(&bytes).as_bytes());
     }

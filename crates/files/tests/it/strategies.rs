@@ -1,8 +1,9 @@
 //! Every strategy, with every number of threads, gives the digest of the bytes.
 
-use crate::{files, painted, short, skip};
+use crate::{files, short};
 use hashmill_files::{Error, Function, Output, Strategy};
 use hashmill_hash::blake3::{self, Hasher, Kernel, Plan};
+use hashmill_testkit::{paint, skip};
 use std::io::{self, Read, Write};
 use zeroize::Zeroizing;
 
@@ -25,7 +26,7 @@ fn on_disk(bytes: &[u8]) -> tempfile::NamedTempFile {
 #[test]
 fn all_strategies_and_threads_agree() {
     for size in sizes() {
-        let bytes = painted(size);
+        let bytes = paint(size);
         let file = on_disk(&bytes);
         let expected = *blake3::hash(&bytes).as_bytes();
         for strategy in Strategy::ALL {
@@ -44,7 +45,7 @@ fn all_strategies_and_threads_agree() {
 fn all_modes_and_functions_agree() {
     let key = [7; 32];
     for size in [0, 5000, 700 * KIB, 5 * 1024 * KIB + 3] {
-        let bytes = painted(size);
+        let bytes = paint(size);
         let file = on_disk(&bytes);
         let mut hashers = [Hasher::new(), Hasher::new_keyed(&key), Hasher::new_derive_key("files test")];
         let functions =
@@ -76,7 +77,7 @@ fn all_modes_and_functions_agree() {
 fn sha256_is_the_same_by_every_strategy() {
     use sha2::{Digest, Sha256};
     for size in [0, 3, 70 * KIB, 3 * 1024 * KIB + 3] {
-        let bytes = painted(size);
+        let bytes = paint(size);
         let file = on_disk(&bytes);
         let expected: [u8; 32] = Sha256::digest(&bytes).into();
         for strategy in Strategy::ALL {
@@ -90,7 +91,7 @@ fn sha256_is_the_same_by_every_strategy() {
 
 #[test]
 fn every_kernel_agrees() {
-    let bytes = painted(3 * 1024 * KIB + 100);
+    let bytes = paint(3 * 1024 * KIB + 100);
     let file = on_disk(&bytes);
     let expected = *blake3::hash(&bytes).as_bytes();
     for kernel in Kernel::all() {
@@ -120,7 +121,7 @@ impl Read for Bumpy<'_> {
 #[test]
 fn readers_of_any_rhythm() {
     for size in sizes() {
-        let bytes = painted(size);
+        let bytes = paint(size);
         let expected = *blake3::hash(&bytes).as_bytes();
         for threads in [1, 2, 5] {
             let reader = Bumpy { bytes: &bytes, turn: 0 };
@@ -171,7 +172,7 @@ fn files_that_report_too_large_a_size_are_explained() {
     // Files of sysfs report a page and have fewer bytes.
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let Ok(bytes) = std::fs::read(path) else {
-        skip(&format!("no {path} here"));
+        skip("sizes that promise too much", &format!("no {path} here"));
         return;
     };
     for strategy in Strategy::ALL {

@@ -1,8 +1,9 @@
 //! The tree digest against its specification, `docs/tree-digest.md`, put together here by hand.
 
-use crate::{files, painted};
+use crate::files;
 use hashmill_files::{Error, Function, Strategy};
 use hashmill_hash::blake3;
+use hashmill_testkit::paint;
 use std::fs;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ fn names_contents_and_structure_as_specified() {
     assert_eq!(digest(dir.path()), directory(&[]), "an empty directory");
 
     fs::create_dir_all(dir.path().join("a/empty")).expect("directories");
-    let large = painted(700_000);
+    let large = paint(700_000);
     write("a/x", b"x");
     write("a.txt", b"");
     write("z", &large);

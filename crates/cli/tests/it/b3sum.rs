@@ -1,0 +1,311 @@
+//! Byte for byte beside the real b3sum 1.8.7.
+//!
+//! `cargo rivals files --build-only` installs it under `target/b3sum`; without it these tests are skipped aloud.
+//! What differs on purpose is listed in `docs/sum.md`, and in the last test here.
+
+#![cfg(unix)]
+
+use crate::world::{Done, World, hashmill};
+use hashmill_testkit::skip;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+/// The program, if it is here.
+fn b3sum() -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_BIN_EXE_hashmill")).ancestors().nth(2)?;
+    let found = [target.join("b3sum/bin/b3sum"), PathBuf::from("b3sum")].into_iter().find(|program| {
+        let version = Command::new(program).arg("--version").output();
+        version.is_ok_and(|version| version.stdout == b"b3sum 1.8.7\n")
+    });
+    if found.is_none() {
+        skip("comparison with b3sum", "no b3sum 1.8.7 here; `cargo rivals files --build-only` installs it");
+    }
+    found
+}
+
+/// Everything that has ever made a name difficult, except what cannot be the same twice.
+fn nasty() -> World {
+    let world = World::new();
+    let names: [&[u8]; 17] = [
+        b"plain",
+        b"a\\b",
+        b"a\nb",
+        b"a\rb",
+        b"\\",
+        b"two  spaces",
+        b" leading",
+        b"trailing ",
+        b"-dash",
+        b"--tag",
+        b"x) = y",
+        b"#comment",
+        b"*star",
+        b"BLAKE3 (x) = y",
+        "h\u{e9}".as_bytes(),
+        b"inv\xff\xfealid",
+        b"deep/er/file",
+    ];
+    for (n, name) in names.into_iter().enumerate() {
+        world.write(OsStr::from_bytes(name), vec![n as u8; n * 1000]);
+    }
+    world.write("empty", "").write("large", vec![9; 3_000_001]);
+    for size in [1, 63, 64, 65, 1023, 1024, 1025, 16383, 16384, 16385, 65535, 65536, 65537] {
+        world.write(format!("size{size}"), vec![1; size]);
+    }
+    File::create(world.path("sparse")).and_then(|file| file.set_len(20 << 20)).expect("a sparse file");
+    std::os::unix::fs::symlink("plain", world.path("link")).expect("a link");
+    std::os::unix::fs::symlink("nowhere", world.path("broken")).expect("a link");
+    world
+}
+
+/// All names in the world, in some fixed order.
+fn names(world: &World) -> Vec<OsString> {
+    let entries = std::fs::read_dir(world.path("")).expect("the world");
+    let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+    names.sort();
+    names
+}
+
+struct Pair<'a> {
+    world: &'a World,
+    b3sum: PathBuf,
+}
+
+impl Pair<'_> {
+    /// Runs both programs and compares all that they say. Standard error may differ by the program's name, and by a
+    /// hint after a semicolon.
+    #[track_caller]
+    fn same<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Done {
+        let (ours, theirs) = self.both(args, input);
+        let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
+        assert!(ours.out == theirs.out, "{args:?}:\n{}\n{}", ours.text(), theirs.text());
+        let plain = |line: &str| {
+            let line = line.strip_prefix("hashmill: ").unwrap_or(line);
+            line.split("; see --").next().unwrap_or_default().to_owned()
+        };
+        let said: Vec<_> = ours.err.lines().map(plain).collect();
+        let expected: Vec<_> =
+            theirs.err.lines().map(|line| line.strip_prefix("b3sum: ").unwrap_or(line)).collect();
+        assert_eq!(said, expected, "{args:?}");
+        assert_eq!(ours.code(), theirs.code(), "{args:?}");
+        ours
+    }
+
+    fn both<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> (Done, Done) {
+        let sum: Vec<&OsStr> =
+            [OsStr::new("sum")].into_iter().chain(args.iter().map(AsRef::as_ref)).collect();
+        (self.world.run(&hashmill(), sum, input), self.world.run(&self.b3sum, args, input))
+    }
+}
+
+#[test]
+fn hashing_with_every_flag() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let pair = Pair { world: &world, b3sum };
+    let names = names(&world);
+    let all = |flags: &[&str]| -> Vec<OsString> {
+        let flags = flags.iter().map(OsString::from);
+        flags
+            .chain(["--".into(), "none".into(), "/proc/version".into()])
+            .chain(names.iter().cloned())
+            .collect()
+    };
+    for flags in [
+        &[][..],
+        &["--no-names"],
+        &["--tag"],
+        &["--no-mmap"],
+        &["--num-threads", "1"],
+        &["--num-threads=3"],
+        &["--num-threads", "0"],
+        &["--derive-key", "a context"],
+        &["--derive-key="],
+        &["--length", "0"],
+        &["-l1"],
+        &["-l", "31"],
+        &["-l=33"],
+        &["--length=64", "--seek=64"],
+        &["--length", "131", "--seek", "1099511627777"],
+        &["--seek", "1"],
+        &["--tag", "--seek", "63", "--length", "2", "--derive-key", "x", "--no-mmap"],
+        &["--tag", "--no-names"],
+    ] {
+        pair.same(&all(flags), b"");
+    }
+    for key in [[0; 32], *b"whats the Elvish word for friend"] {
+        pair.same(&all(&["--keyed"]), &key);
+        pair.same(&all(&["--keyed", "--tag", "--length", "100"]), &key);
+    }
+    pair.same(&["--keyed", "-", "plain"], &[7; 32]);
+}
+
+#[test]
+fn raw_output_and_standard_input() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let pair = Pair { world: &world, b3sum };
+    for flags in [&["--raw"][..], &["--raw", "--tag"], &["--raw", "--no-names", "-l", "1000", "--seek", "3"]]
+    {
+        for file in ["plain", "empty", "large", "none", "deep"] {
+            pair.same(&[flags, &[file]].concat(), b"");
+        }
+    }
+    for input in [&b""[..], b"x", &[5; 300_000], &[6; 2_000_000]] {
+        for args in [
+            &[][..],
+            &["-"],
+            &["-", "plain", "-"],
+            &["--tag"],
+            &["--no-names"],
+            &["--raw"],
+            &["--derive-key", "c"],
+        ] {
+            pair.same(args, input);
+        }
+    }
+}
+
+#[test]
+fn named_pipes() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let path = world.path("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // Once for each of the programs.
+            for _ in 0..2 {
+                let mut pipe = File::options().write(true).open(&path).expect("a reader at the other end");
+                pipe.write_all(&[3; 1_000_000]).expect("a reader at the other end");
+                drop(pipe);
+                // The next opening must not meet the reader that is just leaving.
+                thread::sleep(std::time::Duration::from_millis(300));
+            }
+        });
+        Pair { world: &world, b3sum }.same(&["plain", "pipe", "large"], b"");
+    });
+}
+
+#[test]
+fn checking_with_every_flag() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let pair = Pair { world: &world, b3sum };
+    // Names whose bytes are lost, or which b3sum cannot read back, have tests of their own.
+    let names: Vec<_> = names(&world)
+        .into_iter()
+        .filter(|name| {
+            name.to_str().is_some() && !["broken", "deep", "two  spaces"].iter().any(|odd| name == odd)
+        })
+        .collect();
+    for style in [&[][..], &["--tag"]] {
+        let args: Vec<OsString> =
+            style.iter().map(OsString::from).chain(["--".into()]).chain(names.iter().cloned()).collect();
+        let (ours, theirs) = pair.both(&args, b"");
+        assert!(ours.out == theirs.out);
+        world.write("good.list", &ours.out);
+
+        // Some lines are wrong: another digest, a file that is gone, a directory.
+        let mut text = ours.text().replacen("af1349b9", "af1349b8", 1);
+        text += &text.lines().take(2).map(|line| line.replace("plain", "none") + "\n").collect::<String>();
+        text += &format!("{}  gone\n{}  deep\r\n", "ab".repeat(32), "cd".repeat(32));
+        world.write("bad.list", &text).write("crlf.list", ours.text().replace('\n', "\r\n"));
+        for flags in
+            [&["--check"][..], &["-c", "--quiet"], &["--check", "--num-threads", "1"], &["-c", "--no-mmap"]]
+        {
+            for list in ["good.list", "bad.list", "crlf.list"] {
+                pair.same(&[flags, &[list]].concat(), b"");
+            }
+            pair.same(&[flags, &["good.list", "bad.list", "good.list"]].concat(), b"");
+            pair.same(flags, text.as_bytes());
+            pair.same(&[flags, &["-"]].concat(), text.as_bytes());
+        }
+        std::fs::remove_file(world.path("good.list")).expect("our own file");
+    }
+    // Lists made with --seek are checked with --seek.
+    let list = pair.same(&["--seek", "9", "plain", "empty"], b"").out;
+    assert_eq!(pair.same(&["--check", "--seek", "9"], &list).code(), 0);
+    assert_eq!(pair.same(&["--check"], &list).code(), 1);
+    assert_eq!(pair.same(&["--check", "--seek", "8"], &list).code(), 1);
+}
+
+#[test]
+fn malformed_lines_count_the_same() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let pair = Pair { world: &world, b3sum };
+    let hex = "ab".repeat(32);
+    for line in [
+        "hello".to_owned(),
+        hex.clone(),
+        format!("{}  plain", &hex[1..]),
+        format!("{hex}0  plain"),
+        format!("{}g  plain", &hex[1..]),
+        format!("{hex}  "),
+        format!("\\{hex}  a\\"),
+        format!("\\{hex}  a\\x"),
+        format!("{hex}  a\u{fffd}"),
+        format!("{hex}  a\0"),
+        format!("BLAKE3 (plain) = {}", &hex[1..]),
+        format!("BLAKE3 (plain) {hex}"),
+        format!("BLAKE2 (plain) = {hex}"),
+        format!("BLAKE3 () = {hex}"),
+    ] {
+        // Only the reason is worded differently; verdicts, the count of failures and the exit code are the same.
+        let (ours, theirs) = pair.both(&["--check"], format!("{line}\n{line}\n").as_bytes());
+        assert_eq!((ours.text(), ours.code()), (theirs.text(), theirs.code()), "{line:?}");
+        let last = |done: &Done| {
+            done.err.lines().last().map(|line| line.split_once(": ").map(|(_, rest)| rest.to_owned()))
+        };
+        assert_eq!(last(&ours), last(&theirs), "{line:?}");
+        assert_eq!(ours.err.lines().count(), theirs.err.lines().count(), "{line:?}");
+    }
+}
+
+/// If one of these fails because both do the same, `docs/sum.md` lists a difference that is none.
+#[test]
+fn the_differences_are_the_documented_ones() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let pair = Pair { world: &world, b3sum };
+    let codes = |args: &[&str], input: &[u8]| {
+        let (ours, theirs) = pair.both(args, input);
+        (ours.code(), theirs.code())
+    };
+    let sums = |args: &[&str]| world.sum(args).out;
+
+    // Defects.
+    assert_eq!(codes(&["--check"], b""), (1, 0), "a list without a line is a failure");
+    let list = sums(&["--tag", "two  spaces"]);
+    assert_eq!(codes(&["--check"], &list), (0, 1), "tagged names may have two spaces");
+
+    // What is accepted with a warning.
+    let list = String::from_utf8(sums(&["plain"])).expect("text");
+    let (hex, _) = list.split_once(' ').expect("two words");
+    for odd in [
+        format!("# comment\n\n{list}"),
+        format!("{}  plain\n", hex.to_uppercase()),
+        format!("{hex} *plain\n"),
+        format!("{hex} plain\n"),
+        format!("\u{feff}{list}"),
+    ] {
+        assert_eq!(codes(&["--check"], odd.as_bytes()), (0, 1), "{odd:?}");
+        assert_eq!(codes(&["--check", "--strict"], odd.as_bytes()), (1, 2), "{odd:?}");
+    }
+
+    // Mistakes that are b3sum's exit code 1 and our 2, as nothing was done.
+    assert_eq!(codes(&["--raw", "plain", "empty"], b""), (2, 1));
+    assert_eq!(codes(&["--keyed", "plain"], &[0; 31]), (2, 1));
+    // Output that does not exist: b3sum begins again.
+    assert_eq!(codes(&["--seek", "18446744073709551600", "plain"], b""), (2, 0));
+    // A list that cannot be read ends b3sum; here the others are checked.
+    let (ours, theirs) = pair.both(&["--check", "none", "-"], list.as_bytes());
+    assert_eq!((&*ours.text(), &*theirs.text()), ("plain: OK\n", ""));
+}

@@ -1,0 +1,154 @@
+//! Mistakes: one clear line each, the documented exit code, everything else still done.
+
+use crate::world::{World, digest};
+use hashmill_testkit::skip;
+
+#[test]
+fn flags_that_make_no_sense() {
+    let world = World::new();
+    world.write("f", "x");
+    for (args, line) in [
+        (
+            &["--unknown", "f"][..],
+            "unexpected argument '--unknown' found; to pass '--unknown' as a value, use '-- --unknown' (see --help)",
+        ),
+        (
+            &["--length", "-1", "f"],
+            "unexpected argument '-1' found; to pass '-1' as a value, use '-- -1' (see --help)",
+        ),
+        (
+            &["--length", "x", "f"],
+            "invalid value 'x' for '--length <LEN>': invalid digit found in string (see --help)",
+        ),
+        (
+            &["--length", "18446744073709551616", "f"],
+            "invalid value '18446744073709551616' for '--length <LEN>': number too large to fit in target type (see --help)",
+        ),
+        (
+            &["--seek", "18446744073709551616", "f"],
+            "invalid value '18446744073709551616' for '--seek <SEEK>': number too large to fit in target type (see --help)",
+        ),
+        (
+            &["--seek", "18446744073709551584", "f"],
+            "--seek 18446744073709551584 with 32 bytes of output goes beyond 2^64 - 1, where BLAKE3's output ends",
+        ),
+        (&["--raw", "f", "f"], "only one file can be hashed with --raw"),
+        (&["--keyed"], "the following required arguments were not provided: <FILE>... (see --help)"),
+        (&["--check", "--keyed", "f"], "the argument '--check' cannot be used with '--keyed' (see --help)"),
+        (
+            &["--check", "--length", "32", "f"],
+            "the argument '--check' cannot be used with '--length <LEN>' (see --help)",
+        ),
+        (&["--quiet", "f"], "the following required arguments were not provided: --check (see --help)"),
+        (
+            &["--strategy", "telepathy", "f"],
+            "invalid value 'telepathy' for '--strategy <NAME>': strategies are auto read pread mmap mmap-parallel (see --help)",
+        ),
+        (
+            &["--strategy", "mmap", "--no-mmap", "f"],
+            "the argument '--strategy <NAME>' cannot be used with '--no-mmap' (see --help)",
+        ),
+        (
+            &["--algorithm", "sha256", "--keyed", "f"],
+            "--keyed is for BLAKE3 and cannot be used with --algorithm sha256",
+        ),
+        (
+            &["--algorithm", "md5", "f"],
+            "invalid value 'md5' for '--algorithm <NAME>' [possible values: blake3, sha256] (see --help)",
+        ),
+        (&["--tree", "-"], "--tree takes directories, not standard input"),
+    ] {
+        assert_eq!(world.sum(args).failure(2, &[line]), "", "{args:?}");
+    }
+    let done = world.sum(["--kernel", "warp", "f"]);
+    assert_eq!(done.code(), 2);
+    assert!(done.err.starts_with("hashmill: no kernel is called warp; here run portable"), "{}", done.err);
+}
+
+#[test]
+fn keys_of_the_wrong_length() {
+    let world = World::new();
+    world.write("f", "x");
+    for (len, line) in [
+        (0, "expected 32 key bytes from standard input, found 0"),
+        (31, "expected 32 key bytes from standard input, found 31"),
+        (33, "read more than 32 key bytes from standard input"),
+        (1000, "read more than 32 key bytes from standard input"),
+    ] {
+        assert_eq!(world.sum_with(["--keyed", "f"], &vec![7; len]).failure(2, &[line]), "");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_hashed_do_not_keep_others_from_it() {
+    let world = World::new();
+    world.write("f", "x").write("d/g", "y");
+    let out = world.sum(["none", "f", "d", "f/g", "f"]).failure(
+        1,
+        &[
+            "none: No such file or directory (os error 2)",
+            "d: Is a directory (os error 21); see --recursive and --tree",
+            "f/g: Not a directory (os error 20)",
+        ],
+    );
+    assert_eq!(out, format!("{0}  f\n{0}  f\n", digest(b"x")));
+    let out = world.sum(["-r", "none", "d"]).failure(1, &["none: No such file or directory (os error 2)"]);
+    assert_eq!(out, format!("{}  d/g\n", digest(b"y")));
+}
+
+#[test]
+fn names_cannot_forge_messages() {
+    let world = World::new();
+    world
+        .sum(["a\nhashmill: f: OK"])
+        .failure(1, &[r"a\nhashmill: f: OK: No such file or directory (os error 2)"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn unreadable_files() {
+    use crate::world::{finish, hashmill};
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+    let world = World::new();
+    world.write("f", "x").write("closed", "y").write("dir/g", "z");
+    let allow = |name: &str, mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(world.path(name), permissions).expect("our own file");
+    };
+    allow("", 0o755);
+    allow("closed", 0);
+    allow("dir", 0);
+    let mut command = Command::new(hashmill());
+    command.args(["sum", "-r", "f", "closed", "dir", "f"]);
+    if rustix::process::geteuid().is_root() {
+        // Nothing is closed to root, so somebody else has to try.
+        command.uid(65534).gid(65534);
+        let mut probe = Command::new(hashmill());
+        if probe.arg("--version").uid(65534).gid(65534).output().is_err() {
+            skip("unreadable files", "running as root, and nobody else may run the program where it lies");
+            return;
+        }
+    }
+    let done = finish(world.start(&mut command));
+    allow("dir", 0o755);
+    let out =
+        done.failure(1, &["closed: Permission denied (os error 13)", "dir: Permission denied (os error 13)"]);
+    assert_eq!(out, format!("{0}  f\n{0}  f\n", digest(b"x")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_standard_output() {
+    use crate::world::{finish, hashmill};
+    use std::process::Command;
+    let world = World::new();
+    world.write("f", "x");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    let mut command = Command::new(hashmill());
+    command.args(["sum", "f", "f"]).current_dir(world.path(""));
+    let child =
+        command.stdout(full).stderr(std::process::Stdio::piped()).spawn().expect("the program starts");
+    finish(child).failure(1, &["standard output: No space left on device (os error 28)"]);
+}

@@ -1,0 +1,40 @@
+//! `hashmill info` and the help.
+
+use crate::world::{World, hashmill};
+use hashmill_hash::blake3::{Kernel, Plan};
+
+#[test]
+fn text_and_json_say_what_the_library_says() {
+    let world = World::new();
+    let text = world.run(&hashmill(), ["info"], b"").quiet_success();
+    let json = world.run(&hashmill(), ["info", "--json"], b"").quiet_success();
+    let facts: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(facts["tune_kind"], Plan::host().kind());
+    assert!(text.contains(Plan::host().basis()), "{text}");
+    let names: Vec<&str> = Kernel::all().map(Kernel::name).collect();
+    let listed: Vec<&str> = facts["kernels"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|kernel| kernel["name"].as_str())
+        .collect();
+    assert_eq!(listed, names);
+    assert!(text.contains(&names.join(", ")), "{text}");
+    for size in facts["sizes"].as_array().expect("a list") {
+        let bytes = size["bytes"].as_u64().expect("a number") as usize;
+        assert_eq!(size["kernel"], Plan::host().explain(bytes).kernel.name());
+    }
+    for (name, _) in Kernel::unavailable() {
+        assert!(text.contains(&format!("kernel {name} does not run here")), "{text}");
+    }
+}
+
+#[test]
+fn help_documents_the_exit_codes() {
+    let world = World::new();
+    let help = world.sum(["--help"]).quiet_success();
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Exit codes: 0 everything went well, 1 some file or check failed"), "{help}");
+    let version = world.run(&hashmill(), ["--version"], b"").quiet_success();
+    assert_eq!(version, format!("hashmill {}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,134 @@
+//! Pipes, broken pipes, endless output, bounded memory.
+
+#![cfg(unix)]
+
+use crate::world::{World, digest, finish, hashmill, zeros};
+use hashmill_hash::blake3::Hasher;
+use hashmill_testkit::skip;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn a_reader_that_leaves_ends_the_work_quietly() {
+    let world = World::new();
+    world.write("f", "x");
+    let mut command = Command::new(hashmill());
+    command.arg("sum").args(vec!["f"; 30_000]);
+    let mut child = world.start(&mut command);
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    out.read_line(&mut line).expect("a line");
+    assert_eq!(line, format!("{}  f\n", digest(b"x")));
+    drop(out);
+    let done = finish(child);
+    assert_eq!((done.code(), &*done.err), (0, ""));
+}
+
+#[test]
+fn output_without_end() {
+    let world = World::new();
+    world.write("f", "foo");
+    let mut command = Command::new(hashmill());
+    command.args(["sum", "--raw", "--length", "18446744073709551615", "f"]);
+    let mut child = world.start(&mut command);
+    let mut found = vec![0; 1 << 20];
+    child.stdout.take().expect("a pipe").read_exact(&mut found).expect("output");
+    let mut expected = vec![0; 1 << 20];
+    Hasher::new().update(b"foo").finalize_xof().fill(&mut expected);
+    assert!(found == expected);
+    let done = finish(child);
+    assert_eq!((done.code(), &*done.err), (0, ""));
+}
+
+#[test]
+fn the_last_bytes_of_output() {
+    let world = World::new();
+    world.write("f", "foo");
+    let mut reader = Hasher::new().update(b"foo").finalize_xof();
+    reader.set_position(u64::MAX - 32);
+    let mut last = [0; 32];
+    reader.fill(&mut last);
+    let hex: String = last.iter().map(|byte| format!("{byte:02x}")).collect();
+    let done = world.sum(["--seek", &(u64::MAX - 32).to_string(), "f"]);
+    assert_eq!(done.quiet_success(), format!("{hex}  f\n"));
+}
+
+#[test]
+fn named_pipes_among_files() {
+    let world = World::new();
+    world.write("f", "x");
+    let path = world.path("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    let bytes = vec![7; 3_000_000];
+    for strategy in ["auto", "read", "pread", "mmap", "mmap-parallel"] {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut pipe = File::options().write(true).open(&path).expect("a reader at the other end");
+                for piece in bytes.chunks(300_001) {
+                    pipe.write_all(piece).expect("a reader at the other end");
+                }
+            });
+            let done = world.sum(["--strategy", strategy, "f", "pipe", "f"]);
+            let x = digest(b"x");
+            assert_eq!(
+                done.quiet_success(),
+                format!("{x}  f\n{}  pipe\n{x}  f\n", digest(&bytes)),
+                "{strategy}"
+            );
+        });
+    }
+}
+
+#[test]
+fn answers_do_not_wait_for_slow_inputs_behind_them() {
+    let world = World::new();
+    world.write("f", "x");
+    let mut command = Command::new(hashmill());
+    command.args(["sum", "f", "-"]);
+    let mut child = world.start(&mut command);
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    // Standard input is still open: a line that waited for it would never come.
+    out.read_line(&mut line).expect("a line");
+    assert_eq!(line, format!("{}  f\n", digest(b"x")));
+    drop(child.stdin.take());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("the rest");
+    assert_eq!(rest, format!("{}  -\n", digest(b"")));
+    assert_eq!(finish(child).code(), 0);
+}
+
+/// The most memory that `child` had resident, sampled until it ends.
+fn peak_resident_kib(child: &mut Child) -> u64 {
+    let mut peak = 0;
+    while child.try_wait().expect("a child").is_none() {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        peak = peak.max(line.and_then(|kib| kib.parse().ok()).unwrap_or(0));
+        thread::sleep(Duration::from_millis(2));
+    }
+    peak
+}
+
+#[test]
+fn memory_does_not_grow_with_the_file() {
+    if !std::path::Path::new("/proc/self/status").exists() {
+        return skip("memory of a large file", "no /proc here");
+    }
+    let world = World::new();
+    File::create(world.path("f")).and_then(|file| file.set_len(4 << 30)).expect("a sparse file");
+    let expected = format!("{}  f\n", zeros(4 << 30));
+    for strategy in ["read", "auto"] {
+        let mut command = Command::new(hashmill());
+        command.args(["sum", "--num-threads", "2", "--strategy", strategy, "f"]);
+        let mut child = world.start(&mut command);
+        let peak = peak_resident_kib(&mut child);
+        let done = finish(child);
+        assert_eq!(done.quiet_success(), expected);
+        assert!((1000..64 * 1024).contains(&peak), "{strategy}: {peak} KiB");
+    }
+}

@@ -1,0 +1,235 @@
+//! Hashing: formats, functions, directories.
+
+use crate::world::{World, digest, finish, hashmill};
+use hashmill_hash::blake3::{self, Hasher};
+use std::process::{Command, Stdio};
+
+const STRATEGIES: [&str; 5] = ["auto", "read", "pread", "mmap", "mmap-parallel"];
+
+#[test]
+fn files_and_standard_input() {
+    let world = World::new();
+    world.write("f", "foo").write("g", "");
+    assert_eq!(world.sum(["f", "g"]).quiet_success(), format!("{}  f\n{}  g\n", digest(b"foo"), digest(b"")));
+    let foo = digest(b"foo");
+    assert_eq!(world.sum_with(["-"], b"foo").quiet_success(), format!("{foo}  -\n"));
+    assert_eq!(world.sum_with([""; 0], b"foo").quiet_success(), format!("{foo}  -\n"));
+    assert_eq!(world.sum_with(["--tag", "-"], b"foo").quiet_success(), format!("BLAKE3 (-) = {foo}\n"));
+    assert_eq!(world.sum_with(["--no-names", "f", "-"], b"foo").quiet_success(), format!("{foo}\n{foo}\n"));
+    let empty = digest(b"");
+    assert_eq!(
+        world.sum_with(["-", "f", "-"], b"foo").quiet_success(),
+        format!("{foo}  -\n{foo}  f\n{empty}  -\n"),
+        "the first mention of standard input takes all of it"
+    );
+}
+
+#[test]
+fn a_large_pipe_is_hashed_by_any_number_of_threads() {
+    let world = World::new();
+    let bytes: Vec<u8> = (0..5_000_001u32).map(|i| (i % 251) as u8).collect();
+    for threads in ["0", "1", "2", "5"] {
+        let done = world.sum_with(["--num-threads", threads], &bytes);
+        assert_eq!(done.quiet_success(), format!("{}  -\n", digest(&bytes)), "{threads} threads");
+    }
+}
+
+#[test]
+fn standard_input_may_be_a_file_or_the_rest_of_one() {
+    use std::io::{Read, Seek, SeekFrom};
+    let world = World::new();
+    let bytes: Vec<u8> = (0..3_000_001u32).map(|i| (i % 251) as u8).collect();
+    world.write("f", &bytes).write("small", "foo");
+    for strategy in STRATEGIES {
+        for start in [0, 1, 1 << 20, 3_000_001] {
+            let mut file = std::fs::File::open(world.path("f")).expect("a file");
+            file.seek(SeekFrom::Start(start)).expect("a file");
+            let mut command = Command::new(hashmill());
+            command.args(["sum", "--strategy", strategy, "-", "small", "-"]).current_dir(world.path(""));
+            let child = command.stdin(file.try_clone().expect("a file")).stdout(Stdio::piped()).spawn();
+            let expected = format!(
+                "{}  -\n{}  small\n{}  -\n",
+                digest(&bytes[start as usize..]),
+                digest(b"foo"),
+                digest(b"")
+            );
+            assert_eq!(
+                finish(child.expect("it starts")).quiet_success(),
+                expected,
+                "{strategy} from {start}"
+            );
+            assert_eq!(file.read(&mut [0; 10]).expect("a file"), 0, "all of it was consumed");
+        }
+    }
+}
+
+#[test]
+fn strategies_and_kernels_agree() {
+    let world = World::new();
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
+    world.write("f", &bytes).write("small", "x").write("empty", "");
+    let expected = format!("{}  f\n{}  small\n{}  empty\n", digest(&bytes), digest(b"x"), digest(b""));
+    for strategy in STRATEGIES {
+        let done = world.sum(["--strategy", strategy, "f", "small", "empty"]);
+        assert_eq!(done.quiet_success(), expected, "{strategy}");
+    }
+    for kernel in blake3::Kernel::all() {
+        let done = world.sum(["--kernel", kernel.name(), "--engine", "cpu", "f", "small", "empty"]);
+        assert_eq!(done.quiet_success(), expected, "{kernel:?}");
+    }
+}
+
+#[test]
+fn length_and_seek() {
+    let world = World::new();
+    world.write("f", "foo");
+    let mut output = vec![0; 5000];
+    Hasher::new().update(b"foo").finalize_xof().fill(&mut output);
+    for length in [0, 1, 31, 32, 33, 64, 131, 4000] {
+        for seek in [0, 1, 63, 64, 65, 900] {
+            let (l, s) = (length.to_string(), seek.to_string());
+            let expected = &output[seek..seek + length];
+            let raw = world.sum(["--raw", "-l", &l, "--seek", &s, "f"]);
+            assert_eq!((raw.code(), &raw.out[..]), (0, expected), "{length} bytes from {seek}");
+            let hex: String = expected.iter().map(|byte| format!("{byte:02x}")).collect();
+            let plain = world.sum(["--length", &l, "--seek", &s, "f"]);
+            assert_eq!(plain.quiet_success(), format!("{hex}  f\n"));
+        }
+    }
+}
+
+#[test]
+fn keys_and_contexts() {
+    let world = World::new();
+    world.write("f", "foo");
+    let key = [42; 32];
+    let keyed = blake3::keyed_hash(&key, b"foo");
+    assert_eq!(world.sum_with(["--keyed", "f"], &key).quiet_success(), format!("{keyed}  f\n"));
+    let derived = blake3::Hash::from_bytes(blake3::derive_key("a context", b"foo"));
+    let done = world.sum(["--derive-key", "a context", "--no-names", "f"]);
+    assert_eq!(done.quiet_success(), format!("{derived}\n"));
+    assert_eq!(
+        world.sum_with(["--derive-key", "a context", "--no-names"], b"foo").quiet_success(),
+        format!("{derived}\n")
+    );
+
+    // Standard input gave the key, so it cannot be hashed; everything else is.
+    let out = world.sum_with(["--keyed", "-", "f"], &key).failure(1, &["-: Cannot open `-` in keyed mode"]);
+    assert_eq!(out, format!("{keyed}  f\n"));
+}
+
+#[test]
+fn sha256() {
+    let world = World::new();
+    world.write("f", "abc");
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(world.sum(["--algorithm", "sha256", "f"]).quiet_success(), format!("{abc}  f\n"));
+    assert_eq!(
+        world.sum(["--algorithm", "sha256", "--tag", "f"]).quiet_success(),
+        format!("SHA256 (f) = {abc}\n")
+    );
+    world.write("list", format!("{abc}  f\nSHA256 (f) = {abc}\n{abc} *f\n"));
+    let done = world.sum(["--algorithm", "sha256", "--check", "list"]);
+    assert_eq!((done.code(), &*done.text()), (0, "f: OK\nf: OK\nf: OK\n"));
+}
+
+#[test]
+fn directories_in_the_byte_order_of_their_paths() {
+    let world = World::new();
+    let names = ["t/a-b", "t/a.txt", "t/a/sub/y", "t/a/x", "t/b", "t/é"];
+    for name in names {
+        world.write(name, name);
+    }
+    let expected: String =
+        names.iter().map(|name| format!("{}  {name}\n", digest(name.as_bytes()))).collect();
+    assert_eq!(world.sum(["-r", "t"]).quiet_success(), expected);
+    assert_eq!(world.sum(["--recursive", "t/a", "t/b"]).quiet_success(), {
+        let line = |name: &str| format!("{}  {name}\n", digest(name.as_bytes()));
+        line("t/a/sub/y") + &line("t/a/x") + &line("t/b")
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_special_files_below_directories() {
+    use std::os::unix::fs::symlink;
+    let world = World::new();
+    world.write("t/f", "f").write("elsewhere/g", "g");
+    symlink("../elsewhere", world.path("t/link")).expect("a link");
+    symlink("f", world.path("t/to-f")).expect("a link");
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("t/s")).expect("a socket");
+    let special = "t/s: skipped: neither a file nor a directory";
+    let out = world.sum(["-r", "t"]).failure(0, &[special]);
+    assert_eq!(out, format!("{}  t/f\n", digest(b"f")));
+    let out = world.sum(["-rL", "t"]).failure(0, &[special]);
+    assert_eq!(out, format!("{0}  t/f\n{1}  t/link/g\n{0}  t/to-f\n", digest(b"f"), digest(b"g")));
+
+    symlink(".", world.path("elsewhere/again")).expect("a link");
+    let loops = "t/link/again: symbolic link to a directory that contains it";
+    world.sum(["-rL", "t"]).failure(1, &[loops, special]);
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let name = std::ffi::OsStr::from_bytes(b"a\xff\n");
+    world.write(name, "x");
+    let x = digest(b"x");
+    let done = world.sum(["-z".as_ref(), name]);
+    assert_eq!(done.out, [x.as_bytes(), b"  a\xff\n\0"].concat());
+    let done = world.sum(["--tag".as_ref(), name]);
+    assert_eq!(done.quiet_success(), format!("\\BLAKE3 (a\u{fffd}\\n) = {x}\n"));
+    let done = world.sum(["--json".as_ref(), name]);
+    let object: serde_json::Value = serde_json::from_slice(&done.out).expect("JSON");
+    assert_eq!((&object["path"], &object["path_hex"]), (&"a\u{fffd}\n".into(), &"61ff0a".into()));
+}
+
+#[test]
+fn json_has_the_documented_fields() {
+    let world = World::new();
+    world.write("f", "foo");
+    let done = world.sum(["--json", "--length", "40", "--seek", "3", "f", "none"]);
+    assert_eq!(done.code(), 1);
+    let text = done.text();
+    let objects: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect();
+    let mut output = [0; 43];
+    Hasher::new().update(b"foo").finalize_xof().fill(&mut output);
+    let digest: String = output[3..].iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = serde_json::json!({
+        "path": "f", "algorithm": "blake3", "mode": "hash", "size": 3, "seek": 3, "length": 40, "digest": digest,
+    });
+    assert_eq!(objects[0], expected);
+    assert_eq!(
+        objects[1],
+        serde_json::json!({ "path": "none", "error": "No such file or directory (os error 2)" })
+    );
+}
+
+#[test]
+fn trees() {
+    let world = World::new();
+    world.write("a/f", "1").write("a/d/g", "2").write("b/f", "1").write("b/d/g", "2");
+    let text = world.sum(["--tree", "--no-names", "a", "b"]).quiet_success();
+    let digests: Vec<&str> = text.lines().collect();
+    assert_eq!(digests[0], digests[1], "the same names and contents");
+    world.write("b/d/g", "3");
+    let changed = world.sum(["--tree", "--no-names", "b"]).quiet_success();
+    assert_ne!(changed.trim(), digests[1]);
+    world.write("b/d/g", "2").write("b/d/h", "");
+    assert_ne!(world.sum(["--tree", "--no-names", "b"]).quiet_success().trim(), digests[1]);
+
+    let list = world.sum(["--tree", "--tag", "a"]).quiet_success();
+    world.write("list", &list);
+    assert_eq!(world.sum(["--tree", "--check", "list"]).quiet_success(), "a: OK\n");
+    world.write("a/d/g", "4");
+    let out =
+        world.sum(["--tree", "--check", "list"]).failure(1, &["WARNING: 1 computed checksum did NOT match"]);
+    assert_eq!(out, "a: FAILED\n");
+    world.sum(["--tree", "none"]).failure(
+        1,
+        &["none: No such file or directory (os error 2)", "none: no digest, as 1 of its entries have none"],
+    );
+}
