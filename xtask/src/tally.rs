@@ -56,7 +56,8 @@ pub(crate) fn telling(output: &str) -> impl Iterator<Item = &str> {
             _ => {}
         }
         let passed = line.starts_with("test ") && line.ends_with(" ... ok");
-        !among_successes && !passed
+        let silent = line.is_empty() || line.starts_with("test result: ok") || line.starts_with("running ");
+        !among_successes && !passed && !silent
     })
 }
 
