@@ -71,6 +71,9 @@ const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add cl
 const QEMU: Need = Need::Program { name: "qemu-aarch64", package: "qemu-user" };
 const ARM64_GCC: Need = Need::Program { name: "aarch64-linux-gnu-gcc", package: "gcc-aarch64-linux-gnu" };
 
+/// The workspace of the fuzz targets, without the fuzzer: an ordinary crate for the stable toolchain.
+const FUZZ: [&str; 3] = ["--manifest-path", "fuzz/Cargo.toml", "--no-default-features"];
+
 /// Cheap steps first: a wrong format should not wait for the sanitizer.
 pub(crate) const ALL: &[Step] = &[
     Step {
@@ -80,7 +83,10 @@ pub(crate) const ALL: &[Step] = &[
         filters: false,
         applies: everywhere,
         needs: &[RUSTFMT],
-        commands: |_| Ok(vec![Cmd::cargo(&["fmt", "--all", "--check"])]),
+        commands: |_| {
+            let fuzz = ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"];
+            Ok(vec![Cmd::cargo(&["fmt", "--all", "--check"]), Cmd::cargo(&fuzz)])
+        },
     },
     Step {
         name: "lint",
@@ -90,7 +96,11 @@ pub(crate) const ALL: &[Step] = &[
         applies: everywhere,
         needs: &[CLIPPY],
         commands: |_| {
-            Ok(vec![clippy(&["--workspace"]), clippy(&["-p", "hashmill-hash", "--no-default-features"])])
+            Ok(vec![
+                clippy(&["--workspace", "--all-features"]),
+                clippy(&["-p", "hashmill-hash", "--no-default-features"]),
+                clippy(&FUZZ),
+            ])
         },
     },
     Step {
@@ -100,7 +110,18 @@ pub(crate) const ALL: &[Step] = &[
         filters: true,
         applies: everywhere,
         needs: &[],
-        commands: |setting| Ok(vec![Cmd::cargo(&["test", "--locked", "--workspace"]).tests(setting)]),
+        commands: |setting| {
+            Ok(vec![Cmd::cargo(&["test", "--locked", "--workspace", "--all-features"]).tests(setting)])
+        },
+    },
+    Step {
+        name: "replay",
+        about: "the seeds of the fuzz targets",
+        quick: true,
+        filters: true,
+        applies: everywhere,
+        needs: &[],
+        commands: |setting| Ok(vec![Cmd::cargo(&[&["test", "--locked"][..], &FUZZ].concat()).tests(setting)]),
     },
     Step {
         name: "doc",
@@ -201,7 +222,7 @@ const ARM64_RUNNER: &str =
 
 fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
     let folder = "target/aarch64";
-    let packages = ["-p", "hashmill-hash", "-p", "hashmill-testkit"];
+    let packages = ["-p", "hashmill-hash", "-p", "hashmill-testkit", "--all-features"];
     let test = ["test", "--locked", "--target", ARM64, "--target-dir", folder];
     let test = Cmd::cargo(&[&test[..], &packages].concat())
         .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
@@ -217,7 +238,7 @@ fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
 fn asan() -> Cmd {
     let target = format!("{}-unknown-linux-gnu", consts::ARCH);
     let test = ["test", "--locked", "--target", &target, "--target-dir", "target/asan", "--tests"];
-    let packages = ["-p", "hashmill-hash", "-p", "hashmill-files"];
+    let packages = ["-p", "hashmill-hash", "-p", "hashmill-files", "--all-features"];
     Cmd::nightly(&[&test[..], &packages].concat()).with("RUSTFLAGS", "-Zsanitizer=address")
 }
 

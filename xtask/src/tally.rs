@@ -12,11 +12,11 @@ pub(crate) struct Tally {
 impl Tally {
     /// Takes one line of output into account.
     pub(crate) fn read(&mut self, line: &str) {
-        let line = line.trim();
+        let line = line.trim_end();
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.passed += count(counts, "passed");
             self.failed += count(counts, "failed");
-        } else if let Some(reason) = line.strip_prefix("SKIPPED: ") {
+        } else if let Some(reason) = skipped(line) {
             if !self.skipped.iter().any(|known| known == reason) {
                 self.skipped.push(reason.to_owned());
             }
@@ -24,6 +24,12 @@ impl Tally {
             self.skipped.push(format!("{name} is marked `ignore`"));
         }
     }
+}
+
+/// The reason in `SKIPPED: reason`. With a single thread, the test's name stands before it on the same line.
+fn skipped(line: &str) -> Option<&str> {
+    let said = if line.starts_with("test ") { line.split_once(" ... ")?.1 } else { line };
+    said.strip_prefix("SKIPPED: ")
 }
 
 /// The number before a word, in a line such as `ok. 3 passed; 0 failed; 0 ignored`.
@@ -45,6 +51,18 @@ fn ignored(rest: &str) -> Option<&str> {
     outcome.starts_with("ignored").then_some(name)
 }
 
+/// How lines begin that only say that things go on.
+const NOISE: [&str; 8] = [
+    "Compiling ",
+    "Checking ",
+    "Documenting ",
+    "Finished ",
+    "Running ",
+    "Doc-tests ",
+    "running ",
+    "test result: ok",
+];
+
 /// The lines a person needs after a failure: everything but the tests that passed and what those printed.
 pub(crate) fn telling(output: &str) -> impl Iterator<Item = &str> {
     let mut among_successes = false;
@@ -56,7 +74,8 @@ pub(crate) fn telling(output: &str) -> impl Iterator<Item = &str> {
             _ => {}
         }
         let passed = line.starts_with("test ") && line.ends_with(" ... ok");
-        !among_successes && !passed
+        let noise = NOISE.iter().any(|start| line.trim_start().starts_with(start));
+        !among_successes && !passed && !line.is_empty() && !noise
     })
 }
 
@@ -97,6 +116,15 @@ test result: ok. 41 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
         OUTPUT.lines().for_each(|line| tally.read(line));
         assert_eq!((tally.passed, tally.failed), (42, 1));
         assert_eq!(tally.skipped, ["c is marked `ignore`", "no vampire instructions"]);
+    }
+
+    #[test]
+    fn skips_are_heard_behind_the_name_of_a_test_and_nowhere_else() {
+        let mut tally = Tally::default();
+        tally.read("test a::b ... SKIPPED: no vampire instructions");
+        tally.read("  SKIPPED: a table that a test prints");
+        tally.read("it says SKIPPED: in the middle");
+        assert_eq!(tally.skipped, ["no vampire instructions"]);
     }
 
     #[test]

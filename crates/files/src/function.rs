@@ -148,6 +148,7 @@ impl State {
     pub(crate) fn finish(&self) -> Output {
         match self {
             State::Blake3(hasher, true) => Output::Extended(Box::new(hasher.finalize_xof())),
+            // By its path: with the feature `digest`, a trait of `sha2` has a method of this name too.
             State::Blake3(hasher, false) => Output::Short(*Hasher::finalize(hasher).as_bytes()),
             State::Sha256(state) => Output::Short(state.clone().finalize().into()),
         }

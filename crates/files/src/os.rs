@@ -54,6 +54,12 @@ mod system {
     }
 }
 
+/// Whether `\` separates directories, so that no name contains it. In lists it is `/` everywhere.
+pub(crate) const BACKSLASH_SEPARATES: bool = cfg!(windows);
+
+/// Whether names are bytes that the system passes on as they are, UTF-8 or not.
+pub(crate) const NAMES_ARE_BYTES: bool = cfg!(unix);
+
 /// Whether [`read_at`] works here.
 pub(crate) use system::POSITIONED;
 

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::function::{Digest, Output};
 use crate::many::{Input, Item};
+use crate::os;
 use crate::walk::{Visit, Walk};
 use hashmill_hash::blake3::{self, Hash};
 use std::ffi::OsStr;
@@ -112,7 +113,7 @@ fn directory(mut records: Vec<Record>) -> Hash {
 
 /// The bytes of a name: as stored on Unix, UTF-8 elsewhere.
 fn name_bytes(name: &OsStr) -> Result<Vec<u8>, Error> {
-    if cfg!(unix) {
+    if os::NAMES_ARE_BYTES {
         return Ok(name.as_encoded_bytes().to_vec());
     }
     let text = name.to_str().ok_or(Error::Refused("the name is not Unicode, so it has no portable bytes"))?;

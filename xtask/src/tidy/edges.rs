@@ -28,6 +28,9 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Other people's crates that do what we do: only `rivals` links them.
 const COMPETITORS: [&str; 3] = ["blake3", "argon2", "automerge"];
 
+/// Programs may say "something went wrong, and this is the story"; libraries say which of the known things it was.
+const PROGRAMS: [&str; 3] = ["hashmill-cli", "hashmill-rivals", "xtask"];
+
 pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for package in packages {
@@ -44,6 +47,9 @@ pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
             }
             if COMPETITORS.contains(&to.name.as_str()) && package.name != "hashmill-rivals" {
                 fault(format!("links the competitor {}: only `rivals` does", to.name));
+            }
+            if to.name == "anyhow" && !PROGRAMS.contains(&package.name.as_str()) {
+                fault("uses anyhow: a library has error enums".to_owned());
             }
         }
     }
@@ -103,6 +109,12 @@ mod tests {
     fn competitors_stay_in_their_room() {
         assert!(whats("hashmill-rivals", &[("blake3", false)]).is_empty());
         assert_eq!(whats("hashmill-hash", &[("blake3", true)]).len(), 1);
+    }
+
+    #[test]
+    fn libraries_have_error_enums() {
+        assert!(whats("hashmill-cli", &[("anyhow", false)]).is_empty());
+        assert_eq!(whats("hashmill-files", &[("anyhow", false)]).len(), 1);
     }
 
     #[test]

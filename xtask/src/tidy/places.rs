@@ -38,8 +38,9 @@ pub(super) const UNSAFE: &[Place] = &[
 
 /// What differs by operating system sits in one small file per room. Tests may look at the system that they run on.
 pub(super) const SYSTEM: &[Place] = &[
+    Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
-    Place::new("crates/cli/src/os.rs", "terminals and names that are not UTF-8"),
+    Place::new("crates/cli/src/os.rs", "sizes of pages"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
 ];
 

@@ -18,8 +18,10 @@ pub(super) fn check(file: &TextFile) -> Vec<Fault> {
     if file.text.lines().count() > LONG && !covered(LONG_FILES, path) {
         fault(0, "too long: split it, or list it in `tidy/places.rs` with a reason");
     }
-    let test = path.contains("/tests/") || path.ends_with("/tests.rs");
+    let mut test = path.contains("/tests/") || path.ends_with("/tests.rs");
     for (index, line) in code.lines().enumerate() {
+        // Tests stand at the end of their file.
+        test |= line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test,");
         let words: Vec<_> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         let has = |word: &str| words.contains(&word);
         if has("unsafe") && !covered(UNSAFE, path) {
@@ -193,12 +195,17 @@ mod tests {
         let text = "fn f() { std::env::var(\"X\"); }\n";
         assert_eq!(lines("crates/files/src/plan.rs", text), [2]);
         assert_eq!(lines("crates/files/src/plan/tests.rs", text), CLEAN);
+        assert_eq!(
+            lines("crates/files/src/plan.rs", &format!("#[cfg(test)]\nmod tests {{\n{text}}}\n")),
+            CLEAN
+        );
         assert_eq!(lines("crates/cli/src/flags.rs", text), CLEAN);
     }
 
     #[test]
     fn systems_are_told_apart_in_one_file() {
-        let text = "#[cfg(unix)]\nfn f() {}\n#[cfg(all(test, target_os = \"linux\"))]\nfn g() {}\n";
+        let text =
+            "#[cfg(unix)]\nfn f() {}\n#[cfg(all(feature = \"x\", target_os = \"linux\"))]\nfn g() {}\n";
         assert_eq!(lines("crates/files/src/plan.rs", text), [2, 4]);
         assert_eq!(lines("crates/files/src/source/mmap.rs", text), CLEAN);
         assert_eq!(lines("crates/cli/tests/it/names.rs", text), CLEAN);

@@ -254,7 +254,7 @@ fn path(bytes: Vec<u8>, style: Style) -> Result<PathBuf, LineError> {
     if bytes.contains(&0) {
         return Err(LineError::Nul);
     }
-    if cfg!(windows) && bytes.contains(&b'\\') {
+    if os::BACKSLASH_SEPARATES && bytes.contains(&b'\\') {
         return Err(LineError::Backslash);
     }
     // With --zero names stand byte for byte, and this character is one like any other.

@@ -1,6 +1,7 @@
 //! Writing a line: everything around the digest.
 
 use super::Style;
+use crate::os;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -39,7 +40,7 @@ fn end(style: Style) -> &'static [u8] {
 
 /// What announces escapes, and the name's bytes.
 fn name(path: &Path, style: Style) -> (&'static str, Cow<'_, [u8]>) {
-    if style.zero && cfg!(unix) {
+    if style.zero && os::NAMES_ARE_BYTES {
         return ("", Cow::Borrowed(path.as_os_str().as_encoded_bytes()));
     }
     let text = path.to_string_lossy();
@@ -57,9 +58,9 @@ fn into_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
     }
 }
 
-/// `\` separates directories on Windows only; in lists it is `/` everywhere.
+/// The name as lists have it.
 fn slashes(name: Cow<'_, str>) -> Cow<'_, str> {
-    if cfg!(windows) && name.contains('\\') { Cow::Owned(name.replace('\\', "/")) } else { name }
+    if os::BACKSLASH_SEPARATES && name.contains('\\') { Cow::Owned(name.replace('\\', "/")) } else { name }
 }
 
 /// A name as it stands in a line, and whether anything had to be escaped.

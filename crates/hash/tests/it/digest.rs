@@ -79,6 +79,7 @@ fn equal_digests_are_one_key_of_a_map() {
     assert!(set.contains(&hash(b"b")));
 }
 
+#[cfg(feature = "serde")]
 #[test]
 fn serde_in_text_and_binary() {
     let digest = hash(b"serde");

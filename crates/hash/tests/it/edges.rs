@@ -84,18 +84,6 @@ fn output_up_to_its_end() {
 }
 
 #[test]
-fn readers_stop_at_the_end_of_the_output() -> std::io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut reader = Hasher::new().finalize_xof();
-    reader.seek(SeekFrom::Start(u64::MAX - 10))?;
-    let mut rest = Vec::new();
-    reader.read_to_end(&mut rest)?;
-    assert_eq!(rest, Oracle::hash().xof(b"", u64::MAX - 10, 10));
-    assert!(reader.seek(SeekFrom::Current(i64::MAX)).is_err());
-    Ok(())
-}
-
-#[test]
 fn a_batch_of_nothing() {
     hash_all(&Mode::Hash, &[], &mut []);
     let mut digests = [Hash::from_bytes([0; 32])];

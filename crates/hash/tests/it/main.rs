@@ -7,13 +7,17 @@
 mod batch;
 mod digest;
 mod edges;
+#[cfg(feature = "std")]
+mod io;
 mod modes;
 mod output;
+#[cfg(feature = "std")]
 mod parallel;
 mod placement;
 mod plans;
 mod secrets;
 mod stream;
 mod subtrees;
+#[cfg(feature = "digest")]
 mod traits;
 mod vectors;

@@ -4,7 +4,6 @@ use crate::plans::{plans, twins};
 use hashmill_hash::blake3::Hasher;
 use hashmill_testkit::oracle::blake3::Oracle;
 use hashmill_testkit::{Rng, paint};
-use std::io::{Read, Seek, SeekFrom};
 
 #[test]
 fn every_length_up_to_three_passes() {
@@ -81,25 +80,4 @@ fn pieces_join_up() {
             assert_eq!(output, expected, "seed {seed}, {plan:?}");
         }
     }
-}
-
-#[test]
-fn the_reader_reads_and_seeks_like_a_file() -> std::io::Result<()> {
-    let expected = Oracle::hash().xof(b"file", 0, 1000);
-    let mut reader = Hasher::new().update(b"file").finalize_xof();
-    let mut output = [0; 100];
-    assert_eq!(reader.seek(SeekFrom::Start(300))?, 300);
-    reader.read_exact(&mut output)?;
-    assert_eq!(output, expected[300..400]);
-    assert_eq!(reader.seek(SeekFrom::Current(-50))?, 350);
-    reader.read_exact(&mut output)?;
-    assert_eq!(output, expected[350..450]);
-    assert_eq!(reader.stream_position()?, 450);
-    assert!(reader.seek(SeekFrom::End(0)).is_err(), "there is no end");
-    assert!(reader.seek(SeekFrom::Current(-451)).is_err(), "there is nothing before byte 0");
-    assert_eq!(reader.position(), 450, "a refused seek changes nothing");
-    let copy = reader.clone();
-    reader.read_exact(&mut output)?;
-    assert_eq!((copy.position(), reader.position()), (450, 550));
-    Ok(())
 }

@@ -1,9 +1,8 @@
-//! Input that arrives in pieces: updates, readers, `io::Write`, resets and clones.
+//! Input that arrives in pieces: updates, resets and clones. Readers and writers are in `io`.
 
-use crate::plans::{edge_lengths, plans, twins};
+use crate::plans::{plans, twins};
 use hashmill_hash::blake3::{Gathered, Hasher, hash};
-use hashmill_testkit::{Rng, paint};
-use std::io::{self, Read, Write};
+use hashmill_testkit::paint;
 
 #[test]
 fn two_pieces_split_anywhere_near_an_edge() {
@@ -96,68 +95,4 @@ fn a_clone_goes_its_own_way() {
     second.update(b"something else");
     assert_eq!(first.finalize(), hash(&input));
     assert_eq!(second.finalize(), hash(&[&input[..3000], b"something else"].concat()));
-}
-
-/// Delivers its bytes in random pieces and is interrupted by a signal before every other one.
-struct Interrupted<'a> {
-    rest: &'a [u8],
-    rng: Rng,
-    interrupt: bool,
-}
-
-impl Read for Interrupted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.interrupt = !self.interrupt;
-        if self.interrupt {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        let len = (1 + self.rng.below(5000)).min(buffer.len());
-        self.rest.read(&mut buffer[..len])
-    }
-}
-
-#[test]
-fn a_reader_that_is_interrupted_is_read_on() -> io::Result<()> {
-    let input = paint(200_000);
-    for len in edge_lengths().into_iter().step_by(11).chain([200_000]) {
-        let reader = || Interrupted { rest: &input[..len], rng: Rng::new(len as u64), interrupt: false };
-        assert_eq!(Hasher::new().update_reader(reader())?.finalize(), hash(&input[..len]), "{len} bytes");
-    }
-    Ok(())
-}
-
-#[test]
-fn a_reader_that_fails_leaves_what_came_before() {
-    struct Broken(usize);
-    impl Read for Broken {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            if self.0 == 0 {
-                return Err(io::Error::other("the wire was cut"));
-            }
-            self.0 -= 1;
-            buffer[..100].fill(7);
-            Ok(100)
-        }
-    }
-    let mut hasher = Hasher::new();
-    let error = hasher.update_reader(Broken(3)).expect_err("the reader fails");
-    assert_eq!(error.to_string(), "the wire was cut");
-    assert_eq!(hasher.count(), 300);
-    assert_eq!(hasher.finalize(), hash(&[7; 300]));
-}
-
-#[test]
-fn both_hashers_are_writers() -> io::Result<()> {
-    let input = paint(50_000);
-    let mut hasher = Hasher::new();
-    assert_eq!(io::copy(&mut &input[..], &mut hasher)?, 50_000);
-    hasher.flush()?;
-    assert_eq!(hasher.finalize(), hash(&input));
-    let mut gathered = Gathered::new(Hasher::new());
-    for piece in input.chunks(77) {
-        assert_eq!(gathered.write(piece)?, piece.len());
-    }
-    gathered.flush()?;
-    assert_eq!(gathered.finalize(), hash(&input));
-    Ok(())
 }

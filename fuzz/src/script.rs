@@ -1,0 +1,66 @@
+//! Inputs as scripts: bytes are taken from the front, and where there are none left, they are zero.
+//!
+//! Every input is a valid script, and one that is longer only goes on where the shorter one stopped. Numbers are
+//! little-endian.
+
+/// What is left of an input.
+#[derive(Debug)]
+pub struct Script<'a>(&'a [u8]);
+
+impl<'a> Script<'a> {
+    /// The whole of an input.
+    pub fn new(input: &'a [u8]) -> Self {
+        Self(input)
+    }
+
+    /// The next byte, or `None` at the end: what to do next.
+    pub fn step(&mut self) -> Option<u8> {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    /// The next byte.
+    pub fn byte(&mut self) -> u8 {
+        self.step().unwrap_or(0)
+    }
+
+    /// The next two bytes as a number.
+    pub fn short(&mut self) -> usize {
+        usize::from(u16::from_le_bytes([self.byte(), self.byte()]))
+    }
+
+    /// A length below 64 KiB, taken from three bytes: each power of two is as likely as any other.
+    pub fn length(&mut self) -> usize {
+        let shift = self.byte() % 16;
+        self.short() >> shift
+    }
+
+    /// The next eight bytes as a number.
+    pub fn long(&mut self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
+    }
+
+    /// The next bytes, as many as the first of them says and there are.
+    pub fn text(&mut self) -> &'a [u8] {
+        let len = usize::from(self.byte()).min(self.0.len());
+        let (text, rest) = self.0.split_at(len);
+        self.0 = rest;
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_reads_as_zero() {
+        let mut script = Script::new(&[1, 2, 3, 2, b'a', b'b', 7]);
+        assert_eq!((script.step(), script.short()), (Some(1), 0x0302));
+        assert_eq!(script.text(), b"ab");
+        assert_eq!((script.long(), script.step(), script.byte()), (7, None, 0));
+        assert_eq!(script.text(), b"");
+        assert_eq!(Script::new(&[8, 0xff, 0x3f]).length(), 0x3f);
+    }
+}
