@@ -220,9 +220,10 @@ fn no_std() -> Vec<Cmd> {
 const ARM64_RUNNER: &str =
     "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib -cpu max";
 
+/// `hash` alone: `testkit` proves its guard pages by starting itself, which the emulator does not pass on.
 fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
     let folder = "target/aarch64";
-    let packages = ["-p", "hashmill-hash", "-p", "hashmill-testkit", "--all-features"];
+    let packages = ["-p", "hashmill-hash", "--all-features"];
     let test = ["test", "--locked", "--target", ARM64, "--target-dir", folder];
     let test = Cmd::cargo(&[&test[..], &packages].concat())
         .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")

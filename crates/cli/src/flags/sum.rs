@@ -66,7 +66,7 @@ pub(crate) struct SumArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) raw: bool,
 
-    /// Output BSD-style checksums: BLAKE3 ([FILE]) = [HASH]
+    /// Output BSD-style checksums: `BLAKE3 (FILE) = HASH`
     #[arg(long, help_heading = "Output")]
     pub(crate) tag: bool,
 
@@ -80,7 +80,7 @@ pub(crate) struct SumArgs {
     #[arg(long, conflicts_with_all = ["raw", "tag", "no_names"], help_heading = "Output")]
     pub(crate) json: bool,
 
-    /// Read digests from the [FILE]s and check them
+    /// Read digests from the files and check them
     #[arg(
         short,
         long,

@@ -1,4 +1,4 @@
-//! The hashers as writers, readers into them, and output as a file: what the feature `std` adds.
+//! Hashers as writers and of readers, output as a file: what `std::io` brings.
 
 use crate::plans::edge_lengths;
 use hashmill_hash::blake3::{Gathered, Hasher, hash};

@@ -1,5 +1,7 @@
 //! BLAKE3 as its users see it: the public surface of `hashmill_hash`, one module per behaviour, every kernel each time.
 //!
+//! What a feature brings is tested where the feature is on; `cargo xtask features` turns each on and off.
+//!
 //! Expected values come from the official vectors and from the naive oracle of `testkit`; comparisons with the
 //! official crate are in `crates/rivals`.
 #![forbid(unsafe_code)]

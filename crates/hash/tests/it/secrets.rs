@@ -6,7 +6,7 @@ use hashmill_hash::blake3::{Gathered, Hash, Hasher, Plan, hash};
 use zeroize::Zeroize;
 
 /// Every way in which the first bytes of a secret could be printed.
-fn leaks(text: &str, secret: &[u8]) -> bool {
+pub(crate) fn leaks(text: &str, secret: &[u8]) -> bool {
     let words: Vec<u32> =
         secret.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().expect("four"))).collect();
     let hex: String = secret[..4].iter().map(|byte| format!("{byte:02x}")).collect();

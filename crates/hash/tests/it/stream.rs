@@ -1,4 +1,4 @@
-//! Input that arrives in pieces: updates, resets and clones. Readers and writers are in `io`.
+//! Input that arrives in pieces: updates, resets and clones.
 
 use crate::plans::{plans, twins};
 use hashmill_hash::blake3::{Gathered, Hasher, hash};
