@@ -14,6 +14,7 @@ pub(crate) enum Command {
     Tidy,
     Fuzz(FuzzRequest),
     Codegen,
+    Numbers,
 }
 
 impl Command {
@@ -43,6 +44,7 @@ impl Command {
             }
             ("tidy", []) => Ok(Self::Tidy),
             ("codegen", []) => Ok(Self::Codegen),
+            ("numbers", []) => Ok(Self::Numbers),
             ("fuzz", [] | [_] | [_, _]) => Ok(Self::Fuzz(FuzzRequest {
                 target: rest.first().cloned(),
                 seconds: match rest.get(1) {
@@ -79,6 +81,7 @@ pub(crate) fn help() -> String {
          One step, alone:\n{steps}\n\
          Other:\n\
          \x20 tidy                      the rules of the tree (also an ordinary test of this package)\n\
+         \x20 numbers                   write the README's numbers from bench/records (a test compares them)\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\
          \n\

@@ -10,6 +10,7 @@ mod codegen;
 mod fuzz;
 mod host;
 mod metadata;
+mod numbers;
 mod report;
 mod run;
 mod steps;
@@ -51,6 +52,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
         }
         Command::Fuzz(request) => fuzz::run(&root, &request),
         Command::Codegen => codegen::write(&root).map(|()| true),
+        Command::Numbers => numbers::write(&root).map(|()| true),
     }
 }
 

@@ -1,0 +1,129 @@
+//! `cargo xtask numbers`: the numbers in the README, rendered from the records under `bench/records`.
+//!
+//! A test compares the README with what this makes, so that no number there can be newer or better than its record.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+const BEGIN: &str = "<!-- numbers:begin -->\n";
+const END: &str = "<!-- numbers:end -->";
+
+/// Writes the numbers into the README.
+pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
+    let path = root.join("README.md");
+    fs::write(&path, readme(root)?).context("writing README.md")
+}
+
+/// The README as it should be.
+fn readme(root: &Path) -> anyhow::Result<String> {
+    let text = fs::read_to_string(root.join("README.md")).context("reading README.md")?;
+    let (head, rest) = text.split_once(BEGIN).context("README.md has no place for numbers")?;
+    let (_, tail) = rest.split_once(END).context("the place for numbers in README.md has no end")?;
+    Ok(format!("{head}{BEGIN}{}{END}{tail}", block(root)?))
+}
+
+/// A table for the newest record of each topic on each host.
+fn block(root: &Path) -> anyhow::Result<String> {
+    let mut block = String::new();
+    for path in newest(&root.join("bench/records"))? {
+        let text = fs::read_to_string(&path)?;
+        let record: Value = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
+        let place = path.strip_prefix(root).expect("records lie in the tree").display();
+        block.push_str(&table(&record).with_context(|| format!("{place}"))?);
+        writeln!(block, "\nFrom [`{place}`]({place}).\n")?;
+    }
+    Ok(block)
+}
+
+/// `<host>/<date>-<topic>.json`, of each topic the latest date.
+fn newest(records: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut newest: Vec<PathBuf> = Vec::new();
+    for host in sorted(records)? {
+        let mut of_host: Vec<PathBuf> = sorted(&host)?;
+        of_host.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+        let topic = |path: &Path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            name.get(11..).unwrap_or_default().to_owned()
+        };
+        for (index, path) in of_host.iter().enumerate() {
+            if !of_host[index + 1..].iter().any(|later| topic(later) == topic(path)) {
+                newest.push(path.clone());
+            }
+        }
+    }
+    Ok(newest)
+}
+
+fn sorted(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = folder.read_dir().with_context(|| format!("{}", folder.display()))?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// A line for each gate: its rows from the lowest to the highest ratio, what it must reach, what came of it.
+fn table(record: &Value) -> anyhow::Result<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned).context("a text is missing");
+    let (rival, cpu) = (text(&record["rival"])?, text(&record["host"]["cpu"])?);
+    let mut table =
+        format!("Against {rival}, on {cpu}:\n\n| workload | ratio | goal | |\n|---|---|---|---|\n");
+    let gates = record["gates"].as_array().context("the gates are missing")?;
+    for gate in gates {
+        let rows = gate["rows"].as_array().context("the rows are missing")?;
+        let mut ratios: Vec<f64> = rows.iter().filter_map(|row| row["ratio"].as_f64()).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        let (Some(low), Some(high)) = (ratios.first(), ratios.last()) else { continue };
+        let name = text(&gate["name"])?;
+        let level = match gate["level"].as_str() {
+            None | Some("native") => String::new(),
+            Some(level) if name.to_lowercase().contains(&level.replace("sse41", "sse4.1")) => String::new(),
+            Some(level) => format!(" ({level})"),
+        };
+        let range = match format!("{low:.2}") == format!("{high:.2}") {
+            true => format!("{low:.2}"),
+            false => format!("{low:.2} to {high:.2}"),
+        };
+        let goal = gate["must"].as_f64().map_or(String::new(), |must| format!("{must:.2}"));
+        let verdict = match (&gate["must"], text(&gate["verdict"])?.as_str()) {
+            (Value::Null, _) => "",
+            (_, "met" | "aim") => "reached",
+            (_, "missed") => "not reached",
+            (_, "unproven") => "unproven",
+            (_, other) => bail!("the verdict `{other}` is not known"),
+        };
+        writeln!(table, "| {name}{level} | {range} | {goal} | {verdict} |")?;
+    }
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_has_the_numbers_of_the_records() {
+        let root = crate::root();
+        let found = fs::read_to_string(root.join("README.md")).unwrap();
+        assert!(readme(&root).unwrap() == found, "README.md is stale: run `cargo xtask numbers`");
+    }
+
+    #[test]
+    fn a_gate_is_a_line() {
+        let record = serde_json::json!({
+            "rival": "other 1.0", "host": {"cpu": "A chip"},
+            "gates": [
+                {"name": "small", "must": 1.2, "verdict": "missed", "level": "native",
+                 "rows": [{"ratio": 1.1}, {"ratio": 1.034}]},
+                {"name": "large", "must": null, "verdict": "unproven", "level": "avx2", "rows": [{"ratio": 2.0}]},
+            ],
+        });
+        let expected = "Against other 1.0, on A chip:\n\n| workload | ratio | goal | |\n|---|---|---|---|\n\
+                        | small | 1.03 to 1.10 | 1.20 | not reached |\n| large (avx2) | 2.00 |  |  |\n";
+        assert_eq!(table(&record).unwrap(), expected);
+    }
+}
