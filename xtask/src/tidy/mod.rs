@@ -60,6 +60,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
             faults.extend(docs::check(file, |path| root.join(path).exists()));
         }
     }
+    faults.extend(source::unused_exceptions(&files));
     let packages = crate::metadata::packages(root)?;
     faults.extend(edges::check(&packages));
     faults.extend(edges::check_toolchain(root)?);

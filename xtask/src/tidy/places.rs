@@ -2,7 +2,7 @@
 
 /// A file, or a folder when it ends with `/`, that may do what others may not.
 pub(super) struct Place {
-    path: &'static str,
+    pub(super) path: &'static str,
 }
 
 impl Place {
@@ -27,14 +27,15 @@ pub(super) const UNSAFE: &[Place] = &[
     ),
     Place::new("crates/hash/src/blake3/lanes.rs", "calls into the kernel tables"),
     Place::new("crates/hash/src/blake3/crew.rs", "work on the caller's stack, lent to the workers"),
-    Place::new("crates/hash/src/argon2/x86_64/", "vector loads and stores"),
-    Place::new("crates/hash/src/argon2/aarch64/", "vector loads and stores"),
-    Place::new("crates/hash/src/argon2/kernel.rs", "the kernel tables"),
-    Place::new("crates/hash/src/argon2/memory.rs", "aligned and huge pages"),
     Place::new("crates/files/src/source/mmap.rs", "the one mapping of files into memory"),
     Place::new("crates/testkit/src/guard.rs", "memory that faults when a kernel reads past its input"),
     Place::new("xtask/probes/no_std.rs", "an exported symbol keeps the probe's code"),
 ];
+
+/// Whether a crate has a place in [`UNSAFE`]. The root of every other says `#![forbid(unsafe_code)]`.
+pub(super) fn has_unsafe(crate_folder: &str) -> bool {
+    UNSAFE.iter().any(|place| place.path.starts_with(&format!("{crate_folder}/src/")))
+}
 
 /// What differs by operating system sits in one small file per room. Tests may look at the system that they run on.
 pub(super) const SYSTEM: &[Place] = &[

@@ -1,7 +1,7 @@
 //! Rules for Rust files: a first line with the file's purpose, its length, and where `unsafe`, the environment and the
 //! operating system may appear.
 
-use super::places::{LIBRARIES, LONG_FILES, Place, SYSTEM, UNSAFE};
+use super::places::{self, LIBRARIES, LONG_FILES, Place, SYSTEM, UNSAFE};
 use super::{Fault, TextFile};
 
 /// Above this a reader looks for a seam.
@@ -17,6 +17,12 @@ pub(super) fn check(file: &TextFile) -> Vec<Fault> {
     }
     if file.text.lines().count() > LONG && !covered(LONG_FILES, path) {
         fault(0, "too long: split it, or list it in `tidy/places.rs` with a reason");
+    }
+    if let Some(folder) = crate_of_root(path)
+        && !places::has_unsafe(folder)
+        && !code.contains("#![forbid(unsafe_code)]")
+    {
+        fault(0, "this crate needs no unsafe code: its root says `#![forbid(unsafe_code)]`");
     }
     let mut test = path.contains("/tests/") || path.ends_with("/tests.rs");
     for (index, line) in code.lines().enumerate() {
@@ -51,6 +57,18 @@ pub(super) fn check(file: &TextFile) -> Vec<Fault> {
 
 fn covered(places: &[Place], path: &str) -> bool {
     places.iter().any(|place| place.covers(path))
+}
+
+/// Exceptions that nothing needs any more.
+pub(super) fn unused_exceptions(files: &[TextFile]) -> Vec<Fault> {
+    let lists = [UNSAFE, SYSTEM, LONG_FILES].into_iter().flatten();
+    let unused = lists.filter(|place| !files.iter().any(|file| place.covers(&file.path)));
+    unused.map(|place| Fault::new(place.path, 0, "an exception in `tidy/places.rs` without a file")).collect()
+}
+
+/// The folder of the crate whose root this file is.
+fn crate_of_root(path: &str) -> Option<&str> {
+    path.strip_suffix("/src/lib.rs").or_else(|| path.strip_suffix("/src/main.rs"))
 }
 
 /// The source with comments and the insides of literals blanked; lines stay where they are.
@@ -176,6 +194,18 @@ mod tests {
         assert_eq!(lines("crates/hash/src/blake3/tree.rs", "fn f() {\n unsafe { g() }\n}\n"), [3]);
         assert_eq!(lines("crates/hash/src/blake3/x86_64/avx2.rs", "fn f() {\n unsafe { g() }\n}\n"), CLEAN);
         assert_eq!(lines("crates/hash/src/blake3/tree.rs", "#![deny(unsafe_code)] // unsafe\n"), CLEAN);
+    }
+
+    #[test]
+    fn a_crate_without_unsafe_forbids_it() {
+        assert_eq!(lines("crates/cli/src/main.rs", "fn main() {}\n"), [0]);
+        assert_eq!(lines("crates/cli/src/main.rs", "#![forbid(unsafe_code)]\nfn main() {}\n"), CLEAN);
+        assert_eq!(lines("crates/hash/src/lib.rs", "\n"), CLEAN);
+    }
+
+    #[test]
+    fn an_exception_without_a_file_is_a_fault() {
+        assert_eq!(unused_exceptions(&[]).len(), UNSAFE.len() + SYSTEM.len() + LONG_FILES.len());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 ///
 /// Exit codes: 0 everything went well, 1 some file or check failed (all others were done), 2 the command line or the
 /// key cannot be used.
+#[allow(rustdoc::broken_intra_doc_links, reason = "help for terminals, where brackets are brackets")]
 #[derive(Args, Debug, Default)]
 #[command(next_line_help = false)]
 pub(crate) struct SumArgs {
