@@ -1,7 +1,7 @@
 //! Both programs, built: `b3sum` from the registry, `hashmill` from this workspace.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
@@ -24,33 +24,38 @@ pub fn folder() -> PathBuf {
     fleet::target().join("rivals")
 }
 
-/// The real b3sum, if it has been built.
-pub fn b3sum() -> Option<PathBuf> {
-    let path = folder().join("b3sum/bin/b3sum").with_extension(std::env::consts::EXE_EXTENSION);
-    let output = Command::new(&path).arg("--version").output().ok()?;
-    (output.stdout == format!("b3sum {VERSION}\n").as_bytes()).then_some(path)
-}
-
 impl Programs {
     /// Builds both as a user would get them.
     pub fn build() -> anyhow::Result<Self> {
-        let b3sum = match b3sum() {
-            Some(path) => path,
-            None => install()?,
-        };
-        Ok(Self { b3sum, hashmill: fleet::product("hashmill", &["--release"])? })
+        Ok(Self { b3sum: b3sum()?, hashmill: fleet::product("hashmill", &["--release"])? })
     }
 }
 
-fn install() -> anyhow::Result<PathBuf> {
-    let status = Command::new(fleet::cargo())
+/// The real b3sum, from the registry the first time.
+pub fn b3sum() -> anyhow::Result<PathBuf> {
+    let path = folder().join("b3sum/bin/b3sum").with_extension(std::env::consts::EXE_EXTENSION);
+    if !is_b3sum(&path) {
+        install()?;
+        ensure!(is_b3sum(&path), "{} does not say that it is b3sum {VERSION}", path.display());
+    }
+    Ok(path)
+}
+
+fn is_b3sum(path: &Path) -> bool {
+    let version = Command::new(path).arg("--version").output();
+    version.is_ok_and(|output| output.stdout == format!("b3sum {VERSION}\n").as_bytes())
+}
+
+fn install() -> anyhow::Result<()> {
+    let output = Command::new(fleet::cargo())
         .args(["install", "b3sum", "--locked", "--version", &format!("={VERSION}"), "--root"])
         .arg(folder().join("b3sum"))
         // Its own folder: an install must not disturb the builds of this workspace.
         .env("CARGO_TARGET_DIR", folder().join("b3sum-build"))
-        .stdout(Stdio::null())
-        .status()
+        .output()
         .context("starting cargo")?;
-    ensure!(status.success(), "cargo could not install b3sum {VERSION}: {status}");
-    b3sum().context("the installed b3sum does not say that it is the one asked for")
+    let words = String::from_utf8_lossy(&output.stderr);
+    let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    ensure!(output.status.success(), "cargo could not install b3sum {VERSION}: {last}");
+    Ok(())
 }

@@ -44,16 +44,20 @@ struct World {
 }
 
 impl World {
-    /// `None`, said aloud, where the real b3sum has not been built.
+    /// `None`, said aloud, where the real b3sum cannot be had.
     fn new(test: &str) -> Option<Self> {
-        let Some(b3sum) = programs::b3sum() else {
-            skip("hashmill sum beside b3sum", "no b3sum yet: `cargo rivals b3sum --build-only` builds it");
-            return None;
-        };
+        static B3SUM: LazyLock<Result<PathBuf, String>> =
+            LazyLock::new(|| programs::b3sum().map_err(|error| error.to_string()));
         static HASHMILL: LazyLock<PathBuf> =
             LazyLock::new(|| fleet::product("hashmill", &[]).expect("hashmill builds"));
+        let b3sum = match &*B3SUM {
+            Ok(path) => path.clone(),
+            Err(why) => {
+                skip(&format!("hashmill sum beside b3sum, {test}"), why);
+                return None;
+            }
+        };
         let folder = std::env::temp_dir().join(format!("rivals-{test}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("folder")).expect("a temporary folder");
         let world = Self { folder, programs: Programs { b3sum, hashmill: HASHMILL.clone() } };
         for (i, name) in NASTY.iter().enumerate() {
