@@ -1,0 +1,7 @@
+//! Measuring so that a stranger can check the result: paired sessions, exact statistics, four verdicts.
+//!
+//! The crate knows workloads and engines only as traits that a program hands in, and depends on no other
+//! crate of the workspace.
+#![forbid(unsafe_code)]
+
+pub mod stats;
