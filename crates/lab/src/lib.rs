@@ -4,4 +4,14 @@
 //! crate of the workspace.
 #![forbid(unsafe_code)]
 
+mod campaign;
+pub mod clock;
+pub mod cmd;
+mod fingerprint;
+pub mod host;
+pub mod model;
+pub mod plan;
+pub mod report;
+mod session;
 pub mod stats;
+mod time;
