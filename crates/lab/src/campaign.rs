@@ -89,6 +89,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Measured {
     pub(crate) contest: Contest,
     pub(crate) seen: Vec<Seen>,
+    /// Rounds per session, known after the first calibration.
+    pub(crate) rounds: usize,
     pub(crate) samples: Vec<Sample>,
     pub(crate) sessions: Vec<SessionSeen>,
     pub(crate) outcome: Outcome,
@@ -105,10 +107,12 @@ pub(crate) trait Observer {
 impl Measured {
     fn new(contest: Contest) -> Self {
         let seen = vec![Seen::default(); contest.sides.len()];
-        Measured { contest, seen, samples: Vec::new(), sessions: Vec::new(), outcome: Outcome::Running }
+        let (samples, sessions) = (Vec::new(), Vec::new());
+        Measured { contest, seen, rounds: 1, samples, sessions, outcome: Outcome::Running }
     }
 
-    fn deltas(&self, side: usize) -> Vec<f64> {
+    /// The delta of `side` against the baseline in each whole session.
+    pub(crate) fn deltas(&self, side: usize) -> Vec<f64> {
         let sessions = self.sessions.len();
         let group = |side| by_session(self.samples.iter().map(|sample| self.placed(sample)), sessions, side);
         deltas(&group(0), &group(side))
@@ -190,7 +194,7 @@ fn session(
     if !cold {
         team.check(measured)?;
         if measured.sessions.is_empty() {
-            team.calibrate(measured, plan.sample_ns)?;
+            team.calibrate(measured, plan)?;
         }
         for _ in 0..plan.warm_ups {
             for side in orders.permutation(measured.contest.sides.len()) {
@@ -199,7 +203,7 @@ fn session(
         }
     }
     let session = measured.sessions.len();
-    for round in 0..measured.contest.rounds(plan) {
+    for round in 0..measured.rounds {
         for (position, side) in orders.permutation(measured.contest.sides.len()).into_iter().enumerate() {
             let sample = team.sample(measured, side)?;
             measured.samples.push(Sample { session, round, position, side, ..sample });
@@ -217,11 +221,6 @@ fn session(
 impl Contest {
     fn is_cold(&self) -> bool {
         self.sides.iter().any(|side| side.key.class.sampling() == Sampling::Cold)
-    }
-
-    /// Rounds per session: a process has only one first call.
-    pub(crate) fn rounds(&self, plan: &Plan) -> usize {
-        if self.is_cold() { 1 } else { plan.rounds }
     }
 }
 
@@ -244,6 +243,9 @@ impl<'a> Team<'a> {
     ) -> Result<Self, Outcome> {
         let contest = measured.contest.clone();
         let together = contest.together && !contest.is_cold();
+        // One input for all, so that its place in memory favours nobody; or else one for each. Were it shared by some,
+        // they would find it warm in the caches, which here made a difference of 5 to 30 % out of nothing.
+        let share = together && contest.sides.iter().all(|side| side.key.same_input(&contest.sides[0].key));
         let mut team = Team { peers: Vec::new(), seats: vec![0; contest.sides.len()], observer };
         for index in orders.permutation(contest.sides.len()) {
             let side = &contest.sides[index];
@@ -252,7 +254,7 @@ impl<'a> Team<'a> {
                 team.peers.push(peer.map_err(|error| team.blame(&error))?);
             }
             team.seats[index] = team.peers.len() - 1;
-            let request = Request::Open { slot: index, case: side.key.to_string(), seed: plan.seed };
+            let request = Request::Open { slot: index, case: side.key.to_string(), seed: plan.seed, share };
             let Reply::Opened { unit, units, reference } = team.ask(index, &request)? else {
                 return Err(confused("open"));
             };
@@ -275,17 +277,20 @@ impl<'a> Team<'a> {
 
     /// Fixes the iterations of every side once for all sessions. Sides of about the same speed get the same number,
     /// so that whatever a sample costs once is shared by equally many iterations.
-    fn calibrate(&mut self, measured: &mut Measured, sample_ns: u64) -> Result<(), Outcome> {
+    fn calibrate(&mut self, measured: &mut Measured, plan: &Plan) -> Result<(), Outcome> {
+        let sample_ns = plan.sample_ns;
+        let mut longest_ns = 1;
         for side in 0..self.seats.len() {
-            let Reply::Calibrated { iterations } =
-                self.ask(side, &Request::Calibrate { slot: side, sample_ns })?
-            else {
+            let reply = self.ask(side, &Request::Calibrate { slot: side, sample_ns })?;
+            let Reply::Calibrated { iterations, ns } = reply else {
                 return Err(confused("calibrate"));
             };
+            longest_ns = longest_ns.max(ns);
             let first = measured.seen[0].iterations;
             let near = side > 0 && iterations / 2 <= first && first / 2 <= iterations;
             measured.seen[side].iterations = if near { first } else { iterations };
         }
+        measured.rounds = plan.rounds_for(longest_ns);
         Ok(())
     }
 

@@ -139,7 +139,7 @@ fn endless() -> Patience {
 }
 
 fn plan() -> Plan {
-    Plan { sample_ns: 100_000, ..Plan::default() }
+    Plan { sample_ns: 100_000, rounds: 5, ..Plan::default() }
 }
 
 pub(crate) fn heading(plan: &Plan) -> Heading {

@@ -23,6 +23,8 @@ pub(super) enum Command {
     Run(Run),
     /// Set two engines of this program against each other, both in one process per session.
     Duel(Duel),
+    /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.
+    Noise(Noise),
     /// Check reports: shape, rules, and every conclusion computed again from the raw samples.
     Check(Check),
     /// Render a report again.
@@ -62,6 +64,30 @@ pub(super) struct Duel {
     pub(super) engines: Vec<String>,
     #[command(flatten)]
     pub(super) measuring: Measuring,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Noise {
+    /// Cases to set against themselves [default: the lab's own probes of CPU and memory].
+    pub(super) cases: Vec<String>,
+    /// 300 A/A comparisons of each probe, and 100 with each known slowdown.
+    #[arg(long)]
+    pub(super) full: bool,
+    /// Both sides in one process per session, as in a duel, instead of one process each, as in an A/B run.
+    #[arg(long)]
+    pub(super) together: bool,
+    /// Stop after this many seconds; the same command with the same --record goes on.
+    #[arg(long, value_name = "S", default_value_t = u64::MAX)]
+    pub(super) seconds: u64,
+    /// File that collects the comparisons.
+    #[arg(long, value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
+    /// Most rounds per session.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(super) rounds: usize,
+    /// Length of a sample in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 0.5)]
+    pub(super) sample_ms: f64,
 }
 
 #[derive(Debug, Args)]
@@ -106,14 +132,14 @@ pub(super) struct Measuring {
     /// Sessions of a case that is measured alone.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) sessions: usize,
-    /// Rounds per session.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    /// Most rounds per session; fewer where one iteration takes longer than a sample should.
+    #[arg(long, value_name = "N", default_value_t = 50)]
     pub(super) rounds: usize,
     /// Untimed samples before the first round of a session.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(super) warm_ups: usize,
     /// Length of a sample in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 5.0)]
+    #[arg(long, value_name = "MS", default_value_t = 0.5)]
     pub(super) sample_ms: f64,
     /// Pause between sessions in seconds.
     #[arg(long, value_name = "S", default_value_t = 0.0)]

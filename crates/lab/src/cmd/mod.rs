@@ -19,6 +19,7 @@ mod error;
 mod interrupt;
 mod list;
 mod measure;
+mod noise;
 mod progress;
 mod reports;
 mod run;
@@ -103,6 +104,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::List(args) => list::main(mount, &args, console),
         Command::Run(args) => run::main(mount, &args, console),
         Command::Duel(args) => duel::main(mount, &args, console),
+        Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::render(&args, console),
         Command::Schema => reports::schema(console),

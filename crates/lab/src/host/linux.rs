@@ -89,3 +89,8 @@ pub(super) fn usage() -> Usage {
 pub(super) fn huge_page_bytes() -> Option<u64> {
     number(&read("/proc/self/smaps_rollup"), "AnonHugePages").map(|kib| kib << 10)
 }
+
+pub(super) fn ask_for_huge_pages(map: &memmap2::MmapMut) {
+    // A kernel without them refuses; the memory works all the same.
+    map.advise(memmap2::Advice::HugePage).ok();
+}

@@ -27,3 +27,5 @@ pub(super) fn usage() -> Usage {
 pub(super) fn huge_page_bytes() -> Option<u64> {
     None
 }
+
+pub(super) fn ask_for_huge_pages(_: &memmap2::MmapMut) {}

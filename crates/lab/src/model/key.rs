@@ -54,6 +54,14 @@ pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
 }
 
+impl Key {
+    /// Whether both cases read the same input: all that [`prepare`](super::engine::Workload::prepare) may look at.
+    pub(crate) fn same_input(&self, other: &Key) -> bool {
+        let blind = |key: &Key| Key { engine: String::new(), kernel: None, threads: 1, ..key.clone() };
+        blind(self) == blind(other)
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Key { workload, engine, class, size, threads, kernel, knobs } = self;

@@ -6,11 +6,11 @@ use super::engine::{Digest, Engine, Fault, Spec, Workload};
 use super::key::{Key, Knobs, is_name};
 use super::select::{hint, matches};
 use super::units::{Size, Units};
+use crate::probe::PREFIX;
 use std::any::Any;
 use std::rc::Rc;
 
 /// Everything that can be measured.
-#[derive(Default)]
 pub struct Registry {
     workloads: Vec<WorkloadEntry>,
     suites: Vec<Suite>,
@@ -147,11 +147,19 @@ impl<W: Workload> AddEngines<'_, W> {
     }
 }
 
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::new()
+    }
+}
+
 impl Registry {
-    /// An empty registry.
+    /// A registry with nothing but the lab's own probes.
     #[must_use]
     pub fn new() -> Self {
-        Registry::default()
+        let mut registry = Registry { workloads: Vec::new(), suites: Vec::new() };
+        crate::probe::register(&mut registry);
+        registry
     }
 
     /// Registers a workload with the sizes worth measuring; its engines follow on the result.
@@ -211,9 +219,11 @@ impl Registry {
 
     fn select_one(&self, pattern: &str) -> Result<Vec<Key>, SelectError> {
         let pattern = Pattern::parse(pattern)?;
-        let workloads = pattern.filter("workload", &pattern.workload, &self.workloads, |w| w.name.clone())?;
-        let workloads = workloads.into_iter();
-        let pairs: Vec<_> = workloads.flat_map(|w| w.engines.iter().map(move |e| (w, e))).collect();
+        let own = pattern.workload.starts_with(PREFIX);
+        let listed: Vec<&WorkloadEntry> =
+            self.workloads.iter().filter(|w| w.name.starts_with(PREFIX) == own).collect();
+        let workloads = pattern.filter("workload", &pattern.workload, &listed, |w| w.name.clone())?;
+        let pairs: Vec<_> = workloads.iter().flat_map(|w| w.engines.iter().map(|e| (**w, e))).collect();
         let pairs = pattern.filter("engine", &pattern.engine, &pairs, |(_, e)| e.name.clone())?;
         let triples: Vec<_> =
             pairs.into_iter().flat_map(|(w, e)| e.offer.classes.iter().map(move |c| (*w, *e, c))).collect();

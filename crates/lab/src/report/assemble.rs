@@ -29,7 +29,7 @@ pub(crate) struct Heading {
 pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_ms: u64) -> Report {
     let contests: Vec<Contest> = all.iter().map(|measured| measured.contest.clone()).collect();
     let plan = wire_plan(&heading.plan, campaign::family_size(&contests), heading.same_code);
-    let mut rows: Vec<Row> = all.iter().map(|measured| row(measured, &heading.plan)).collect();
+    let mut rows: Vec<Row> = all.iter().map(row).collect();
     conclude(&plan, &mut rows);
     let state = if all.iter().any(|m| m.outcome == Outcome::Interrupted) {
         State::Interrupted
@@ -58,7 +58,7 @@ pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_m
     report
 }
 
-fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Plan {
+pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Plan {
     let plan::Plan { rule, solo_sessions, rounds, warm_ups, sample_ns, cool_down_ms, seed, .. } = plan;
     Plan {
         looks: rule.looks.iter().map(|look| look.sessions).collect(),
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-fn row(measured: &Measured, plan: &plan::Plan) -> Row {
+fn row(measured: &Measured) -> Row {
     let contest = &measured.contest;
     let class = &contest.sides[0].key.class;
     let sides = contest.sides.iter().zip(&measured.seen);
@@ -131,7 +131,7 @@ fn row(measured: &Measured, plan: &plan::Plan) -> Row {
         },
         units: Units { kind: measured.seen[0].unit.clone(), per_iteration: measured.seen[0].units },
         together: contest.together,
-        rounds: contest.rounds(plan),
+        rounds: measured.rounds,
         status: match &measured.outcome {
             Outcome::Complete => Status::Ok,
             Outcome::Running | Outcome::Interrupted => Status::Unfinished,
@@ -177,6 +177,17 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
     }
 }
 
+impl From<verdict::Verdict> for Verdict {
+    fn from(verdict: verdict::Verdict) -> Self {
+        match verdict {
+            verdict::Verdict::Faster => Verdict::Faster,
+            verdict::Verdict::Slower => Verdict::Slower,
+            verdict::Verdict::Same => Verdict::Same,
+            verdict::Verdict::Inconclusive => Verdict::Inconclusive,
+        }
+    }
+}
+
 fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
     Comparison {
         side,
@@ -186,12 +197,7 @@ fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
         p: result.p,
         p_family: result.p_family,
         spread: result.spread,
-        verdict: match result.verdict {
-            verdict::Verdict::Faster => Verdict::Faster,
-            verdict::Verdict::Slower => Verdict::Slower,
-            verdict::Verdict::Same => Verdict::Same,
-            verdict::Verdict::Inconclusive => Verdict::Inconclusive,
-        },
+        verdict: result.verdict.into(),
         sessions_needed: result.sessions_needed,
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod assemble;
 pub mod check;
 pub mod html;
 pub mod markdown;
+pub mod noise;
 pub mod quality;
 pub mod schema;
 pub mod seine;

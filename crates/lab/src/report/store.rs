@@ -26,8 +26,8 @@ pub enum ReadError {
         path: PathBuf,
     },
     /// Not JSON, or not of the schema that it names.
-    #[error("not a valid {SCHEMA}: {0}")]
-    Invalid(serde_json::Error),
+    #[error("it is no valid document of its schema: {0}")]
+    Invalid(#[from] serde_json::Error),
     /// JSON of something else.
     #[error("not a report of this lab: `schema` is {found}, this version reads {SCHEMA}")]
     Foreign {
@@ -38,6 +38,11 @@ pub enum ReadError {
 
 /// Reads a report. That it can be read does not make it true: see [`check`](super::check).
 pub fn read(path: &Path) -> Result<Report, ReadError> {
+    parse(&read_bytes(path)?)
+}
+
+/// The bytes of a file that may be a report.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     let failed = |source| ReadError::Io { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(failed)?;
@@ -45,7 +50,7 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(ReadError::TooLarge { path: path.to_owned() });
     }
-    parse(&bytes)
+    Ok(bytes)
 }
 
 /// Reads a report from memory.
@@ -64,10 +69,15 @@ pub fn parse(bytes: &[u8]) -> Result<Report, ReadError> {
     }
 }
 
-/// Writes a report for people who also read the file: indented, but each column of samples on one line.
+/// A report as JSON text.
 #[must_use]
 pub fn to_json(report: &Report) -> String {
-    let value = serde_json::to_value(report).expect("a report is plain data");
+    pretty(report)
+}
+
+/// JSON for people who also read the file: indented, but each column of numbers on one line.
+pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(document).expect("documents are plain data");
     let mut text = String::new();
     write_value(&value, 0, &mut text);
     text.push('\n');

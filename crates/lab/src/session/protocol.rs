@@ -21,6 +21,8 @@ pub(crate) enum Request {
         case: String,
         /// Seed of the input.
         seed: u64,
+        /// Whether all slots of this session read one and the same input.
+        share: bool,
     },
     /// Which kernel runs in `slot`, and what does it compute?
     Check {
@@ -74,6 +76,8 @@ pub(crate) enum Reply {
     Calibrated {
         /// How many iterations fill the sample.
         iterations: u64,
+        /// How long they take, by the same measurement.
+        ns: u64,
     },
     /// To [`Request::Sample`].
     Sampled(Sampled),

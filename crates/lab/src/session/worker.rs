@@ -22,7 +22,6 @@ pub(crate) struct Worker<'a> {
 
 struct Slot {
     number: usize,
-    seed: u64,
     key: Key,
     prepared: Prepared,
     driver: Box<dyn Drive>,
@@ -50,7 +49,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn answer(&mut self, request: &Request) -> Reply {
         let result = match request {
             Request::Hello => Ok(Reply::Hello { protocol: VERSION }),
-            Request::Open { slot, case, seed } => self.open(*slot, case, *seed),
+            Request::Open { slot, case, seed, share } => self.open(*slot, case, *seed, *share),
             Request::Check { slot } => self.check(*slot),
             Request::Calibrate { slot, sample_ns } => self.calibrate(*slot, *sample_ns),
             Request::Sample { slot, iterations } => self.sample(*slot, *iterations),
@@ -62,13 +61,11 @@ impl<'a> Worker<'a> {
         })
     }
 
-    fn open(&mut self, number: usize, case: &str, seed: u64) -> Result<Reply, Fault> {
+    fn open(&mut self, number: usize, case: &str, seed: u64, share: bool) -> Result<Reply, Fault> {
         let key: Key = case.parse().map_err(Fault::failed)?;
-        // Sides with the same input read the same memory: where its pages happen to lie favours nobody.
-        let shared = self.slots.iter().find(|slot| slot.seed == seed && same_input(&slot.key, &key));
-        let prepared = match shared {
-            Some(slot) => slot.prepared.clone(),
-            None => self.registry.prepare(&key, seed)?,
+        let prepared = match self.slots.first() {
+            Some(slot) if share => slot.prepared.clone(),
+            _ => self.registry.prepare(&key, seed)?,
         };
         let driver = self.registry.drive(&key, &prepared)?;
         let unit = match prepared.units {
@@ -82,7 +79,7 @@ impl<'a> Worker<'a> {
             reference: prepared.reference.to_string(),
         };
         self.slots.retain(|slot| slot.number != number);
-        self.slots.push(Slot { number, seed, key, prepared, driver });
+        self.slots.push(Slot { number, key, prepared, driver });
         Ok(reply)
     }
 
@@ -97,7 +94,7 @@ impl<'a> Worker<'a> {
         let clock = self.clock;
         let slot = self.slot(number)?;
         if slot.key.class.sampling() == Sampling::Cold {
-            return Ok(Reply::Calibrated { iterations: 1 });
+            return Ok(Reply::Calibrated { iterations: 1, ns: sample_ns });
         }
         let mut iterations = 1;
         loop {
@@ -105,8 +102,12 @@ impl<'a> Worker<'a> {
             // From a quarter of the target on, the estimate is good to a few percent, which is all that is needed.
             if ns >= sample_ns / 4 || iterations >= MOST_ITERATIONS {
                 let fitting = u128::from(iterations) * u128::from(sample_ns) / u128::from(ns);
-                let iterations = fitting.clamp(1, u128::from(MOST_ITERATIONS)) as u64;
-                return Ok(Reply::Calibrated { iterations });
+                let fitting = fitting.clamp(1, u128::from(MOST_ITERATIONS)) as u64;
+                let ns = u128::from(ns) * u128::from(fitting) / u128::from(iterations);
+                return Ok(Reply::Calibrated {
+                    iterations: fitting,
+                    ns: u64::try_from(ns).unwrap_or(u64::MAX),
+                });
             }
             let growth = (sample_ns / 2 / ns).clamp(2, 64);
             iterations = (iterations * growth).min(MOST_ITERATIONS);
@@ -133,12 +134,6 @@ impl<'a> Worker<'a> {
         let slot = self.slots.iter_mut().find(|slot| slot.number == number);
         slot.ok_or_else(|| Fault::failed(format!("slot {number} is not open")))
     }
-}
-
-/// Whether two cases read the same input: all that `prepare` can see of a key is equal.
-fn same_input(a: &Key, b: &Key) -> bool {
-    let blind = |key: &Key| Key { engine: String::new(), kernel: None, threads: 1, ..key.clone() };
-    blind(a) == blind(b)
 }
 
 fn difference(before: Option<u64>, after: Option<u64>) -> Option<u64> {

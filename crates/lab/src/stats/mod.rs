@@ -4,6 +4,7 @@
 //! gets the same verdict from the same functions. Every input is a slice of finite numbers; the report checker
 //! guarantees that for data which came from outside.
 
+pub mod binomial;
 pub mod order;
 pub mod paired;
 pub mod signed_rank;
