@@ -67,6 +67,8 @@ pub(crate) struct SessionSeen {
     pub(crate) before: Load,
     pub(crate) after: Load,
     pub(crate) huge_bytes: Option<u64>,
+    /// Processor on which all sides were kept.
+    pub(crate) cpu: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,6 +192,7 @@ fn session(
 ) -> Result<(), Outcome> {
     let before = Load::read();
     let mut team = Team::gather(measured, plan, orders, launcher, observer)?;
+    let cpu = if plan.pin { team.pin(measured, orders.next()) } else { None };
     let cold = measured.contest.is_cold();
     if !cold {
         team.check(measured)?;
@@ -214,7 +217,7 @@ fn session(
     }
     let huge_bytes = team.huge_bytes()?;
     drop(team);
-    measured.sessions.push(SessionSeen { before, after: Load::read(), huge_bytes });
+    measured.sessions.push(SessionSeen { before, after: Load::read(), huge_bytes, cpu });
     Ok(())
 }
 
@@ -262,6 +265,22 @@ impl<'a> Team<'a> {
             (seen.unit, seen.units, seen.reference) = (unit, units, reference);
         }
         Ok(team)
+    }
+
+    /// Keeps all sides of single-threaded cases on one processor, another one in each session: processors of a
+    /// virtual machine differ from one second to the next, and only one side runs at a time anyway.
+    fn pin(&mut self, measured: &Measured, choice: u64) -> Option<usize> {
+        if measured.contest.sides.iter().any(|side| side.key.threads != 1) {
+            return None;
+        }
+        let mut cpu = None;
+        for peer in &mut self.peers {
+            let Ok(Reply::Pinned { cpu: Some(pinned) }) = peer.ask(&Request::Pin { choice }) else {
+                return None;
+            };
+            cpu = Some(pinned);
+        }
+        cpu
     }
 
     fn check(&mut self, measured: &mut Measured) -> Result<(), Outcome> {

@@ -21,6 +21,8 @@ pub struct Plan {
     pub seed: u64,
     /// Longest wait for one answer of a session before it counts as hung.
     pub patience_s: u64,
+    /// Whether single-threaded sides are kept on one processor per session.
+    pub pin: bool,
     /// Which comparisons also set the baseline against itself.
     pub control: Control,
 }
@@ -70,6 +72,7 @@ impl Default for Plan {
             cool_down_ms: 0,
             seed: 1,
             patience_s: 120,
+            pin: true,
             control: Control::First,
         }
     }

@@ -139,7 +139,7 @@ fn endless() -> Patience {
 }
 
 fn plan() -> Plan {
-    Plan { sample_ns: 100_000, rounds: 5, ..Plan::default() }
+    Plan { sample_ns: 100_000, rounds: 5, pin: false, ..Plan::default() }
 }
 
 pub(crate) fn heading(plan: &Plan) -> Heading {
@@ -168,7 +168,8 @@ fn report_of(all: &[Measured], plan: &Plan) -> Report {
     let mut all = all.to_vec();
     for measured in &mut all {
         for session in &mut measured.sessions {
-            *session = SessionSeen { before: Load::default(), after: Load::default(), huge_bytes: None };
+            *session =
+                SessionSeen { before: Load::default(), after: Load::default(), huge_bytes: None, cpu: None };
         }
     }
     assemble::report(&heading(plan), &all, Load::default(), 1000)

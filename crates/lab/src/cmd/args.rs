@@ -79,6 +79,9 @@ pub(super) struct Noise {
     /// Stop after this many seconds; the same command with the same --record goes on.
     #[arg(long, value_name = "S", default_value_t = u64::MAX)]
     pub(super) seconds: u64,
+    /// Let the scheduler move the sides between processors.
+    #[arg(long)]
+    pub(super) no_pin: bool,
     /// File that collects the comparisons.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
@@ -147,6 +150,9 @@ pub(super) struct Measuring {
     /// Seed of the inputs and of the random orders.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Let the scheduler move single-threaded cases between processors.
+    #[arg(long)]
+    pub(super) no_pin: bool,
     /// Which comparisons also set their baseline against itself.
     #[arg(long, value_enum, default_value = "first")]
     pub(super) control: ControlArg,
@@ -175,6 +181,7 @@ impl Measuring {
             cool_down_ms: (self.cool_down_secs * 1e3) as u64,
             seed: self.seed,
             patience_s: self.patience_secs,
+            pin: !self.no_pin,
             control: match self.control {
                 ControlArg::Off => Control::Off,
                 ControlArg::First => Control::First,

@@ -34,7 +34,8 @@ const FULL: [(&str, u64, usize); 5] = [
 const QUICK: usize = 10;
 
 pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -> Result<Exit, Error> {
-    let plan = Plan { rounds: args.rounds, sample_ns: (args.sample_ms * 1e6) as u64, ..Plan::default() };
+    let sample_ns = (args.sample_ms * 1e6) as u64;
+    let plan = Plan { rounds: args.rounds, sample_ns, pin: !args.no_pin, ..Plan::default() };
     plan.validate()?;
     let (build, program) = own_program(mount)?;
     let mut record = open(args, &plan, &build.program_sha256)?;

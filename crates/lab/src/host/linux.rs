@@ -2,6 +2,7 @@
 
 use super::parse::{chosen, faults, field, number, physical_cores, pressure_us, stolen_ticks};
 use super::{Load, Machine, Usage};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::read_to_string;
 
@@ -93,4 +94,14 @@ pub(super) fn huge_page_bytes() -> Option<u64> {
 pub(super) fn ask_for_huge_pages(map: &memmap2::MmapMut) {
     // A kernel without them refuses; the memory works all the same.
     map.advise(memmap2::Advice::HugePage).ok();
+}
+
+pub(super) fn pin(choice: u64) -> Option<usize> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    let cpu = *allowed.get((choice % allowed.len().max(1) as u64) as usize)?;
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    sched_setaffinity(None, &only).ok()?;
+    Some(cpu)
 }

@@ -117,6 +117,11 @@ pub(crate) fn huge_page_bytes() -> Option<u64> {
     system::huge_page_bytes()
 }
 
+/// Keeps this process on one of its allowed processors, and says on which.
+pub(crate) fn pin(choice: u64) -> Option<usize> {
+    system::pin(choice)
+}
+
 /// Asks for huge pages under a mapping; whether they came is seen in [`huge_page_bytes`].
 pub(crate) fn ask_for_huge_pages(map: &memmap2::MmapMut) {
     system::ask_for_huge_pages(map);

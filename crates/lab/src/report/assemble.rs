@@ -59,7 +59,7 @@ pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_m
 }
 
 pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Plan {
-    let plan::Plan { rule, solo_sessions, rounds, warm_ups, sample_ns, cool_down_ms, seed, .. } = plan;
+    let plan::Plan { rule, solo_sessions, rounds, warm_ups, sample_ns, cool_down_ms, pin, seed, .. } = plan;
     Plan {
         looks: rule.looks.iter().map(|look| look.sessions).collect(),
         alpha: rule.looks.iter().map(|look| look.alpha).collect(),
@@ -72,6 +72,7 @@ pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Pl
         warm_ups: *warm_ups,
         sample_ns: *sample_ns,
         cool_down_ms: *cool_down_ms,
+        pin: *pin,
         seed: *seed,
         family,
         same_code,
@@ -144,7 +145,12 @@ fn row(measured: &Measured) -> Row {
         sessions: measured
             .sessions
             .iter()
-            .map(|seen| Session { before: seen.before, after: seen.after, huge_bytes: seen.huge_bytes })
+            .map(|seen| Session {
+                before: seen.before,
+                after: seen.after,
+                huge_bytes: seen.huge_bytes,
+                cpu: seen.cpu,
+            })
             .collect(),
         comparisons: Vec::new(),
     }

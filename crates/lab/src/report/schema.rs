@@ -120,6 +120,8 @@ pub struct Plan {
     pub sample_ns: u64,
     /// Pause between sessions.
     pub cool_down_ms: u64,
+    /// Whether single-threaded sides were kept on one processor per session.
+    pub pin: bool,
     /// Seed of inputs and orders.
     pub seed: u64,
     /// Comparisons that share one error budget.
@@ -278,6 +280,8 @@ pub struct Session {
     pub after: Load,
     /// Bytes of its processes in huge pages.
     pub huge_bytes: Option<u64>,
+    /// Processor on which all its sides were kept.
+    pub cpu: Option<usize>,
 }
 
 /// The verdict of a comparison, as a word.

@@ -13,6 +13,11 @@ pub(crate) const VERSION: u32 = 1;
 pub(crate) enum Request {
     /// Who are you?
     Hello,
+    /// Stay on one processor: the one that `choice` falls on among those allowed.
+    Pin {
+        /// Any number; equal numbers give equal processors.
+        choice: u64,
+    },
     /// Make the input of `case` and an engine for it, under the number `slot`.
     Open {
         /// Number for later requests.
@@ -55,6 +60,11 @@ pub(crate) enum Reply {
     Hello {
         /// Version of the messages.
         protocol: u32,
+    },
+    /// To [`Request::Pin`].
+    Pinned {
+        /// The processor; none where the system cannot pin.
+        cpu: Option<usize>,
     },
     /// To [`Request::Open`].
     Opened {

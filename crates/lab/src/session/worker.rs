@@ -2,7 +2,7 @@
 
 use super::protocol::{Reply, Request, Sampled, VERSION};
 use crate::clock::Clock;
-use crate::host::{Usage, huge_page_bytes};
+use crate::host::{Usage, huge_page_bytes, pin};
 use crate::model::class::Sampling;
 use crate::model::driver::Drive;
 use crate::model::engine::Fault;
@@ -13,6 +13,9 @@ use std::io::{BufRead, Write};
 
 /// Most iterations that calibration may choose: an hour of one-nanosecond calls.
 const MOST_ITERATIONS: u64 = 1 << 42;
+
+/// Before each sample this part of its iterations runs unseen; too few of them, and each is long enough by itself.
+const LEAD_IN_SHARE: u64 = 16;
 
 pub(crate) struct Worker<'a> {
     registry: &'a Registry,
@@ -49,6 +52,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn answer(&mut self, request: &Request) -> Reply {
         let result = match request {
             Request::Hello => Ok(Reply::Hello { protocol: VERSION }),
+            Request::Pin { choice } => Ok(Reply::Pinned { cpu: pin(*choice) }),
             Request::Open { slot, case, seed, share } => self.open(*slot, case, *seed, *share),
             Request::Check { slot } => self.check(*slot),
             Request::Calibrate { slot, sample_ns } => self.calibrate(*slot, *sample_ns),
@@ -117,6 +121,11 @@ impl<'a> Worker<'a> {
     fn sample(&mut self, number: usize, iterations: u64) -> Result<Reply, Fault> {
         let clock = self.clock;
         let slot = self.slot(number)?;
+        // The process has just been woken: caches and predictors should remember the case before the clock starts.
+        let lead_in = iterations / LEAD_IN_SHARE;
+        if lead_in > 0 {
+            slot.driver.lap(clock, lead_in)?;
+        }
         let before = Usage::read();
         let lap = slot.driver.lap(clock, iterations)?;
         let after = Usage::read();
