@@ -19,7 +19,7 @@ const EXTRA: [&str; 5] = ["5", "10", "20", "30", "50"];
 pub(crate) fn register(registry: &mut Registry) {
     let offer = || Offer::classes(&["kernel"]).knob("extra", EXTRA);
     registry.workload(Cpu, &[20_000]).engine("probe", CpuProbe, offer());
-    registry.workload(Memory, &[256 << 20]).engine("probe", MemoryProbe, offer());
+    registry.workload(Memory, &[64 << 20]).engine("probe", MemoryProbe, offer());
 }
 
 /// Rounds of add, rotate and exclusive-or in four registers.
