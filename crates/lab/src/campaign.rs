@@ -1,0 +1,380 @@
+//! The course of a measurement: which session next, which sample next, when to stop. It decides nothing about the
+//! results but whether more sessions are wanted, and prints nothing.
+
+use crate::host::Load;
+use crate::model::class::Sampling;
+use crate::model::key::Key;
+use crate::plan::{Orders, Plan};
+use crate::session::peer::{Launcher, Peer, PeerError};
+use crate::session::protocol::{Reply, Request};
+use crate::stats::paired::{Placed, by_session, deltas};
+use std::time::Duration;
+
+/// Cases that are measured side by side. One side alone is a row without a comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct Contest {
+    pub(crate) title: String,
+    pub(crate) sides: Vec<Side>,
+    /// Whether all sides live in one process per session.
+    pub(crate) together: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Side {
+    pub(crate) label: String,
+    pub(crate) role: Role,
+    pub(crate) build: usize,
+    pub(crate) key: Key,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// What the others are compared with: the first side of a contest.
+    Baseline,
+    /// What is compared.
+    Candidate,
+    /// The baseline once more: any difference to it is an error of the measurement.
+    Control,
+}
+
+/// What was seen of a side.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) kernel: String,
+    pub(crate) unit: String,
+    pub(crate) units: u64,
+    pub(crate) iterations: u64,
+    pub(crate) digest: String,
+    pub(crate) reference: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) session: usize,
+    pub(crate) round: usize,
+    /// Place in the order of its round.
+    pub(crate) position: usize,
+    pub(crate) side: usize,
+    pub(crate) ns: u64,
+    pub(crate) cpu_ns: Option<u64>,
+    pub(crate) faults: Option<u64>,
+    pub(crate) switches: Option<u64>,
+}
+
+/// What was seen of a session as a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SessionSeen {
+    pub(crate) before: Load,
+    pub(crate) after: Load,
+    pub(crate) huge_bytes: Option<u64>,
+    /// Processor on which all sides were kept.
+    pub(crate) cpu: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Still being measured; what a report says if its writer was killed.
+    Running,
+    Complete,
+    /// Stopped from outside; what was measured is kept.
+    Interrupted,
+    /// This machine lacks what a side needs.
+    Skipped(String),
+    /// A side computed something else than the reference.
+    Incorrect(String),
+    /// A session failed, died or hung.
+    Failed(String),
+}
+
+/// All that one contest gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub(crate) contest: Contest,
+    pub(crate) seen: Vec<Seen>,
+    /// Rounds per session, known after the first calibration.
+    pub(crate) rounds: usize,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) sessions: Vec<SessionSeen>,
+    pub(crate) outcome: Outcome,
+}
+
+/// Who watches, stores and stops a campaign.
+pub(crate) trait Observer {
+    /// Contest `index` has one session more, of `wanted` until its next look.
+    fn progress(&mut self, index: usize, wanted: usize, all: &[Measured]);
+    /// Whether to stop now; asked before every sample.
+    fn stop(&self) -> bool;
+}
+
+impl Measured {
+    fn new(contest: Contest) -> Self {
+        let seen = vec![Seen::default(); contest.sides.len()];
+        let (samples, sessions) = (Vec::new(), Vec::new());
+        Measured { contest, seen, rounds: 1, samples, sessions, outcome: Outcome::Running }
+    }
+
+    /// The delta of `side` against the baseline in each whole session.
+    pub(crate) fn deltas(&self, side: usize) -> Vec<f64> {
+        let sessions = self.sessions.len();
+        let group = |side| by_session(self.samples.iter().map(|sample| self.placed(sample)), sessions, side);
+        deltas(&group(0), &group(side))
+    }
+
+    fn placed(&self, sample: &Sample) -> Placed {
+        let ns = sample.ns as f64 / self.seen[sample.side].iterations.max(1) as f64;
+        Placed { session: sample.session, side: sample.side, ns }
+    }
+
+    fn wanted(&self, plan: &Plan, family: usize) -> Option<usize> {
+        if self.outcome != Outcome::Running {
+            return None;
+        }
+        if self.contest.sides.len() == 1 {
+            return (self.sessions.len() < plan.solo_sessions).then_some(plan.solo_sessions);
+        }
+        // A control follows its contest and never prolongs it.
+        let sides = self.contest.sides.iter().enumerate();
+        let candidates = sides.filter(|(_, side)| side.role == Role::Candidate);
+        candidates.filter_map(|(side, _)| plan.rule.sessions_wanted(family, &self.deltas(side))).max()
+    }
+}
+
+/// Number of comparisons that share one error budget.
+pub(crate) fn family_size(contests: &[Contest]) -> usize {
+    let roles = contests.iter().flat_map(|contest| contest.sides.iter().map(|side| side.role));
+    roles.filter(|role| *role == Role::Candidate).count().max(1)
+}
+
+/// Measures all contests, one session of each in turn, until none wants more.
+pub(crate) fn run(
+    contests: Vec<Contest>,
+    plan: &Plan,
+    launcher: &dyn Launcher,
+    observer: &mut dyn Observer,
+) -> Vec<Measured> {
+    let family = family_size(&contests);
+    let mut orders = Orders::new(plan.seed);
+    let mut all: Vec<Measured> = contests.into_iter().map(Measured::new).collect();
+    loop {
+        let mut idle = true;
+        for index in 0..all.len() {
+            let Some(wanted) = all[index].wanted(plan, family) else { continue };
+            idle = false;
+            let measured = &mut all[index];
+            if let Err(outcome) = session(measured, plan, &mut orders, launcher, observer) {
+                measured.outcome = outcome;
+            }
+            observer.progress(index, wanted, &all);
+            std::thread::sleep(Duration::from_millis(plan.cool_down_ms));
+        }
+        if idle {
+            break;
+        }
+    }
+    for measured in &mut all {
+        if measured.outcome == Outcome::Running {
+            measured.outcome = Outcome::Complete;
+        }
+    }
+    all
+}
+
+/// Longest random addition to the environment: it moves the stack, and with it the luck of alignment.
+const MOST_PADDING: usize = 4096;
+
+/// One session of one contest. The samples stay whatever happens; the session counts only when it is whole.
+fn session(
+    measured: &mut Measured,
+    plan: &Plan,
+    orders: &mut Orders,
+    launcher: &dyn Launcher,
+    observer: &dyn Observer,
+) -> Result<(), Outcome> {
+    let before = Load::read();
+    let mut team = Team::gather(measured, plan, orders, launcher, observer)?;
+    let cpu = if plan.pin { team.pin(measured, orders.next()) } else { None };
+    let cold = measured.contest.is_cold();
+    if !cold {
+        team.check(measured)?;
+        if measured.sessions.is_empty() {
+            team.calibrate(measured, plan)?;
+        }
+        for _ in 0..plan.warm_ups {
+            for side in orders.permutation(measured.contest.sides.len()) {
+                team.sample(measured, side)?;
+            }
+        }
+    }
+    let session = measured.sessions.len();
+    for round in 0..measured.rounds {
+        for (position, side) in orders.permutation(measured.contest.sides.len()).into_iter().enumerate() {
+            let sample = team.sample(measured, side)?;
+            measured.samples.push(Sample { session, round, position, side, ..sample });
+        }
+    }
+    if cold {
+        team.check(measured)?;
+    }
+    let huge_bytes = team.huge_bytes()?;
+    drop(team);
+    measured.sessions.push(SessionSeen { before, after: Load::read(), huge_bytes, cpu });
+    Ok(())
+}
+
+impl Contest {
+    fn is_cold(&self) -> bool {
+        self.sides.iter().any(|side| side.key.class.sampling() == Sampling::Cold)
+    }
+}
+
+/// The processes of one session, and who sits where.
+struct Team<'a> {
+    peers: Vec<Box<dyn Peer + 'a>>,
+    /// Which peer serves each side; a side's slot is its own number.
+    seats: Vec<usize>,
+    observer: &'a dyn Observer,
+}
+
+impl<'a> Team<'a> {
+    /// Starts the processes and opens the cases, both in random order.
+    fn gather(
+        measured: &mut Measured,
+        plan: &Plan,
+        orders: &mut Orders,
+        launcher: &'a dyn Launcher,
+        observer: &'a dyn Observer,
+    ) -> Result<Self, Outcome> {
+        let contest = measured.contest.clone();
+        let together = contest.together && !contest.is_cold();
+        // One input for all, so that its place in memory favours nobody; or else one for each. Were it shared by some,
+        // they would find it warm in the caches, which here made a difference of 5 to 30 % out of nothing.
+        let share = together && contest.sides.iter().all(|side| side.key.same_input(&contest.sides[0].key));
+        let mut team = Team { peers: Vec::new(), seats: vec![0; contest.sides.len()], observer };
+        for index in orders.permutation(contest.sides.len()) {
+            let side = &contest.sides[index];
+            if !together || team.peers.is_empty() {
+                let peer = launcher.launch(side.build, orders.below(MOST_PADDING));
+                team.peers.push(peer.map_err(|error| team.blame(&error))?);
+            }
+            team.seats[index] = team.peers.len() - 1;
+            let request = Request::Open { slot: index, case: side.key.to_string(), seed: plan.seed, share };
+            let Reply::Opened { unit, units, reference } = team.ask(index, &request)? else {
+                return Err(confused("open"));
+            };
+            let seen = &mut measured.seen[index];
+            (seen.unit, seen.units, seen.reference) = (unit, units, reference);
+        }
+        Ok(team)
+    }
+
+    /// Keeps all sides of single-threaded cases on one processor, another one in each session: processors of a
+    /// virtual machine differ from one second to the next, and only one side runs at a time anyway.
+    fn pin(&mut self, measured: &Measured, choice: u64) -> Option<usize> {
+        if measured.contest.sides.iter().any(|side| side.key.threads != 1) {
+            return None;
+        }
+        let mut cpu = None;
+        for peer in &mut self.peers {
+            let Ok(Reply::Pinned { cpu: Some(pinned) }) = peer.ask(&Request::Pin { choice }) else {
+                return None;
+            };
+            cpu = Some(pinned);
+        }
+        cpu
+    }
+
+    fn check(&mut self, measured: &mut Measured) -> Result<(), Outcome> {
+        for side in 0..self.seats.len() {
+            let Reply::Checked { kernel, digest } = self.ask(side, &Request::Check { slot: side })? else {
+                return Err(confused("check"));
+            };
+            measured.seen[side].kernel = kernel;
+            verify(measured, side, digest)?;
+        }
+        Ok(())
+    }
+
+    /// Fixes the iterations of every side once for all sessions. Sides of about the same speed get the same number,
+    /// so that whatever a sample costs once is shared by equally many iterations.
+    fn calibrate(&mut self, measured: &mut Measured, plan: &Plan) -> Result<(), Outcome> {
+        let sample_ns = plan.sample_ns;
+        let mut longest_ns = 1;
+        for side in 0..self.seats.len() {
+            let reply = self.ask(side, &Request::Calibrate { slot: side, sample_ns })?;
+            let Reply::Calibrated { iterations, ns } = reply else {
+                return Err(confused("calibrate"));
+            };
+            longest_ns = longest_ns.max(ns);
+            let first = measured.seen[0].iterations;
+            let near = side > 0 && iterations / 2 <= first && first / 2 <= iterations;
+            measured.seen[side].iterations = if near { first } else { iterations };
+        }
+        measured.rounds = plan.rounds_for(longest_ns);
+        Ok(())
+    }
+
+    /// One sample; where it belongs is for the caller to say.
+    fn sample(&mut self, measured: &mut Measured, side: usize) -> Result<Sample, Outcome> {
+        if self.observer.stop() {
+            return Err(Outcome::Interrupted);
+        }
+        let iterations = measured.seen[side].iterations.max(1);
+        measured.seen[side].iterations = iterations;
+        let Reply::Sampled(sampled) = self.ask(side, &Request::Sample { slot: side, iterations })? else {
+            return Err(confused("sample"));
+        };
+        verify(measured, side, sampled.digest)?;
+        Ok(Sample {
+            session: 0,
+            round: 0,
+            position: 0,
+            side,
+            ns: sampled.ns,
+            cpu_ns: sampled.cpu_ns,
+            faults: sampled.faults,
+            switches: sampled.switches,
+        })
+    }
+
+    fn huge_bytes(&mut self) -> Result<Option<u64>, Outcome> {
+        let mut total = None;
+        for peer in &mut self.peers {
+            if let Ok(Reply::Memory { huge_bytes: Some(bytes) }) = peer.ask(&Request::Memory) {
+                total = Some(total.unwrap_or(0) + bytes);
+            }
+        }
+        Ok(total)
+    }
+
+    fn ask(&mut self, side: usize, request: &Request) -> Result<Reply, Outcome> {
+        match self.peers[self.seats[side]].ask(request) {
+            Ok(Reply::Unavailable { reason }) => Err(Outcome::Skipped(reason)),
+            Ok(Reply::Failed { reason }) => Err(Outcome::Failed(reason)),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(self.blame(&error)),
+        }
+    }
+
+    /// An interrupt at the terminal ends the sessions too; then it is not their fault.
+    fn blame(&self, error: &PeerError) -> Outcome {
+        if self.observer.stop() { Outcome::Interrupted } else { Outcome::Failed(error.to_string()) }
+    }
+}
+
+fn confused(what: &str) -> Outcome {
+    Outcome::Failed(format!("the session gave another answer than was asked for with `{what}`"))
+}
+
+/// A wrong result stops the contest: its speed is of no interest.
+fn verify(measured: &mut Measured, side: usize, digest: String) -> Result<(), Outcome> {
+    let seen = &mut measured.seen[side];
+    seen.digest = digest;
+    if seen.digest == seen.reference {
+        return Ok(());
+    }
+    let key = &measured.contest.sides[side].key;
+    Err(Outcome::Incorrect(format!("{key} computed {}, the reference is {}", seen.digest, seen.reference)))
+}
+
+#[cfg(test)]
+mod tests;

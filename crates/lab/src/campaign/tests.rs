@@ -1,0 +1,382 @@
+//! Whole campaigns on a scripted clock: from engines to a checked report, to the digit and without waiting.
+
+use super::*;
+use crate::clock::Scripted;
+use crate::host::Machine;
+use crate::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use crate::model::registry::{Offer, Registry};
+use crate::model::units::Units;
+use crate::report::assemble::{self, Heading};
+use crate::report::check::problems;
+use crate::report::schema::{Build, Kind, Report, State, Status, Verdict};
+use crate::session::peer::Local;
+use crate::session::worker::Worker;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Computes its own size.
+struct Nap;
+
+impl Workload for Nap {
+    type Input = u64;
+    fn name(&self) -> &str {
+        "nap"
+    }
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Bytes(spec.size)
+    }
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+        Ok(spec.size)
+    }
+    fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, Fault> {
+        Ok(Digest::new(&input.to_le_bytes()))
+    }
+}
+
+/// An engine whose every call takes `ns`, and which turns wrong or breaks from a given call on.
+struct Napper {
+    clock: Scripted,
+    ns: u64,
+    calls: Rc<Cell<u64>>,
+    wrong_from: u64,
+    broken_from: u64,
+}
+
+impl Engine for Napper {
+    type Input = u64;
+    type Context = ();
+    type Buffer = ();
+    type Output = u64;
+
+    fn init(&self, spec: &Spec) -> Result<(), Fault> {
+        if spec.threads > 2 { Err(Fault::unavailable("only two threads here")) } else { Ok(()) }
+    }
+    fn kernel(&self, (): &()) -> String {
+        "scripted".into()
+    }
+    fn reserve(&self, (): &mut (), _: &u64) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn stage(&self, (): &mut (), (): &mut (), _: &u64) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn run(&self, (): &mut (), (): &mut (), input: &u64) -> Result<u64, Fault> {
+        self.calls.set(self.calls.get() + 1);
+        if self.calls.get() >= self.broken_from {
+            return Err(Fault::failed("it broke"));
+        }
+        self.clock.advance(self.ns);
+        Ok(if self.calls.get() >= self.wrong_from { input + 1 } else { *input })
+    }
+    fn digest(&self, output: &u64) -> Digest {
+        Digest::new(&output.to_le_bytes())
+    }
+}
+
+struct Stage {
+    clock: Scripted,
+    registry: Registry,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let clock = Scripted::default();
+        let napper = |ns, wrong_from, broken_from| Napper {
+            clock: clock.clone(),
+            ns,
+            calls: Rc::default(),
+            wrong_from,
+            broken_from,
+        };
+        let mut registry = Registry::new();
+        let offer = || Offer::classes(&["kernel", "oneshot", "cold"]);
+        registry
+            .workload(Nap, &[64])
+            .engine("even", napper(1000, u64::MAX, u64::MAX), offer())
+            .engine("twin", napper(1000, u64::MAX, u64::MAX), offer())
+            .engine("late", napper(1020, u64::MAX, u64::MAX), offer())
+            .engine("wrong", napper(500, 3000, u64::MAX), offer())
+            .engine("brittle", napper(1000, u64::MAX, 3000), offer());
+        Stage { clock, registry }
+    }
+
+    fn contest(&self, a: &str, b: Option<&str>, control: bool) -> Contest {
+        let key = |text: &str| -> Key { self.registry.select(&[text]).expect("a case").remove(0) };
+        let side =
+            |label: &str, role, text: &str| Side { label: label.to_owned(), role, build: 0, key: key(text) };
+        let mut sides = vec![side("A", Role::Baseline, a)];
+        sides.extend(b.map(|b| side("B", Role::Candidate, b)));
+        if control {
+            sides.push(side("A again", Role::Control, a));
+        }
+        Contest { title: a.to_owned(), sides, together: true }
+    }
+
+    fn run(&self, contests: Vec<Contest>, plan: &Plan, observer: &mut dyn Observer) -> Vec<Measured> {
+        run(contests, plan, self, observer)
+    }
+}
+
+impl Launcher for Stage {
+    fn launch(&self, _: usize, _: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        Ok(Box::new(Local(Worker::new(&self.registry, &self.clock))))
+    }
+}
+
+/// Stops after a number of questions.
+struct Patience(Cell<u64>);
+
+impl Observer for Patience {
+    fn progress(&mut self, _: usize, _: usize, _: &[Measured]) {}
+    fn stop(&self) -> bool {
+        self.0.set(self.0.get().saturating_sub(1));
+        self.0.get() == 0
+    }
+}
+
+fn endless() -> Patience {
+    Patience(Cell::new(u64::MAX))
+}
+
+fn plan() -> Plan {
+    Plan { sample_ns: 100_000, rounds: 5, pin: false, ..Plan::default() }
+}
+
+pub(crate) fn heading(plan: &Plan) -> Heading {
+    let mut machine =
+        Machine { cpu: "Scripted 1".into(), arch: "none".into(), logical_cores: 2, ..Machine::default() };
+    machine.id = machine.fingerprint();
+    Heading {
+        kind: Kind::Duel,
+        id: "test".into(),
+        created: "2026-01-31T12:00:00Z".into(),
+        command: vec!["lab".into(), "duel".into()],
+        machine,
+        builds: vec![Build {
+            label: "self".into(),
+            source: "this program".into(),
+            program_sha256: crate::fingerprint::sha256_hex(b"program"),
+            ..Build::default()
+        }],
+        plan: plan.clone(),
+        same_code: false,
+        before: Load::default(),
+    }
+}
+
+fn report_of(all: &[Measured], plan: &Plan) -> Report {
+    let mut all = all.to_vec();
+    for measured in &mut all {
+        for session in &mut measured.sessions {
+            *session =
+                SessionSeen { before: Load::default(), after: Load::default(), huge_bytes: None, cpu: None };
+        }
+    }
+    assemble::report(&heading(plan), &all, Load::default(), 1000)
+}
+
+#[test]
+fn a_known_slowdown_is_measured_to_the_digit() {
+    let stage = Stage::new();
+    let plan = plan();
+    let all = stage.run(
+        vec![stage.contest("nap/even/kernel", Some("nap/late/kernel"), true)],
+        &plan,
+        &mut endless(),
+    );
+    let report = report_of(&all, &plan);
+    assert_eq!(problems(&report), []);
+    assert_eq!(report.state, State::Complete);
+    let row = &report.rows[0];
+    assert_eq!(row.status, Status::Ok);
+    assert_eq!(row.sides[0].iterations, 100, "100 µs of 1 µs calls");
+    assert_eq!(row.sides[1].iterations, 100, "about as fast, so as many");
+    assert_eq!(row.sides[0].summary.expect("measured").median_ns, 1000.0);
+    assert_eq!(row.sides[1].summary.expect("measured").median_ns, 1020.0);
+    let [versus, control] = row.comparisons[..] else { panic!("two comparisons") };
+    assert_eq!((versus.verdict, versus.sessions, versus.p), (Verdict::Slower, 10, 2.0 / 1024.0));
+    assert!((versus.ratio - 1.02).abs() < 1e-12);
+    assert_eq!(
+        (control.verdict, control.ratio),
+        (Verdict::Inconclusive, 1.0),
+        "too few sessions for sameness"
+    );
+    assert_eq!(row.samples.ns.len(), 10 * 5 * 3);
+}
+
+#[test]
+fn equal_engines_are_called_the_same_at_the_second_look() {
+    let stage = Stage::new();
+    let plan = plan();
+    let all = stage.run(
+        vec![stage.contest("nap/even/kernel", Some("nap/twin/kernel"), false)],
+        &plan,
+        &mut endless(),
+    );
+    let report = report_of(&all, &plan);
+    assert_eq!(problems(&report), []);
+    let comparison = report.rows[0].comparisons[0];
+    assert_eq!((comparison.verdict, comparison.sessions), (Verdict::Same, 20));
+}
+
+#[test]
+fn sides_of_very_different_speed_get_their_own_iterations() {
+    let stage = Stage::new();
+    let wrong_but_unnoticed = stage.contest("nap/even/kernel", Some("nap/wrong/kernel"), false);
+    let all = stage.run(vec![wrong_but_unnoticed], &Plan { solo_sessions: 1, ..plan() }, &mut endless());
+    assert_eq!(all[0].seen[0].iterations, 100);
+    assert_eq!(all[0].seen[1].iterations, 100, "twice as fast is still near");
+    assert!(
+        matches!(&all[0].outcome, Outcome::Incorrect(why) if why.contains("nap/wrong/kernel/64/t1 computed 41"))
+    );
+}
+
+#[test]
+fn a_wrong_result_a_fault_and_a_lack_each_end_their_row_and_no_other() {
+    let stage = Stage::new();
+    let plan = plan();
+    let contests = vec![
+        stage.contest("nap/wrong/kernel", None, false),
+        stage.contest("nap/brittle/kernel", None, false),
+        stage.contest("nap/even/kernel/64/t4", None, false),
+        stage.contest("nap/even/oneshot", None, false),
+    ];
+    let all = stage.run(contests, &plan, &mut endless());
+    let report = report_of(&all, &plan);
+    assert!(matches!(&report.rows[0].status, Status::Incorrect(why) if why.contains("the reference is 40")));
+    assert_eq!(report.rows[1].status, Status::Failed("it broke".into()));
+    assert!(!report.rows[1].samples.ns.is_empty(), "samples before the fault are kept");
+    assert_eq!(report.rows[2].status, Status::Skipped("only two threads here".into()));
+    assert_eq!(report.rows[3].status, Status::Ok);
+    assert_eq!(report.rows[3].sessions.len(), 10);
+    assert_eq!(problems(&report), []);
+    assert!(!report.is_valid());
+}
+
+#[test]
+fn an_interrupt_keeps_the_samples_and_says_so() {
+    let stage = Stage::new();
+    let plan = plan();
+    // Each session asks (2 + 5) · 2 = 14 times; stop within the fourth.
+    let mut observer = Patience(Cell::new(3 * 14 + 8));
+    let all = stage.run(
+        vec![stage.contest("nap/even/kernel", Some("nap/late/kernel"), false)],
+        &plan,
+        &mut observer,
+    );
+    let report = report_of(&all, &plan);
+    assert_eq!(problems(&report), []);
+    assert_eq!(report.state, State::Interrupted);
+    let row = &report.rows[0];
+    assert_eq!(row.status, Status::Unfinished);
+    assert_eq!(row.sessions.len(), 3);
+    assert!(row.samples.ns.len() > 3 * 10, "the torn session's samples are kept, but in no conclusion");
+    assert_eq!(row.comparisons[0].sessions, 3);
+    assert_eq!(row.comparisons[0].verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn cold_cases_take_one_call_of_a_fresh_session_each() {
+    let stage = Stage::new();
+    let plan = plan();
+    let all =
+        stage.run(vec![stage.contest("nap/even/cold", Some("nap/late/cold"), false)], &plan, &mut endless());
+    let report = report_of(&all, &plan);
+    assert_eq!(problems(&report), []);
+    let row = &report.rows[0];
+    assert_eq!((row.rounds, row.sides[0].iterations), (1, 1));
+    assert_eq!(row.samples.ns.len(), 10 * 2);
+    assert_eq!(row.comparisons[0].verdict, Verdict::Slower);
+}
+
+#[test]
+fn orders_differ_between_rounds_and_repeat_with_the_seed() {
+    let stage = Stage::new();
+    let plan = plan();
+    let first_sides = || {
+        let all = stage.run(
+            vec![stage.contest("nap/even/kernel", Some("nap/late/kernel"), false)],
+            &plan,
+            &mut endless(),
+        );
+        let firsts = all[0].samples.iter().filter(|s| s.position == 0).map(|s| s.side);
+        firsts.collect::<Vec<usize>>()
+    };
+    let once = first_sides();
+    assert_eq!(once, first_sides());
+    let baseline_first = once.iter().filter(|side| **side == 0).count();
+    assert!((15..=35).contains(&baseline_first), "{baseline_first} of {} rounds", once.len());
+}
+
+type Change<'a> = &'a dyn Fn(&mut Report);
+
+/// Every way to tamper with a report is found, each with its reason, even when the seal was made anew.
+#[test]
+fn tampered_reports_are_rejected_each_with_its_reason() {
+    let stage = Stage::new();
+    let plan = plan();
+    let all = stage.run(
+        vec![stage.contest("nap/even/kernel", Some("nap/late/kernel"), true)],
+        &plan,
+        &mut endless(),
+    );
+    let honest = report_of(&all, &plan);
+    assert_eq!(problems(&honest), []);
+
+    let tamper = |change: Change<'_>| {
+        let mut report = honest.clone();
+        change(&mut report);
+        let unsealed = problems(&report);
+        assert!(unsealed.iter().any(|p| p.place == "seal"), "an accidental change shows in the seal");
+        report.seal = report.compute_seal();
+        let reasons: Vec<String> = problems(&report).iter().map(ToString::to_string).collect();
+        reasons.join("\n")
+    };
+    let cases: [(Change<'_>, &str); 22] = [
+        (&|r| r.rows[0].samples.ns[17] += 1, "mean_ns is stated as"),
+        (&|r| r.rows[0].samples.ns[3] = 0, "took no time at all"),
+        (
+            &|r| r.rows[0].comparisons[0].verdict = Verdict::Faster,
+            "stated as faster, but the samples say slower",
+        ),
+        (&|r| r.rows[0].comparisons[0].ratio = 0.9, "ratio is stated as 0.9"),
+        (&|r| r.rows[0].comparisons[0].interval = Some([1.01, 1.03]), "interval is stated as 1.01"),
+        (&|r| r.rows[0].comparisons[0].sessions = 40, "claims 40 sessions, but there are 10"),
+        (&|r| r.rows[0].comparisons.truncate(1), "one comparison for each side"),
+        (&|r| r.rows[0].sides[1].digest = "42".into(), "it computed 42, but the reference is 40"),
+        (&|r| r.rows[0].sides[1].digest = String::new(), "no digest"),
+        (&|r| r.rows[0].sides[1].key = "nap/late/oneshot/64/t1".into(), "they time different phases"),
+        (&|r| r.rows[0].class.includes.push("digest: reading".into()), "not those of the class"),
+        (&|r| r.rows[0].samples.ns.truncate(3), "differ in length"),
+        (&|r| drop_session(r), "make 135 samples, but there are"),
+        (&|r| r.rows[0].samples.side[0] = 7, "outside of the sessions"),
+        (&|r| r.rows[0].samples.round[3] = 0, "repeats the place"),
+        (&|r| r.machine.cpu = "Faster CPU".into(), "belongs to another machine"),
+        (&|r| r.plan.min_effect = 0.05, "stated as slower, but the samples say"),
+        (&|r| r.plan.family = 7, "the family is 7, but 1 comparisons"),
+        (&|r| r.plan.alpha[0] = 0.2, "more than the 1 %"),
+        (&|r| r.plan.looks[0] = 9, "stopped after 10 sessions, before the rule was settled"),
+        (&|r| r.builds[0].program_sha256 = "abc".into(), "no fingerprint"),
+        (&|r| r.quality.flags.clear(), "the flags should be"),
+    ];
+    for (i, (change, reason)) in cases.into_iter().enumerate() {
+        let found = tamper(change);
+        assert!(found.contains(reason), "case {i}: `{reason}` is not in:\n{found}");
+    }
+}
+
+/// Makes the last session disappear from the list, but not its samples.
+fn drop_session(report: &mut Report) {
+    report.rows[0].sessions.pop();
+    report.rows[0].status = Status::Ok;
+    let samples = &mut report.rows[0].samples;
+    let first = samples.ns.len() - 16;
+    samples.session.drain(first..first + 1);
+    samples.round.drain(first..first + 1);
+    samples.position.drain(first..first + 1);
+    samples.side.drain(first..first + 1);
+    samples.ns.drain(first..first + 1);
+    samples.cpu_ns.drain(first..first + 1);
+    samples.faults.drain(first..first + 1);
+    samples.switches.drain(first..first + 1);
+}

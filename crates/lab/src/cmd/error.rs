@@ -1,0 +1,50 @@
+//! Why a command could not do its work, and the exit code of each reason.
+
+use super::Exit;
+use crate::model::key::KeyError;
+use crate::model::registry::SelectError;
+use crate::plan::PlanError;
+use crate::report::store::ReadError;
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(super) enum Error {
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("{0}")]
+    Usage(String),
+    #[error("{}: {source}", path.display())]
+    Read { path: PathBuf, source: ReadError },
+    #[error("cannot write {}: {source}; choose another folder with --out", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+    #[error("cannot find this program to start its sessions: {0}")]
+    Program(io::Error),
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Error {
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Error::Read { source: ReadError::Io { .. }, .. } => Exit::Usage,
+            Error::Read { .. } | Error::Refused(_) => Exit::Invalid,
+            // A reader that closed the pipe, such as `head`, has what it wanted.
+            Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
+            _ => Exit::Usage,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error::Output(error)
+    }
+}

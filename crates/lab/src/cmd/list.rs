@@ -1,0 +1,32 @@
+//! `lab list`: what can be measured, and what the classes mean.
+
+use super::args::List;
+use super::error::Error;
+use super::{Console, Exit, Mount};
+use crate::model::class::Class;
+
+pub(super) fn main(mount: &Mount<'_>, args: &List, console: &mut Console<'_>) -> Result<Exit, Error> {
+    if args.classes {
+        for name in Class::names() {
+            let full = if name == "file" { "file:<strategy>" } else { name };
+            let Ok(class) = full.parse::<Class>() else { continue };
+            writeln!(console.out, "{class}: {}", class.purpose())?;
+            writeln!(console.out, "  timed      {}", class.includes().join("; "))?;
+            writeln!(console.out, "  not timed  {}", class.excludes().join("; "))?;
+        }
+        return Ok(Exit::Ok);
+    }
+    if args.patterns.is_empty() {
+        for suite in mount.registry.suites() {
+            writeln!(console.out, "{}: {}", suite.name, suite.about)?;
+        }
+    }
+    let keys = match args.patterns.is_empty() {
+        true => mount.registry.cases(),
+        false => mount.registry.select(&args.patterns)?,
+    };
+    for key in keys {
+        writeln!(console.out, "{key}")?;
+    }
+    Ok(Exit::Ok)
+}

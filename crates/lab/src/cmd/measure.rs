@@ -1,0 +1,186 @@
+//! What every measuring command shares: start the sessions, keep the report on disk current, render, judge.
+
+use super::args::Measuring;
+use super::error::Error;
+use super::progress::Display;
+use super::{Console, Exit, Mount, interrupt};
+use crate::campaign::{self, Contest, Measured, Observer};
+use crate::fingerprint::{sha256_file, sha256_hex};
+use crate::host::{Load, Machine};
+use crate::plan::Plan;
+use crate::report::assemble::{self, Heading};
+use crate::report::schema::{Build, Kind, Report, State};
+use crate::report::{html, markdown, seine, store, text};
+use crate::session::process::{Processes, Program};
+use crate::{clock, time};
+use clock::Clock;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Everything a campaign of this command needs.
+pub(super) struct Job {
+    pub(super) kind: Kind,
+    pub(super) contests: Vec<Contest>,
+    pub(super) builds: Vec<Build>,
+    pub(super) programs: Vec<Program>,
+    pub(super) plan: Plan,
+    pub(super) same_code: bool,
+}
+
+/// This very program as a build and as something to start.
+pub(super) fn own_program(mount: &Mount<'_>) -> Result<(Build, Program), Error> {
+    let path = std::env::current_exe().map_err(Error::Program)?;
+    let build = Build {
+        label: "self".to_owned(),
+        source: path.display().to_string(),
+        program_sha256: sha256_file(&path).map_err(Error::Program)?,
+        ..Build::default()
+    };
+    Ok((build, Program { path, arguments: session_arguments(mount) }))
+}
+
+pub(super) fn session_arguments(mount: &Mount<'_>) -> Vec<OsString> {
+    mount.arguments.iter().copied().chain(["session"]).map(OsString::from).collect()
+}
+
+/// Measures, writes the report's files and returns it with its folder.
+pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Result<(Report, PathBuf), Error> {
+    job.plan.validate()?;
+    let before = Load::read();
+    let machine = Machine::read();
+    if options.publish && before.average.is_some_and(|load| load > f64::from(machine.logical_cores) / 2.0) {
+        let load = before.average.unwrap_or(0.0);
+        let cores = machine.logical_cores;
+        return Err(Error::Refused(format!(
+            "load average {load} on {cores} cores: nothing that is measured now should be published; wait, or leave out --publish"
+        )));
+    }
+    let created = time::now_utc();
+    let id = run_id(&created);
+    let folder = options.out.clone().unwrap_or_else(|| Path::new("lab-results").join(&id));
+    let heading = Heading {
+        kind: job.kind,
+        id,
+        created,
+        command: command_line(mount),
+        machine,
+        builds: job.builds,
+        plan: job.plan,
+        same_code: job.same_code,
+        before,
+    };
+    interrupt::watch();
+    let mut recorder = Recorder {
+        display: Display::new(job.contests.len()),
+        file: folder.join("report.json"),
+        heading,
+        clock: clock::Monotonic::new(),
+        written_ns: 0,
+        error: None,
+    };
+    // An unwritable folder must show before the first minute is spent, not after the last.
+    recorder.write(&[])?;
+    let processes =
+        Processes { programs: job.programs, patience: Duration::from_secs(recorder.heading.plan.patience_s) };
+    let plan = recorder.heading.plan.clone();
+    let all = campaign::run(job.contests, &plan, &processes, &mut recorder);
+    let report = recorder.report(&all);
+    drop(recorder);
+    write_files(&report, &folder)?;
+    Ok((report, folder))
+}
+
+fn command_line(mount: &Mount<'_>) -> Vec<String> {
+    let arguments = std::env::args().skip(1 + mount.arguments.len());
+    mount.name.split(' ').map(str::to_owned).chain(arguments).collect()
+}
+
+/// The time of the start, readable and sortable, with four digits against collisions.
+fn run_id(created: &str) -> String {
+    let moment =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.subsec_nanos());
+    let digits: String = created.chars().filter(|c| c.is_ascii_digit()).collect();
+    let unique = sha256_hex(format!("{created} {moment} {}", std::process::id()).as_bytes());
+    format!("{}-{}-{}", &digits[..8], &digits[8..], &unique[..4])
+}
+
+/// Keeps the report on disk current, so that a kill loses at most a second.
+struct Recorder {
+    display: Display,
+    file: PathBuf,
+    heading: Heading,
+    clock: clock::Monotonic,
+    written_ns: u64,
+    error: Option<Error>,
+}
+
+impl Recorder {
+    fn report(&self, all: &[Measured]) -> Report {
+        assemble::report(&self.heading, all, Load::read(), self.clock.now_ns() / 1_000_000)
+    }
+
+    fn write(&mut self, all: &[Measured]) -> Result<(), Error> {
+        let report = self.report(all);
+        let result = store::write_atomically(&self.file, &store::to_json(&report));
+        self.written_ns = self.clock.now_ns();
+        result.map_err(|source| Error::Write { path: self.file.clone(), source })
+    }
+}
+
+impl Observer for Recorder {
+    fn progress(&mut self, index: usize, wanted: usize, all: &[Measured]) {
+        self.display.show(index, wanted, all);
+        if self.clock.now_ns() - self.written_ns > 1_000_000_000 && self.error.is_none() {
+            // A full disk must not cost the measurement; it is reported when the final report is written.
+            self.error = self.write(all).err();
+        }
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::came()
+    }
+}
+
+fn write_files(report: &Report, folder: &Path) -> Result<(), Error> {
+    let mut files = vec![
+        ("report.json", store::to_json(report)),
+        ("report.html", html::render(report)),
+        ("report.md", markdown::render(report)),
+    ];
+    if let ([row], Kind::Ab) = (&report.rows[..], report.kind) {
+        files.push(("results.tsv", seine::results_tsv(row)));
+        files.push(("summary.txt", seine::summary_txt(report, row)));
+    }
+    for (name, content) in files {
+        let path = folder.join(name);
+        store::write_atomically(&path, &content).map_err(|source| Error::Write { path, source })?;
+    }
+    Ok(())
+}
+
+/// Prints the report in the asked form, and says how the command ends.
+pub(super) fn conclude(
+    report: &Report,
+    folder: &Path,
+    options: &Measuring,
+    console: &mut Console<'_>,
+) -> Result<Exit, Error> {
+    if options.json {
+        console.out.write_all(store::to_json(report).as_bytes())?;
+    } else {
+        console.out.write_all(text::render(report, console.colour).as_bytes())?;
+        writeln!(console.out, "report {}", folder.join("report.html").display())?;
+    }
+    Ok(exit_of(report, options.strict))
+}
+
+pub(super) fn exit_of(report: &Report, strict: bool) -> Exit {
+    if !report.is_valid() {
+        Exit::Invalid
+    } else if report.state != State::Complete || strict && report.is_inconclusive() {
+        Exit::Inconclusive
+    } else {
+        Exit::Ok
+    }
+}

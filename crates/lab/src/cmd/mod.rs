@@ -1,0 +1,118 @@
+//! `lab …`: the commands, for any program that hands in its registry.
+//!
+//! A program mounts them in a few lines:
+//!
+//! ```no_run
+//! use hashmill_lab::cmd::{self, Mount};
+//! use hashmill_lab::model::registry::Registry;
+//!
+//! let registry = Registry::new(); // … and its workloads
+//! let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry };
+//! // After `hashmill lab`: what is left of the command line.
+//! let exit = cmd::main(&mount, std::env::args_os().skip(2));
+//! std::process::exit(exit.code());
+//! ```
+
+mod args;
+mod duel;
+mod error;
+mod interrupt;
+mod list;
+mod measure;
+mod noise;
+mod progress;
+mod reports;
+mod run;
+
+use crate::clock::Monotonic;
+use crate::model::registry::Registry;
+use crate::session::worker::Worker;
+use args::{Command, Lab};
+use clap::Parser;
+use error::Error;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+
+/// How a program carries the lab.
+pub struct Mount<'a> {
+    /// What the user types before the lab's commands.
+    pub name: &'a str,
+    /// The arguments with which this program, started again, reaches the lab.
+    pub arguments: &'a [&'a str],
+    /// What can be measured.
+    pub registry: &'a Registry,
+}
+
+/// How a command ended; the codes are part of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: done, and nothing speaks against the result.
+    Ok,
+    /// 1: a gate failed, or a check found a report wrong.
+    Failed,
+    /// 2: the command itself makes no sense.
+    Usage,
+    /// 3: nothing was proven: interrupted, or inconclusive under `--strict`.
+    Inconclusive,
+    /// 4: the result must not be used: wrong digest, failed session, failed control.
+    Invalid,
+}
+
+impl Exit {
+    /// The process's exit code.
+    #[must_use]
+    pub fn code(self) -> i32 {
+        match self {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Inconclusive => 3,
+            Exit::Invalid => 4,
+        }
+    }
+}
+
+/// Where a command writes.
+struct Console<'a> {
+    out: &'a mut dyn Write,
+    colour: bool,
+}
+
+/// Runs one command with the arguments that follow the mount's name, and prints what it has to say.
+pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let stdout = std::io::stdout();
+    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let mut out = stdout.lock();
+    let arguments = std::iter::once(OsString::from(mount.name)).chain(arguments);
+    let lab = match Lab::try_parse_from(arguments) {
+        Ok(lab) => lab,
+        Err(error) => {
+            error.print().ok();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+        }
+    };
+    let result = dispatch(mount, lab.command, &mut Console { out: &mut out, colour });
+    let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(Error::Output));
+    result.unwrap_or_else(|error| {
+        writeln!(std::io::stderr(), "{}: {error}", mount.name).ok();
+        error.exit()
+    })
+}
+
+fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> Result<Exit, Error> {
+    match command {
+        Command::List(args) => list::main(mount, &args, console),
+        Command::Run(args) => run::main(mount, &args, console),
+        Command::Duel(args) => duel::main(mount, &args, console),
+        Command::Noise(args) => noise::main(mount, &args, console),
+        Command::Check(args) => reports::check(&args, console),
+        Command::Report(args) => reports::render(&args, console),
+        Command::Schema => reports::schema(console),
+        Command::Session => {
+            let clock = Monotonic::new();
+            let input = std::io::stdin().lock();
+            Worker::new(mount.registry, &clock).serve(input, &mut *console.out).map_err(Error::Output)?;
+            Ok(Exit::Ok)
+        }
+    }
+}

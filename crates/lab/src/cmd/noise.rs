@@ -1,0 +1,230 @@
+//! `lab noise`: what this machine can prove. Identical sides, and sides with a slowdown of known size, compared
+//! again and again by the same rule as everything else.
+
+use super::args::Noise;
+use super::error::Error;
+use super::measure::own_program;
+use super::{Console, Exit, Mount, interrupt};
+use crate::campaign::{self, Contest, Measured, Observer, Outcome, Role, Side};
+use crate::clock::{Clock, Monotonic};
+use crate::host::{Load, Machine};
+use crate::model::key::Key;
+use crate::plan::Plan;
+use crate::report::assemble;
+use crate::report::noise::{NoiseRecord, SCHEMA, Series, Trial};
+use crate::report::schema::Verdict;
+use crate::report::store::{read_bytes, write_atomically};
+use crate::report::text::lay_out;
+use crate::report::view::{Line, Table, Tone};
+use crate::session::process::{Processes, Program};
+use crate::time::now_utc;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
+
+/// What to try, and how often for a full record: case, extra work in thousandths, trials.
+const FULL: [(&str, u64, usize); 5] = [
+    ("lab.cpu", 0, 300),
+    ("lab.memory", 0, 300),
+    ("lab.cpu", 10, 100),
+    ("lab.memory", 20, 100),
+    ("lab.memory", 30, 100),
+];
+
+/// Trials of each A/A series when only a first impression is wanted.
+const QUICK: usize = 10;
+
+pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let sample_ns = (args.sample_ms * 1e6) as u64;
+    let plan = Plan { rounds: args.rounds, sample_ns, pin: !args.no_pin, ..Plan::default() };
+    plan.validate()?;
+    let (build, program) = own_program(mount)?;
+    let mut record = open(args, &plan, &build.program_sha256)?;
+    let wanted = wanted(mount, args)?;
+    for (case, extra_permille, _) in &wanted {
+        let known = |series: &Series| same_series(series, case, *extra_permille, args.together);
+        if !record.series.iter().any(known) {
+            let (case, extra_permille, together) = (case.clone(), *extra_permille, args.together);
+            record.series.push(Series { case, extra_permille, together, trials: Vec::new() });
+        }
+    }
+    interrupt::watch();
+    let clock = Monotonic::new();
+    let total: usize = wanted.iter().map(|(_, _, trials)| trials).sum();
+    let bar = ProgressBar::new(total as u64);
+    let style = ProgressStyle::with_template("[{elapsed}] {bar:30} {pos} of {len} comparisons  {msg}");
+    bar.set_style(style.expect("the template is a constant"));
+    while !interrupt::came() && clock.now_ns() < args.seconds.saturating_mul(1_000_000_000) {
+        let Some((index, done)) = next(&record, &wanted, args.together) else { break };
+        bar.set_position(done as u64);
+        bar.set_message(record.series[index].name());
+        let seed = record.series[index].trials.len() as u64 + 1;
+        let Some(trial) = trial(&record.series[index], &Plan { seed, ..plan.clone() }, &program)? else {
+            break;
+        };
+        record.series[index].trials.push(trial);
+        save(args, &mut record)?;
+    }
+    bar.finish_and_clear();
+    console.out.write_all(render(&record, console.colour).as_bytes())?;
+    if let Some(path) = &args.record {
+        writeln!(console.out, "record {}", path.display())?;
+    }
+    let complete = next(&record, &wanted, args.together).is_none();
+    Ok(if complete { Exit::Ok } else { Exit::Inconclusive })
+}
+
+fn wanted(mount: &Mount<'_>, args: &Noise) -> Result<Vec<(String, u64, usize)>, Error> {
+    let key = |pattern: &str| -> Result<String, Error> {
+        Ok(mount.registry.select(&[pattern])?.remove(0).to_string())
+    };
+    if args.cases.is_empty() {
+        let list = FULL.into_iter().filter(|(_, extra, _)| args.full || *extra == 0);
+        return list
+            .map(|(case, extra, n)| Ok((key(case)?, extra, if args.full { n } else { QUICK })))
+            .collect();
+    }
+    let keys = mount.registry.select(&args.cases)?;
+    let trials = if args.full { 300 } else { QUICK };
+    Ok(keys.into_iter().map(|key| (key.to_string(), 0, trials)).collect())
+}
+
+fn same_series(series: &Series, case: &str, extra_permille: u64, together: bool) -> bool {
+    series.case == case && series.extra_permille == extra_permille && series.together == together
+}
+
+/// The series that lags most behind what is wanted of it, so that all of them see the same hours; and how many
+/// comparisons are done.
+fn next(record: &NoiseRecord, wanted: &[(String, u64, usize)], together: bool) -> Option<(usize, usize)> {
+    let places = wanted.iter().filter_map(|(case, extra, trials)| {
+        let index = record.series.iter().position(|series| same_series(series, case, *extra, together))?;
+        Some((index, record.series[index].trials.len(), *trials))
+    });
+    let places: Vec<(usize, usize, usize)> = places.collect();
+    let done = places.iter().map(|(_, done, wanted)| done.min(wanted)).sum();
+    let open = places.into_iter().filter(|(_, done, wanted)| done < wanted);
+    let laggard = open.min_by(|a, b| (a.1 * b.2).cmp(&(b.1 * a.2)))?;
+    Some((laggard.0, done))
+}
+
+/// The record so far, if it is of this machine, program and plan; a new one otherwise.
+fn open(args: &Noise, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord, Error> {
+    let fresh = NoiseRecord {
+        schema: SCHEMA.to_owned(),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        program_sha256: program_sha256.to_owned(),
+        machine: Machine::read(),
+        plan: assemble::wire_plan(plan, 1, true),
+        series: Vec::new(),
+        seal: String::new(),
+    };
+    let Some(path) = args.record.as_ref().filter(|path| path.exists()) else { return Ok(fresh) };
+    let failed = |source| Error::Read { path: path.clone(), source };
+    let bytes = read_bytes(path).map_err(failed)?;
+    let old: NoiseRecord = serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))?;
+    if let Some(problem) = old.problems().into_iter().next() {
+        return Err(Error::Refused(format!("{}: {problem}", path.display())));
+    }
+    let same =
+        old.machine.id == fresh.machine.id && old.plan == fresh.plan && old.program_sha256 == program_sha256;
+    if !same {
+        return Err(Error::Usage(format!(
+            "{} was made on another machine, by another program or with another plan; choose a new --record",
+            path.display()
+        )));
+    }
+    Ok(old)
+}
+
+fn save(args: &Noise, record: &mut NoiseRecord) -> Result<(), Error> {
+    record.seal = record.compute_seal();
+    let Some(path) = &args.record else { return Ok(()) };
+    let text = crate::report::store::pretty(record);
+    write_atomically(path, &text).map_err(|source| Error::Write { path: path.clone(), source })
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn progress(&mut self, _: usize, _: usize, _: &[Measured]) {}
+    fn stop(&self) -> bool {
+        interrupt::came()
+    }
+}
+
+/// One complete comparison; none when it was interrupted.
+fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<Trial>, Error> {
+    let key: Key = series.case.parse()?;
+    let mut slower = key.clone();
+    if series.extra_permille > 0 {
+        slower.knobs.insert("extra".to_owned(), series.extra_permille.to_string());
+    }
+    let (created, load) = (now_utc(), Load::read().average);
+    let build = usize::from(!series.together);
+    let contest = Contest {
+        title: series.name(),
+        sides: vec![
+            Side { label: "A".to_owned(), role: Role::Baseline, build: 0, key },
+            Side { label: "B".to_owned(), role: Role::Candidate, build, key: slower },
+        ],
+        together: series.together,
+    };
+    let processes = Processes {
+        programs: vec![program.clone(), program.clone()],
+        patience: Duration::from_secs(plan.patience_s),
+    };
+    let measured = campaign::run(vec![contest], plan, &processes, &mut Quiet).remove(0);
+    match &measured.outcome {
+        Outcome::Complete => {}
+        Outcome::Interrupted | Outcome::Running => return Ok(None),
+        Outcome::Skipped(why) | Outcome::Incorrect(why) | Outcome::Failed(why) => {
+            return Err(Error::Refused(format!("{}: {why}", series.name())));
+        }
+    }
+    let deltas = measured.deltas(1);
+    let verdict = Verdict::from(plan.rule.judge(std::slice::from_ref(&deltas))[0].verdict);
+    Ok(Some(Trial { created, seed: plan.seed, load, deltas, verdict }))
+}
+
+/// The card: what was found, and the smallest effects that would be seen.
+pub(super) fn render(record: &NoiseRecord, colour: bool) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let lines = record.series.iter().filter(|series| !series.trials.is_empty()).map(|series| {
+        let tally = series.tally();
+        let right = if series.extra_permille == 0 { tally.slower + tally.faster } else { tally.slower };
+        let (low, high) = tally.share;
+        let sees =
+            |sessions: f64| format!("{:.1}", 100.0 * (tally.spread * (14.0 / sessions).sqrt()).exp_m1());
+        Line {
+            cells: vec![
+                series.name(),
+                tally.trials.to_string(),
+                format!("{right} ({})", percent(right as f64 / tally.trials as f64)),
+                format!("[{}, {}]", percent(low), percent(high)),
+                tally.same.to_string(),
+                format!("{:.1}", tally.sessions),
+                format!("{:+.2} %", 100.0 * tally.centre.exp_m1()),
+                format!("{} / {} / {}", sees(10.0), sees(20.0), sees(40.0)),
+            ],
+            tone: Tone::Plain,
+        }
+    });
+    let columns = vec![
+        "series",
+        "trials",
+        "claims",
+        "95 % interval",
+        "same",
+        "sessions",
+        "centre",
+        "sees ±% at 10/20/40",
+    ];
+    let table = Table { columns, rows: lines.collect() };
+    let machine = &record.machine;
+    format!(
+        "lab noise\nmachine   {}  {} ×{}\n\n{}\nclaims: of A/A series, all are false; of the others, `slower` is right\n",
+        machine.id,
+        machine.cpu,
+        machine.logical_cores,
+        lay_out(&table, colour)
+    )
+}

@@ -1,0 +1,19 @@
+//! Measuring so that a stranger can check the result: paired sessions, exact statistics, four verdicts.
+//!
+//! The crate knows workloads and engines only as traits that a program hands in, and depends on no other
+//! crate of the workspace.
+#![forbid(unsafe_code)]
+
+mod campaign;
+pub mod clock;
+pub mod cmd;
+mod fingerprint;
+pub mod host;
+pub mod memory;
+pub mod model;
+pub mod plan;
+mod probe;
+pub mod report;
+mod session;
+pub mod stats;
+mod time;

@@ -1,0 +1,298 @@
+//! Timing classes: which phases are timed, and where the input lies when the clock starts.
+//!
+//! The names are the ones that published methodologies use. A class is one row of [`TABLE`]; the text that says
+//! what a row includes and excludes is generated from the row, so it cannot disagree with what was timed.
+//!
+//! The timed phases of a class are consecutive. Everything before the first one happens outside the clock:
+//! `init` and `reserve` once per session, `stage` once per sample, so that a workload whose state grows cannot
+//! carry it from one sample to the next.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One step of using an engine, in the order in which a caller meets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// The workload makes its input. No class times it.
+    Prepare,
+    /// Contexts, thread pools, pipelines.
+    Init,
+    /// Buffers for one input.
+    Reserve,
+    /// The input goes where the engine reads it.
+    Stage,
+    /// The work.
+    Run,
+    /// The result is read out.
+    Digest,
+}
+
+impl Phase {
+    /// All phases in order.
+    pub const ALL: [Phase; 6] =
+        [Phase::Prepare, Phase::Init, Phase::Reserve, Phase::Stage, Phase::Run, Phase::Digest];
+
+    /// The name used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Prepare => "prepare",
+            Phase::Init => "init",
+            Phase::Reserve => "reserve",
+            Phase::Stage => "stage",
+            Phase::Run => "run",
+            Phase::Digest => "digest",
+        }
+    }
+
+    fn says(self, place: Place) -> &'static str {
+        match (self, place) {
+            (Phase::Prepare, Place::File) => "making the input and its file",
+            (Phase::Prepare, _) => "making the input",
+            (Phase::Init, _) => "starting contexts, pools and pipelines",
+            (Phase::Reserve, Place::File) => "opening the file and allocating buffers",
+            (Phase::Reserve, _) => "allocating buffers",
+            (Phase::Stage, Place::Wrapped) => "wrapping the caller's memory without a copy",
+            (Phase::Stage, Place::Shared) => "copying the input into a buffer that the device sees",
+            (Phase::Stage, Place::Device) => "copying the input into the device's own memory",
+            (Phase::Stage, Place::File) => "mapping or first reading of the file",
+            (Phase::Stage, Place::Host) => "handing the input over",
+            (Phase::Run, _) => "the work",
+            (Phase::Digest, _) => "reading the result",
+        }
+    }
+}
+
+/// Where the input lies when `run` starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Ordinary memory of the process.
+    Host,
+    /// Memory that both the host and the device see.
+    Shared,
+    /// Memory of the device alone.
+    Device,
+    /// The caller's memory, seen by the device without a copy.
+    Wrapped,
+    /// A file.
+    File,
+}
+
+/// How a class is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Many iterations per sample, after warm-up.
+    Batched,
+    /// One iteration without warm-up, once per process.
+    Cold,
+    /// Iterations for a given time, seen in windows.
+    Sustained,
+}
+
+/// One row: all that distinguishes a class.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    name: &'static str,
+    first: Phase,
+    last: Phase,
+    place: Place,
+    sampling: Sampling,
+    purpose: &'static str,
+}
+
+#[rustfmt::skip]
+static TABLE: [Row; 14] = [
+    row("kernel",           Phase::Run,     Phase::Run,    Place::Host,    "the inner work alone, on input that lies ready"),
+    row("kernel-effective", Phase::Run,     Phase::Digest, Place::Host,    "the inner work and the look at its result"),
+    row("resident",         Phase::Run,     Phase::Digest, Place::Shared,  "input already in memory that the device sees"),
+    row("private",          Phase::Run,     Phase::Digest, Place::Device,  "input already in the device's own memory"),
+    row("staged",           Phase::Stage,   Phase::Digest, Place::Shared,  "repeated calls through reused buffers"),
+    row("private-staged",   Phase::Stage,   Phase::Digest, Place::Device,  "repeated uploads into reused device memory"),
+    row("wrapped",          Phase::Stage,   Phase::Digest, Place::Wrapped, "existing memory, used without a copy"),
+    row("backend",          Phase::Stage,   Phase::Digest, Place::Host,    "persistent workers, fed and drained"),
+    row("oneshot",          Phase::Reserve, Phase::Digest, Place::Host,    "one call of the public function"),
+    row("e2e",              Phase::Reserve, Phase::Digest, Place::Shared,  "fresh buffers, copy, work and result in each call"),
+    row("file",             Phase::Reserve, Phase::Digest, Place::File,    "from the file's name to the result"),
+    row("end-to-end",       Phase::Init,    Phase::Digest, Place::Host,    "everything started and stopped around each call"),
+    Row { sampling: Sampling::Cold,
+        ..row("cold",       Phase::Init,    Phase::Digest, Place::Host,    "the first call of a fresh process") },
+    Row { sampling: Sampling::Sustained,
+        ..row("sustained",  Phase::Stage,   Phase::Digest, Place::Host,    "repeated calls for minutes") },
+];
+
+const fn row(name: &'static str, first: Phase, last: Phase, place: Place, purpose: &'static str) -> Row {
+    Row { name, first, last, place, sampling: Sampling::Batched, purpose }
+}
+
+/// A timing class. Two rows may be set against each other only when their classes are equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    row: &'static Row,
+    /// How the file is read; only for the class `file`.
+    strategy: Option<String>,
+}
+
+/// Why a name is not a class.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClassError {
+    /// No such row.
+    #[error("there is no timing class `{name}`{hint}; the classes are {}", Class::names().collect::<Vec<_>>().join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest name, as words.
+        hint: String,
+    },
+    /// `file` needs to say how.
+    #[error("the class `file` needs a strategy, such as `file:mmap`")]
+    NoStrategy,
+    /// Only `file` has strategies.
+    #[error("the class `{0}` has no strategies")]
+    StrategyRefused(&'static str),
+}
+
+impl Class {
+    /// The names of all classes; `file` stands for `file:<strategy>`.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        TABLE.iter().map(|row| row.name)
+    }
+
+    /// Whether the clock runs during `phase`.
+    #[must_use]
+    pub fn times(&self, phase: Phase) -> bool {
+        (self.row.first..=self.row.last).contains(&phase)
+    }
+
+    /// The first timed phase.
+    #[must_use]
+    pub fn first(&self) -> Phase {
+        self.row.first
+    }
+
+    /// Where the input lies when the work starts.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.row.place
+    }
+
+    /// How it is sampled.
+    #[must_use]
+    pub fn sampling(&self) -> Sampling {
+        self.row.sampling
+    }
+
+    /// How the file is read, for the class `file`.
+    #[must_use]
+    pub fn strategy(&self) -> Option<&str> {
+        self.strategy.as_deref()
+    }
+
+    /// What the class is for, in a few words.
+    #[must_use]
+    pub fn purpose(&self) -> &'static str {
+        self.row.purpose
+    }
+
+    /// What is timed, generated from the row.
+    #[must_use]
+    pub fn includes(&self) -> Vec<String> {
+        self.describe(true)
+    }
+
+    /// What is not timed, generated from the row.
+    #[must_use]
+    pub fn excludes(&self) -> Vec<String> {
+        self.describe(false)
+    }
+
+    fn describe(&self, timed: bool) -> Vec<String> {
+        let phases = Phase::ALL.into_iter().filter(|phase| self.times(*phase) == timed);
+        phases.map(|phase| format!("{}: {}", phase.name(), phase.says(self.row.place))).collect()
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.strategy {
+            Some(strategy) => write!(f, "{}:{strategy}", self.row.name),
+            None => f.write_str(self.row.name),
+        }
+    }
+}
+
+impl FromStr for Class {
+    type Err = ClassError;
+
+    fn from_str(text: &str) -> Result<Self, ClassError> {
+        let (name, strategy) = match text.split_once(':') {
+            Some((name, strategy)) => (name, Some(strategy).filter(|s| !s.is_empty())),
+            None => (text, None),
+        };
+        let Some(row) = TABLE.iter().find(|row| row.name == name) else {
+            let hint = super::select::hint(name, Class::names());
+            return Err(ClassError::Unknown { name: name.to_owned(), hint });
+        };
+        match (row.place, strategy) {
+            (Place::File, None) => Err(ClassError::NoStrategy),
+            (Place::File, Some(strategy)) => Ok(Class { row, strategy: Some(strategy.to_owned()) }),
+            (_, Some(_)) => Err(ClassError::StrategyRefused(row.name)),
+            (_, None) => Ok(Class { row, strategy: None }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_published_name_is_a_class_and_prints_as_it_parses() {
+        let published = "kernel kernel-effective oneshot backend end-to-end resident private staged \
+                         private-staged wrapped e2e file:read file:mmap file:mmap-parallel cold sustained";
+        for name in published.split_whitespace() {
+            let class: Class = name.parse().expect(name);
+            assert_eq!(class.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn the_text_follows_the_row() {
+        let class: Class = "staged".parse().expect("a class");
+        assert_eq!(
+            class.includes(),
+            [
+                "stage: copying the input into a buffer that the device sees",
+                "run: the work",
+                "digest: reading the result"
+            ]
+        );
+        assert_eq!(
+            class.excludes(),
+            [
+                "prepare: making the input",
+                "init: starting contexts, pools and pipelines",
+                "reserve: allocating buffers"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_phase_is_either_included_or_excluded_and_prepare_never_included() {
+        for name in Class::names() {
+            let text = if name == "file" { "file:read".to_owned() } else { name.to_owned() };
+            let class: Class = text.parse().expect("a class");
+            assert_eq!(class.includes().len() + class.excludes().len(), Phase::ALL.len());
+            assert!(!class.times(Phase::Prepare), "{name}");
+            assert!(class.times(Phase::Run), "{name}");
+        }
+    }
+
+    #[test]
+    fn wrong_names_are_refused_with_the_nearest() {
+        let unknown = "kernal".parse::<Class>().expect_err("misspelt").to_string();
+        assert!(unknown.contains("did you mean `kernel`?"), "{unknown}");
+        assert_eq!("file".parse::<Class>(), Err(ClassError::NoStrategy));
+        assert_eq!("kernel:fast".parse::<Class>(), Err(ClassError::StrategyRefused("kernel")));
+    }
+}

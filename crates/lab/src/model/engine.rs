@@ -1,0 +1,188 @@
+//! The two traits that a program implements to be measured, and what passes through them.
+
+use super::class::Class;
+use super::key::Knobs;
+use super::units::Units;
+use std::fmt;
+
+/// Something to compute: makes inputs and knows the right answer.
+pub trait Workload: 'static {
+    /// What every engine of this workload reads.
+    type Input: 'static;
+
+    /// First segment of its keys.
+    fn name(&self) -> &str;
+
+    /// The work of one iteration at this size.
+    fn units(&self, spec: &Spec) -> Units;
+
+    /// Makes the input. The same `spec` and `seed` must always give the same input, and threads and kernel must not
+    /// matter: engines of one session that differ only in those share it.
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Self::Input, Fault>;
+
+    /// The right answer for `input`, from code that is not being measured.
+    fn reference(&self, spec: &Spec, input: &Self::Input) -> Result<Digest, Fault>;
+}
+
+/// Something that computes a workload, in the phases which the timing class tells apart.
+///
+/// Leave `Context` or `Buffer` as `()` where an engine has nothing to start or to fill.
+pub trait Engine: 'static {
+    /// The workload's input.
+    type Input;
+    /// Pools, pipelines, device handles.
+    type Context;
+    /// Memory for one input, on whatever device.
+    type Buffer;
+    /// What the work leaves behind, before anybody reads it.
+    type Output;
+
+    /// Starts what outlives calls. A [`Fault::unavailable`] makes the row "skipped", with its reason.
+    fn init(&self, spec: &Spec) -> Result<Self::Context, Fault>;
+
+    /// The kernel that will run, as the engine itself names it. Recorded, and compared where code is counted.
+    fn kernel(&self, context: &Self::Context) -> String;
+
+    /// Allocates the buffers of one input.
+    fn reserve(&self, context: &mut Self::Context, input: &Self::Input) -> Result<Self::Buffer, Fault>;
+
+    /// Puts the input where `run` reads it.
+    fn stage(
+        &self,
+        context: &mut Self::Context,
+        buffer: &mut Self::Buffer,
+        input: &Self::Input,
+    ) -> Result<(), Fault>;
+
+    /// Does the work.
+    fn run(
+        &self,
+        context: &mut Self::Context,
+        buffer: &mut Self::Buffer,
+        input: &Self::Input,
+    ) -> Result<Self::Output, Fault>;
+
+    /// Reads the result.
+    fn digest(&self, output: &Self::Output) -> Digest;
+
+    /// Whether `run` uses up what `stage` made. Where the class does not time `stage`, every iteration is then
+    /// staged anew between two stretches of the clock.
+    fn consumes(&self) -> bool {
+        false
+    }
+}
+
+/// What is asked of a workload and an engine: the key without their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Which phases are timed and where the input lies.
+    pub class: Class,
+    /// Size of the input, in the workload's own sense.
+    pub size: u64,
+    /// Threads to use.
+    pub threads: u32,
+    /// Kernel to force.
+    pub kernel: Option<String>,
+    /// Further parameters.
+    pub knobs: Knobs,
+}
+
+/// A result's fingerprint, compared for equality and shown in hexadecimal.
+///
+/// It lives in place because classes that time `digest` must not pay for an allocation in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    bytes: [u8; Digest::MAX],
+    len: usize,
+}
+
+impl Digest {
+    /// Most bytes that a digest holds.
+    pub const MAX: usize = 64;
+
+    /// Wraps the bytes.
+    ///
+    /// # Panics
+    /// When there are more than [`Digest::MAX`]: hash them first.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut digest = Digest { bytes: [0; Digest::MAX], len: bytes.len() };
+        digest.bytes[..bytes.len()].copy_from_slice(bytes);
+        digest
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes[..self.len].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Why a workload or an engine could not do its part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// This machine lacks what is needed; the row is skipped.
+    #[error("not available here: {0}")]
+    Unavailable(String),
+    /// It should have worked; the row is broken.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Fault {
+    /// This machine lacks what is needed.
+    pub fn unavailable(reason: impl fmt::Display) -> Self {
+        Fault::Unavailable(reason.to_string())
+    }
+
+    /// It should have worked.
+    pub fn failed(reason: impl fmt::Display) -> Self {
+        Fault::Failed(reason.to_string())
+    }
+}
+
+/// An engine made of two functions, one that works and one that reads: nothing to start, nothing to fill.
+pub struct Function<I, O> {
+    kernel: String,
+    run: fn(&I) -> O,
+    digest: fn(&O) -> Digest,
+}
+
+impl<I: 'static, O: 'static> Function<I, O> {
+    /// Wraps the functions; `kernel` names the code that will run.
+    pub fn new(kernel: impl Into<String>, run: fn(&I) -> O, digest: fn(&O) -> Digest) -> Self {
+        Function { kernel: kernel.into(), run, digest }
+    }
+}
+
+impl<I: 'static, O: 'static> Engine for Function<I, O> {
+    type Input = I;
+    type Context = ();
+    type Buffer = ();
+    type Output = O;
+
+    fn init(&self, _: &Spec) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn kernel(&self, (): &()) -> String {
+        self.kernel.clone()
+    }
+
+    fn reserve(&self, (): &mut (), _: &I) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn stage(&self, (): &mut (), (): &mut (), _: &I) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn run(&self, (): &mut (), (): &mut (), input: &I) -> Result<O, Fault> {
+        Ok((self.run)(input))
+    }
+
+    fn digest(&self, output: &O) -> Digest {
+        (self.digest)(output)
+    }
+}

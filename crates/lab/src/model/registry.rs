@@ -1,0 +1,516 @@
+//! The workloads and engines that a program hands in, and the cases that they make.
+
+use super::class::Class;
+use super::driver::{Drive, Driver};
+use super::engine::{Digest, Engine, Fault, Spec, Workload};
+use super::key::{Key, Knobs, is_name};
+use super::select::{hint, matches};
+use super::units::{Size, Units};
+use crate::probe::PREFIX;
+use std::any::Any;
+use std::rc::Rc;
+
+/// Everything that can be measured.
+pub struct Registry {
+    workloads: Vec<WorkloadEntry>,
+    suites: Vec<Suite>,
+}
+
+/// What an engine can be asked to do; the listed sizes, threads and knob values are suggestions, not limits.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    classes: Vec<Class>,
+    threads: Vec<u32>,
+    kernels: Vec<String>,
+    knobs: Vec<(String, Vec<String>)>,
+}
+
+/// A named list of patterns, such as `headline`.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// What it is called on the command line.
+    pub name: String,
+    /// What it shows, in one line.
+    pub about: String,
+    /// Which cases it holds.
+    pub patterns: Vec<String>,
+}
+
+type Prepare = dyn Fn(&Spec, u64) -> Result<Prepared, Fault>;
+type MakeDriver = dyn Fn(&Prepared, Spec) -> Box<dyn Drive>;
+
+struct WorkloadEntry {
+    name: String,
+    sizes: Vec<Size>,
+    prepare: Box<Prepare>,
+    engines: Vec<EngineEntry>,
+}
+
+struct EngineEntry {
+    name: String,
+    offer: Offer,
+    drive: Box<MakeDriver>,
+}
+
+/// An input with its right answer. Clones share the input, so two engines of one session read the same memory.
+#[derive(Clone)]
+pub(crate) struct Prepared {
+    input: Rc<dyn Any>,
+    pub(crate) reference: Digest,
+    pub(crate) units: Units,
+}
+
+/// Why nothing was selected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// One segment of the pattern matches nothing that is left.
+    #[error("no {what} matches `{segment}` in `{pattern}`{hint}; there is {}", choices.join(", "))]
+    NoMatch {
+        /// Workload, engine, class, …
+        what: &'static str,
+        /// The segment that fails.
+        segment: String,
+        /// The whole pattern.
+        pattern: String,
+        /// The nearest name, as words.
+        hint: String,
+        /// What could have been written.
+        choices: Vec<String>,
+    },
+    /// The pattern has the shape of nothing.
+    #[error(
+        "`{0}` is not a pattern of cases; write workload/engine/class/size/tN[/kernel][/knob=value…], with * as you like"
+    )]
+    Shape(String),
+    /// Nothing was asked for.
+    #[error("no case was selected")]
+    Empty,
+}
+
+impl Offer {
+    /// These timing classes, on one thread, with the kernel that the engine chooses.
+    ///
+    /// # Panics
+    /// When a name is not a class: the program that registers it is wrong.
+    #[must_use]
+    pub fn classes(names: &[&str]) -> Self {
+        let classes =
+            names.iter().map(|name| name.parse().unwrap_or_else(|error| panic!("{error}"))).collect();
+        Offer { classes, threads: vec![1], kernels: Vec::new(), knobs: Vec::new() }
+    }
+
+    /// Numbers of threads worth measuring.
+    #[must_use]
+    pub fn threads(mut self, threads: impl IntoIterator<Item = u32>) -> Self {
+        self.threads = threads.into_iter().collect();
+        self
+    }
+
+    /// Kernels that can be forced.
+    #[must_use]
+    pub fn kernels<K: Into<String>>(mut self, kernels: impl IntoIterator<Item = K>) -> Self {
+        self.kernels = kernels.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// A parameter and the values worth trying; without it in the key the engine uses its default.
+    #[must_use]
+    pub fn knob<V: Into<String>>(mut self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
+        self.knobs.push((name.to_owned(), values.into_iter().map(Into::into).collect()));
+        self
+    }
+}
+
+/// Adds engines to a workload that was just registered.
+pub struct AddEngines<'a, W> {
+    entry: &'a mut WorkloadEntry,
+    workload: std::marker::PhantomData<W>,
+}
+
+impl<W: Workload> AddEngines<'_, W> {
+    /// Adds an engine under `name`.
+    ///
+    /// # Panics
+    /// When the name cannot stand in a key or is taken: the program that registers it is wrong.
+    pub fn engine<E: Engine<Input = W::Input>>(self, name: &str, engine: E, offer: Offer) -> Self {
+        assert!(is_name(name), "`{name}` cannot be the name of an engine");
+        assert!(self.entry.engines.iter().all(|e| e.name != name), "engine `{name}` is registered twice");
+        let engine = Rc::new(engine);
+        let drive = move |prepared: &Prepared, spec| -> Box<dyn Drive> {
+            let input =
+                Rc::downcast(Rc::clone(&prepared.input)).unwrap_or_else(|_| unreachable!("same workload"));
+            Box::new(Driver::new(Rc::clone(&engine), spec, input))
+        };
+        self.entry.engines.push(EngineEntry { name: name.to_owned(), offer, drive: Box::new(drive) });
+        self
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::new()
+    }
+}
+
+impl Registry {
+    /// A registry with nothing but the lab's own probes.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut registry = Registry { workloads: Vec::new(), suites: Vec::new() };
+        crate::probe::register(&mut registry);
+        registry
+    }
+
+    /// Registers a workload with the sizes worth measuring; its engines follow on the result.
+    ///
+    /// # Panics
+    /// When the name cannot stand in a key or is taken: the program that registers it is wrong.
+    pub fn workload<W: Workload>(&mut self, workload: W, sizes: &[u64]) -> AddEngines<'_, W> {
+        let name = workload.name().to_owned();
+        assert!(is_name(&name), "`{name}` cannot be the name of a workload");
+        assert!(self.workloads.iter().all(|w| w.name != name), "workload `{name}` is registered twice");
+        let prepare = move |spec: &Spec, seed| {
+            let input = workload.prepare(spec, seed)?;
+            let reference = workload.reference(spec, &input)?;
+            Ok(Prepared { input: Rc::new(input), reference, units: workload.units(spec) })
+        };
+        let sizes = sizes.iter().copied().map(Size).collect();
+        self.workloads.push(WorkloadEntry { name, sizes, prepare: Box::new(prepare), engines: Vec::new() });
+        let entry = self.workloads.last_mut().expect("just pushed");
+        AddEngines { entry, workload: std::marker::PhantomData }
+    }
+
+    /// Registers a suite.
+    pub fn suite(&mut self, name: &str, about: &str, patterns: &[&str]) {
+        let patterns = patterns.iter().map(|p| (*p).to_owned()).collect();
+        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns });
+    }
+
+    /// The suites, in the order of their registration.
+    #[must_use]
+    pub fn suites(&self) -> &[Suite] {
+        &self.suites
+    }
+
+    /// All suggested cases, with the kernel left to the engine and knobs at their defaults.
+    #[must_use]
+    pub fn cases(&self) -> Vec<Key> {
+        self.select_one("*").unwrap_or_default()
+    }
+
+    /// The cases that the patterns name, in order and each once. A pattern is a key whose segments may hold `*`
+    /// and whose end may be missing; a suite's name stands for its patterns.
+    ///
+    /// Sizes, threads and knob values that are written out need not be among the suggested ones.
+    pub fn select<P: AsRef<str>>(&self, patterns: &[P]) -> Result<Vec<Key>, SelectError> {
+        let mut keys: Vec<Key> = Vec::new();
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            let suite = self.suites.iter().find(|suite| suite.name == pattern);
+            let found = match suite {
+                Some(suite) => self.select(&suite.patterns)?,
+                None => self.select_one(pattern)?,
+            };
+            keys.extend(found.into_iter().filter(|key| !keys.contains(key)).collect::<Vec<_>>());
+        }
+        if keys.is_empty() { Err(SelectError::Empty) } else { Ok(keys) }
+    }
+
+    fn select_one(&self, pattern: &str) -> Result<Vec<Key>, SelectError> {
+        let pattern = Pattern::parse(pattern)?;
+        let own = pattern.workload.starts_with(PREFIX);
+        let listed: Vec<&WorkloadEntry> =
+            self.workloads.iter().filter(|w| w.name.starts_with(PREFIX) == own).collect();
+        let workloads = pattern.filter("workload", &pattern.workload, &listed, |w| w.name.clone())?;
+        let pairs: Vec<_> = workloads.iter().flat_map(|w| w.engines.iter().map(|e| (**w, e))).collect();
+        let pairs = pattern.filter("engine", &pattern.engine, &pairs, |(_, e)| e.name.clone())?;
+        let triples: Vec<_> =
+            pairs.into_iter().flat_map(|(w, e)| e.offer.classes.iter().map(move |c| (*w, *e, c))).collect();
+        let triples = pattern.filter("class", &pattern.class, &triples, |(_, _, c)| c.to_string())?;
+        let mut keys = Vec::new();
+        for (workload, engine, class) in triples {
+            pattern.expand(workload, engine, class, &mut keys)?;
+        }
+        Ok(keys)
+    }
+
+    /// Makes the input of a case and its right answer.
+    pub(crate) fn prepare(&self, key: &Key, seed: u64) -> Result<Prepared, Fault> {
+        let (workload, _) = self.find(key)?;
+        (workload.prepare)(&key.spec(), seed)
+    }
+
+    /// A driver for a case whose input was prepared.
+    pub(crate) fn drive(&self, key: &Key, prepared: &Prepared) -> Result<Box<dyn Drive>, Fault> {
+        let (_, engine) = self.find(key)?;
+        Ok((engine.drive)(prepared, key.spec()))
+    }
+
+    fn find(&self, key: &Key) -> Result<(&WorkloadEntry, &EngineEntry), Fault> {
+        let workload = self.workloads.iter().find(|w| w.name == key.workload);
+        let pair = workload.and_then(|w| Some((w, w.engines.iter().find(|e| e.name == key.engine)?)));
+        match pair {
+            Some((workload, engine)) if engine.offer.classes.contains(&key.class) => Ok((workload, engine)),
+            _ => Err(Fault::unavailable(format!("this build has no case {key}"))),
+        }
+    }
+}
+
+impl Key {
+    pub(crate) fn spec(&self) -> Spec {
+        Spec {
+            class: self.class.clone(),
+            size: self.size.0,
+            threads: self.threads,
+            kernel: self.kernel.clone(),
+            knobs: self.knobs.clone(),
+        }
+    }
+}
+
+/// A key with stars. Segments that are missing before the kernel match everything.
+struct Pattern {
+    text: String,
+    workload: String,
+    engine: String,
+    class: String,
+    size: String,
+    threads: String,
+    kernel: Option<String>,
+    knobs: Vec<(String, String)>,
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Result<Self, SelectError> {
+        let shape = || SelectError::Shape(text.to_owned());
+        let mut segments: Vec<&str> = text.split('/').collect();
+        if segments.iter().any(|segment| segment.is_empty()) {
+            return Err(shape());
+        }
+        let knobs_from = segments.iter().position(|segment| segment.contains('=')).unwrap_or(segments.len());
+        let knobs = segments.split_off(knobs_from);
+        let knobs: Option<Vec<_>> = knobs.iter().map(|segment| segment.split_once('=')).collect();
+        let knobs = knobs.ok_or_else(shape)?;
+        let mut segments = segments.into_iter().map(str::to_owned);
+        let mut next = || segments.next().unwrap_or_else(|| "*".to_owned());
+        let (workload, engine, class, size, threads) = (next(), next(), next(), next(), next());
+        let kernel = segments.next();
+        if segments.next().is_some() {
+            return Err(shape());
+        }
+        let knobs = knobs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Ok(Pattern { text: text.to_owned(), workload, engine, class, size, threads, kernel, knobs })
+    }
+
+    /// The items whose name matches `segment`, or an error that says what there is instead.
+    fn filter<'a, T>(
+        &self,
+        what: &'static str,
+        segment: &str,
+        items: &'a [T],
+        name: impl Fn(&T) -> String,
+    ) -> Result<Vec<&'a T>, SelectError> {
+        let found: Vec<&T> = items.iter().filter(|item| matches(segment, &name(item))).collect();
+        if !found.is_empty() || items.is_empty() {
+            return Ok(found);
+        }
+        let mut choices: Vec<String> = Vec::new();
+        for item in items {
+            let name = name(item);
+            if !choices.contains(&name) {
+                choices.push(name);
+            }
+        }
+        Err(SelectError::NoMatch {
+            what,
+            segment: segment.to_owned(),
+            pattern: self.text.clone(),
+            hint: hint(segment, choices.iter().map(String::as_str)),
+            choices,
+        })
+    }
+
+    fn expand(
+        &self,
+        workload: &WorkloadEntry,
+        engine: &EngineEntry,
+        class: &Class,
+        keys: &mut Vec<Key>,
+    ) -> Result<(), SelectError> {
+        let sizes = match self.size.parse::<Size>() {
+            Ok(size) => vec![size],
+            Err(_) => self
+                .filter("size", &self.size, &workload.sizes, Size::to_string)?
+                .into_iter()
+                .copied()
+                .collect(),
+        };
+        let literal = self.threads.strip_prefix('t').and_then(|n| n.parse::<u32>().ok()).filter(|n| *n > 0);
+        let threads = match literal {
+            Some(threads) => vec![threads],
+            None => {
+                let offered = &engine.offer.threads;
+                self.filter("thread count", &self.threads, offered, |n| format!("t{n}"))?
+                    .into_iter()
+                    .copied()
+                    .collect()
+            }
+        };
+        let kernels: Vec<Option<String>> = match &self.kernel {
+            None => vec![None],
+            Some(kernel) => self
+                .filter("kernel", kernel, &engine.offer.kernels, String::clone)?
+                .into_iter()
+                .cloned()
+                .map(Some)
+                .collect(),
+        };
+        let settings = self.settings(engine)?;
+        for &size in &sizes {
+            for &threads in &threads {
+                for kernel in &kernels {
+                    keys.extend(settings.iter().map(|knobs| Key {
+                        workload: workload.name.clone(),
+                        engine: engine.name.clone(),
+                        class: class.clone(),
+                        size,
+                        threads,
+                        kernel: kernel.clone(),
+                        knobs: knobs.clone(),
+                    }));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every combination of the knob values that the pattern asks for.
+    fn settings(&self, engine: &EngineEntry) -> Result<Vec<Knobs>, SelectError> {
+        let mut settings = vec![Knobs::new()];
+        for (name, value) in &self.knobs {
+            let offered = self.filter("knob", name, &engine.offer.knobs, |(knob, _)| knob.clone())?;
+            let Some((knob, suggested)) = offered.first() else {
+                return Err(SelectError::Shape(self.text.clone()));
+            };
+            let values = match value.contains('*') {
+                false if is_name(value) => vec![value.clone()],
+                _ => self.filter("value", value, suggested, String::clone)?.into_iter().cloned().collect(),
+            };
+            settings = settings
+                .iter()
+                .flat_map(|chosen| values.iter().map(|value| with(chosen, knob, value)))
+                .collect();
+        }
+        Ok(settings)
+    }
+}
+
+fn with(knobs: &Knobs, name: &str, value: &str) -> Knobs {
+    let mut knobs = knobs.clone();
+    knobs.insert(name.to_owned(), value.to_owned());
+    knobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::engine::Function;
+
+    struct Count(&'static str);
+
+    impl Workload for Count {
+        type Input = u64;
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn units(&self, spec: &Spec) -> Units {
+            Units::Operations(spec.size)
+        }
+        fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+            Ok(spec.size)
+        }
+        fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, Fault> {
+            Ok(Digest::new(&input.to_le_bytes()))
+        }
+    }
+
+    fn registry() -> Registry {
+        let same = || Function::new("plain", |n: &u64| *n, |n: &u64| Digest::new(&n.to_le_bytes()));
+        let mut registry = Registry::new();
+        registry
+            .workload(Count("count"), &[64, 4096])
+            .engine(
+                "fast",
+                same(),
+                Offer::classes(&["kernel", "oneshot"]).threads([1, 2]).kernels(["avx2", "sse2"]),
+            )
+            .engine("slow", same(), Offer::classes(&["oneshot"]).knob("tile", ["1", "2"]));
+        registry.suite("short", "the small ones", &["count/*/oneshot/64"]);
+        registry
+    }
+
+    fn selected(patterns: &[&str]) -> Vec<String> {
+        registry().select(patterns).expect("a match").iter().map(Key::to_string).collect()
+    }
+
+    fn refused(pattern: &str) -> String {
+        registry().select(&[pattern]).expect_err("no match").to_string()
+    }
+
+    #[test]
+    fn missing_segments_match_everything_but_kernels_and_knobs() {
+        assert_eq!(registry().cases().len(), 2 * 2 * 2 + 2);
+        assert_eq!(
+            selected(&["count/fast/kernel"]),
+            [
+                "count/fast/kernel/64/t1",
+                "count/fast/kernel/64/t2",
+                "count/fast/kernel/4KiB/t1",
+                "count/fast/kernel/4KiB/t2"
+            ]
+        );
+    }
+
+    #[test]
+    fn kernels_knobs_and_free_sizes_are_asked_for_by_name() {
+        assert_eq!(
+            selected(&["*/fast/kernel/100/t3/*"]),
+            ["count/fast/kernel/100/t3/avx2", "count/fast/kernel/100/t3/sse2"]
+        );
+        assert_eq!(
+            selected(&["count/slow/oneshot/64/t1/tile=*"]),
+            ["count/slow/oneshot/64/t1/tile=1", "count/slow/oneshot/64/t1/tile=2"]
+        );
+        assert_eq!(selected(&["count/slow/oneshot/64/t1/tile=9"]), ["count/slow/oneshot/64/t1/tile=9"]);
+    }
+
+    #[test]
+    fn suites_stand_for_their_patterns_and_nothing_comes_twice() {
+        let keys = ["count/fast/oneshot/64/t1", "count/fast/oneshot/64/t2", "count/slow/oneshot/64/t1"];
+        assert_eq!(selected(&["short"]), keys);
+        assert_eq!(selected(&["short", "count/slow/oneshot/64"]), keys);
+    }
+
+    #[test]
+    fn what_does_not_exist_is_named_with_the_nearest() {
+        assert_eq!(
+            refused("cuont"),
+            "no workload matches `cuont` in `cuont` (did you mean `count`?); there is count"
+        );
+        assert!(refused("count/fats").contains("no engine matches `fats`"));
+        assert!(refused("count/fast/kernal").contains("did you mean `kernel`?"));
+        assert!(refused("count/slow/kernel").contains("there is oneshot"));
+        assert!(refused("count/fast/kernel/64/t1/avx512").contains("there is avx2, sse2"));
+        assert!(refused("count/slow/oneshot/64/t1/tiles=1").contains("did you mean `tile`?"));
+        assert!(refused("count//kernel").contains("not a pattern"));
+        assert!(refused("a/b/c/d/e/f/g").contains("not a pattern"));
+        assert_eq!(registry().select::<&str>(&[]), Err(SelectError::Empty));
+    }
+
+    #[test]
+    fn a_case_of_another_build_is_unavailable_not_a_panic() {
+        let key: Key = "count/slow/kernel/64/t1".parse().expect("a key");
+        assert!(matches!(registry().prepare(&key, 1), Err(Fault::Unavailable(_))));
+    }
+}

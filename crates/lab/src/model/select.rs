@@ -1,0 +1,91 @@
+//! Finding what a user meant: patterns over names, and the nearest name when nothing matches.
+
+/// Whether `text` matches `pattern`, in which `*` stands for any run of characters.
+#[must_use]
+pub fn matches(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut tail) = text.strip_prefix(head) else {
+        return false;
+    };
+    // Each middle piece takes its first occurrence: what a later one could match, the `*` after it takes too.
+    let mut pieces: Vec<&str> = rest.split('*').collect();
+    let last = pieces.pop().unwrap_or_default();
+    for piece in pieces {
+        match tail.find(piece) {
+            Some(at) => tail = &tail[at + piece.len()..],
+            None => return false,
+        }
+    }
+    tail.ends_with(last)
+}
+
+/// The candidate with the fewest edits to `text`, if it is near enough to be a slip of the hand.
+pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (text.chars().count() / 3).max(2);
+    let scored = candidates.into_iter().map(|candidate| (edits(text, candidate), candidate));
+    scored
+        .filter(|(edits, _)| *edits <= limit)
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The nearest candidate as the end of an error message, or nothing.
+pub(crate) fn hint<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(text, candidates).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
+/// Levenshtein distance, with a row of the table kept.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_match_any_run() {
+        for (pattern, text, expected) in [
+            ("kernel", "kernel", true),
+            ("kernel", "kernels", false),
+            ("*", "", true),
+            ("kern*", "kernel", true),
+            ("*nel", "kernel", true),
+            ("k*n*l", "kernel", true),
+            ("k*x*l", "kernel", false),
+            ("a*ab", "aab", true),
+            ("a*ab", "ab", false),
+            ("file:*", "file:mmap", true),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn edit_distance_in_closed_form() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(edits("same", "same"), 0);
+    }
+
+    #[test]
+    fn the_nearest_is_near_or_nobody() {
+        let names = ["blake3", "argon2id", "documents"];
+        assert_eq!(nearest("blake", names), Some("blake3"));
+        assert_eq!(nearest("argon2di", names), Some("argon2id"));
+        assert_eq!(nearest("sorting", names), None);
+    }
+}

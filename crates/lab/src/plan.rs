@@ -1,0 +1,190 @@
+//! How a command measures: the rule of decision, the shape of a session, the seed.
+
+use crate::stats::verdict::{Rule, RuleError};
+
+/// Everything that is fixed before the first sample is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// When to look and what counts as a difference.
+    pub rule: Rule,
+    /// Sessions of a row that is measured alone.
+    pub solo_sessions: usize,
+    /// Most rounds per session; in each, every side gives one sample. See [`Plan::rounds_for`].
+    pub rounds: usize,
+    /// Untimed samples per side before the first round.
+    pub warm_ups: usize,
+    /// How long a sample should take.
+    pub sample_ns: u64,
+    /// Pause between sessions.
+    pub cool_down_ms: u64,
+    /// Seed of the inputs and of the random orders.
+    pub seed: u64,
+    /// Longest wait for one answer of a session before it counts as hung.
+    pub patience_s: u64,
+    /// Whether single-threaded sides are kept on one processor per session.
+    pub pin: bool,
+    /// Which comparisons also set the baseline against itself.
+    pub control: Control,
+}
+
+/// Which contests carry an A/A control arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// None.
+    Off,
+    /// The first of the command.
+    First,
+    /// All.
+    All,
+}
+
+/// Why a plan cannot be followed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The rule itself.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// A number that must be larger or smaller.
+    #[error("{name} is {value}, but must lie between {least} and {most}")]
+    OutOfRange {
+        /// Which one.
+        name: &'static str,
+        /// What it was.
+        value: u64,
+        /// Smallest allowed.
+        least: u64,
+        /// Largest allowed.
+        most: u64,
+    },
+}
+
+impl Default for Plan {
+    /// Up to fifty rounds of half a millisecond. On a disturbed machine many short alternations beat few long ones:
+    /// of the same total time, 50 × 0.5 ms left a twentieth of the noise that 5 × 5 ms left between sessions.
+    fn default() -> Self {
+        Plan {
+            rule: Rule::standard(),
+            solo_sessions: 10,
+            rounds: 50,
+            warm_ups: 2,
+            sample_ns: 500_000,
+            cool_down_ms: 0,
+            seed: 1,
+            patience_s: 120,
+            pin: true,
+            control: Control::First,
+        }
+    }
+}
+
+impl Plan {
+    /// Fewest rounds of a session whose samples cannot be short.
+    const FEWEST_ROUNDS: u64 = 5;
+
+    /// Rounds of a session whose samples take `sample_ns`: as many as fit the time that the plan means for a side,
+    /// since one iteration may take longer than a sample should.
+    #[must_use]
+    pub fn rounds_for(&self, sample_ns: u64) -> usize {
+        let meant_ns = self.sample_ns.saturating_mul(self.rounds as u64);
+        let fitting = (meant_ns / sample_ns.max(1)).max(Self::FEWEST_ROUNDS);
+        self.rounds.min(usize::try_from(fitting).unwrap_or(usize::MAX))
+    }
+
+    /// Whether the plan can be followed at all.
+    pub fn validate(&self) -> Result<(), PlanError> {
+        self.rule.validate()?;
+        let most_sessions = crate::stats::MAX_SESSIONS as u64;
+        for (name, value, least, most) in [
+            ("sessions", self.solo_sessions as u64, 1, most_sessions),
+            ("rounds", self.rounds as u64, 1, 1000),
+            ("warm_ups", self.warm_ups as u64, 0, 1000),
+            ("sample_ns", self.sample_ns, 1, 600_000_000_000),
+            ("cool_down_ms", self.cool_down_ms, 0, 3_600_000),
+            ("patience_s", self.patience_s, 1, 86_400),
+        ] {
+            if !(least..=most).contains(&value) {
+                return Err(PlanError::OutOfRange { name, value, least, most });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A small generator for orders and seeds: SplitMix64. The same seed gives the same orders on every machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Orders {
+    state: u64,
+}
+
+impl Orders {
+    pub(crate) fn new(seed: u64) -> Self {
+        Orders { state: seed }
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`; the bias of the simple reduction is far below anything that an order could show.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    /// A random order of `0 .. n`.
+    pub(crate) fn permutation(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for last in (1..n).rev() {
+            order.swap(last, self.below(last + 1));
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        // First outputs of SplitMix64 seeded with 1234567, as in its authors' C code.
+        let mut orders = Orders::new(1_234_567);
+        assert_eq!(
+            [orders.next(), orders.next(), orders.next()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+        );
+    }
+
+    #[test]
+    fn every_order_comes_up_about_equally_often() {
+        let mut orders = Orders::new(1);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..6000 {
+            *counts.entry(orders.permutation(3)).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|n| (880..1120).contains(n)), "{counts:?}");
+    }
+
+    #[test]
+    fn long_samples_get_fewer_rounds() {
+        let plan = Plan { rounds: 50, sample_ns: 500_000, ..Plan::default() };
+        for (sample_ns, rounds) in
+            [(1, 50), (500_000, 50), (1_000_000, 25), (4_000_000, 6), (3_000_000_000, 5)]
+        {
+            assert_eq!(plan.rounds_for(sample_ns), rounds);
+        }
+        assert_eq!(Plan { rounds: 2, ..plan }.rounds_for(3_000_000_000), 2, "never more than asked for");
+    }
+
+    #[test]
+    fn plans_that_cannot_be_followed_are_refused() {
+        assert_eq!(Plan::default().validate(), Ok(()));
+        let error = Plan { rounds: 0, ..Plan::default() }.validate().expect_err("no rounds");
+        assert_eq!(error.to_string(), "rounds is 0, but must lie between 1 and 1000");
+    }
+}

@@ -1,0 +1,256 @@
+//! The lab's own workloads: known work on which it measures itself and the machine.
+//!
+//! `lab.cpu` lives in registers, `lab.memory` waits for dependent blocks of memory. Both can do true extra work,
+//! `extra=N` in thousandths, whose result is thrown away: a slowdown of known size, made of the same instructions.
+//! They are in every registry, and listed only when asked for by name.
+
+use crate::memory::HugeBytes;
+use crate::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use crate::model::registry::{Offer, Registry};
+use crate::model::units::Units;
+use std::hint::black_box;
+
+/// Names of the lab's own workloads start so.
+pub(crate) const PREFIX: &str = "lab.";
+
+/// Values of `extra` that are suggested.
+const EXTRA: [&str; 5] = ["5", "10", "20", "30", "50"];
+
+pub(crate) fn register(registry: &mut Registry) {
+    let offer = || Offer::classes(&["kernel"]).knob("extra", EXTRA);
+    registry.workload(Cpu, &[20_000]).engine("probe", CpuProbe, offer());
+    registry.workload(Memory, &[64 << 20]).engine("probe", MemoryProbe, offer());
+}
+
+/// Rounds of add, rotate and exclusive-or in four registers.
+struct Cpu;
+
+impl Workload for Cpu {
+    type Input = u64;
+
+    fn name(&self) -> &str {
+        "lab.cpu"
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Operations(spec.size)
+    }
+
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+        Ok(spec.size)
+    }
+
+    /// Written apart from [`rounds`], on an array instead of registers.
+    fn reference(&self, _: &Spec, count: &u64) -> Result<Digest, Fault> {
+        let mut v = START;
+        for _ in 0..*count {
+            for (a, b, c, rotation) in [(0, 1, 3, 32), (2, 3, 1, 24), (0, 1, 3, 16), (2, 3, 1, 63)] {
+                v[a] = v[a].wrapping_add(v[b]);
+                v[c] = (v[c] ^ v[a]).rotate_right(rotation);
+            }
+        }
+        Ok(Digest::new(&v.map(u64::to_le_bytes).concat()))
+    }
+}
+
+const START: [u64; 4] =
+    [0x6A09_E667_F3BC_C908, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B, 0xA54F_F53A_5F1D_36F1];
+
+#[inline(never)]
+fn rounds([mut a, mut b, mut c, mut d]: [u64; 4], count: u64) -> [u64; 4] {
+    for _ in 0..count {
+        a = a.wrapping_add(b);
+        d = (d ^ a).rotate_right(32);
+        c = c.wrapping_add(d);
+        b = (b ^ c).rotate_right(24);
+        a = a.wrapping_add(b);
+        d = (d ^ a).rotate_right(16);
+        c = c.wrapping_add(d);
+        b = (b ^ c).rotate_right(63);
+    }
+    [a, b, c, d]
+}
+
+struct CpuProbe;
+
+impl Engine for CpuProbe {
+    type Input = u64;
+    /// Extra work in thousandths.
+    type Context = u64;
+    type Buffer = ();
+    type Output = [u64; 4];
+
+    fn init(&self, spec: &Spec) -> Result<u64, Fault> {
+        extra(spec)
+    }
+
+    fn kernel(&self, _: &u64) -> String {
+        "scalar".to_owned()
+    }
+
+    fn reserve(&self, _: &mut u64, _: &u64) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn stage(&self, _: &mut u64, (): &mut (), _: &u64) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn run(&self, extra: &mut u64, (): &mut (), count: &u64) -> Result<[u64; 4], Fault> {
+        let result = rounds(START, *count);
+        black_box(rounds(black_box(result), count * *extra / 1000));
+        Ok(result)
+    }
+
+    fn digest(&self, output: &[u64; 4]) -> Digest {
+        Digest::new(&output.map(u64::to_le_bytes).concat())
+    }
+}
+
+/// Blocks of 1 KiB at places that depend on the blocks before, over the whole input.
+///
+/// The walk goes on where the call before ended, because one that repeated its path would soon find it in a cache.
+/// Its result is nevertheless known: the words of every block have the same sum, and the result counts the blocks
+/// where that was found.
+struct Memory;
+
+const BLOCK: usize = 1024;
+/// Blocks per call: about two milliseconds of waiting.
+const STEPS: u64 = 8192;
+/// Sum of the words of each block.
+const SUM: u64 = 0x1AB0_1AB0_1AB0_1AB0;
+
+impl Workload for Memory {
+    type Input = HugeBytes;
+
+    fn name(&self) -> &str {
+        "lab.memory"
+    }
+
+    fn units(&self, _: &Spec) -> Units {
+        Units::Bytes(STEPS * BLOCK as u64)
+    }
+
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<HugeBytes, Fault> {
+        let len = usize::try_from(spec.size).map_err(Fault::failed)?;
+        if !len.is_power_of_two() || len < BLOCK {
+            return Err(Fault::failed("the size must be a power of two of at least 1 KiB"));
+        }
+        let mut bytes = HugeBytes::zeroed(len).map_err(Fault::failed)?;
+        let mut state = seed;
+        for block in bytes.as_chunks_mut::<8>().0.chunks_exact_mut(BLOCK / 8) {
+            let (last, words) = block.split_last_mut().expect("128 words");
+            let mut sum = 0_u64;
+            for word in words {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let value = state ^ (state >> 29);
+                sum = sum.wrapping_add(value);
+                *word = value.to_le_bytes();
+            }
+            *last = SUM.wrapping_sub(sum).to_le_bytes();
+        }
+        Ok(bytes)
+    }
+
+    fn reference(&self, _: &Spec, _: &HugeBytes) -> Result<Digest, Fault> {
+        Ok(Digest::new(&STEPS.to_le_bytes()))
+    }
+}
+
+/// Walks from `state`; gives the state at the end and the number of blocks with the right sum.
+#[inline(never)]
+fn visit(input: &[u8], mut state: u64, steps: u64) -> (u64, u64) {
+    let blocks = input.len() / BLOCK;
+    let mut right = 0;
+    for _ in 0..steps {
+        let place = (state.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize & (blocks - 1);
+        let words = input[place * BLOCK..(place + 1) * BLOCK].as_chunks::<8>().0;
+        let sum = words.iter().fold(0_u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+        right += u64::from(sum == SUM);
+        // The next place waits for this block: for its sum, and for a word of it.
+        state = (state.rotate_left(17) ^ u64::from_le_bytes(words[0])).wrapping_add(sum);
+    }
+    (state, right)
+}
+
+struct MemoryProbe;
+
+struct Walk {
+    extra: u64,
+    state: u64,
+}
+
+impl Engine for MemoryProbe {
+    type Input = HugeBytes;
+    type Context = Walk;
+    type Buffer = ();
+    type Output = u64;
+
+    fn init(&self, spec: &Spec) -> Result<Walk, Fault> {
+        Ok(Walk { extra: extra(spec)?, state: 0 })
+    }
+
+    fn kernel(&self, _: &Walk) -> String {
+        "scalar".to_owned()
+    }
+
+    fn reserve(&self, _: &mut Walk, _: &HugeBytes) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn stage(&self, _: &mut Walk, (): &mut (), _: &HugeBytes) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn run(&self, walk: &mut Walk, (): &mut (), input: &HugeBytes) -> Result<u64, Fault> {
+        let (state, right) = visit(input, walk.state, STEPS);
+        let (state, _) = black_box(visit(input, state, STEPS * walk.extra / 1000));
+        walk.state = state;
+        Ok(right)
+    }
+
+    fn digest(&self, output: &u64) -> Digest {
+        Digest::new(&output.to_le_bytes())
+    }
+}
+
+fn extra(spec: &Spec) -> Result<u64, Fault> {
+    let extra = spec.knobs.get("extra").map_or(Ok(0), |text| text.parse::<u64>());
+    match extra {
+        Ok(extra @ 0..=1000) => Ok(extra),
+        _ => Err(Fault::failed("`extra` is a whole number of thousandths, up to 1000")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extra_work_changes_the_time_and_not_the_result() {
+        let registry = Registry::new();
+        let clock = crate::clock::Monotonic::new();
+        for case in ["lab.cpu/probe/kernel/1000/t1", "lab.memory/probe/kernel/64KiB/t1"] {
+            for extra in ["", "/extra=10", "/extra=1000"] {
+                let key = format!("{case}{extra}").parse().expect("a key");
+                let prepared = registry.prepare(&key, 5).expect("no fault");
+                let mut driver = registry.drive(&key, &prepared).expect("no fault");
+                let lap = driver.lap(&clock, 2).expect("no fault");
+                assert_eq!(lap.digest, prepared.reference, "{key}");
+            }
+            let absurd = format!("{case}/extra=9999").parse().expect("a key");
+            let prepared = registry.prepare(&absurd, 5).expect("the input does not depend on it");
+            assert!(registry.drive(&absurd, &prepared).expect("known").lap(&clock, 1).is_err());
+        }
+    }
+
+    #[test]
+    fn probes_are_hidden_until_asked_for() {
+        let registry = Registry::new();
+        assert_eq!(registry.cases(), []);
+        assert_eq!(
+            registry.select(&["lab.cpu"]).expect("there")[0].to_string(),
+            "lab.cpu/probe/kernel/20000/t1"
+        );
+    }
+}

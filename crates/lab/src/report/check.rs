@@ -1,0 +1,353 @@
+//! Distrust: everything that can be wrong with a report, each with its place and its reason.
+//!
+//! First the shape, then the rules that published benchmarks broke, then every conclusion computed again from the
+//! raw samples.
+
+use super::assemble::conclude;
+use super::quality;
+use super::schema::{Comparison, Kind, Report, Role, Row, Side, State, Status, Summary, Verdict};
+use crate::model::class::Class;
+use crate::model::key::Key;
+use crate::stats::MAX_SESSIONS;
+use crate::stats::verdict::LEVEL;
+use std::fmt;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where: a row's title, a side, a field.
+    pub place: String,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+/// All problems of a report; none means that its conclusions follow from its samples.
+#[must_use]
+pub fn problems(report: &Report) -> Vec<Problem> {
+    let mut found = Found::default();
+    found.heading(report);
+    for row in &report.rows {
+        found.row(report, row);
+    }
+    // Conclusions can be computed again only from samples whose shape is right.
+    if found.0.is_empty() {
+        found.conclusions(report);
+        found.course(report);
+    }
+    if report.seal != report.compute_seal() {
+        found.add("seal", "the report was changed after it was written");
+    }
+    found.0
+}
+
+#[derive(Default)]
+struct Found(Vec<Problem>);
+
+impl Found {
+    fn add(&mut self, place: impl fmt::Display, reason: impl fmt::Display) {
+        self.0.push(Problem { place: place.to_string(), reason: reason.to_string() });
+    }
+
+    fn require(&mut self, holds: bool, place: &str, reason: impl FnOnce() -> String) {
+        if !holds {
+            self.add(place, reason());
+        }
+    }
+
+    fn heading(&mut self, report: &Report) {
+        let Report { machine, plan, builds, rows, .. } = report;
+        self.require(crate::time::parse_utc(&report.created).is_some(), "created", || {
+            format!("`{}` is not a date of the form 2026-01-31T12:00:00Z", report.created)
+        });
+        self.require(!report.command.is_empty(), "command", || "is empty".to_owned());
+        self.require(!rows.is_empty(), "rows", || "there is none".to_owned());
+        self.require(machine.id == machine.fingerprint(), "machine", || {
+            format!(
+                "the id {} belongs to another machine; these fields make {}",
+                machine.id,
+                machine.fingerprint()
+            )
+        });
+        for build in builds {
+            let place = format!("build {}", build.label);
+            self.require(is_sha256(&build.program_sha256), &place, || {
+                "its program has no fingerprint".to_owned()
+            });
+        }
+        if report.kind == Kind::Ab && !plan.same_code {
+            let same = builds.len() == 2 && builds[0].program_sha256 == builds[1].program_sha256;
+            self.require(!same, "builds", || {
+                "A and B are the same program, but the run is not declared an A/A run".to_owned()
+            });
+        }
+        self.require(plan.looks.len() == plan.alpha.len(), "plan", || {
+            "every look needs its alpha".to_owned()
+        });
+        if let Err(error) = plan.rule().validate() {
+            self.add("plan", error);
+        }
+        self.require((plan.level - LEVEL).abs() < 1e-12, "plan", || {
+            format!("the level is {}, not {LEVEL}", plan.level)
+        });
+        let candidates =
+            rows.iter().flat_map(|row| &row.sides).filter(|side| side.role == Role::Candidate).count();
+        self.require(plan.family == candidates.max(1), "plan", || {
+            format!("the family is {}, but {candidates} comparisons were made", plan.family)
+        });
+    }
+
+    fn row(&mut self, report: &Report, row: &Row) {
+        let place = &row.title;
+        match row.class.name.parse::<Class>() {
+            Err(error) => self.add(place, error),
+            Ok(class) => self.require(
+                row.class.includes == class.includes() && row.class.excludes == class.excludes(),
+                place,
+                || format!("the phases listed are not those of the class `{class}`"),
+            ),
+        }
+        self.require(!row.sides.is_empty(), place, || "has no side".to_owned());
+        for (index, side) in row.sides.iter().enumerate() {
+            self.side(report, row, index, side);
+        }
+        self.samples(row);
+    }
+
+    fn side(&mut self, report: &Report, row: &Row, index: usize, side: &Side) {
+        let place = format!("{}, side {}", row.title, side.label);
+        self.require(side.build < report.builds.len(), &place, || {
+            format!("build {} does not exist", side.build)
+        });
+        self.require((side.role == Role::Baseline) == (index == 0), &place, || {
+            "exactly the first side is the baseline".to_owned()
+        });
+        self.require(side.iterations > 0, &place, || "a sample has at least one iteration".to_owned());
+        match side.key.parse::<Key>() {
+            Err(error) => self.add(&place, error),
+            Ok(key) => self.require(key.class.to_string() == row.class.name, &place, || {
+                format!(
+                    "its class is `{}`, the row's is `{}`; they time different phases",
+                    key.class, row.class.name
+                )
+            }),
+        }
+        if row.status == Status::Ok {
+            self.require(is_hex(&side.digest), &place, || "there is no digest of its result".to_owned());
+            self.require(is_hex(&side.reference), &place, || "there is no reference digest".to_owned());
+            self.require(side.digest == side.reference, &place, || {
+                format!("it computed {}, but the reference is {}", side.digest, side.reference)
+            });
+        }
+    }
+
+    /// Every whole session must hold each side once in every round, at distinct positions.
+    fn samples(&mut self, row: &Row) {
+        let place = &row.title;
+        let samples = &row.samples;
+        let count = samples.ns.len();
+        let columns = [
+            samples.session.len(),
+            samples.round.len(),
+            samples.position.len(),
+            samples.side.len(),
+            samples.cpu_ns.len(),
+            samples.faults.len(),
+            samples.switches.len(),
+        ];
+        if columns.iter().any(|length| *length != count) {
+            return self.add(place, "the columns of samples differ in length");
+        }
+        let (sessions, rounds, sides) = (row.sessions.len(), row.rounds, row.sides.len());
+        if sessions > MAX_SESSIONS {
+            return self.add(place, format!("{sessions} sessions are more than {MAX_SESSIONS}"));
+        }
+        self.require(samples.ns.iter().all(|ns| *ns > 0), place, || {
+            "a sample took no time at all".to_owned()
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        let mut places = std::collections::BTreeSet::new();
+        for i in 0..count {
+            let (session, round, position, side) =
+                (samples.session[i], samples.round[i], samples.position[i], samples.side[i]);
+            if session > sessions || round >= rounds || position >= sides || side >= sides {
+                return self.add(place, format!("sample {i} lies outside of the sessions, rounds or sides"));
+            }
+            let fresh = seen.insert((session, round, side)) && places.insert((session, round, position));
+            self.require(fresh, place, || format!("sample {i} repeats the place of another"));
+        }
+        let whole = seen.range(..(sessions, 0, 0)).count();
+        let expected = sessions * rounds * sides;
+        self.require(whole == expected, place, || {
+            format!("{sessions} sessions of {rounds} rounds and {sides} sides make {expected} samples, but there are {whole}")
+        });
+        let beyond = count - whole;
+        self.require(beyond == 0 || row.status != Status::Ok, place, || {
+            format!("{beyond} samples belong to no whole session, but the row claims to be complete")
+        });
+        let ordered = samples.session.iter().zip(&samples.round).is_sorted();
+        self.require(ordered, place, || {
+            "the samples are not in the order of their sessions and rounds".to_owned()
+        });
+    }
+
+    fn conclusions(&mut self, report: &Report) {
+        let mut rows = report.rows.clone();
+        conclude(&report.plan, &mut rows);
+        for (row, again) in report.rows.iter().zip(&rows) {
+            for (side, side_again) in row.sides.iter().zip(&again.sides) {
+                let place = format!("{}, side {}", row.title, side.label);
+                match (&side.summary, &side_again.summary) {
+                    (None, None) => {}
+                    (Some(stated), Some(computed)) => self.summary(&place, stated, computed),
+                    _ => self.add(place, "the summary and the samples do not belong together"),
+                }
+            }
+            if row.comparisons.len() != again.comparisons.len() {
+                self.add(&row.title, "there must be one comparison for each side but the first");
+                continue;
+            }
+            for (stated, computed) in row.comparisons.iter().zip(&again.comparisons) {
+                self.comparison(row, stated, computed);
+            }
+        }
+        let flags = quality::flags(report);
+        self.require(report.quality.flags == flags, "quality", || {
+            format!(
+                "the flags should be [{}], but are [{}]",
+                flags.join(", "),
+                report.quality.flags.join(", ")
+            )
+        });
+    }
+
+    fn summary(&mut self, place: &str, stated: &Summary, computed: &Summary) {
+        self.require(stated.samples == computed.samples, place, || {
+            format!("it claims {} samples, but there are {}", stated.samples, computed.samples)
+        });
+        let pair = |interval: Option<[f64; 2]>, i: usize| interval.map(|ends| ends[i]);
+        for (name, stated, computed) in [
+            ("median_ns", Some(stated.median_ns), Some(computed.median_ns)),
+            ("mad_ns", Some(stated.mad_ns), Some(computed.mad_ns)),
+            ("mean_ns", Some(stated.mean_ns), Some(computed.mean_ns)),
+            ("p95_ns", stated.p95_ns, computed.p95_ns),
+            ("interval_ns", pair(stated.interval_ns, 0), pair(computed.interval_ns, 0)),
+            ("interval_ns", pair(stated.interval_ns, 1), pair(computed.interval_ns, 1)),
+        ] {
+            self.number(place, name, stated, computed);
+        }
+    }
+
+    fn comparison(&mut self, row: &Row, stated: &Comparison, computed: &Comparison) {
+        if stated.side != computed.side {
+            return self.add(&row.title, "the comparisons are not in the order of the sides");
+        }
+        let place = format!("{}, {} against {}", row.title, row.sides[stated.side].label, row.sides[0].label);
+        let place = &place;
+        self.require(stated.verdict == computed.verdict, place, || {
+            format!(
+                "the verdict is stated as {}, but the samples say {}",
+                stated.verdict.word(),
+                computed.verdict.word()
+            )
+        });
+        self.require(stated.sessions == computed.sessions, place, || {
+            format!("it claims {} sessions, but there are {}", stated.sessions, computed.sessions)
+        });
+        self.require(stated.sessions_needed == computed.sessions_needed, place, || {
+            "the number of sessions still needed does not follow from the samples".to_owned()
+        });
+        let pair = |interval: Option<[f64; 2]>, i: usize| interval.map(|ends| ends[i]);
+        for (name, stated, computed) in [
+            ("ratio", Some(stated.ratio), Some(computed.ratio)),
+            ("interval", pair(stated.interval, 0), pair(computed.interval, 0)),
+            ("interval", pair(stated.interval, 1), pair(computed.interval, 1)),
+            ("p", Some(stated.p), Some(computed.p)),
+            ("p_family", Some(stated.p_family), Some(computed.p_family)),
+            ("spread", Some(stated.spread), Some(computed.spread)),
+        ] {
+            self.number(place, name, stated, computed);
+        }
+        let control = row.sides[stated.side].role == Role::Control;
+        self.require(!control || !computed.verdict.is_claim(), place, || {
+            "the control arm found a difference where there is none: the run is invalid".to_owned()
+        });
+    }
+
+    /// Logarithms may differ in the last digit between systems, and nothing else may.
+    fn number(&mut self, place: &str, name: &str, stated: Option<f64>, computed: Option<f64>) {
+        let equal = match (stated, computed) {
+            (None, None) => true,
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs().max(1e-12),
+            _ => false,
+        };
+        let show = |value: Option<f64>| value.map_or_else(|| "nothing".to_owned(), |value| value.to_string());
+        self.require(equal, place, || {
+            format!("{name} is stated as {}, but the samples give {}", show(stated), show(computed))
+        });
+    }
+
+    /// A finished row must have stopped exactly when its rule said so: no earlier, and no later to fish for luck.
+    fn course(&mut self, report: &Report) {
+        let rule = report.plan.rule();
+        for row in &report.rows {
+            if row.status != Status::Ok || report.state != State::Complete {
+                continue;
+            }
+            let candidates: Vec<usize> =
+                (1..row.sides.len()).filter(|side| row.sides[*side].role == Role::Candidate).collect();
+            if candidates.is_empty() {
+                continue;
+            }
+            let deltas: Vec<Vec<f64>> = candidates.iter().map(|side| row.deltas(*side)).collect();
+            let due = rule.looks.iter().map(|look| look.sessions).find(|sessions| {
+                deltas
+                    .iter()
+                    .all(|d| rule.sessions_wanted(report.plan.family, &d[..d.len().min(*sessions)]).is_none())
+            });
+            let measured = row.sessions.len();
+            self.require(due == Some(measured), &row.title, || match due {
+                Some(due) => format!("the rule was settled after {due} sessions, but {measured} were kept"),
+                None => format!("the row stopped after {measured} sessions, before the rule was settled"),
+            });
+        }
+    }
+}
+
+fn is_hex(text: &str) -> bool {
+    !text.is_empty()
+        && text.len().is_multiple_of(2)
+        && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'))
+}
+
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && is_hex(text)
+}
+
+impl Report {
+    /// Whether the conclusions may be used: no wrong result, no failed control.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let sound =
+            self.rows.iter().all(|row| !matches!(row.status, Status::Incorrect(_) | Status::Failed(_)));
+        sound && !self.quality.flags.iter().any(|flag| flag == "control-failed")
+    }
+
+    /// Every comparison of a candidate, with its row.
+    pub fn candidates(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
+        let all =
+            self.rows.iter().flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)));
+        all.filter(|(row, comparison)| row.sides[comparison.side].role == Role::Candidate)
+    }
+
+    /// Whether any comparison was left open.
+    #[must_use]
+    pub fn is_inconclusive(&self) -> bool {
+        self.candidates().any(|(_, comparison)| comparison.verdict == Verdict::Inconclusive)
+    }
+}

@@ -1,0 +1,104 @@
+//! One static HTML file: tables and SVG, no script, nothing loaded from anywhere.
+
+use super::schema::{Report, Role};
+use super::svg::{Series, curve, escape, strip};
+use super::view::{Table, Tone, View, curves, row_units};
+
+const STYLE: &str = "\
+:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2rem auto;padding:0 1rem}\
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\
+th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}\
+th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal;overflow-wrap:anywhere}\
+th:last-child,td:last-child{text-align:left}.good{color:#2b8a3e;font-weight:600}.bad{color:#c92a2a;font-weight:600}\
+.dim{opacity:.65}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.65}dd{margin:0;overflow-wrap:anywhere}\
+figure{margin:1.5rem 0}figcaption{font-family:ui-monospace,monospace}svg{width:100%;height:auto}.wide{overflow-x:auto}";
+
+/// Renders as one HTML file.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    let view = View::of(report);
+    let mut body = format!("<h1>{}</h1>\n<dl>\n", escape(&view.title));
+    for (name, says) in &view.facts {
+        body += &format!("<dt>{name}</dt><dd>{}</dd>\n", escape(says));
+    }
+    body += "</dl>\n";
+    for table in &view.tables {
+        body += &lay_out(table);
+    }
+    body += &charts(report);
+    body += "<h2>Notes</h2>\n<ul>\n";
+    for note in &view.notes {
+        body += &format!("<li>{}</li>\n", escape(note));
+    }
+    body += &format!(
+        "</ul>\n<p class=\"dim\">schema {}, seal {}</p>\n",
+        escape(&report.schema),
+        escape(&report.seal)
+    );
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        escape(&view.title)
+    )
+}
+
+fn lay_out(table: &Table) -> String {
+    let mut out = String::from("<div class=\"wide\"><table>\n<thead><tr>");
+    for column in &table.columns {
+        out += &format!("<th>{}</th>", escape(column));
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for line in &table.rows {
+        out += "<tr>";
+        for (i, cell) in line.cells.iter().enumerate() {
+            let class = match line.tone {
+                _ if i + 1 < line.cells.len() => "",
+                Tone::Plain => "",
+                Tone::Good => " class=\"good\"",
+                Tone::Bad => " class=\"bad\"",
+                Tone::Dim => " class=\"dim\"",
+            };
+            out += &format!("<td{class}>{}</td>", escape(cell));
+        }
+        out += "</tr>\n";
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+fn charts(report: &Report) -> String {
+    let mut out = String::new();
+    for row in &report.rows {
+        for comparison in row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate) {
+            let ratios: Vec<f64> = row.deltas(comparison.side).into_iter().map(f64::exp).collect();
+            if ratios.is_empty() {
+                continue;
+            }
+            let caption =
+                format!("{}: {} against {}", row.title, row.sides[comparison.side].label, row.sides[0].label);
+            let chart =
+                strip(&caption, &ratios, comparison.ratio, comparison.interval, report.plan.same_within);
+            out += &figure(&caption, &chart);
+        }
+    }
+    let curves = curves(report);
+    let lines: Vec<Series<'_>> = curves
+        .iter()
+        .map(|(name, points)| {
+            let rates = points.iter().filter_map(|(size, row)| {
+                let per_iteration = row_units(row)?.count() as f64;
+                let summary = row.sides[0].summary?;
+                Some((*size as f64, per_iteration / summary.median_ns))
+            });
+            (name.as_str(), rates.collect())
+        })
+        .collect();
+    if !lines.is_empty() {
+        out += &figure("rate over size", &curve("rate over size", &lines, "G/s"));
+    }
+    if out.is_empty() { out } else { format!("<h2>Charts</h2>\n{out}") }
+}
+
+fn figure(caption: &str, chart: &str) -> String {
+    format!("<figure>\n<figcaption>{}</figcaption>\n{chart}</figure>\n", escape(caption))
+}

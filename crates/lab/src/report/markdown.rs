@@ -1,0 +1,51 @@
+//! The Markdown form: for pull requests, journals and pages.
+
+use super::schema::Report;
+use super::view::{Table, View};
+
+/// Renders as Markdown.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    let view = View::of(report);
+    let mut out = format!("## {}\n\n", escape(&view.title));
+    for (name, says) in &view.facts {
+        out += &format!("- {name}: {}\n", escape(says));
+    }
+    for table in &view.tables {
+        out.push('\n');
+        out += &lay_out(table);
+    }
+    out.push('\n');
+    for note in &view.notes {
+        out += &format!("- {}\n", escape(note));
+    }
+    out
+}
+
+fn lay_out(table: &Table) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut out = line(table.columns.iter().map(|column| escape(column)).collect());
+    let last = table.columns.len() - 1;
+    let rule = (0..=last).map(|i| if i == 0 || i == last { "---" } else { "---:" }.to_owned());
+    out += &line(rule.collect());
+    for row in &table.rows {
+        out += &line(row.cells.iter().map(|cell| escape(cell)).collect());
+    }
+    out
+}
+
+/// Keeps cells from becoming markup: names and reasons may come from other programs.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '_' | '`' | '<' | '\\' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\n' | '\r' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

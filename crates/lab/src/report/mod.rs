@@ -1,0 +1,14 @@
+//! Reports: one schema, what fills it, what distrusts it, and the forms in which people read it.
+
+pub(crate) mod assemble;
+pub mod check;
+pub mod html;
+pub mod markdown;
+pub mod noise;
+pub mod quality;
+pub mod schema;
+pub mod seine;
+pub mod store;
+pub mod svg;
+pub mod text;
+pub(crate) mod view;

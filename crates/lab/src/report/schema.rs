@@ -1,0 +1,372 @@
+//! `lab.report/1`: the wire form of everything that was measured and concluded.
+//!
+//! The raw samples are the evidence; every number under `summary` and `comparisons` can be computed again from
+//! them and is, by [`check`](super::check). The JSON Schema under `schema/` is generated from these types.
+
+use crate::host::{Load, Machine};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What stands in [`Report::schema`].
+pub const SCHEMA: &str = "lab.report/1";
+
+/// A report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// Always `lab.report/1`.
+    pub schema: String,
+    /// Version of the lab that wrote it.
+    pub tool: String,
+    /// Short unique name of the run.
+    pub id: String,
+    /// When the run started, in UTC.
+    pub created: String,
+    /// The command.
+    pub command: Vec<String>,
+    /// What kind of run.
+    pub kind: Kind,
+    /// How the run ended.
+    pub state: State,
+    /// Where it ran.
+    pub machine: Machine,
+    /// What ran.
+    pub builds: Vec<Build>,
+    /// How it was measured and decided.
+    pub plan: Plan,
+    /// What was measured and concluded.
+    pub rows: Vec<Row>,
+    /// How disturbed the machine was.
+    pub quality: Quality,
+    /// SHA-256 over this report with an empty seal: an accidental change shows.
+    pub seal: String,
+}
+
+/// What kind of run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Rows alone.
+    Run,
+    /// Engines of one build against each other.
+    Duel,
+    /// Two builds.
+    Ab,
+    /// A race of settings.
+    Tune,
+    /// Identical sides: what this machine can prove.
+    Noise,
+    /// One case for minutes.
+    Soak,
+}
+
+/// How the run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It did not: the writer was killed, or is still at work.
+    Running,
+    /// As planned.
+    Complete,
+    /// Stopped from outside; the samples until then are kept.
+    Interrupted,
+}
+
+/// One program that was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// `A`, `B`, or `self` for the lab's own program.
+    pub label: String,
+    /// Revision, directory or program as it was asked for.
+    pub source: String,
+    /// Commit, where there is one.
+    pub commit: Option<String>,
+    /// Whether files differed from that commit.
+    pub dirty: Option<bool>,
+    /// Compiler.
+    pub rustc: Option<String>,
+    /// Profile and flags that the lab gave to the build.
+    pub settings: Vec<String>,
+    /// SHA-256 of the lock file.
+    pub lock_sha256: Option<String>,
+    /// SHA-256 of the program.
+    pub program_sha256: String,
+}
+
+/// How it was measured and decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Numbers of sessions at which the data were looked at.
+    pub looks: Vec<usize>,
+    /// Error that each look may spend.
+    pub alpha: Vec<f64>,
+    /// Smallest difference that may be claimed.
+    pub min_effect: f64,
+    /// Band of sameness.
+    pub same_within: f64,
+    /// Fewest sessions for sameness.
+    pub same_from: usize,
+    /// Confidence of the intervals.
+    pub level: f64,
+    /// Sessions of a row without a comparison.
+    pub solo_sessions: usize,
+    /// Rounds per session.
+    pub rounds: usize,
+    /// Untimed samples per side before the first round.
+    pub warm_ups: usize,
+    /// Intended length of a sample.
+    pub sample_ns: u64,
+    /// Pause between sessions.
+    pub cool_down_ms: u64,
+    /// Whether single-threaded sides were kept on one processor per session.
+    pub pin: bool,
+    /// Seed of inputs and orders.
+    pub seed: u64,
+    /// Comparisons that share one error budget.
+    pub family: usize,
+    /// Whether the sides are the same code on purpose.
+    pub same_code: bool,
+}
+
+/// One contest, or one case alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// What a table shows on its left.
+    pub title: String,
+    /// Timing class of all sides.
+    pub class: TimingClass,
+    /// Work of one iteration.
+    pub units: Units,
+    /// Whether all sides shared one process per session.
+    pub together: bool,
+    /// Rounds per session of this row.
+    pub rounds: usize,
+    /// Whether it can be trusted.
+    pub status: Status,
+    /// Who was measured.
+    pub sides: Vec<Side>,
+    /// Every sample that was taken.
+    pub samples: Samples,
+    /// One entry per whole session.
+    pub sessions: Vec<Session>,
+    /// What follows from the samples.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// What the clock saw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimingClass {
+    /// Its name.
+    pub name: String,
+    /// Phases that were timed.
+    pub includes: Vec<String>,
+    /// Phases that were not.
+    pub excludes: Vec<String>,
+}
+
+/// Work of one iteration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Units {
+    /// `bytes`, `hashes` or `operations`; empty when no session could be opened.
+    pub kind: String,
+    /// How many.
+    pub per_iteration: u64,
+}
+
+/// Whether a row can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", content = "why", rename_all = "lowercase")]
+pub enum Status {
+    /// Measured as planned.
+    Ok,
+    /// Not finished; what there is, is kept.
+    Unfinished,
+    /// This machine lacks something.
+    Skipped(String),
+    /// A wrong result.
+    Incorrect(String),
+    /// A session failed.
+    Failed(String),
+}
+
+/// Part of a side in its contest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// What the others are compared with.
+    Baseline,
+    /// What is compared.
+    Candidate,
+    /// The baseline again: its difference must be none.
+    Control,
+}
+
+/// One side of a contest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// Short name in this row.
+    pub label: String,
+    /// Its part.
+    pub role: Role,
+    /// Index into [`Report::builds`].
+    pub build: usize,
+    /// The case.
+    pub key: String,
+    /// Kernel that ran, as the engine names it.
+    pub kernel: String,
+    /// Iterations per sample.
+    pub iterations: u64,
+    /// What it computed.
+    pub digest: String,
+    /// What is right.
+    pub reference: String,
+    /// What its samples say.
+    pub summary: Option<Summary>,
+}
+
+/// What the samples of one side say, in nanoseconds per iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Samples.
+    pub samples: usize,
+    /// Median of the session medians.
+    pub median_ns: f64,
+    /// Exact interval of that median; absent with fewer than eight sessions.
+    pub interval_ns: Option<[f64; 2]>,
+    /// Median absolute deviation of the session medians.
+    pub mad_ns: f64,
+    /// Mean of all samples; with bursts it is no measure of speed, but no sample can change without it.
+    pub mean_ns: f64,
+    /// 95th percentile of the samples, when they are enough for one.
+    pub p95_ns: Option<f64>,
+}
+
+/// Samples as columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Samples {
+    /// Session of each sample.
+    pub session: Vec<usize>,
+    /// Round within the session.
+    pub round: Vec<usize>,
+    /// Place in the order of the round.
+    pub position: Vec<usize>,
+    /// Side: index into [`Row::sides`].
+    pub side: Vec<usize>,
+    /// Time of all iterations.
+    pub ns: Vec<u64>,
+    /// Processor time of all threads.
+    pub cpu_ns: Vec<Option<u64>>,
+    /// Page faults.
+    pub faults: Vec<Option<u64>>,
+    /// Involuntary context switches of the main thread.
+    pub switches: Vec<Option<u64>>,
+}
+
+/// The surroundings of one session.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// Before it.
+    pub before: Load,
+    /// After it.
+    pub after: Load,
+    /// Bytes of its processes in huge pages.
+    pub huge_bytes: Option<u64>,
+    /// Processor on which all its sides were kept.
+    pub cpu: Option<usize>,
+}
+
+/// The verdict of a comparison, as a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Less time than the baseline.
+    Faster,
+    /// More time than the baseline.
+    Slower,
+    /// Within the band of sameness.
+    Same,
+    /// Neither proven.
+    Inconclusive,
+}
+
+/// One side against the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Index of the side in [`Row::sides`].
+    pub side: usize,
+    /// Sessions that contributed.
+    pub sessions: usize,
+    /// Its time over the baseline's.
+    pub ratio: f64,
+    /// 99 % interval of the ratio.
+    pub interval: Option<[f64; 2]>,
+    /// Exact signed-rank p of all sessions, looked at once.
+    pub p: f64,
+    /// The same, corrected for looks and family.
+    pub p_family: f64,
+    /// Robust standard deviation of the session log ratios.
+    pub spread: f64,
+    /// The decision.
+    pub verdict: Verdict,
+    /// Sessions that would settle an inconclusive one.
+    pub sessions_needed: Option<u64>,
+}
+
+/// How disturbed the machine was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quality {
+    /// At the start.
+    pub before: Load,
+    /// At the end.
+    pub after: Load,
+    /// Time between the two.
+    pub elapsed_ms: u64,
+    /// What a reader should know; flags never remove samples.
+    pub flags: Vec<String>,
+}
+
+impl Report {
+    /// The seal that belongs to the rest of the report.
+    #[must_use]
+    pub fn compute_seal(&self) -> String {
+        let unsealed = Report { seal: String::new(), ..self.clone() };
+        let text = serde_json::to_vec(&unsealed).expect("a report is plain data");
+        crate::fingerprint::sha256_hex(&text)
+    }
+
+    /// The schema of these types as JSON Schema.
+    #[must_use]
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(Report).into()
+    }
+}
+
+impl Verdict {
+    /// The word of a table.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// Whether it asserts a difference.
+    #[must_use]
+    pub fn is_claim(self) -> bool {
+        matches!(self, Verdict::Faster | Verdict::Slower)
+    }
+}

@@ -1,0 +1,62 @@
+//! The terminal form.
+
+use super::schema::Report;
+use super::view::{Table, Tone, View};
+
+/// Renders for a terminal; `colour` adds ANSI colours to the verdicts.
+#[must_use]
+pub fn render(report: &Report, colour: bool) -> String {
+    let view = View::of(report);
+    let mut out = format!("{}\n", view.title);
+    for (name, says) in &view.facts {
+        out += &format!("{name:<10}{says}\n");
+    }
+    for table in &view.tables {
+        out.push('\n');
+        out += &lay_out(table, colour);
+    }
+    out.push('\n');
+    for note in &view.notes {
+        out += &format!("{note}\n");
+    }
+    out
+}
+
+pub(crate) fn lay_out(table: &Table, colour: bool) -> String {
+    let count = |text: &str| text.chars().count();
+    let mut widths: Vec<usize> = table.columns.iter().map(|column| count(column)).collect();
+    for line in &table.rows {
+        for (width, cell) in widths.iter_mut().zip(&line.cells) {
+            *width = (*width).max(count(cell));
+        }
+    }
+    let last = widths.len() - 1;
+    let mut out = String::new();
+    let mut write = |cells: &[&str], tone: Tone| {
+        for (i, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width - count(cell));
+            match i {
+                0 => out += &format!("{cell}{gap}"),
+                i if i == last => out += &format!("  {}", paint(cell, tone, colour)),
+                _ => out += &format!("  {gap}{cell}"),
+            }
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+    };
+    write(&table.columns, Tone::Plain);
+    for line in &table.rows {
+        write(&line.cells.iter().map(String::as_str).collect::<Vec<_>>(), line.tone);
+    }
+    out
+}
+
+fn paint(text: &str, tone: Tone, colour: bool) -> String {
+    let code = match tone {
+        Tone::Good => "32",
+        Tone::Bad => "31;1",
+        Tone::Dim => "2",
+        Tone::Plain => return text.to_owned(),
+    };
+    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+}

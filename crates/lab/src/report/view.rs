@@ -1,0 +1,268 @@
+//! What a report shows, before it has a form: facts, tables and notes in words. The renderers only lay it out.
+
+use super::quality::explain;
+use super::schema::{Comparison, Report, Role, Row, Side, State, Status, Verdict};
+use crate::model::key::Key;
+use crate::model::units::{self, duration, percent};
+
+/// Everything that every form shows.
+pub(crate) struct View {
+    pub(crate) title: String,
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A table of words; the first column stands left, the others right.
+pub(crate) struct Table {
+    pub(crate) columns: Vec<&'static str>,
+    pub(crate) rows: Vec<Line>,
+}
+
+pub(crate) struct Line {
+    pub(crate) cells: Vec<String>,
+    pub(crate) tone: Tone,
+}
+
+/// How the last cell of a line should strike the eye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Good,
+    Bad,
+    Dim,
+}
+
+impl View {
+    pub(crate) fn of(report: &Report) -> Self {
+        let title = match report.kind {
+            super::schema::Kind::Run => "lab run",
+            super::schema::Kind::Duel => "lab duel",
+            super::schema::Kind::Ab => "lab ab",
+            super::schema::Kind::Tune => "lab tune",
+            super::schema::Kind::Noise => "lab noise",
+            super::schema::Kind::Soak => "lab soak",
+        };
+        let (contests, alone): (Vec<&Row>, Vec<&Row>) =
+            report.rows.iter().partition(|row| row.sides.len() > 1);
+        let mut tables = Vec::new();
+        if !contests.is_empty() {
+            tables.push(comparisons(&contests));
+        }
+        if !alone.is_empty() {
+            tables.push(solo(&alone));
+        }
+        View { title: format!("{title} {}", report.id), facts: facts(report), tables, notes: notes(report) }
+    }
+}
+
+fn facts(report: &Report) -> Vec<(&'static str, String)> {
+    let machine = &report.machine;
+    let mut facts = vec![
+        (
+            "machine",
+            format!("{}  {} ×{}, {} GiB", machine.id, machine.cpu, machine.logical_cores, machine.memory_gib),
+        ),
+        ("system", format!("{} {}, virtualization {}", machine.os, machine.kernel, machine.virtualization)),
+        ("measured", format!("{}, {}", report.created, duration(report.quality.elapsed_ms as f64 * 1e6))),
+    ];
+    for build in &report.builds {
+        let mut says = build.source.clone();
+        if let Some(commit) = &build.commit {
+            says += &format!(" at {}", &commit[..commit.len().min(12)]);
+        }
+        if build.dirty == Some(true) {
+            says += " with uncommitted changes";
+        }
+        facts.push(("build", format!("{}  {says}", build.label)));
+    }
+    facts.push(("command", report.command.join(" ")));
+    facts
+}
+
+fn comparisons(rows: &[&Row]) -> Table {
+    let mut lines = Vec::new();
+    for row in rows {
+        let shown: Vec<&Comparison> =
+            row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate).collect();
+        if shown.is_empty() || !matches!(row.status, Status::Ok | Status::Unfinished) {
+            let mut cells = vec![row.title.clone()];
+            cells.extend(["–", "–", "–", "–", "–"].map(str::to_owned));
+            cells.push(status(&row.status));
+            lines.push(Line { cells, tone: Tone::Bad });
+            continue;
+        }
+        for comparison in shown {
+            let (a, b) = (&row.sides[0], &row.sides[comparison.side]);
+            let title = if row.sides.iter().filter(|s| s.role == Role::Candidate).count() > 1 {
+                format!("{}: {}", row.title, b.label)
+            } else {
+                row.title.clone()
+            };
+            let cells = vec![
+                title,
+                side_time(a),
+                side_time(b),
+                if comparison.sessions == 0 { "–".to_owned() } else { percent(comparison.ratio) },
+                interval(comparison),
+                comparison.sessions.to_string(),
+                verdict(row, comparison),
+            ];
+            let tone = match comparison.verdict {
+                Verdict::Faster => Tone::Good,
+                Verdict::Slower => Tone::Bad,
+                Verdict::Same => Tone::Plain,
+                Verdict::Inconclusive => Tone::Dim,
+            };
+            lines.push(Line { cells, tone });
+        }
+    }
+    let columns = vec!["case", "A", "B", "B/A", "99 % interval", "sessions", "verdict"];
+    Table { columns, rows: lines }
+}
+
+fn side_time(side: &Side) -> String {
+    side.summary.map_or_else(|| "–".to_owned(), |summary| duration(summary.median_ns))
+}
+
+/// `[-4.31, -3.62]`, in percent.
+pub(crate) fn interval(comparison: &Comparison) -> String {
+    match comparison.interval {
+        Some([low, high]) => {
+            let bare = |ratio| percent(ratio).trim_end_matches(" %").to_owned();
+            format!("[{}, {}]", bare(low), bare(high))
+        }
+        None => "–".to_owned(),
+    }
+}
+
+fn verdict(row: &Row, comparison: &Comparison) -> String {
+    let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
+    let words = match (comparison.verdict, comparison.sessions_needed) {
+        (Verdict::Inconclusive, Some(needed)) if comparison.sessions > 0 => {
+            format!("inconclusive (needs ~{needed})")
+        }
+        (verdict, _) => verdict.word().to_owned(),
+    };
+    words + unfinished
+}
+
+fn status(status: &Status) -> String {
+    match status {
+        Status::Ok => "ok".to_owned(),
+        Status::Unfinished => "unfinished".to_owned(),
+        Status::Skipped(why) => format!("skipped: {why}"),
+        Status::Incorrect(_) => "WRONG RESULT".to_owned(),
+        Status::Failed(_) => "FAILED".to_owned(),
+    }
+}
+
+fn solo(rows: &[&Row]) -> Table {
+    let lines = rows.iter().map(|row| {
+        let side = &row.sides[0];
+        let (time, spread, rate) = match side.summary {
+            Some(summary) => (
+                duration(summary.median_ns),
+                summary.interval_ns.map_or_else(
+                    || "–".to_owned(),
+                    |[low, high]| format!("{} … {}", duration(low), duration(high)),
+                ),
+                row_units(row).map_or_else(|| "–".to_owned(), |units| units.rate(summary.median_ns)),
+            ),
+            None => ("–".to_owned(), "–".to_owned(), "–".to_owned()),
+        };
+        let tone = match row.status {
+            Status::Ok => Tone::Plain,
+            Status::Unfinished | Status::Skipped(_) => Tone::Dim,
+            Status::Incorrect(_) | Status::Failed(_) => Tone::Bad,
+        };
+        let cells = vec![
+            row.title.clone(),
+            time,
+            spread,
+            rate,
+            side.kernel.clone(),
+            row.sessions.len().to_string(),
+            status(&row.status),
+        ];
+        Line { cells, tone }
+    });
+    let columns = vec!["case", "time", "99 % interval", "rate", "kernel", "sessions", "status"];
+    Table { columns, rows: lines.collect() }
+}
+
+/// The work of an iteration, in the words of the model.
+pub(crate) fn row_units(row: &Row) -> Option<units::Units> {
+    let count = row.units.per_iteration;
+    match row.units.kind.as_str() {
+        "bytes" => Some(units::Units::Bytes(count)),
+        "hashes" => Some(units::Units::Hashes(count)),
+        "operations" => Some(units::Units::Operations(count)),
+        _ => None,
+    }
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    match report.state {
+        State::Complete => {}
+        State::Interrupted => notes.push("The run was interrupted; what was measured until then is kept.".to_owned()),
+        State::Running => notes.push(
+            "The run is unfinished: it is still going on, or it was killed. What was measured until then is kept.".to_owned(),
+        ),
+    }
+    for row in &report.rows {
+        if let Status::Incorrect(why) | Status::Failed(why) = &row.status {
+            notes.push(format!("{}: {why}", row.title));
+        }
+        for control in row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control) {
+            let judged = if control.verdict.is_claim() { "FAILED: this run is invalid" } else { "ok" };
+            notes.push(format!("A/A control {} {} {judged}", percent(control.ratio), interval(control)));
+        }
+    }
+    let sides = report.rows.iter().flat_map(|row| &row.sides);
+    let checked: Vec<bool> =
+        sides.filter(|s| !s.digest.is_empty()).map(|s| s.digest == s.reference).collect();
+    notes.push(format!(
+        "digests {} of {} equal to their reference",
+        checked.iter().filter(|ok| **ok).count(),
+        checked.len()
+    ));
+    notes.extend(report.quality.flags.iter().map(|flag| format!("{flag}: {}", explain(flag))));
+    let mut classes: Vec<&str> = Vec::new();
+    for row in &report.rows {
+        if !classes.contains(&row.class.name.as_str()) {
+            classes.push(&row.class.name);
+            notes.push(format!("class {}: timed {}", row.class.name, phases(&row.class.includes)));
+        }
+    }
+    notes
+}
+
+/// `run (the work), digest (reading the result)` from the class's generated text.
+fn phases(includes: &[String]) -> String {
+    let words = includes.iter().map(|text| match text.split_once(": ") {
+        Some((phase, says)) => format!("{phase} ({says})"),
+        None => text.clone(),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Rows without a comparison that differ in nothing but their size, for the size curve: name, then (size, row).
+pub(crate) fn curves(report: &Report) -> Vec<(String, Vec<(u64, &Row)>)> {
+    let mut curves: Vec<(String, Vec<(u64, &Row)>)> = Vec::new();
+    for row in report.rows.iter().filter(|row| row.sides.len() == 1 && row.sides[0].summary.is_some()) {
+        let Ok(key) = row.sides[0].key.parse::<Key>() else { continue };
+        let size = key.size.0;
+        let name = Key { size: units::Size(0), ..key }.to_string().replacen("/0/", "/", 1);
+        match curves.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, points)) => points.push((size, row)),
+            None => curves.push((name, vec![(size, row)])),
+        }
+    }
+    curves.retain(|(_, points)| points.len() > 2);
+    for (_, points) in &mut curves {
+        points.sort_by_key(|(size, _)| *size);
+    }
+    curves
+}

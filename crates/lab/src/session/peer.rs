@@ -1,0 +1,66 @@
+//! What the parent knows of a session: something that answers, or fails to.
+
+use super::protocol::{Reply, Request};
+
+/// One end of a session.
+pub(crate) trait Peer {
+    fn ask(&mut self, request: &Request) -> Result<Reply, PeerError>;
+}
+
+/// Starts sessions. `build` counts the builds that a command compares; `padding` is how many bytes to add to the
+/// environment.
+pub(crate) trait Launcher {
+    fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError>;
+}
+
+/// Why a session gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PeerError {
+    /// The process could not be started.
+    #[error("cannot start the session {program}: {reason}")]
+    Start {
+        /// Which program.
+        program: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The process ended.
+    #[error("the session ended: {status}{last_words}")]
+    Died {
+        /// How it ended.
+        status: String,
+        /// The end of what it wrote to stderr.
+        last_words: String,
+    },
+    /// No answer in time.
+    #[error("the session did not answer within {0} s and was killed")]
+    Hung(u64),
+    /// It answered something else.
+    #[error("the session answered what was not asked: {0}")]
+    Confused(String),
+    /// It is of another version.
+    #[error(
+        "the session speaks protocol {theirs}, this lab speaks {ours}; build both sides from revisions with the same protocol"
+    )]
+    Protocol {
+        /// Its version.
+        theirs: u32,
+        /// Ours.
+        ours: u32,
+    },
+}
+
+/// A session in the same process, for tests with a scripted clock.
+#[cfg(test)]
+pub(crate) struct Local<'a>(pub(crate) super::worker::Worker<'a>);
+
+#[cfg(test)]
+impl Peer for Local<'_> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, PeerError> {
+        // Through the text, so that the words themselves are tested.
+        let line = serde_json::to_string(request).expect("requests are plain data");
+        let mut output = Vec::new();
+        self.0.serve(line.as_bytes(), &mut output).expect("memory does not fail");
+        Ok(serde_json::from_slice(&output).expect("replies are plain data"))
+    }
+}

@@ -1,0 +1,150 @@
+//! The inside of a session: opens cases, calibrates, takes samples.
+
+use super::protocol::{Reply, Request, Sampled, VERSION};
+use crate::clock::Clock;
+use crate::host::{Usage, huge_page_bytes, pin};
+use crate::model::class::Sampling;
+use crate::model::driver::Drive;
+use crate::model::engine::Fault;
+use crate::model::key::Key;
+use crate::model::registry::{Prepared, Registry};
+use crate::model::units::Units;
+use std::io::{BufRead, Write};
+
+/// Most iterations that calibration may choose: an hour of one-nanosecond calls.
+const MOST_ITERATIONS: u64 = 1 << 42;
+
+/// Before each sample this part of its iterations runs unseen; too few of them, and each is long enough by itself.
+const LEAD_IN_SHARE: u64 = 16;
+
+pub(crate) struct Worker<'a> {
+    registry: &'a Registry,
+    clock: &'a dyn Clock,
+    slots: Vec<Slot>,
+}
+
+struct Slot {
+    number: usize,
+    key: Key,
+    prepared: Prepared,
+    driver: Box<dyn Drive>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(registry: &'a Registry, clock: &'a dyn Clock) -> Self {
+        Worker { registry, clock, slots: Vec::new() }
+    }
+
+    /// Answers requests, one line each, until the input ends.
+    pub(crate) fn serve(&mut self, input: impl BufRead, mut output: impl Write) -> std::io::Result<()> {
+        for line in input.lines() {
+            let reply = match serde_json::from_str(&line?) {
+                Ok(request) => self.answer(&request),
+                Err(error) => Reply::Failed { reason: format!("not a request: {error}") },
+            };
+            serde_json::to_writer(&mut output, &reply)?;
+            output.write_all(b"\n")?;
+            output.flush()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn answer(&mut self, request: &Request) -> Reply {
+        let result = match request {
+            Request::Hello => Ok(Reply::Hello { protocol: VERSION }),
+            Request::Pin { choice } => Ok(Reply::Pinned { cpu: pin(*choice) }),
+            Request::Open { slot, case, seed, share } => self.open(*slot, case, *seed, *share),
+            Request::Check { slot } => self.check(*slot),
+            Request::Calibrate { slot, sample_ns } => self.calibrate(*slot, *sample_ns),
+            Request::Sample { slot, iterations } => self.sample(*slot, *iterations),
+            Request::Memory => Ok(Reply::Memory { huge_bytes: huge_page_bytes() }),
+        };
+        result.unwrap_or_else(|fault| match fault {
+            Fault::Unavailable(reason) => Reply::Unavailable { reason },
+            other => Reply::Failed { reason: other.to_string() },
+        })
+    }
+
+    fn open(&mut self, number: usize, case: &str, seed: u64, share: bool) -> Result<Reply, Fault> {
+        let key: Key = case.parse().map_err(Fault::failed)?;
+        let prepared = match self.slots.first() {
+            Some(slot) if share => slot.prepared.clone(),
+            _ => self.registry.prepare(&key, seed)?,
+        };
+        let driver = self.registry.drive(&key, &prepared)?;
+        let unit = match prepared.units {
+            Units::Bytes(_) => "bytes",
+            Units::Hashes(_) => "hashes",
+            Units::Operations(_) => "operations",
+        };
+        let reply = Reply::Opened {
+            unit: unit.to_owned(),
+            units: prepared.units.count(),
+            reference: prepared.reference.to_string(),
+        };
+        self.slots.retain(|slot| slot.number != number);
+        self.slots.push(Slot { number, key, prepared, driver });
+        Ok(reply)
+    }
+
+    fn check(&mut self, number: usize) -> Result<Reply, Fault> {
+        let clock = self.clock;
+        let slot = self.slot(number)?;
+        let digest = slot.driver.lap(clock, 1)?.digest.to_string();
+        Ok(Reply::Checked { kernel: slot.driver.kernel()?, digest })
+    }
+
+    fn calibrate(&mut self, number: usize, sample_ns: u64) -> Result<Reply, Fault> {
+        let clock = self.clock;
+        let slot = self.slot(number)?;
+        if slot.key.class.sampling() == Sampling::Cold {
+            return Ok(Reply::Calibrated { iterations: 1, ns: sample_ns });
+        }
+        let mut iterations = 1;
+        loop {
+            let ns = slot.driver.lap(clock, iterations)?.ns.max(1);
+            // From a quarter of the target on, the estimate is good to a few percent, which is all that is needed.
+            if ns >= sample_ns / 4 || iterations >= MOST_ITERATIONS {
+                let fitting = u128::from(iterations) * u128::from(sample_ns) / u128::from(ns);
+                let fitting = fitting.clamp(1, u128::from(MOST_ITERATIONS)) as u64;
+                let ns = u128::from(ns) * u128::from(fitting) / u128::from(iterations);
+                return Ok(Reply::Calibrated {
+                    iterations: fitting,
+                    ns: u64::try_from(ns).unwrap_or(u64::MAX),
+                });
+            }
+            let growth = (sample_ns / 2 / ns).clamp(2, 64);
+            iterations = (iterations * growth).min(MOST_ITERATIONS);
+        }
+    }
+
+    fn sample(&mut self, number: usize, iterations: u64) -> Result<Reply, Fault> {
+        let clock = self.clock;
+        let slot = self.slot(number)?;
+        // The process has just been woken: caches and predictors should remember the case before the clock starts.
+        let lead_in = iterations / LEAD_IN_SHARE;
+        if lead_in > 0 {
+            slot.driver.lap(clock, lead_in)?;
+        }
+        let before = Usage::read();
+        let lap = slot.driver.lap(clock, iterations)?;
+        let after = Usage::read();
+        let faults = |usage: &Usage| Some(usage.minor_faults? + usage.major_faults?);
+        Ok(Reply::Sampled(Sampled {
+            ns: lap.ns,
+            digest: lap.digest.to_string(),
+            cpu_ns: difference(before.cpu_ns, after.cpu_ns),
+            faults: difference(faults(&before), faults(&after)),
+            switches: difference(before.involuntary_switches, after.involuntary_switches),
+        }))
+    }
+
+    fn slot(&mut self, number: usize) -> Result<&mut Slot, Fault> {
+        let slot = self.slots.iter_mut().find(|slot| slot.number == number);
+        slot.ok_or_else(|| Fault::failed(format!("slot {number} is not open")))
+    }
+}
+
+fn difference(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    Some(after?.saturating_sub(before?))
+}

@@ -1,0 +1,419 @@
+//! The decision: planned looks, spent error, minimum effect, four verdicts, and the correction over a suite.
+//!
+//! A comparison is a growing list of session deltas (`ln(B/A)`, see [`paired`](super::paired)). It may be looked
+//! at only at the planned numbers of sessions, and each look may spend its share of the error budget, so stopping
+//! early buys nothing that was not paid for: looking after every few sessions until `p < .05` calls a change on
+//! identical code one time in five.
+//!
+//! A command that compares many cases is one family. While it runs, each look is held to its share divided by
+//! the size of the family (Bonferroni), which can never be taken back by what other cases do later; at the end
+//! Holm's step-down over the sequential p-values may add claims, never remove one.
+
+use super::MAX_SESSIONS;
+use super::order::mad;
+use super::signed_rank::{hodges_lehmann, interval, p_value};
+
+/// Confidence of every printed interval.
+pub const LEVEL: f64 = 0.99;
+
+/// MAD of a normal distribution times this is its standard deviation.
+const MAD_TO_SD: f64 = 1.4826;
+
+/// One planned look at the data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Sessions that must be complete.
+    pub sessions: usize,
+    /// Part of the two-sided error budget that this look may spend.
+    pub alpha: f64,
+}
+
+/// When to look, what may be spent, and what counts as a difference or as sameness.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Looks in the order of their sessions.
+    pub looks: Vec<Look>,
+    /// Smallest relative difference that may be called faster or slower.
+    pub min_effect: f64,
+    /// Half width of the band that counts as the same speed.
+    pub same_within: f64,
+    /// Fewest sessions on which `Same` may be called.
+    pub same_from: usize,
+}
+
+/// What one comparison showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// B takes less time than A.
+    Faster,
+    /// B takes more time than A.
+    Slower,
+    /// The whole interval lies within the band of sameness.
+    Same,
+    /// The data prove neither a difference nor sameness.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Whether the verdict asserts a difference.
+    #[must_use]
+    pub fn is_claim(self) -> bool {
+        matches!(self, Verdict::Faster | Verdict::Slower)
+    }
+}
+
+/// The numbers behind a verdict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Sessions that contributed.
+    pub sessions: usize,
+    /// Time of B over time of A: `exp` of the Hodges–Lehmann estimate.
+    pub ratio: f64,
+    /// Exact 99 % interval of the ratio; absent with fewer than eight sessions.
+    pub interval: Option<(f64, f64)>,
+    /// Exact two-sided signed-rank p of all sessions, as if they had been looked at once.
+    pub p: f64,
+    /// The p that counts: corrected for the looks taken and for the family.
+    pub p_family: f64,
+    /// Robust standard deviation of the session deltas.
+    pub spread: f64,
+    /// The decision.
+    pub verdict: Verdict,
+    /// About how many sessions would settle an inconclusive comparison.
+    pub sessions_needed: Option<u64>,
+}
+
+/// Why a rule cannot be followed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleError {
+    /// No look at all.
+    #[error("a rule needs at least one look")]
+    NoLooks,
+    /// Looks must grow, so that each adds data.
+    #[error("looks must be in growing order: {0} sessions follow {1}")]
+    Unordered(usize, usize),
+    /// Too many sessions for the exact tables.
+    #[error("{0} sessions are more than the {MAX_SESSIONS} that the exact tables are built for")]
+    TooManySessions(usize),
+    /// A number outside its meaning.
+    #[error("{name} is {value}, but must lie between 0 and 1")]
+    OutOfRange {
+        /// Which parameter.
+        name: &'static str,
+        /// What it was.
+        value: f64,
+    },
+    /// The looks together spend more than the whole.
+    #[error("the looks spend {0} together, which is more than the 1 % of the intervals")]
+    Overspent(f64),
+}
+
+impl Rule {
+    /// `lab.rule/1`: looks at 10, 20 and 40 sessions spending .002, .003 and .005; ±0.5 % to claim; ±1 % is the same.
+    ///
+    /// Ten is the smallest number of sessions whose exact p can fall below .002 (2/1024).
+    #[must_use]
+    pub fn standard() -> Self {
+        Rule::with_looks(&[(10, 0.002), (20, 0.003), (40, 0.005)])
+    }
+
+    /// `lab.rule/1-publish`: one more look, at 80 sessions, for numbers that will be printed somewhere.
+    #[must_use]
+    pub fn publish() -> Self {
+        Rule::with_looks(&[(10, 0.002), (20, 0.002), (40, 0.003), (80, 0.003)])
+    }
+
+    fn with_looks(looks: &[(usize, f64)]) -> Self {
+        Rule {
+            looks: looks.iter().map(|&(sessions, alpha)| Look { sessions, alpha }).collect(),
+            min_effect: 0.005,
+            same_within: 0.01,
+            same_from: 20,
+        }
+    }
+
+    /// Whether the rule can be followed at all.
+    pub fn validate(&self) -> Result<(), RuleError> {
+        let last = self.looks.last().ok_or(RuleError::NoLooks)?;
+        for pair in self.looks.windows(2) {
+            if pair[1].sessions <= pair[0].sessions {
+                return Err(RuleError::Unordered(pair[1].sessions, pair[0].sessions));
+            }
+        }
+        if last.sessions > MAX_SESSIONS {
+            return Err(RuleError::TooManySessions(last.sessions));
+        }
+        let alphas = self.looks.iter().map(|look| ("alpha", look.alpha));
+        for (name, value) in
+            alphas.chain([("min_effect", self.min_effect), ("same_within", self.same_within)])
+        {
+            if !(value > 0.0 && value < 1.0) {
+                return Err(RuleError::OutOfRange { name, value });
+            }
+        }
+        let spent = self.alpha();
+        if spent > 1.0 - LEVEL + 1e-12 {
+            return Err(RuleError::Overspent(spent));
+        }
+        Ok(())
+    }
+
+    /// The whole two-sided error budget.
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.looks.iter().map(|look| look.alpha).sum()
+    }
+
+    /// Sessions of the last look.
+    #[must_use]
+    pub fn most_sessions(&self) -> usize {
+        self.looks.last().map_or(0, |look| look.sessions)
+    }
+
+    /// How many sessions a comparison must have before it can be looked at again; `None` once it is settled.
+    #[must_use]
+    pub fn sessions_wanted(&self, family: usize, deltas: &[f64]) -> Option<usize> {
+        for look in &self.looks {
+            let Some(seen) = deltas.get(..look.sessions) else {
+                return Some(look.sessions);
+            };
+            let claimed = p_value(seen) < look.alpha / family.max(1) as f64 && self.is_effect(seen);
+            if claimed || self.is_same(seen) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Decides every comparison of a family. The deltas of each must be in the order in which they were measured.
+    #[must_use]
+    pub fn judge(&self, family: &[Vec<f64>]) -> Vec<Comparison> {
+        let sequential: Vec<f64> = family.iter().map(|deltas| self.sequential_p(deltas)).collect();
+        let corrected = holm(&sequential);
+        family.iter().zip(corrected).map(|(deltas, p_family)| self.compare(deltas, p_family)).collect()
+    }
+
+    /// The data of the last look that was reached; nothing before the first.
+    fn looked_at<'a>(&self, deltas: &'a [f64]) -> &'a [f64] {
+        let reached = self.looks.iter().rfind(|look| look.sessions <= deltas.len());
+        &deltas[..reached.map_or(0, |look| look.sessions)]
+    }
+
+    /// A p-value for the whole sequence of looks: the best one after each has paid for its share.
+    ///
+    /// By the union bound, `P(result <= t) <= sum of P(p_look <= t * share) <= t`.
+    fn sequential_p(&self, deltas: &[f64]) -> f64 {
+        let budget = self.alpha();
+        let reached = self.looks.iter().filter_map(|look| Some((look, deltas.get(..look.sessions)?)));
+        reached.map(|(look, seen)| p_value(seen) * budget / look.alpha).fold(1.0, f64::min)
+    }
+
+    fn compare(&self, deltas: &[f64], p_family: f64) -> Comparison {
+        let centre = if deltas.is_empty() { 0.0 } else { hodges_lehmann(deltas) };
+        let looked = self.looked_at(deltas);
+        let verdict = if looked.is_empty() {
+            Verdict::Inconclusive
+        } else if p_family < self.alpha() && self.is_effect(looked) {
+            if hodges_lehmann(looked) < 0.0 { Verdict::Faster } else { Verdict::Slower }
+        } else if self.is_same(looked) {
+            Verdict::Same
+        } else {
+            Verdict::Inconclusive
+        };
+        let spread = if deltas.is_empty() { 0.0 } else { mad(deltas) * MAD_TO_SD };
+        Comparison {
+            sessions: deltas.len(),
+            ratio: centre.exp(),
+            interval: interval(deltas, LEVEL).map(|(low, high)| (low.exp(), high.exp())),
+            p: p_value(deltas),
+            p_family,
+            spread,
+            verdict,
+            sessions_needed: (verdict == Verdict::Inconclusive)
+                .then(|| self.sessions_needed(deltas.len(), centre, spread)),
+        }
+    }
+
+    fn is_effect(&self, deltas: &[f64]) -> bool {
+        hodges_lehmann(deltas).abs() >= self.min_effect.ln_1p()
+    }
+
+    fn is_same(&self, deltas: &[f64]) -> bool {
+        let band = self.same_within.ln_1p();
+        deltas.len() >= self.same_from
+            && interval(deltas, LEVEL).is_some_and(|(low, high)| -band < low && high < band)
+    }
+
+    /// Normal approximation: 14 = (2.58 + 1.16)² gives a true difference of this size about seven chances in
+    /// eight at 1 %; sameness needs the half width 2.58 σ/√n to fit between the estimate and the band's edge.
+    fn sessions_needed(&self, sessions: usize, centre: f64, spread: f64) -> u64 {
+        let needed = if centre.abs() >= self.min_effect.ln_1p() {
+            14.0 * (spread / centre).powi(2)
+        } else {
+            (2.58 * spread / (self.same_within.ln_1p() - centre.abs()).max(1e-6)).powi(2)
+        };
+        (needed.ceil() as u64).max(sessions as u64 + 1)
+    }
+}
+
+/// Holm's step-down correction: the family-wise p of each member.
+#[must_use]
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
+    let mut corrected = vec![0.0; p_values.len()];
+    let mut so_far = 0.0_f64;
+    for (rank, index) in order.into_iter().enumerate() {
+        so_far = so_far.max(p_values[index] * (p_values.len() - rank) as f64).min(1.0);
+        corrected[index] = so_far;
+    }
+    corrected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `n` deltas around `centre` with a fixed, asymmetric-free zigzag of the given amplitude.
+    fn around(centre: f64, amplitude: f64, n: usize) -> Vec<f64> {
+        (0..n).map(|i| centre + amplitude * (((i * 7) % 11) as f64 - 5.0) / 5.0).collect()
+    }
+
+    fn judge_one(rule: &Rule, deltas: Vec<f64>) -> Comparison {
+        rule.judge(&[deltas])[0]
+    }
+
+    #[test]
+    fn a_clear_difference_stops_at_the_first_look() {
+        let rule = Rule::standard();
+        let deltas = around(0.05, 0.001, 10);
+        assert_eq!(rule.sessions_wanted(1, &deltas[..9]), Some(10));
+        assert_eq!(rule.sessions_wanted(1, &deltas), None);
+        let slower = judge_one(&rule, deltas.clone());
+        assert_eq!(slower.verdict, Verdict::Slower);
+        assert_eq!(slower.p, 2.0 / 1024.0);
+        let faster = judge_one(&rule, deltas.iter().map(|d| -d).collect());
+        assert_eq!(faster.verdict, Verdict::Faster);
+        assert!((slower.ratio * faster.ratio - 1.0).abs() < 1e-15, "swapping the sides inverts the ratio");
+    }
+
+    #[test]
+    fn a_proven_but_tiny_difference_is_the_same() {
+        let rule = Rule::standard();
+        let deltas = around(0.003, 0.001, 20);
+        assert_eq!(rule.sessions_wanted(1, &deltas[..10]), Some(20), "sameness needs twenty sessions");
+        assert_eq!(rule.sessions_wanted(1, &deltas), None);
+        let result = judge_one(&rule, deltas);
+        assert!(result.p < 1e-5);
+        assert_eq!(result.verdict, Verdict::Same);
+    }
+
+    #[test]
+    fn noise_runs_to_the_last_look_and_stays_open() {
+        let rule = Rule::standard();
+        let deltas = around(0.002, 0.08, 40);
+        assert_eq!(rule.sessions_wanted(1, &deltas[..20]), Some(40));
+        assert_eq!(rule.sessions_wanted(1, &deltas), None);
+        let result = judge_one(&rule, deltas);
+        assert_eq!(result.verdict, Verdict::Inconclusive);
+        assert!(result.sessions_needed.is_some_and(|n| n > 40));
+    }
+
+    #[test]
+    fn sessions_past_a_look_move_the_estimate_but_not_the_verdict() {
+        let rule = Rule::standard();
+        let mut deltas = around(0.05, 0.001, 9);
+        assert_eq!(
+            judge_one(&rule, deltas.clone()).verdict,
+            Verdict::Inconclusive,
+            "interrupted before any look"
+        );
+        deltas.extend(around(-0.9, 0.001, 8));
+        let ten_then_noise = judge_one(&rule, deltas);
+        assert_eq!(ten_then_noise.sessions, 17);
+        assert_eq!(ten_then_noise.verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_family_must_pay_for_its_size_while_it_runs() {
+        let rule = Rule::standard();
+        let deltas = around(0.05, 0.001, 20);
+        // Ten sessions of one sign give 2/1024: enough for .002 alone, not for .002 / 3.
+        assert_eq!(rule.sessions_wanted(3, &deltas[..10]), Some(20));
+        assert_eq!(rule.sessions_wanted(3, &deltas), None);
+    }
+
+    #[test]
+    fn holm_in_closed_form() {
+        assert_eq!(holm(&[0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02]);
+        assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
+        assert!(holm(&[]).is_empty());
+    }
+
+    #[test]
+    fn one_lucky_case_of_many_is_not_a_claim() {
+        let rule = Rule::standard();
+        let lucky = around(0.05, 0.001, 10);
+        let dull = around(0.0, 0.08, 10);
+        assert_eq!(rule.judge(std::slice::from_ref(&lucky))[0].verdict, Verdict::Slower);
+        let family: Vec<Vec<f64>> = std::iter::once(lucky).chain(std::iter::repeat_n(dull, 4)).collect();
+        let results = rule.judge(&family);
+        assert_eq!(results[0].verdict, Verdict::Inconclusive);
+        assert!(
+            (results[0].p_family - 5.0 * 5.0 * 2.0 / 1024.0).abs() < 1e-15,
+            "five members, first of five looks' worth"
+        );
+    }
+
+    #[test]
+    fn identical_samples_are_the_same_not_undefined() {
+        let rule = Rule::standard();
+        let result = judge_one(&rule, vec![0.0; 20]);
+        assert_eq!((result.ratio, result.p, result.verdict), (1.0, 1.0, Verdict::Same));
+        let nothing = judge_one(&rule, vec![]);
+        assert_eq!((nothing.ratio, nothing.p, nothing.verdict), (1.0, 1.0, Verdict::Inconclusive));
+    }
+
+    #[test]
+    fn rules_that_cannot_hold_are_refused() {
+        assert_eq!(Rule::standard().validate(), Ok(()));
+        assert_eq!(Rule::publish().validate(), Ok(()));
+        let broken = |change: fn(&mut Rule)| {
+            let mut rule = Rule::standard();
+            change(&mut rule);
+            rule.validate().expect_err("must be refused")
+        };
+        assert_eq!(broken(|r| r.looks.clear()), RuleError::NoLooks);
+        assert_eq!(broken(|r| r.looks.swap(0, 1)), RuleError::Unordered(10, 20));
+        assert_eq!(broken(|r| r.looks[2].sessions = 401), RuleError::TooManySessions(401));
+        assert!(matches!(broken(|r| r.min_effect = -0.1), RuleError::OutOfRange { name: "min_effect", .. }));
+        assert!(matches!(
+            broken(|r| r.looks[0].alpha = f64::NAN),
+            RuleError::OutOfRange { name: "alpha", .. }
+        ));
+        assert!(matches!(broken(|r| r.looks[0].alpha = 0.05), RuleError::Overspent(_)));
+    }
+
+    /// The promise of the budget, by simulation with a fixed generator: fair signs, all looks taken.
+    #[test]
+    fn looking_three_times_keeps_the_error_within_the_budget() {
+        let rule = Rule::standard();
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut uniform = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let trials = 2000;
+        let claims = (0..trials)
+            .filter(|_| {
+                let deltas: Vec<f64> = (0..40).map(|_| uniform() - 0.5).collect();
+                rule.sequential_p(&deltas) < rule.alpha()
+            })
+            .count();
+        // The budget is 1 % of 2000 = 20, and three standard deviations of that are 13.
+        assert!((4..=33).contains(&claims), "{claims} of {trials}");
+    }
+}
