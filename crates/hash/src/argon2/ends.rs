@@ -1,8 +1,8 @@
 //! What stands before and after the fill: from the inputs to the first blocks, from the last blocks to the tag.
 
 use super::error::HashError;
-use super::kernel::Kernel;
-use super::memory::Matrix;
+use super::kernel::{Kernel, MAX_CHAINS, Seed};
+use super::memory::{self, Block, Matrix};
 use super::params::Params;
 use crate::blake2b::{Blake2b, MAX_OUT_LEN};
 use zeroize::Zeroize;
@@ -65,25 +65,41 @@ pub(super) fn begin(
     tag_len: usize,
     matrix: &mut Matrix<'_>,
 ) {
-    // H0, then the number of the block and of the lane.
-    let mut seed = [0; 72];
-    seed[..64].copy_from_slice(&digest_of_inputs(params, input, tag_len));
-    let mut bytes = [0; 1024];
-    for lane in 0..params.lanes() {
-        for index in 0..2u32 {
-            seed[64..68].copy_from_slice(&index.to_le_bytes());
-            seed[68..].copy_from_slice(&lane.to_le_bytes());
-            stretch(&seed, &mut bytes);
-            let mut words = [0; 128];
-            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-                *word = u64::from_le_bytes(*bytes);
-            }
-            matrix.set(lane, index, kernel.block(&words));
-            words.zeroize();
+    let mut digest = digest_of_inputs(params, input, tag_len);
+    let mut seeds = [Seed::default(); MAX_CHAINS];
+    let mut blocks = [Block::ZERO; MAX_CHAINS];
+    // The two blocks of a lane follow one another.
+    let end = 2 * u64::from(params.lanes());
+    let mut done = 0;
+    while done < end {
+        let left = (end - done).min(MAX_CHAINS as u64) as usize;
+        for (seed, number) in seeds[..left].iter_mut().zip(done..) {
+            *seed = seed_of(&digest, (number % 2) as u32, (number / 2) as u32);
         }
+        let made = kernel.stretch(&seeds[..left], &mut blocks);
+        for (block, number) in blocks[..made].iter().zip(done..) {
+            matrix.set((number / 2) as u32, (number % 2) as u32, block);
+        }
+        done += made as u64;
     }
-    seed.zeroize();
+    digest.zeroize();
+    seeds.zeroize();
+    memory::wipe(&mut blocks);
+}
+
+/// The message whose stretched digest is a block: the length of a block, H0, and the numbers of block and lane.
+fn seed_of(digest: &[u8; 64], index: u32, lane: u32) -> Seed {
+    let mut bytes = [0; 80];
+    bytes[..4].copy_from_slice(&1024u32.to_le_bytes());
+    bytes[4..68].copy_from_slice(digest);
+    bytes[68..72].copy_from_slice(&index.to_le_bytes());
+    bytes[72..76].copy_from_slice(&lane.to_le_bytes());
+    let mut seed = Seed::default();
+    for (word, bytes) in seed.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
     bytes.zeroize();
+    seed
 }
 
 /// The tag of a filled matrix.

@@ -68,7 +68,21 @@ pub(super) struct Table {
     pub(super) independent: unsafe fn(strip: &Strip<'_>, streams: &[Stream<'_>], references: &References<'_>),
     /// Computes a strip whose references are in the blocks before.
     pub(super) dependent: unsafe fn(strip: &Strip<'_>, streams: &[Stream<'_>]),
+    /// In ascending number of chains.
+    pub(super) stretch: &'static [Stretch],
 }
+
+/// H' of a first block for several seeds at once. As many blocks as seeds, and not more than chains.
+pub(super) struct Stretch {
+    pub(super) chains: usize,
+    pub(super) run: unsafe fn(seeds: &[Seed], blocks: &mut [Block]),
+}
+
+/// The message that a first block is stretched from, 76 bytes of it, in words.
+pub(super) type Seed = [u64; 10];
+
+/// The most chains of any [`Stretch`].
+pub(super) const MAX_CHAINS: usize = 8;
 
 /// The order of a block's 128 words in memory. Which one does not matter to the function as long as all blocks agree:
 /// only what enters and leaves the memory is brought into the order of the standard.
@@ -179,18 +193,20 @@ impl Kernel {
         unsafe { (self.0.dependent)(strip, streams) }
     }
 
+    /// The first blocks of the memory, as this kernel keeps them, from at most [`MAX_CHAINS`] seeds. Gives the number
+    /// of blocks made: as many as fit the widest chains that are filled.
+    pub(super) fn stretch(self, seeds: &[Seed], blocks: &mut [Block; MAX_CHAINS]) -> usize {
+        let narrowest = self.0.stretch.iter().find(|stretch| stretch.chains >= seeds.len());
+        let stretch = narrowest.unwrap_or(self.0.stretch.last().expect("a kernel has chains"));
+        let count = seeds.len().min(stretch.chains);
+        // SAFETY: a `Kernel` exists only where its table's instructions run.
+        unsafe { (stretch.run)(&seeds[..count], &mut blocks[..count]) };
+        count
+    }
+
     /// The words of a block that this kernel computed, in the order of the standard.
     pub(super) fn words(self, block: &Block) -> [u64; 128] {
         core::array::from_fn(|index| block.0[self.layout().place(index)])
-    }
-
-    /// A block as this kernel keeps it, from words in the order of the standard.
-    pub(super) fn block(self, words: &[u64; 128]) -> Block {
-        let mut block = Block::ZERO;
-        for (index, word) in words.iter().enumerate() {
-            block.0[self.layout().place(index)] = *word;
-        }
-        block
     }
 }
 

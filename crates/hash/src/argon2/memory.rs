@@ -53,9 +53,9 @@ impl<'a> Matrix<'a> {
     }
 
     /// Writes a block.
-    pub(super) fn set(&mut self, lane: u32, index: u32, block: Block) {
+    pub(super) fn set(&mut self, lane: u32, index: u32, block: &Block) {
         // SAFETY: `&mut self` says that there are no streams.
-        unsafe { self.at(lane, index).write(block) }
+        unsafe { self.at(lane, index).write(block.clone()) }
     }
 
     /// The sum of the last blocks of all lanes, once all of them were written.

@@ -1,6 +1,7 @@
 //! Argon2 (RFC 9106): a hash that costs memory, for passwords, keys and proof of work.
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+mod chain;
 mod ends;
 mod error;
 mod fill;

@@ -4,26 +4,20 @@
 //! and D. Rows and columns are the same work on different vectors.
 
 use super::memory::Block;
+use crate::blake2b::Lanes;
 use core::array;
 use core::mem::MaybeUninit;
 
-/// Two 64-bit words and what their instruction set can do with them.
+/// Two words in a vector.
 ///
 /// # Safety
-/// A block is 64 of them, in any alignment of a block.
-pub(super) unsafe trait Pair: Copy {
-    /// The exclusive-or.
+/// A block is 64 of them, in the alignment of a block.
+pub(super) unsafe trait Pair: Lanes {
+    /// `self + other + 2 * low(self) * low(other)`.
     ///
     /// # Safety
     /// Here and below: the CPU has the instructions.
-    unsafe fn xor(self, other: Self) -> Self;
-    /// `self + other + 2 * low(self) * low(other)`.
     unsafe fn add(self, other: Self) -> Self;
-    /// `(self ^ other)` turned right by 32 bits, and likewise below.
-    unsafe fn xor_turn_32(self, other: Self) -> Self;
-    unsafe fn xor_turn_24(self, other: Self) -> Self;
-    unsafe fn xor_turn_16(self, other: Self) -> Self;
-    unsafe fn xor_turn_63(self, other: Self) -> Self;
     /// The second word of `self` and the first of `next`.
     unsafe fn halves(self, next: Self) -> Self;
 }
@@ -35,7 +29,8 @@ pub(super) unsafe fn compress<V: Pair, const ADD: bool>(
     prev: *const Block,
     reference: *const Block,
     dst: *mut Block,
-) {
+) -> u64 {
+    let block = dst;
     let (prev, reference, dst) = (prev.cast::<V>(), reference.cast::<V>(), dst.cast::<V>());
     let mut state = MaybeUninit::<[V; 64]>::uninit();
     let state = state.as_mut_ptr().cast::<V>();
@@ -63,6 +58,7 @@ pub(super) unsafe fn compress<V: Pair, const ADD: bool>(
                 place.write(v.xor(place.read()));
             }
         }
+        (*block).0[0]
     }
 }
 

@@ -4,7 +4,7 @@ use super::kernel::Layout;
 use super::memory::Block;
 use super::segment::{self, Compress};
 
-segment::table!(Portable, "portable", [],);
+segment::table!(Portable, "portable", [], [u64], ());
 
 struct Portable;
 
@@ -13,7 +13,7 @@ impl Compress for Portable {
 
     /// The exclusive-or of both blocks, permuted by rows and by columns, plus itself.
     #[inline]
-    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) {
+    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64 {
         // SAFETY: the caller's: both were written.
         let (x, y) = unsafe { (&(*prev).0, &(*reference).0) };
         let mut sum = [0; 128];
@@ -34,6 +34,8 @@ impl Compress for Portable {
                 word.write(state ^ sum ^ if ADD { word.read() } else { 0 });
             }
         }
+        // SAFETY: written just now.
+        unsafe { (*dst).0[0] }
     }
 
     #[inline(always)]

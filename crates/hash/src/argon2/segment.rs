@@ -21,46 +21,60 @@ pub(super) trait Compress {
     /// Where it keeps the words of a block.
     const LAYOUT: super::kernel::Layout;
 
-    /// `*dst = G(*prev, *reference)`, plus what `*dst` was before if `ADD`.
+    /// `*dst = G(*prev, *reference)`, plus what `*dst` was before if `ADD`. Gives the first word of the result, if it can
+    /// before the rest is done: that word names the next reference.
     ///
     /// # Safety
     /// The CPU has the instructions. All three point to blocks; `prev` and `reference` were written; `dst` is
     /// neither of them and, if `ADD`, was written too.
-    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block);
+    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64;
 
     /// Starts to fetch a block. Any address will do.
     fn fetch(block: *const Block);
 }
 
-/// The table of a [`Compress`], with the loops of this file compiled for its instructions.
+/// The table of a [`Compress`], with the loops of this file compiled for its instructions, and with chains for each of
+/// some vectors in ascending width.
 ///
 /// The loops must be inlined into a function that has the instructions, hence one of each here for each set.
 macro_rules! table {
-    ($compress:ty, $name:literal, [$($feature:ident),*], $(#[$enable:meta])?) => {
+    (@loops $compress:ty, ($(#[$enable:meta])?)) => {
+        $(#[$enable])?
+        unsafe fn references(slice: &Slice, lane: u32, from: u32, out: &mut [u32]) {
+            // SAFETY: this function has the instructions.
+            unsafe { segment::references::<$compress>(slice, lane, from, out) }
+        }
+
+        $(#[$enable])?
+        unsafe fn independent(strip: &Strip<'_>, streams: &[Stream<'_>], references: &References<'_>) {
+            // SAFETY: this function has the instructions; the rest is the caller's.
+            unsafe { segment::independent::<$compress>(strip, streams, references) }
+        }
+
+        $(#[$enable])?
+        unsafe fn dependent(strip: &Strip<'_>, streams: &[Stream<'_>]) {
+            // SAFETY: this function has the instructions; the rest is the caller's.
+            unsafe { segment::dependent::<$compress>(strip, streams) }
+        }
+    };
+    (@stretch $compress:ty, $lanes:ty, ($(#[$enable:meta])?)) => {{
+        $(#[$enable])?
+        unsafe fn run(seeds: &[Seed], blocks: &mut [Block]) {
+            // SAFETY: this function has the instructions.
+            unsafe { chain::stretch::<$lanes>(<$compress as Compress>::LAYOUT, seeds, blocks) }
+        }
+        Stretch { chains: <$lanes as Lanes>::COUNT, run }
+    }};
+    ($compress:ty, $name:literal, [$($feature:ident),*], [$($lanes:ty),+], $enable:tt) => {
         pub(in crate::argon2) static TABLE: $crate::argon2::kernel::Table = {
-            use $crate::argon2::kernel::{References, Slice, Strip, Table};
-            use $crate::argon2::memory::Stream;
+            use $crate::argon2::chain;
+            use $crate::argon2::kernel::{References, Seed, Slice, Stretch, Strip, Table};
+            use $crate::argon2::memory::{Block, Stream};
             use $crate::argon2::segment::{self, Compress};
+            use $crate::blake2b::Lanes;
             use $crate::isa::{Feature, Features};
 
-            $(#[$enable])?
-            unsafe fn references(slice: &Slice, lane: u32, from: u32, out: &mut [u32]) {
-                // SAFETY: this function has the instructions.
-                unsafe { segment::references::<$compress>(slice, lane, from, out) }
-            }
-
-            $(#[$enable])?
-            unsafe fn independent(strip: &Strip<'_>, streams: &[Stream<'_>], references: &References<'_>) {
-                // SAFETY: this function has the instructions; the rest is the caller's.
-                unsafe { segment::independent::<$compress>(strip, streams, references) }
-            }
-
-            $(#[$enable])?
-            unsafe fn dependent(strip: &Strip<'_>, streams: &[Stream<'_>]) {
-                // SAFETY: this function has the instructions; the rest is the caller's.
-                unsafe { segment::dependent::<$compress>(strip, streams) }
-            }
-
+            segment::table!(@loops $compress, $enable);
             const NEEDS: &[Feature] = &[$(Feature::$feature),*];
             Table {
                 name: $name,
@@ -69,6 +83,7 @@ macro_rules! table {
                 references,
                 independent,
                 dependent,
+                stretch: &[$(segment::table!(@stretch $compress, $lanes, $enable)),+],
             }
         };
     };
@@ -228,21 +243,23 @@ unsafe fn dependent_loop<C: Compress, const N: usize, const ADD: bool>(
 ) {
     let window = Window::of(strip.slice);
     let mut ends: [Ends; N] = array::from_fn(|s| Ends::of(strip, &streams[s]));
-    let locate = |stream: &Stream<'_>, prev: *mut Block, index: u32| {
-        // SAFETY: `prev` was written; its first word is the first in every layout.
-        let word = unsafe { (*prev).0[0] };
+    let locate = |stream: &Stream<'_>, word: u64, index: u32| {
         let reference = stream.first().wrapping_add(window.reference(word, stream.lane(), index));
         C::fetch(reference);
         reference
     };
-    let mut references: [*mut Block; N] = array::from_fn(|s| locate(&streams[s], ends[s].prev, strip.from));
+    let mut references: [*mut Block; N] = array::from_fn(|s| {
+        // SAFETY: the block before was written; its first word is the first in every layout.
+        let word = unsafe { (*ends[s].prev).0[0] };
+        locate(&streams[s], word, strip.from)
+    });
     for index in strip.from..strip.to {
-        // One past the end the reference is not used, but it is inside the memory still.
         for s in 0..N {
             // SAFETY: references are inside the memory. This stream alone writes its segment; what it reads was
             // written before (see `Matrix::stream`).
-            unsafe { C::compress::<ADD>(ends[s].prev, references[s], ends[s].next) };
-            references[s] = locate(&streams[s], ends[s].next, index + 1);
+            let word = unsafe { C::compress::<ADD>(ends[s].prev, references[s], ends[s].next) };
+            // After the last block this is not used, but it is inside the memory still.
+            references[s] = locate(&streams[s], word, index + 1);
             ends[s].advance();
         }
     }

@@ -7,10 +7,11 @@
 use super::super::kernel::Layout;
 use super::super::memory::Block;
 use super::super::segment::{self, Compress};
+use crate::blake2b::Lanes;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-segment::table!(Avx2, "avx2", [Avx2], #[target_feature(enable = "avx2")]);
+segment::table!(Avx2, "avx2", [Avx2], [Four], (#[target_feature(enable = "avx2")]));
 
 struct Avx2;
 
@@ -18,7 +19,7 @@ impl Compress for Avx2 {
     const LAYOUT: Layout = Layout::Natural;
 
     #[inline(always)]
-    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) {
+    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64 {
         // SAFETY: the caller's.
         unsafe { compress::<ADD>(prev.cast(), reference.cast(), dst.cast()) }
     }
@@ -31,9 +32,13 @@ impl Compress for Avx2 {
 
 /// # Safety
 /// As [`Compress::compress`]; a block is 32 aligned vectors.
-#[inline]
+#[inline(never)]
 #[target_feature(enable = "avx2")]
-unsafe fn compress<const ADD: bool>(prev: *const __m256i, reference: *const __m256i, dst: *mut __m256i) {
+unsafe fn compress<const ADD: bool>(
+    prev: *const __m256i,
+    reference: *const __m256i,
+    dst: *mut __m256i,
+) -> u64 {
     let mut state = MaybeUninit::<[__m256i; 32]>::uninit();
     let state = state.as_mut_ptr().cast::<__m256i>();
     for rows in 0..4 {
@@ -64,6 +69,7 @@ unsafe fn compress<const ADD: bool>(prev: *const __m256i, reference: *const __m2
             unsafe { state.add(8 * rows + i).write(v) };
         }
     }
+    let mut first_word = 0;
     for columns in 0..4 {
         // SAFETY: all 32 vectors were written.
         let row = |row: usize| unsafe { state.add(4 * row + columns).read() };
@@ -83,10 +89,15 @@ unsafe fn compress<const ADD: bool>(prev: *const __m256i, reference: *const __m2
             // SAFETY: the caller's.
             unsafe {
                 let place = dst.add(4 * row + columns);
-                _mm256_store_si256(place, _mm256_xor_si256(v, _mm256_load_si256(place)));
+                let sum = _mm256_xor_si256(v, _mm256_load_si256(place));
+                _mm256_store_si256(place, sum);
+                if (row, columns) == (0, 0) {
+                    first_word = _mm256_extract_epi64::<0>(sum) as u64;
+                }
             }
         }
     }
+    first_word
 }
 
 /// Two rows or two columns.
@@ -101,25 +112,16 @@ impl Two {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn mix(&mut self) {
-        let by_24 = _mm256_setr_epi8(
-            3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10, 3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15,
-            8, 9, 10,
-        );
-        let by_16 = _mm256_setr_epi8(
-            2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9, 2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14,
-            15, 8, 9,
-        );
         let Two { a, b, c, d } = self;
         for i in 0..2 {
             a[i] = add(a[i], b[i]);
-            d[i] = _mm256_shuffle_epi32::<0b10_11_00_01>(_mm256_xor_si256(d[i], a[i]));
+            d[i] = turn_32(_mm256_xor_si256(d[i], a[i]));
             c[i] = add(c[i], d[i]);
-            b[i] = _mm256_shuffle_epi8(_mm256_xor_si256(b[i], c[i]), by_24);
+            b[i] = turn_24(_mm256_xor_si256(b[i], c[i]));
             a[i] = add(a[i], b[i]);
-            d[i] = _mm256_shuffle_epi8(_mm256_xor_si256(d[i], a[i]), by_16);
+            d[i] = turn_16(_mm256_xor_si256(d[i], a[i]));
             c[i] = add(c[i], d[i]);
-            let x = _mm256_xor_si256(b[i], c[i]);
-            b[i] = _mm256_or_si256(_mm256_add_epi64(x, x), _mm256_srli_epi64::<63>(x));
+            b[i] = turn_63(_mm256_xor_si256(b[i], c[i]));
         }
     }
 }
@@ -137,4 +139,93 @@ fn halves(x: __m256i, y: __m256i) -> __m256i {
 fn add(x: __m256i, y: __m256i) -> __m256i {
     let product = _mm256_mul_epu32(x, y);
     _mm256_add_epi64(_mm256_add_epi64(x, y), _mm256_add_epi64(product, product))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn turn_32(x: __m256i) -> __m256i {
+    _mm256_shuffle_epi32::<0b10_11_00_01>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn turn_24(x: __m256i) -> __m256i {
+    let bytes = _mm_setr_epi8(3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10);
+    _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(bytes))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn turn_16(x: __m256i) -> __m256i {
+    let bytes = _mm_setr_epi8(2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9);
+    _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(bytes))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn turn_63(x: __m256i) -> __m256i {
+    _mm256_or_si256(_mm256_add_epi64(x, x), _mm256_srli_epi64::<63>(x))
+}
+
+/// Words of four messages.
+#[derive(Clone, Copy)]
+struct Four(__m256i);
+
+// SAFETY: 32 bytes.
+unsafe impl Lanes for Four {
+    const COUNT: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(word: u64) -> Four {
+        // SAFETY: the caller has AVX2, here and below.
+        unsafe { Four(_mm256_set1_epi64x(word as i64)) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(words: *const u64) -> Four {
+        // SAFETY: the caller's.
+        unsafe { Four(_mm256_loadu_si256(words.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, words: *mut u64) {
+        // SAFETY: the caller's.
+        unsafe { _mm256_storeu_si256(words.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Four) -> Four {
+        // SAFETY: AVX2.
+        unsafe { Four(_mm256_add_epi64(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Four) -> Four {
+        // SAFETY: AVX2.
+        unsafe { Four(_mm256_xor_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor_turn_32(self, other: Four) -> Four {
+        // SAFETY: AVX2.
+        unsafe { Four(turn_32(_mm256_xor_si256(self.0, other.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor_turn_24(self, other: Four) -> Four {
+        // SAFETY: AVX2.
+        unsafe { Four(turn_24(_mm256_xor_si256(self.0, other.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor_turn_16(self, other: Four) -> Four {
+        // SAFETY: AVX2.
+        unsafe { Four(turn_16(_mm256_xor_si256(self.0, other.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor_turn_63(self, other: Four) -> Four {
+        // SAFETY: AVX2.
+        unsafe { Four(turn_63(_mm256_xor_si256(self.0, other.0))) }
+    }
 }

@@ -4,9 +4,10 @@ use super::super::kernel::Layout;
 use super::super::memory::Block;
 use super::super::pair::{self, Pair};
 use super::super::segment::{self, Compress};
+use crate::blake2b::Lanes;
 use core::arch::x86_64::*;
 
-segment::table!(Ssse3, "ssse3", [Ssse3], #[target_feature(enable = "ssse3")]);
+segment::table!(Ssse3, "ssse3", [Ssse3], [Words], (#[target_feature(enable = "ssse3")]));
 
 struct Ssse3;
 
@@ -14,7 +15,7 @@ impl Compress for Ssse3 {
     const LAYOUT: Layout = Layout::Natural;
 
     #[inline(always)]
-    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) {
+    unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64 {
         // SAFETY: the caller's.
         unsafe { compress::<ADD>(prev, reference, dst) }
     }
@@ -28,7 +29,7 @@ impl Compress for Ssse3 {
 /// # Safety
 /// As [`Compress::compress`].
 #[target_feature(enable = "ssse3")]
-unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) {
+unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64 {
     // SAFETY: this function has the instructions; the rest is the caller's.
     unsafe { pair::compress::<Words, ADD>(prev, reference, dst) }
 }
@@ -37,26 +38,43 @@ unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block,
 #[repr(transparent)]
 struct Words(__m128i);
 
-// SAFETY: sixteen bytes, aligned to sixteen.
-unsafe impl Pair for Words {
+// SAFETY: sixteen bytes.
+unsafe impl Lanes for Words {
+    const COUNT: usize = 2;
+
+    #[inline(always)]
+    unsafe fn splat(word: u64) -> Words {
+        // SAFETY: SSE2 is part of x86-64, here and below.
+        unsafe { Words(_mm_set1_epi64x(word as i64)) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(words: *const u64) -> Words {
+        // SAFETY: the caller's.
+        unsafe { Words(_mm_loadu_si128(words.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, words: *mut u64) {
+        // SAFETY: the caller's.
+        unsafe { _mm_storeu_si128(words.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Words) -> Words {
+        // SAFETY: SSE2.
+        unsafe { Words(_mm_add_epi64(self.0, other.0)) }
+    }
+
     #[inline(always)]
     unsafe fn xor(self, other: Words) -> Words {
-        // SAFETY: SSE2 is part of x86-64.
+        // SAFETY: SSE2.
         unsafe { Words(_mm_xor_si128(self.0, other.0)) }
     }
 
     #[inline(always)]
-    unsafe fn add(self, other: Words) -> Words {
-        // SAFETY: SSE2 is part of x86-64.
-        unsafe {
-            let product = _mm_mul_epu32(self.0, other.0);
-            Words(_mm_add_epi64(_mm_add_epi64(self.0, other.0), _mm_add_epi64(product, product)))
-        }
-    }
-
-    #[inline(always)]
     unsafe fn xor_turn_32(self, other: Words) -> Words {
-        // SAFETY: SSE2 is part of x86-64.
+        // SAFETY: SSE2.
         unsafe { Words(_mm_shuffle_epi32::<0b10_11_00_01>(_mm_xor_si128(self.0, other.0))) }
     }
 
@@ -80,10 +98,22 @@ unsafe impl Pair for Words {
 
     #[inline(always)]
     unsafe fn xor_turn_63(self, other: Words) -> Words {
-        // SAFETY: SSE2 is part of x86-64.
+        // SAFETY: SSE2.
         unsafe {
             let x = _mm_xor_si128(self.0, other.0);
             Words(_mm_or_si128(_mm_add_epi64(x, x), _mm_srli_epi64::<63>(x)))
+        }
+    }
+}
+
+// SAFETY: sixteen bytes, aligned to sixteen.
+unsafe impl Pair for Words {
+    #[inline(always)]
+    unsafe fn add(self, other: Words) -> Words {
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe {
+            let product = _mm_mul_epu32(self.0, other.0);
+            Words(_mm_add_epi64(_mm_add_epi64(self.0, other.0), _mm_add_epi64(product, product)))
         }
     }
 
