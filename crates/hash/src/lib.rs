@@ -1,8 +1,10 @@
-//! BLAKE3 and the CPU kernels under it. No I/O, no environment, no global state beyond one cached choice of plan.
+//! BLAKE3, Argon2 and the CPU kernels under them. No I/O, no environment, no global state beyond one cached choice of plan.
 //!
 //! Start at [`blake3::hash`] for bytes in memory, [`blake3::Hasher`] for bytes that arrive in pieces,
 //! [`blake3::batch`] for many messages at once. [`blake3::Plan`] tells which kernel does which size and why.
 #![cfg_attr(not(feature = "std"), no_std)]
 
+pub mod argon2;
+mod blake2b;
 pub mod blake3;
 pub mod isa;

@@ -1,0 +1,51 @@
+//! H' of the first blocks: 31 digests, each of the one before, of which all but the last give half.
+//!
+//! A chain cannot be computed faster than its digests follow one another, but all chains of all lanes are independent
+//! and go side by side, one in each word of a vector. A digest is the next message as it stands: nothing moves between
+//! steps.
+
+use super::kernel::{Layout, Seed};
+use super::memory::Block;
+use crate::blake2b::{Lanes, digests};
+use zeroize::Zeroize;
+
+/// Bytes of a seed's message.
+const SEED_LEN: u64 = 76;
+
+/// See [`super::kernel::Stretch`].
+///
+/// # Safety
+/// The CPU has the instructions of `V`.
+#[inline(always)]
+pub(super) unsafe fn stretch<V: Lanes>(layout: Layout, seeds: &[Seed], blocks: &mut [Block]) {
+    const { assert!(V::COUNT <= super::kernel::MAX_CHAINS) };
+    assert!(seeds.len() <= V::COUNT && blocks.len() == seeds.len());
+    let mut row = [0; super::kernel::MAX_CHAINS];
+    // SAFETY: the caller has the instructions; `row` has room for any vector.
+    unsafe {
+        let mut message = [V::splat(0); 10];
+        for (word, message) in message.iter_mut().enumerate() {
+            for (place, seed) in row.iter_mut().zip(seeds) {
+                *place = seed[word];
+            }
+            *message = V::load(row.as_ptr());
+        }
+        let mut len = SEED_LEN;
+        // Four words of each digest, eight of the last.
+        for quarter in 0..31 {
+            let digest = digests(&message, len);
+            let words = if quarter == 30 { 8 } else { 4 };
+            for (word, lanes) in digest.iter().take(words).enumerate() {
+                lanes.store(row.as_mut_ptr());
+                for (block, word_of) in blocks.iter_mut().zip(&row) {
+                    block.0[layout.place(4 * quarter + word)] = *word_of;
+                }
+            }
+            message[..8].copy_from_slice(&digest);
+            message[8] = V::splat(0);
+            message[9] = V::splat(0);
+            len = 64;
+        }
+    }
+    row.zeroize();
+}

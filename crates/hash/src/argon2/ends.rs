@@ -1,0 +1,168 @@
+//! What stands before and after the fill: from the inputs to the first blocks, from the last blocks to the tag.
+
+use super::error::HashError;
+use super::kernel::{Kernel, MAX_CHAINS, Seed};
+use super::memory::{self, Block, Matrix};
+use super::params::Params;
+use crate::blake2b::{Blake2b, MAX_OUT_LEN};
+use zeroize::Zeroize;
+
+/// What goes into a hash besides its parameters. Only the password is always secret.
+#[derive(Clone, Copy, Default)]
+pub struct Input<'a> {
+    /// The password, or for key derivation the secret to stretch.
+    pub password: &'a [u8],
+    /// Sixteen random bytes are recommended; any length is computed.
+    pub salt: &'a [u8],
+    /// A key that is kept apart from the hashes ("pepper"). Usually empty.
+    pub secret: &'a [u8],
+    /// Anything the hash shall be bound to. Usually empty.
+    pub associated_data: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    /// A password and its salt.
+    pub const fn new(password: &'a [u8], salt: &'a [u8]) -> Input<'a> {
+        Input { password, salt, secret: &[], associated_data: &[] }
+    }
+
+    fn check(&self) -> Result<(), HashError> {
+        let fields = [
+            ("password", self.password),
+            ("salt", self.salt),
+            ("secret", self.secret),
+            ("associated data", self.associated_data),
+        ];
+        for (what, bytes) in fields {
+            if bytes.len() as u64 > Params::MAX_LEN {
+                return Err(HashError::InputTooLong { what, len: bytes.len() as u64 });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Says that there is something to keep silent about.
+impl core::fmt::Debug for Input<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Input").finish_non_exhaustive()
+    }
+}
+
+/// Checks lengths, which every other function here relies on.
+pub(super) fn check(input: &Input<'_>, tag_len: usize) -> Result<(), HashError> {
+    if tag_len < Params::MIN_TAG_LEN || tag_len as u64 > Params::MAX_LEN {
+        return Err(HashError::TagLen { given: tag_len as u64 });
+    }
+    input.check()
+}
+
+/// Fills the first two blocks of every lane.
+pub(super) fn begin(
+    kernel: Kernel,
+    params: Params,
+    input: &Input<'_>,
+    tag_len: usize,
+    matrix: &mut Matrix<'_>,
+) {
+    let mut digest = digest_of_inputs(params, input, tag_len);
+    let mut seeds = [Seed::default(); MAX_CHAINS];
+    let mut blocks = [Block::ZERO; MAX_CHAINS];
+    // The two blocks of a lane follow one another.
+    let end = 2 * u64::from(params.lanes());
+    let mut done = 0;
+    while done < end {
+        let left = (end - done).min(MAX_CHAINS as u64) as usize;
+        for (seed, number) in seeds[..left].iter_mut().zip(done..) {
+            *seed = seed_of(&digest, (number % 2) as u32, (number / 2) as u32);
+        }
+        let made = kernel.stretch(&seeds[..left], &mut blocks);
+        for (block, number) in blocks[..made].iter().zip(done..) {
+            matrix.set((number / 2) as u32, (number % 2) as u32, block);
+        }
+        done += made as u64;
+    }
+    digest.zeroize();
+    seeds.zeroize();
+    memory::wipe(&mut blocks);
+}
+
+/// The message whose stretched digest is a block: the length of a block, H0, and the numbers of block and lane.
+fn seed_of(digest: &[u8; 64], index: u32, lane: u32) -> Seed {
+    let mut bytes = [0; 80];
+    bytes[..4].copy_from_slice(&1024u32.to_le_bytes());
+    bytes[4..68].copy_from_slice(digest);
+    bytes[68..72].copy_from_slice(&index.to_le_bytes());
+    bytes[72..76].copy_from_slice(&lane.to_le_bytes());
+    let mut seed = Seed::default();
+    for (word, bytes) in seed.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    bytes.zeroize();
+    seed
+}
+
+/// The tag of a filled matrix.
+pub(super) fn finish(kernel: Kernel, matrix: &mut Matrix<'_>, tag: &mut [u8]) {
+    let mut words = kernel.words(&matrix.last_blocks());
+    let mut bytes = [0; 1024];
+    for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&words) {
+        *bytes = word.to_le_bytes();
+    }
+    stretch(&bytes, tag);
+    words.zeroize();
+    bytes.zeroize();
+}
+
+/// H0.
+fn digest_of_inputs(params: Params, input: &Input<'_>, tag_len: usize) -> [u8; 64] {
+    let mut hasher = Blake2b::new(MAX_OUT_LEN);
+    let costs = [
+        params.lanes(),
+        tag_len as u32,
+        params.memory_kib(),
+        params.passes(),
+        params.version().number(),
+        params.variant().number(),
+    ];
+    for number in costs {
+        hasher.update(&number.to_le_bytes());
+    }
+    for bytes in [input.password, input.salt, input.secret, input.associated_data] {
+        hasher.update(&(bytes.len() as u32).to_le_bytes()).update(bytes);
+    }
+    let mut digest = [0; 64];
+    hasher.finalize(&mut digest);
+    digest
+}
+
+/// H': BLAKE2b of any length, the length hashed too. Beyond 64 bytes it is a chain that gives half of each digest.
+fn stretch(input: &[u8], out: &mut [u8]) {
+    let len = (out.len() as u32).to_le_bytes();
+    if out.len() <= 64 {
+        return blake2b(&[&len, input], out);
+    }
+    let mut digest = [0; 64];
+    blake2b(&[&len, input], &mut digest);
+    let mut rest = out;
+    loop {
+        let (half, tail) = rest.split_at_mut(32);
+        half.copy_from_slice(&digest[..32]);
+        rest = tail;
+        if rest.len() <= 64 {
+            blake2b(&[&digest], rest);
+            break;
+        }
+        let before = digest;
+        blake2b(&[&before], &mut digest);
+    }
+    digest.zeroize();
+}
+
+fn blake2b(parts: &[&[u8]], out: &mut [u8]) {
+    let mut hasher = Blake2b::new(out.len());
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize(out);
+}

@@ -1,0 +1,17 @@
+//! Kernels of x86-64, one file for each instruction set.
+
+pub(super) mod avx2;
+pub(super) mod avx512;
+pub(super) mod ssse3;
+
+use super::memory::Block;
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+/// Starts to fetch all sixteen lines of a block.
+#[inline(always)]
+fn fetch(block: *const Block) {
+    for line in 0..16 {
+        // SAFETY: SSE is part of x86-64, and a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(block.cast::<i8>().wrapping_add(64 * line)) };
+    }
+}
