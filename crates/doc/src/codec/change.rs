@@ -1,0 +1,486 @@
+//! The change chunk: who did what, after what.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
+use super::column::{ChunkError, Columns, ColumnsOut, Fault, Layout, deflate};
+use super::leb::{put_i64, put_u64};
+use super::limits::Limits;
+use super::ops::{Action, OpReader, OpWriter, RawKey, RowKind, Run, RunKind, collect};
+use super::reader::Reader;
+use super::value::RawValue;
+use crate::error::{DecodeError, FormatError, Place, Rule};
+use crate::types::{ActorId, ChangeHash, OpId};
+
+/// Uncompressed chunks longer than this are deflated by [`Change::bytes`].
+const DEFLATE_OVER: usize = 256;
+
+/// Tag of the author in a change's extra bytes.
+const AUTHOR_TAG: u64 = 1;
+
+/// The fields of a change, borrowed from the body of its chunk.
+#[derive(Debug)]
+pub(crate) struct ChangeView<'a> {
+    /// Concatenated hashes.
+    deps: &'a [u8],
+    pub(crate) actor: &'a [u8],
+    pub(crate) seq: u32,
+    pub(crate) start_op: u32,
+    pub(crate) time: i64,
+    pub(crate) message: &'a str,
+    pub(crate) others: SmallVec<[&'a [u8]; 2]>,
+    columns: Columns<'a>,
+    /// Column layout and data as they came.
+    section: &'a [u8],
+    pub(crate) extra: &'a [u8],
+}
+
+impl<'a> ChangeView<'a> {
+    /// Reads the fields. The operations are only located, not read.
+    pub(crate) fn parse(body: &'a [u8], limits: &Limits) -> Result<Self, ChunkError> {
+        let mut reader = Reader::new(body);
+        let fields = Self::fields(&mut reader).map_err(|rule| Fault::at(reader.offset(), rule))?;
+        let from = reader.offset();
+        let layout = Layout::read(&mut reader)?;
+        if layout.is_deflated() {
+            return Err(Fault::at(from, Rule::CompressedInChange).into());
+        }
+        let columns = layout.take(&mut reader, &mut limits.inflated_bytes.clone(), limits)?;
+        let section = &body[from..reader.offset()];
+        Ok(Self { columns, section, extra: reader.rest(), ..fields })
+    }
+
+    fn fields(reader: &mut Reader<'a>) -> Result<Self, Rule> {
+        let deps = reader.len()?.checked_mul(32).ok_or(Rule::Truncated)?;
+        let deps = reader.take(deps)?;
+        let actor = reader.prefixed()?;
+        let seq = reader.u32()?;
+        let start_op = reader.u32()?;
+        if seq == 0 || start_op == 0 {
+            return Err(Rule::Zero);
+        }
+        let time = reader.i64()?;
+        let message = reader.text()?;
+        let others = reader.len()?;
+        if others > reader.rest().len() {
+            return Err(Rule::Truncated);
+        }
+        let others = (0..others).map(|_| reader.prefixed()).collect::<Result<SmallVec<[&[u8]; 2]>, _>>()?;
+        if others.windows(2).any(|pair| pair[0] >= pair[1]) || others.contains(&actor) {
+            return Err(Rule::NotAscending("other actors"));
+        }
+        let (columns, section, extra) = (Columns::default(), &[][..], &[][..]);
+        Ok(Self { deps, actor, seq, start_op, time, message, others, columns, section, extra })
+    }
+
+    pub(crate) fn deps(&self) -> impl ExactSizeIterator<Item = ChangeHash> + use<'a> {
+        let (hashes, _) = self.deps.as_chunks::<32>();
+        hashes.iter().map(|hash| ChangeHash(*hash))
+    }
+
+    /// The operations. Actor 0 is the author, the others follow.
+    pub(crate) fn ops(&self) -> OpReader<'_> {
+        OpReader::new(RowKind::Change, &self.columns, 1 + self.others.len(), OpId::new(self.start_op, 0))
+    }
+
+    /// Reads every operation, checks what can be checked without a document, and writes them again: only a change that
+    /// gives its own bytes back keeps its hash when it is rebuilt from a document. Gives the number of operations.
+    fn check(&self, limits: &Limits, scratch: &mut Scratch) -> Result<u32, ChunkError> {
+        let mut writer = std::mem::take(&mut scratch.writer).recycle();
+        let mut others = Others { view: self, used: smallvec::smallvec![false; self.others.len()] };
+        let count = recode(&mut self.ops(), &mut writer, &mut others, limits)?;
+        if !others.used.iter().all(|used| *used) {
+            return Err(Fault::at(0, Rule::NotCanonical).into());
+        }
+        collect(&mut writer, RowKind::Change, &mut scratch.columns);
+        scratch.writer = writer.recycle();
+        scratch.body.clear();
+        if count == 0 {
+            scratch.columns.clear();
+        }
+        scratch.columns.write_layout(&mut scratch.body);
+        scratch.columns.write_data(&mut scratch.body);
+        if scratch.body != self.section {
+            return Err(Fault::at(0, Rule::NotCanonical).into());
+        }
+        Ok(count)
+    }
+
+    /// The author recorded in the extra bytes.
+    pub(crate) fn author(&self) -> Option<&'a [u8]> {
+        author_in(self.extra)
+    }
+}
+
+/// The author recorded in extra bytes: the first record, when its tag says so.
+pub(crate) fn author_in(extra: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader::new(extra);
+    let tag = reader.u64().ok()?;
+    let bytes = reader.prefixed().ok()?;
+    (tag == AUTHOR_TAG).then_some(bytes)
+}
+
+/// Extra bytes that record an author.
+pub(crate) fn author_footer(author: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    put_u64(&mut out, AUTHOR_TAG);
+    put_u64(&mut out, author.len() as u64);
+    out.extend_from_slice(author);
+    out
+}
+
+/// The actors of a change while its operations are read: which are used, and how they compare.
+struct Others<'v, 'a> {
+    view: &'v ChangeView<'a>,
+    used: SmallVec<[bool; 8]>,
+}
+
+impl Others<'_, '_> {
+    fn note(&mut self, id: OpId) {
+        if !id.is_none() && id.actor > 0 {
+            self.used[id.actor as usize - 1] = true;
+        }
+    }
+
+    fn bytes(&self, actor: u32) -> &[u8] {
+        if actor == 0 { self.view.actor } else { self.view.others[actor as usize - 1] }
+    }
+
+    fn ascending(&self, ids: &[OpId]) -> bool {
+        ids.windows(2)
+            .all(|pair| (pair[0].ctr, self.bytes(pair[0].actor)) < (pair[1].ctr, self.bytes(pair[1].actor)))
+    }
+}
+
+fn recode<'a>(
+    reader: &mut OpReader<'a>,
+    writer: &mut OpWriter<'a>,
+    others: &mut Others<'_, '_>,
+    limits: &Limits,
+) -> Result<u32, ChunkError> {
+    let mut count = 0u64;
+    while let Some(row) = reader.next()? {
+        count += 1;
+        others.note(row.obj);
+        if let RawKey::Elem(elem) = row.key {
+            others.note(elem);
+        }
+        reader.refs.iter().for_each(|pred| others.note(*pred));
+        if !others.ascending(&reader.refs) {
+            return Err(
+                Fault::in_column(super::ops::spec::PRED_CTR, 0, Rule::NotAscending("predecessors")).into()
+            );
+        }
+        writer.row(&row, &reader.refs, RowKind::Change);
+        if let Some(mut run) = run_after(&row, &reader.refs) {
+            count += recode_run(reader, writer, &mut run)?;
+        }
+        if count > limits.operations {
+            return Err(ChunkError::limit("operations", limits.operations));
+        }
+    }
+    Ok(count as u32)
+}
+
+fn recode_run<'a>(reader: &mut OpReader<'a>, writer: &mut OpWriter<'a>, run: &mut Run) -> Result<u64, Fault> {
+    let mut count = 0;
+    loop {
+        let before = *run;
+        let rows = reader.extend(run)?;
+        if rows == 0 {
+            return Ok(count);
+        }
+        count += rows;
+        match run.kind {
+            RunKind::Insert => {
+                writer.head(run.obj, true, Action::Set, rows);
+                writer.key_ramp(before.id, 1, rows);
+                writer.no_refs(rows);
+                reader.take_values(rows, |code, len, bytes, rows| {
+                    check_values(code, len, bytes, rows)?;
+                    writer.values(code, len, bytes, rows);
+                    Ok(())
+                })?;
+            }
+            RunKind::Delete => {
+                let first = step_from(before.elem, run.step);
+                writer.head(run.obj, false, Action::Delete, rows);
+                writer.key_ramp(first, run.step, rows);
+                writer.null_values(rows);
+                writer.ref_ramp(first, run.step, rows);
+            }
+        }
+    }
+}
+
+/// The element one step after `id`.
+pub(crate) fn step_from(id: OpId, step: i64) -> OpId {
+    OpId::new((i64::from(id.ctr) + step) as u32, id.actor)
+}
+
+/// The run that a row of a change may be the first of.
+pub(crate) fn run_after(row: &super::ops::Row<'_>, refs: &[OpId]) -> Option<Run> {
+    let run = |kind, elem, single| Some(Run { kind, obj: row.obj, id: row.id, elem, single, step: 0 });
+    match (row.action, row.key, refs) {
+        (Action::Set, RawKey::Elem(_), []) if row.insert => run(RunKind::Insert, OpId::NONE, None),
+        (Action::Delete, RawKey::Elem(elem), [pred]) if *pred == elem => {
+            run(RunKind::Delete, elem, Some(elem))
+        }
+        _ => None,
+    }
+}
+
+/// Checks `rows` values of one type and length.
+pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Result<(), Rule> {
+    if len == 0 {
+        return RawValue { code, bytes: &[] }.check();
+    }
+    // Plain ASCII text, the bulk of what people type, is checked in one pass.
+    if code == super::value::code::STR && bytes.is_ascii() {
+        return Ok(());
+    }
+    debug_assert_eq!(bytes.len() as u64, len as u64 * rows);
+    bytes.chunks_exact(len).try_for_each(|bytes| RawValue { code, bytes }.check())
+}
+
+/// Buffers for reading and writing many changes.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    pub(crate) writer: OpWriter<'static>,
+    pub(crate) columns: ColumnsOut,
+    pub(crate) body: Vec<u8>,
+}
+
+/// What stands before the operations of a change being written.
+pub(crate) struct ChangeHead<'a> {
+    pub(crate) deps: &'a [ChangeHash],
+    pub(crate) actor: &'a [u8],
+    pub(crate) seq: u64,
+    pub(crate) start_op: u64,
+    pub(crate) time: i64,
+    pub(crate) message: &'a str,
+    /// Sorted; exactly those the operations name, without the author.
+    pub(crate) others: &'a [&'a [u8]],
+    pub(crate) extra: &'a [u8],
+}
+
+impl ChangeHead<'_> {
+    /// Writes the body of the chunk.
+    pub(crate) fn write(&self, columns: &ColumnsOut, out: &mut Vec<u8>) {
+        let prefixed = |out: &mut Vec<u8>, bytes: &[u8]| {
+            put_u64(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+        };
+        put_u64(out, self.deps.len() as u64);
+        self.deps.iter().for_each(|dep| out.extend_from_slice(&dep.0));
+        prefixed(out, self.actor);
+        put_u64(out, self.seq);
+        put_u64(out, self.start_op);
+        put_i64(out, self.time);
+        prefixed(out, self.message.as_bytes());
+        put_u64(out, self.others.len() as u64);
+        self.others.iter().for_each(|actor| prefixed(out, actor));
+        columns.write_layout(out);
+        columns.write_data(out);
+        out.extend_from_slice(self.extra);
+    }
+}
+
+/// One change: a set of operations by one actor, with the changes it was made after. Its bytes are canonical, so its
+/// hash is the same wherever it is rebuilt.
+///
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Change {
+    body: Arc<[u8]>,
+    hash: ChangeHash,
+    actor: ActorId,
+    deps: SmallVec<[ChangeHash; 1]>,
+    seq: u32,
+    start_op: u32,
+    len: u32,
+    time: i64,
+}
+
+impl Change {
+    /// Reads one chunk that holds one change, plain or deflated.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::from_bytes_with(bytes, &Limits::default())
+    }
+
+    /// Reads one chunk within limits of the caller's choice.
+    pub fn from_bytes_with(bytes: &[u8], limits: &Limits) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let chunk = Chunk::read(&mut reader, limits).map_err(|error| error.place(0, 0))?;
+        let error = |offset, rule| FormatError { place: Place { chunk: 0, offset, column: None }, rule };
+        reader.finish().map_err(|rule| error(reader.offset(), rule))?;
+        if chunk.kind != ChunkType::Change {
+            return Err(error(8, Rule::ChunkType(chunk.kind as u8)).into());
+        }
+        Self::from_chunk(&chunk, limits, &mut Scratch::default())
+            .map_err(|fault| fault.place(0, chunk.header))
+    }
+
+    pub(crate) fn from_chunk(
+        chunk: &Chunk<'_>,
+        limits: &Limits,
+        scratch: &mut Scratch,
+    ) -> Result<Self, ChunkError> {
+        Self::from_body(&chunk.body, chunk.hash, limits, scratch)
+    }
+
+    /// Takes a body apart and checks everything that can be checked without a document.
+    pub(crate) fn from_body(
+        body: &[u8],
+        hash: ChangeHash,
+        limits: &Limits,
+        scratch: &mut Scratch,
+    ) -> Result<Self, ChunkError> {
+        let view = ChangeView::parse(body, limits)?;
+        let len = view.check(limits, scratch)?;
+        Ok(Self::from_view(&view, body.into(), hash, len))
+    }
+
+    /// A change this engine wrote itself.
+    pub(crate) fn from_own(body: &[u8], hash: ChangeHash, len: u32) -> Self {
+        let view = ChangeView::parse(body, &NO_LIMITS).expect("the body was written by this engine");
+        Self::from_view(&view, body.into(), hash, len)
+    }
+
+    /// A change this engine wrote itself, before it has a hash.
+    pub(crate) fn hash_body(body: &[u8]) -> ChangeHash {
+        hash_chunk(ChunkType::Change, body)
+    }
+
+    fn from_view(view: &ChangeView<'_>, body: Arc<[u8]>, hash: ChangeHash, len: u32) -> Self {
+        let (actor, deps) = (ActorId::from(view.actor), view.deps().collect());
+        Self { body, hash, actor, deps, seq: view.seq, start_op: view.start_op, len, time: view.time }
+    }
+
+    pub(crate) fn view(&self) -> ChangeView<'_> {
+        ChangeView::parse(&self.body, &NO_LIMITS).expect("the body was checked when the change was made")
+    }
+
+    /// The change's identity.
+    pub fn hash(&self) -> ChangeHash {
+        self.hash
+    }
+
+    /// Who made it.
+    pub fn actor_id(&self) -> &ActorId {
+        &self.actor
+    }
+
+    /// The changes it was made after, in the order it names them.
+    pub fn deps(&self) -> &[ChangeHash] {
+        &self.deps
+    }
+
+    /// 1 for the actor's first change, and so on.
+    pub fn seq(&self) -> u64 {
+        self.seq.into()
+    }
+
+    /// Counter of its first operation.
+    pub fn start_op(&self) -> u64 {
+        self.start_op.into()
+    }
+
+    /// Counter of its last operation; one before [`Self::start_op`] when it has none.
+    pub fn max_op(&self) -> u64 {
+        self.start_op() + u64::from(self.len) - 1
+    }
+
+    /// How many operations it has.
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it has no operations: a change may exist only to join its dependencies.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Seconds since 1970, as its author's clock said.
+    pub fn timestamp(&self) -> i64 {
+        self.time
+    }
+
+    /// Its message.
+    pub fn message(&self) -> Option<&str> {
+        let message = self.view().message;
+        // The view borrows from the body, not from itself.
+        (!message.is_empty()).then_some(message)
+    }
+
+    /// The actors it refers to besides its own.
+    pub fn other_actor_ids(&self) -> Vec<ActorId> {
+        self.view().others.iter().map(|actor| ActorId::from(*actor)).collect()
+    }
+
+    /// Bytes after the operations: records for later versions of the format.
+    pub fn extra_bytes(&self) -> &[u8] {
+        self.view().extra
+    }
+
+    /// The author recorded in it.
+    pub fn author(&self) -> Option<&[u8]> {
+        self.view().author()
+    }
+
+    /// The uncompressed chunk.
+    pub fn raw_bytes(&self) -> Vec<u8> {
+        frame_with(ChunkType::Change, &self.body, &self.hash)
+    }
+
+    /// The chunk, deflated when that is worth it.
+    pub fn bytes(&self) -> Vec<u8> {
+        let raw = self.raw_bytes();
+        if raw.len() <= DEFLATE_OVER {
+            return raw;
+        }
+        frame_with(ChunkType::Deflated, &deflate(&self.body), &self.hash)
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// How many bytes the uncompressed body takes.
+    pub(crate) fn body_len(&self) -> usize {
+        self.body.len()
+    }
+}
+
+/// For bodies that were checked before.
+const NO_LIMITS: Limits = Limits { inflated_bytes: u64::MAX, operations: u64::MAX, changes: u64::MAX };
+
+impl PartialEq for Change {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+impl Eq for Change {}
+
+impl std::fmt::Debug for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Change")
+            .field("hash", &self.hash)
+            .field("actor", &self.actor)
+            .field("seq", &self.seq)
+            .field("start_op", &self.start_op)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TryFrom<&[u8]> for Change {
+    type Error = DecodeError;
+
+    fn try_from(bytes: &[u8]) -> Result<Self, Self::Error> {
+        Self::from_bytes(bytes)
+    }
+}

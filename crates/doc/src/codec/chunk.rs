@@ -1,0 +1,127 @@
+//! The container: a file is any concatenation of chunks, each with its checksum.
+
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+
+use super::column::{ChunkError, Fault, Inflate, inflate};
+use super::leb::{len_u64, put_u64};
+use super::limits::Limits;
+use super::reader::Reader;
+use crate::error::Rule;
+use crate::types::ChangeHash;
+
+/// The bytes every chunk starts with.
+pub(crate) const MAGIC: [u8; 4] = [0x85, 0x6f, 0x4a, 0x83];
+
+/// What a chunk holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChunkType {
+    Document = 0,
+    Change = 1,
+    Deflated = 2,
+    Bundle = 3,
+}
+
+/// A chunk whose checksum was right. A deflated change has become a plain one.
+#[derive(Debug)]
+pub(crate) struct Chunk<'a> {
+    pub(crate) kind: ChunkType,
+    pub(crate) hash: ChangeHash,
+    /// Without the header.
+    pub(crate) body: Cow<'a, [u8]>,
+    /// Length of the header in the input, for offsets in errors.
+    pub(crate) header: usize,
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads one chunk. The reader moves past it, even when its checksum is wrong but its frame is not.
+    pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
+        let start = reader.offset();
+        let fault = |rule| Fault::at(start, rule);
+        if reader.array().map_err(fault)? != MAGIC {
+            return Err(fault(Rule::Magic).into());
+        }
+        let checksum: [u8; 4] = reader.array().map_err(fault)?;
+        let [kind] = reader.array().map_err(fault)?;
+        let len = reader.len().map_err(fault)?;
+        let header = reader.offset() - start;
+        let body = reader.take(len).map_err(fault)?;
+        let (kind, body) = match kind {
+            0 => (ChunkType::Document, Cow::Borrowed(body)),
+            1 => (ChunkType::Change, Cow::Borrowed(body)),
+            2 => match inflate(body, limits.inflated_bytes) {
+                Ok(body) => (ChunkType::Change, Cow::Owned(body)),
+                Err(Inflate::Corrupt) => return Err(fault(Rule::Deflate).into()),
+                Err(Inflate::TooLong) => {
+                    return Err(ChunkError::limit("inflated bytes", limits.inflated_bytes));
+                }
+            },
+            3 => (ChunkType::Bundle, Cow::Borrowed(body)),
+            other => return Err(fault(Rule::ChunkType(other)).into()),
+        };
+        let hash = hash_chunk(kind, &body);
+        if hash.0[..4] != checksum {
+            return Err(fault(Rule::Checksum).into());
+        }
+        Ok(Self { kind, hash, body, header })
+    }
+}
+
+/// The hash that names a chunk: over its type, length and body.
+pub(crate) fn hash_chunk(kind: ChunkType, body: &[u8]) -> ChangeHash {
+    let mut head = Vec::with_capacity(11);
+    head.push(kind as u8);
+    put_u64(&mut head, body.len() as u64);
+    let mut hasher = Sha256::new();
+    hasher.update(&head);
+    hasher.update(body);
+    ChangeHash(hasher.finalize().into())
+}
+
+/// Puts the header before a body; gives the chunk and its hash.
+pub(crate) fn frame(kind: ChunkType, body: &[u8]) -> (Vec<u8>, ChangeHash) {
+    let hash = hash_chunk(kind, body);
+    (frame_with(kind, body, &hash), hash)
+}
+
+/// Puts the header before a body whose checksum is known. A deflated change carries that of the plain one.
+pub(crate) fn frame_with(kind: ChunkType, body: &[u8], hash: &ChangeHash) -> Vec<u8> {
+    let mut out = Vec::with_capacity(9 + len_u64(body.len() as u64) + body.len());
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&hash.0[..4]);
+    out.push(kind as u8);
+    put_u64(&mut out, body.len() as u64);
+    out.extend_from_slice(body);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<ChunkType, Rule> {
+        match Chunk::read(&mut Reader::new(bytes), &Limits::default()) {
+            Ok(chunk) => Ok(chunk.kind),
+            Err(ChunkError::Fault(fault)) => Err(fault.rule),
+            Err(ChunkError::Limit(limit)) => panic!("{limit}"),
+        }
+    }
+
+    #[test]
+    fn frames_are_checked() {
+        let (good, _) = frame(ChunkType::Change, b"body");
+        assert_eq!(read(&good), Ok(ChunkType::Change));
+        for (at, rule) in [(0, Rule::Magic), (4, Rule::Checksum), (good.len() - 1, Rule::Checksum)] {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            assert_eq!(read(&bad), Err(rule));
+        }
+        let mut unknown = good.clone();
+        unknown[8] = 9;
+        assert_eq!(read(&unknown), Err(Rule::ChunkType(9)));
+        for len in 0..good.len() {
+            assert_eq!(read(&good[..len]), Err(Rule::Truncated));
+        }
+    }
+}

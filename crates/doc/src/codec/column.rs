@@ -1,0 +1,283 @@
+//! The column section of a chunk: which columns there are, their bytes, and DEFLATE.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use super::leb::put_u64;
+use super::limits::Limits;
+use super::reader::Reader;
+use crate::error::{DecodeError, FormatError, LimitError, Place, Rule};
+
+/// Bit of a specification that says the column is deflated.
+const DEFLATED: u32 = 8;
+
+/// Columns at least this long are deflated in documents and bundles.
+pub(crate) const DEFLATE_FROM: usize = 256;
+
+mod kind {
+    pub(super) const GROUP: u32 = 0;
+    pub(super) const META: u32 = 6;
+    pub(super) const RAW: u32 = 7;
+}
+
+/// A broken rule inside a chunk, before the chunk's number is known.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) column: Option<u32>,
+    pub(crate) offset: usize,
+    pub(crate) rule: Rule,
+}
+
+impl Fault {
+    /// A fault outside columns, or one without an exact place.
+    pub(crate) fn at(offset: usize, rule: Rule) -> Self {
+        Self { column: None, offset, rule }
+    }
+
+    pub(crate) fn in_column(column: u32, offset: usize, rule: Rule) -> Self {
+        Self { column: Some(column), offset, rule }
+    }
+}
+
+/// What reading the inside of a chunk can fail with.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ChunkError {
+    Fault(Fault),
+    Limit(LimitError),
+}
+
+impl From<Fault> for ChunkError {
+    fn from(fault: Fault) -> Self {
+        ChunkError::Fault(fault)
+    }
+}
+
+impl ChunkError {
+    pub(crate) fn limit(what: &'static str, limit: u64) -> Self {
+        ChunkError::Limit(LimitError { what, limit })
+    }
+
+    /// Adds where the chunk lies. Offsets in columns stay relative to the inflated column.
+    pub(crate) fn place(self, chunk: usize, base: usize) -> DecodeError {
+        match self {
+            ChunkError::Fault(Fault { column, offset, rule }) => {
+                let offset = if column.is_some() { offset } else { base + offset };
+                DecodeError::Format(FormatError { place: Place { chunk, offset, column }, rule })
+            }
+            ChunkError::Limit(limit) => DecodeError::Limit(limit),
+        }
+    }
+}
+
+/// The columns of one section, inflated.
+#[derive(Debug, Default)]
+pub(crate) struct Columns<'a> {
+    columns: Vec<(u32, Cow<'a, [u8]>)>,
+}
+
+impl<'a> Columns<'a> {
+    /// The bytes of a column; none when it is absent.
+    pub(crate) fn get(&self, spec: u32) -> &[u8] {
+        self.find(spec).map_or(&[], |i| &self.columns[i].1)
+    }
+
+    /// Takes the bytes of a column out.
+    pub(crate) fn take(&mut self, spec: u32) -> Cow<'a, [u8]> {
+        self.find(spec).map_or(Cow::Borrowed(&[]), |i| std::mem::take(&mut self.columns[i].1))
+    }
+
+    /// The first column not in `known`.
+    pub(crate) fn unknown(&self, known: &[u32]) -> Option<u32> {
+        self.columns.iter().map(|(spec, _)| *spec).find(|spec| !known.contains(spec))
+    }
+
+    fn find(&self, spec: u32) -> Option<usize> {
+        self.columns.iter().position(|(found, _)| *found == spec)
+    }
+}
+
+/// Specifications and lengths, before the bytes.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    columns: Vec<(u32, usize)>,
+}
+
+impl Layout {
+    /// Reads the layout of a change or document section.
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Fault> {
+        Self::read_with(reader, kind::META)
+    }
+
+    /// Reads the layout of a bundle section, where a group of lengths may stand before raw values.
+    pub(crate) fn read_bundle(reader: &mut Reader<'_>) -> Result<Self, Fault> {
+        Self::read_with(reader, kind::GROUP)
+    }
+
+    fn read_with(reader: &mut Reader<'_>, before_raw: u32) -> Result<Self, Fault> {
+        let start = reader.offset();
+        let mut read = || -> Result<Self, Rule> {
+            let count = reader.len()?;
+            // Each entry takes two bytes at least.
+            if count > reader.rest().len() / 2 {
+                return Err(Rule::Truncated);
+            }
+            let columns =
+                (0..count).map(|_| Ok((reader.u32()?, reader.len()?))).collect::<Result<_, Rule>>()?;
+            let layout = Self { columns };
+            layout.check(before_raw)?;
+            Ok(layout)
+        };
+        read().map_err(|rule| Fault::at(start, rule))
+    }
+
+    /// The rules that make a list of specifications a table: sorted, each once, groups flat, values paired.
+    fn check(&self, before_raw: u32) -> Result<(), Rule> {
+        let mut previous: Option<u32> = None;
+        let mut group: Option<u32> = None;
+        for &(spec, _) in &self.columns {
+            let (spec, id, kind) = (spec & !DEFLATED, spec >> 4, spec & 7);
+            match previous {
+                Some(before) if spec < before => return Err(Rule::ColumnOrder),
+                Some(before) if spec == before => return Err(Rule::ColumnTwice),
+                _ => {}
+            }
+            let pair = [id << 4 | kind::META, id << 4 | before_raw];
+            if kind == kind::RAW && !previous.is_some_and(|before| pair.contains(&before)) {
+                return Err(Rule::LoneValue);
+            }
+            if kind == kind::GROUP {
+                if group == Some(id) {
+                    return Err(Rule::NestedGroup);
+                }
+                group = Some(id);
+            }
+            previous = Some(spec);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_deflated(&self) -> bool {
+        self.columns.iter().any(|(spec, _)| spec & DEFLATED != 0)
+    }
+
+    /// Takes the bytes of all columns from the reader, inflating what is deflated. `budget` shrinks by what they hold.
+    pub(crate) fn take<'a>(
+        &self,
+        reader: &mut Reader<'a>,
+        budget: &mut u64,
+        limits: &Limits,
+    ) -> Result<Columns<'a>, ChunkError> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for &(spec, len) in &self.columns {
+            let offset = reader.offset();
+            let bytes = reader.take(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
+            let plain = spec & !DEFLATED;
+            let bytes = if spec & DEFLATED == 0 {
+                Cow::Borrowed(bytes)
+            } else {
+                match inflate(bytes, *budget) {
+                    Ok(bytes) => Cow::Owned(bytes),
+                    Err(Inflate::Corrupt) => return Err(Fault::in_column(plain, 0, Rule::Deflate).into()),
+                    Err(Inflate::TooLong) => {
+                        return Err(ChunkError::limit("inflated bytes", limits.inflated_bytes));
+                    }
+                }
+            };
+            *budget = budget
+                .checked_sub(bytes.len() as u64)
+                .ok_or_else(|| ChunkError::limit("inflated bytes", limits.inflated_bytes))?;
+            columns.push((plain, bytes));
+        }
+        Ok(Columns { columns })
+    }
+}
+
+/// Why bytes did not inflate.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Inflate {
+    Corrupt,
+    TooLong,
+}
+
+/// Inflates raw DEFLATE to at most `limit` bytes. What follows the end of the stream is ignored, as readers of this
+/// format always did.
+pub(crate) fn inflate(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Inflate> {
+    // Text inflates to about three times its size; a guess that saves most reallocations.
+    let mut out = Vec::with_capacity((bytes.len() * 4).min(usize::try_from(limit).unwrap_or(usize::MAX)));
+    let decoder = flate2::bufread::DeflateDecoder::new(bytes);
+    decoder.take(limit.saturating_add(1)).read_to_end(&mut out).map_err(|_| Inflate::Corrupt)?;
+    if out.len() as u64 > limit { Err(Inflate::TooLong) } else { Ok(out) }
+}
+
+/// Deflates to raw DEFLATE.
+pub(crate) fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() / 2 + 64);
+    let mut encoder = flate2::bufread::DeflateEncoder::new(bytes, flate2::Compression::default());
+    encoder.read_to_end(&mut out).expect("reading from memory does not fail");
+    out
+}
+
+/// Columns being written. Empty ones are left out.
+#[derive(Debug, Default)]
+pub(crate) struct ColumnsOut {
+    layout: Vec<(u32, usize)>,
+    data: Vec<u8>,
+}
+
+impl ColumnsOut {
+    pub(crate) fn push(&mut self, spec: u32, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.layout.push((spec, bytes.len()));
+            self.data.extend_from_slice(bytes);
+        }
+    }
+
+    /// A column that was deflated elsewhere.
+    pub(crate) fn push_deflated(&mut self, spec: u32, bytes: &[u8]) {
+        self.push(spec | DEFLATED, bytes);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.layout.clear();
+        self.data.clear();
+    }
+
+    pub(crate) fn write_layout(&self, out: &mut Vec<u8>) {
+        put_u64(out, self.layout.len() as u64);
+        for &(spec, len) in &self.layout {
+            put_u64(out, spec.into());
+            put_u64(out, len as u64);
+        }
+    }
+
+    pub(crate) fn write_data(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.data);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(specs: &[u32]) -> Result<(), Rule> {
+        Layout { columns: specs.iter().map(|spec| (*spec, 1)).collect() }.check(kind::META)
+    }
+
+    #[test]
+    fn layouts() {
+        assert_eq!(check(&[0x01, 0x02, 0x13, 0x56, 0x57, 0x70, 0x71]), Ok(()));
+        assert_eq!(check(&[0x02, 0x01]), Err(Rule::ColumnOrder));
+        assert_eq!(check(&[0x02, 0x0a]), Err(Rule::ColumnTwice));
+        assert_eq!(check(&[0x57]), Err(Rule::LoneValue));
+        assert_eq!(check(&[0x46, 0x57]), Err(Rule::LoneValue));
+    }
+
+    #[test]
+    fn inflation_stops_at_the_limit() {
+        let bomb = deflate(&vec![0; 1 << 20]);
+        assert!(bomb.len() < 2000);
+        assert_eq!(inflate(&bomb, 1 << 20).map(|out| out.len()), Ok(1 << 20));
+        assert_eq!(inflate(&bomb, (1 << 20) - 1), Err(Inflate::TooLong));
+        assert_eq!(inflate(&[0xff; 8], 100), Err(Inflate::Corrupt));
+    }
+}

@@ -1,0 +1,178 @@
+//! Columns of counters and times: run-length encoded differences. Nulls do not move the sum.
+//!
+//! Sums wrap: times may be any 64-bit numbers, and their differences then need 65 bits. Counters are checked by whoever
+//! reads them, with [`Ramp::counters`].
+
+use super::rle::{RleCursor, RleEncoder};
+use crate::error::Rule;
+
+/// Rows that form an arithmetic progression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ramp {
+    pub(crate) first: i64,
+    pub(crate) step: i64,
+    pub(crate) rows: u64,
+}
+
+impl Ramp {
+    /// The first row, when every row fits 32 bits.
+    pub(crate) fn counters(self) -> Result<u32, Rule> {
+        let last = i128::from(self.first) + i128::from(self.step) * (i128::from(self.rows) - 1);
+        match (u32::try_from(self.first), u32::try_from(last)) {
+            (Ok(first), Ok(_)) => Ok(first),
+            _ => Err(Rule::CounterRange),
+        }
+    }
+}
+
+/// Reads a column ramp by ramp.
+#[derive(Clone, Debug)]
+pub(crate) struct DeltaCursor<'a> {
+    deltas: RleCursor<'a, i64>,
+    sum: i64,
+}
+
+impl<'a> DeltaCursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { deltas: RleCursor::new(bytes), sum: 0 }
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.deltas.offset()
+    }
+
+    /// The progression the next rows follow, or nulls; `None` at the end of the column.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<Option<(Option<Ramp>, u64)>, Rule> {
+        match self.deltas.peek()? {
+            None => Ok(None),
+            Some((None, rows)) => Ok(Some((None, rows))),
+            Some((Some(step), rows)) => {
+                let first = self.sum.wrapping_add(step);
+                Ok(Some((Some(Ramp { first, step, rows }), rows)))
+            }
+        }
+    }
+
+    /// Passes over rows of the ramp just peeked.
+    #[inline]
+    pub(crate) fn skip(&mut self, ramp: Option<Ramp>, rows: u64) {
+        if let Some(ramp) = ramp {
+            self.sum = self.sum.wrapping_add(ramp.step.wrapping_mul(rows as i64));
+        }
+        self.deltas.skip(rows);
+    }
+
+    /// The next row.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Option<i64>>, Rule> {
+        match self.deltas.next()? {
+            None => Ok(None),
+            Some(None) => Ok(Some(None)),
+            Some(Some(delta)) => {
+                self.sum = self.sum.wrapping_add(delta);
+                Ok(Some(Some(self.sum)))
+            }
+        }
+    }
+}
+
+/// Writes such a column.
+#[derive(Debug, Default)]
+pub(crate) struct DeltaEncoder {
+    deltas: RleEncoder<i64>,
+    sum: i64,
+}
+
+impl DeltaEncoder {
+    #[inline]
+    pub(crate) fn push(&mut self, value: Option<i64>) {
+        match value {
+            None => self.deltas.push(None),
+            Some(value) => {
+                self.deltas.push(Some(value.wrapping_sub(self.sum)));
+                self.sum = value;
+            }
+        }
+    }
+
+    pub(crate) fn push_nulls(&mut self, rows: u64) {
+        self.deltas.push_n(None, rows);
+    }
+
+    /// `rows` values from `first` on, each `step` more than the one before.
+    #[inline]
+    pub(crate) fn push_ramp(&mut self, first: i64, step: i64, rows: u64) {
+        if rows > 0 {
+            self.push(Some(first));
+            self.deltas.push_n(Some(step), rows - 1);
+            self.sum = first.wrapping_add(step.wrapping_mul(rows as i64 - 1));
+        }
+    }
+
+    pub(crate) fn has_values(&self) -> bool {
+        self.deltas.has_values()
+    }
+
+    pub(crate) fn finish(&mut self) -> &[u8] {
+        self.deltas.finish()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.deltas.clear();
+        self.sum = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ramps_equal_single_rows() {
+        let mut ramps = DeltaEncoder::default();
+        ramps.push_nulls(2);
+        ramps.push_ramp(5, 1, 4);
+        ramps.push_ramp(3, -1, 3);
+        ramps.push_ramp(9, 0, 1);
+        let mut rows = DeltaEncoder::default();
+        let values = [None, None, Some(5), Some(6), Some(7), Some(8), Some(3), Some(2), Some(1), Some(9)];
+        values.iter().for_each(|value| rows.push(*value));
+        assert_eq!(ramps.finish(), rows.finish());
+
+        let bytes = ramps.finish().to_vec();
+        let mut cursor = DeltaCursor::new(&bytes);
+        for value in values {
+            assert_eq!(cursor.next(), Ok(Some(value)));
+        }
+        assert_eq!(cursor.next(), Ok(None));
+
+        let mut cursor = DeltaCursor::new(&bytes);
+        let mut seen = vec![];
+        while let Some((ramp, rows)) = cursor.peek().unwrap() {
+            cursor.skip(ramp, rows);
+            seen.extend((0..rows as i64).map(|i| ramp.map(|ramp| ramp.first + i * ramp.step)));
+        }
+        assert_eq!(seen, values);
+    }
+
+    #[test]
+    fn times_at_the_ends_of_the_range_round_trip() {
+        let mut encoder = DeltaEncoder::default();
+        encoder.push(Some(i64::MAX));
+        encoder.push(Some(i64::MIN));
+        let bytes = encoder.finish().to_vec();
+        let mut cursor = DeltaCursor::new(&bytes);
+        assert_eq!(cursor.next(), Ok(Some(Some(i64::MAX))));
+        assert_eq!(cursor.next(), Ok(Some(Some(i64::MIN))));
+    }
+
+    #[test]
+    fn counters_are_checked_at_both_ends() {
+        let ramp = |first, step, rows| Ramp { first, step, rows }.counters();
+        assert_eq!(ramp(0, 1, 1 << 32), Ok(0));
+        assert_eq!(ramp(0, 1, (1 << 32) + 1), Err(Rule::CounterRange));
+        assert_eq!(ramp(2, -1, 4), Err(Rule::CounterRange));
+        assert_eq!(ramp(1, i64::MAX, u64::MAX), Err(Rule::CounterRange));
+    }
+}

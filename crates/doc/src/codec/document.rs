@@ -1,0 +1,336 @@
+//! The document chunk: all operations in document order and all changes, as two tables.
+
+use std::borrow::Cow;
+
+use super::chunk::{ChunkType, frame};
+use super::column::{ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Fault, Layout, deflate};
+use super::cursor::{Col, Deltas, Numbers, Texts, counter, follows, same};
+use super::delta::DeltaEncoder;
+use super::leb::put_u64;
+use super::limits::Limits;
+use super::ops::{OpReader, RowKind};
+use super::reader::Reader;
+use super::rle::RleEncoder;
+use super::value::code;
+use crate::error::Rule;
+use crate::types::{ActorId, ChangeHash, OpId};
+
+mod spec {
+    pub(super) const ACTOR: u32 = 0x01;
+    pub(super) const SEQ: u32 = 0x03;
+    pub(super) const MAX_OP: u32 = 0x13;
+    pub(super) const TIME: u32 = 0x23;
+    pub(super) const MESSAGE: u32 = 0x35;
+    pub(super) const DEPS_COUNT: u32 = 0x40;
+    pub(super) const DEPS_INDEX: u32 = 0x43;
+    pub(super) const EXTRA_META: u32 = 0x56;
+    pub(super) const EXTRA_RAW: u32 = 0x57;
+}
+
+/// Metadata of extra bytes of length 0.
+const NO_EXTRA: u64 = code::BYTES as u64;
+
+/// A document chunk taken apart, its columns inflated but not read.
+#[derive(Debug)]
+pub(crate) struct DocumentView<'a> {
+    pub(crate) actors: Vec<ActorId>,
+    pub(crate) heads: Vec<ChangeHash>,
+    pub(crate) changes: Columns<'a>,
+    pub(crate) ops: Columns<'a>,
+    /// Row of each head. Old writers left them out.
+    pub(crate) head_rows: Option<Vec<u64>>,
+}
+
+impl<'a> DocumentView<'a> {
+    pub(crate) fn parse(body: &'a [u8], limits: &Limits) -> Result<Self, ChunkError> {
+        let mut reader = Reader::new(body);
+        let mut lists = || -> Result<_, Rule> {
+            let (actors, heads) = (reader.actors()?, reader.hashes()?);
+            if actors.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return Err(Rule::NotAscending("actors"));
+            }
+            if heads.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return Err(Rule::NotAscending("heads"));
+            }
+            Ok((actors, heads))
+        };
+        let (actors, heads) = lists().map_err(|rule| Fault::at(reader.offset(), rule))?;
+        let change_layout = Layout::read(&mut reader)?;
+        let op_layout = Layout::read(&mut reader)?;
+        let mut budget = limits.inflated_bytes;
+        let changes = change_layout.take(&mut reader, &mut budget, limits)?;
+        let ops = op_layout.take(&mut reader, &mut budget, limits)?;
+        let head_rows = if reader.is_empty() {
+            None
+        } else {
+            let rows = (0..heads.len()).map(|_| reader.u64()).collect::<Result<_, _>>();
+            Some(rows.map_err(|rule| Fault::at(reader.offset(), rule))?)
+        };
+        reader.finish().map_err(|rule| Fault::at(reader.offset(), rule))?;
+        Ok(Self { actors, heads, changes, ops, head_rows })
+    }
+
+    pub(crate) fn change_rows(&self) -> ChangeReader<'_> {
+        ChangeReader::new(&self.changes, self.actors.len())
+    }
+
+    pub(crate) fn op_rows(&self) -> OpReader<'_> {
+        OpReader::new(RowKind::Document, &self.ops, self.actors.len(), OpId::NONE)
+    }
+}
+
+/// One change as the table tells it. Its dependencies are in [`ChangeReader::deps`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ChangeRow<'a> {
+    pub(crate) actor: u32,
+    pub(crate) seq: u32,
+    pub(crate) max_op: u32,
+    pub(crate) time: i64,
+    pub(crate) message: Option<&'a str>,
+    pub(crate) extra: &'a [u8],
+}
+
+/// Reads the table of changes.
+pub(crate) struct ChangeReader<'a> {
+    actors: u32,
+    /// Rows taken.
+    row: u32,
+    actor: Numbers<'a>,
+    seq: Deltas<'a>,
+    max_op: Deltas<'a>,
+    time: Deltas<'a>,
+    message: Texts<'a>,
+    deps_count: Numbers<'a>,
+    deps_index: Deltas<'a>,
+    extra_meta: Numbers<'a>,
+    extra_raw: Reader<'a>,
+    /// Rows of the changes that the one last read depends on.
+    pub(crate) deps: Vec<u32>,
+}
+
+impl<'a> ChangeReader<'a> {
+    fn new(columns: &'a Columns<'_>, actors: usize) -> Self {
+        let delta = |spec| Col::delta(spec, columns.get(spec));
+        let rle = |spec| Col::rle(spec, columns.get(spec));
+        Self {
+            actors: u32::try_from(actors).unwrap_or(u32::MAX),
+            row: 0,
+            actor: rle(spec::ACTOR),
+            seq: delta(spec::SEQ),
+            max_op: delta(spec::MAX_OP),
+            time: delta(spec::TIME),
+            message: Col::rle(spec::MESSAGE, columns.get(spec::MESSAGE)),
+            deps_count: rle(spec::DEPS_COUNT),
+            deps_index: delta(spec::DEPS_INDEX),
+            extra_meta: rle(spec::EXTRA_META),
+            extra_raw: Reader::new(columns.get(spec::EXTRA_RAW)),
+            deps: Vec::new(),
+        }
+    }
+
+    /// The next row, or nothing at the end; then every column has ended too.
+    pub(crate) fn next(&mut self) -> Result<Option<ChangeRow<'a>>, Fault> {
+        let Some(actor) = self.actor.next_or_end()? else { return self.finish().map(|()| None) };
+        let actor = match actor.map(|actor| (actor, u32::try_from(actor))) {
+            Some((_, Ok(actor))) if actor < self.actors => actor,
+            Some((actor, _)) => return Err(self.actor.fault(Rule::ActorIndex(actor))),
+            None => return Err(self.actor.fault(Rule::Missing)),
+        };
+        let seq =
+            self.seq.next()?.ok_or(Rule::Missing).and_then(counter).map_err(|rule| self.seq.fault(rule))?;
+        let max_op = self.max_op.next()?.ok_or_else(|| self.max_op.fault(Rule::Missing))?;
+        let max_op = u32::try_from(max_op).map_err(|_| self.max_op.fault(Rule::CounterRange))?;
+        let time = self.time.next()?.ok_or_else(|| self.time.fault(Rule::Missing))?;
+        let message = self.message.next()?.filter(|message| !message.is_empty());
+        self.read_deps()?;
+        let extra = self.extra()?;
+        self.row = self.row.checked_add(1).ok_or_else(|| self.actor.fault(Rule::CounterRange))?;
+        Ok(Some(ChangeRow { actor, seq, max_op, time, message, extra }))
+    }
+
+    fn read_deps(&mut self) -> Result<(), Fault> {
+        self.deps.clear();
+        let count = self.deps_count.next()?.ok_or_else(|| self.deps_count.fault(Rule::Missing))?;
+        for _ in 0..count {
+            let index = self.deps_index.next()?.ok_or_else(|| self.deps_index.fault(Rule::Missing))?;
+            match u32::try_from(index) {
+                // Dependencies come before what depends on them.
+                Ok(index) if index < self.row => self.deps.push(index),
+                _ => return Err(self.deps_index.fault(Rule::ChangeIndex(index as u64))),
+            }
+        }
+        Ok(())
+    }
+
+    fn extra(&mut self) -> Result<&'a [u8], Fault> {
+        // Writers before the column existed left it out.
+        let meta = self.extra_meta.next()?.unwrap_or(NO_EXTRA);
+        if meta & 15 != u64::from(code::BYTES) {
+            return Err(self.extra_meta.fault(Rule::Value));
+        }
+        let fault = |rule| Fault::in_column(spec::EXTRA_RAW, 0, rule);
+        usize::try_from(meta >> 4)
+            .map_err(|_| Rule::Truncated)
+            .and_then(|len| self.extra_raw.take(len))
+            .map_err(fault)
+    }
+
+    /// How many of the next rows are changes that the same actor made right after each other, each depending only on
+    /// the one before, with as many operations, at the same time, without message or extra bytes. Moves past them.
+    pub(crate) fn extend(&mut self, last: &ChangeRow<'_>, ops: u32) -> Result<u32, Fault> {
+        let step = i64::from(ops);
+        let rows = same(self.actor.peek()?, Some(last.actor.into()))
+            .min(follows(self.seq.peek()?, last.seq, 1))
+            .min(follows(self.max_op.peek()?, last.max_op, step))
+            .min(same(self.message.peek()?, None))
+            .min(same(self.deps_count.peek()?, Some(1)))
+            .min(match self.extra_meta.peek()? {
+                (None, rows) => rows,
+                run => same(run, Some(NO_EXTRA)),
+            })
+            .min(match self.time.peek()? {
+                (Some(ramp), rows) if ramp.first == last.time => {
+                    if ramp.step == 0 {
+                        rows
+                    } else {
+                        1
+                    }
+                }
+                _ => 0,
+            });
+        if rows == 0 {
+            return Ok(0);
+        }
+        let rows = rows.min(follows(self.deps_index.peek()?, self.row.wrapping_sub(2), 1));
+        let rows = rows.min(u64::from(u32::MAX - self.row));
+        self.actor.skip(rows);
+        self.seq.skip(rows);
+        self.max_op.skip(rows);
+        self.message.skip(rows);
+        self.deps_count.skip(rows);
+        self.deps_index.skip(rows);
+        self.extra_meta.skip(rows);
+        self.time.skip(rows);
+        self.row += rows as u32;
+        Ok(rows as u32)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        for column in [&mut self.seq, &mut self.max_op, &mut self.time, &mut self.deps_index] {
+            column.finish()?;
+        }
+        self.message.finish()?;
+        self.deps_count.finish()?;
+        self.extra_meta.finish()?;
+        self.extra_raw.finish().map_err(|_| Fault::in_column(spec::EXTRA_RAW, 0, Rule::Uneven))
+    }
+}
+
+/// Writes the table of changes.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeWriter<'a> {
+    row: u64,
+    actor: RleEncoder<u64>,
+    seq: DeltaEncoder,
+    max_op: DeltaEncoder,
+    time: DeltaEncoder,
+    message: RleEncoder<&'a str>,
+    deps_count: RleEncoder<u64>,
+    deps_index: DeltaEncoder,
+    extra_meta: RleEncoder<u64>,
+    extra_raw: Vec<u8>,
+}
+
+impl<'a> ChangeWriter<'a> {
+    pub(crate) fn push(&mut self, row: &ChangeRow<'a>, deps: impl ExactSizeIterator<Item = u32>) {
+        self.row += 1;
+        self.actor.push(Some(row.actor.into()));
+        self.seq.push(Some(row.seq.into()));
+        self.max_op.push(Some(row.max_op.into()));
+        self.time.push(Some(row.time));
+        self.message.push(row.message);
+        self.deps_count.push(Some(deps.len() as u64));
+        deps.for_each(|dep| self.deps_index.push(Some(dep.into())));
+        self.extra_meta.push(Some((row.extra.len() as u64) << 4 | NO_EXTRA));
+        self.extra_raw.extend_from_slice(row.extra);
+    }
+
+    /// `rows` changes right after `last`, as [`ChangeReader::extend`] knows them.
+    pub(crate) fn push_run(&mut self, last: &ChangeRow<'_>, ops: u32, rows: u64) {
+        self.actor.push_n(Some(last.actor.into()), rows);
+        self.seq.push_ramp(i64::from(last.seq) + 1, 1, rows);
+        self.max_op.push_ramp(i64::from(last.max_op) + i64::from(ops), ops.into(), rows);
+        self.time.push_ramp(last.time, 0, rows);
+        self.message.push_n(None, rows);
+        self.deps_count.push_n(Some(1), rows);
+        self.deps_index.push_ramp(self.row as i64 - 1, 1, rows);
+        self.extra_meta.push_n(Some(NO_EXTRA), rows);
+        self.row += rows;
+    }
+
+    fn finish(&mut self, mut out: impl FnMut(u32, &[u8])) {
+        out(spec::ACTOR, self.actor.finish());
+        out(spec::SEQ, self.seq.finish());
+        out(spec::MAX_OP, self.max_op.finish());
+        out(spec::TIME, self.time.finish());
+        if self.message.has_values() {
+            out(spec::MESSAGE, self.message.finish());
+        }
+        out(spec::DEPS_COUNT, self.deps_count.finish());
+        out(spec::DEPS_INDEX, self.deps_index.finish());
+        out(spec::EXTRA_META, self.extra_meta.finish());
+        out(spec::EXTRA_RAW, &self.extra_raw);
+    }
+}
+
+/// A document chunk being written.
+pub(crate) struct DocumentOut<'a> {
+    pub(crate) actors: Vec<&'a [u8]>,
+    /// Sorted, each with its row.
+    pub(crate) heads: Vec<(ChangeHash, u64)>,
+    pub(crate) changes: ChangeWriter<'a>,
+    pub(crate) ops: super::ops::OpWriter<'a>,
+}
+
+impl DocumentOut<'_> {
+    /// The chunk, with long columns deflated if asked.
+    pub(crate) fn write(mut self, compress: bool) -> Vec<u8> {
+        let mut body = vec![];
+        put_u64(&mut body, self.actors.len() as u64);
+        for actor in &self.actors {
+            put_u64(&mut body, actor.len() as u64);
+            body.extend_from_slice(actor);
+        }
+        put_u64(&mut body, self.heads.len() as u64);
+        self.heads.iter().for_each(|(hash, _)| body.extend_from_slice(&hash.0));
+        let mut columns = vec![];
+        self.changes.finish(|spec, bytes| columns.push((spec, bytes.to_vec())));
+        let changes = columns.len();
+        if self.changes.row == 0 {
+            columns.clear();
+        }
+        let changes = changes.min(columns.len());
+        self.ops.finish(RowKind::Document, |spec, bytes| columns.push((spec, bytes.to_vec())));
+        let packed = pack(&columns, compress);
+        let mut sections = [ColumnsOut::default(), ColumnsOut::default()];
+        for (i, ((spec, plain), packed)) in columns.iter().zip(&packed).enumerate() {
+            let section = &mut sections[usize::from(i >= changes)];
+            match packed {
+                Cow::Borrowed(_) => section.push(*spec, plain),
+                Cow::Owned(deflated) => section.push_deflated(*spec, deflated),
+            }
+        }
+        sections.iter().for_each(|section| section.write_layout(&mut body));
+        sections.iter().for_each(|section| section.write_data(&mut body));
+        self.heads.iter().for_each(|(_, row)| put_u64(&mut body, *row));
+        frame(ChunkType::Document, &body).0
+    }
+}
+
+/// Deflates the columns that are long enough.
+fn pack(columns: &[(u32, Vec<u8>)], compress: bool) -> Vec<Cow<'_, [u8]>> {
+    let pack = |(_, plain): &'_ (u32, Vec<u8>)| -> Option<Vec<u8>> {
+        (compress && plain.len() >= DEFLATE_FROM).then(|| deflate(plain))
+    };
+    columns.iter().map(|column| pack(column).map_or(Cow::Borrowed(&column.1[..]), Cow::Owned)).collect()
+}

@@ -1,0 +1,20 @@
+//! How much memory an input may ask for.
+
+/// Limits on what one call may read. A few bytes of run-length encoding or DEFLATE can stand for gigabytes; these
+/// bound them before anything is allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes that one chunk may inflate to, all columns together.
+    pub inflated_bytes: u64,
+    /// Operations in one change, and in one document chunk.
+    pub operations: u64,
+    /// Changes in one document chunk or bundle.
+    pub changes: u64,
+}
+
+impl Default for Limits {
+    /// One gibibyte, 2^26 operations, 2^26 changes: above any document known, below the memory of a small server.
+    fn default() -> Self {
+        Self { inflated_bytes: 1 << 30, operations: 1 << 26, changes: 1 << 26 }
+    }
+}

@@ -1,0 +1,23 @@
+//! The file format, byte by byte: chunks, columns, changes. Reading validates everything before anyone else sees it;
+//! writing always gives the canonical form, so equal operations give equal hashes.
+//!
+//! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
+//! [`column`]; [`chunk`]; [`change`], [`document`], [`bundle`].
+
+pub(crate) mod boolean;
+pub(crate) mod bundle;
+pub(crate) mod change;
+pub(crate) mod chunk;
+pub(crate) mod column;
+mod cursor;
+pub(crate) mod delta;
+pub(crate) mod document;
+pub(crate) mod leb;
+pub(crate) mod limits;
+pub(crate) mod ops;
+pub(crate) mod reader;
+pub(crate) mod rle;
+pub(crate) mod value;
+
+#[cfg(test)]
+mod tests;

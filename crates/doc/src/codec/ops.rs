@@ -1,0 +1,751 @@
+//! The operation columns, shared by changes, documents and bundles: reading rows and runs of rows, and writing them.
+//!
+//! Actors are numbers here, indexes into the list of the chunk. What they stand for is the caller's affair.
+
+use super::boolean::BoolEncoder;
+use super::column::{Columns, ColumnsOut, Fault};
+use super::cursor::{Col, Deltas, Flags, Numbers, Texts, arrives, counter, follows, same};
+use super::delta::DeltaEncoder;
+use super::reader::Reader;
+use super::rle::RleEncoder;
+use super::value::{RawValue, code};
+use crate::error::Rule;
+use crate::types::{ObjType, OpId};
+
+/// Column specifications.
+pub(crate) mod spec {
+    pub(crate) const OBJ_ACTOR: u32 = 0x01;
+    pub(crate) const OBJ_CTR: u32 = 0x02;
+    pub(crate) const BUNDLE_OBJ_CTR: u32 = 0x03;
+    pub(crate) const KEY_ACTOR: u32 = 0x11;
+    pub(crate) const KEY_CTR: u32 = 0x13;
+    pub(crate) const KEY_STR: u32 = 0x15;
+    pub(crate) const ID_ACTOR: u32 = 0x21;
+    pub(crate) const ID_CTR: u32 = 0x23;
+    pub(crate) const INSERT: u32 = 0x34;
+    pub(crate) const ACTION: u32 = 0x42;
+    pub(crate) const META: u32 = 0x56;
+    pub(crate) const RAW: u32 = 0x57;
+    pub(crate) const PRED_COUNT: u32 = 0x70;
+    pub(crate) const PRED_ACTOR: u32 = 0x71;
+    pub(crate) const PRED_CTR: u32 = 0x73;
+    pub(crate) const SUCC_COUNT: u32 = 0x80;
+    pub(crate) const SUCC_ACTOR: u32 = 0x81;
+    pub(crate) const SUCC_CTR: u32 = 0x83;
+    pub(crate) const EXPAND: u32 = 0x94;
+    pub(crate) const MARK: u32 = 0xa5;
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Action {
+    MakeMap = 0,
+    Set = 1,
+    MakeList = 2,
+    Delete = 3,
+    MakeText = 4,
+    Increment = 5,
+    MakeTable = 6,
+    Mark = 7,
+}
+
+impl Action {
+    pub(crate) fn from_code(code: u64) -> Result<Self, Rule> {
+        Ok(match code {
+            0 => Action::MakeMap,
+            1 => Action::Set,
+            2 => Action::MakeList,
+            3 => Action::Delete,
+            4 => Action::MakeText,
+            5 => Action::Increment,
+            6 => Action::MakeTable,
+            7 => Action::Mark,
+            _ => return Err(Rule::Action(code)),
+        })
+    }
+
+    /// The kind of object this makes.
+    pub(crate) fn makes(self) -> Option<ObjType> {
+        match self {
+            Action::MakeMap => Some(ObjType::Map),
+            Action::MakeTable => Some(ObjType::Table),
+            Action::MakeList => Some(ObjType::List),
+            Action::MakeText => Some(ObjType::Text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn make(kind: ObjType) -> Self {
+        match kind {
+            ObjType::Map => Action::MakeMap,
+            ObjType::Table => Action::MakeTable,
+            ObjType::List => Action::MakeList,
+            ObjType::Text => Action::MakeText,
+        }
+    }
+}
+
+/// The place inside its object that an operation is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum RawKey<'a> {
+    Map(&'a str),
+    /// An element; [`OpId::NONE`] is the head of the sequence.
+    Elem(OpId),
+}
+
+/// One operation as the columns tell it. Its predecessors or successors are in [`OpReader::refs`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Row<'a> {
+    pub(crate) id: OpId,
+    pub(crate) obj: OpId,
+    pub(crate) key: RawKey<'a>,
+    pub(crate) insert: bool,
+    pub(crate) action: Action,
+    pub(crate) value: RawValue<'a>,
+    pub(crate) expand: bool,
+    pub(crate) mark: Option<&'a str>,
+}
+
+impl Row<'_> {
+    /// Rules that need nothing but the row.
+    fn check(&self) -> Result<(), Rule> {
+        self.value.check()?;
+        let fault = |what| Err(Rule::Operation(what));
+        if matches!(self.key, RawKey::Elem(elem) if elem.is_none()) && !self.insert {
+            return fault("it updates the head of a sequence");
+        }
+        if self.insert && matches!(self.key, RawKey::Map(_)) {
+            return fault("it inserts at a key");
+        }
+        match self.action {
+            Action::Set => {}
+            Action::Increment if self.value.number().is_none() => {
+                return fault("an increment is not by a number");
+            }
+            Action::Increment if self.insert => return fault("an increment is an insertion"),
+            Action::Increment => {}
+            Action::Mark if !self.insert => return fault("a mark is not an insertion"),
+            Action::Mark if self.mark.is_none() && !self.value.is_null() => {
+                return fault("the end of a mark has a value");
+            }
+            Action::Mark => return Ok(()),
+            Action::Delete if self.insert => return fault("a deletion is an insertion"),
+            Action::Delete | Action::MakeMap | Action::MakeList | Action::MakeText | Action::MakeTable => {
+                if !self.value.is_null() {
+                    return fault("it has a value it cannot have");
+                }
+            }
+        }
+        if self.mark.is_some() { fault("it has a mark name and is no mark") } else { Ok(()) }
+    }
+}
+
+/// A run of rows that one typed or deleted: the state [`OpReader::extend`] needs to see whether the next rows go on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) kind: RunKind,
+    pub(crate) obj: OpId,
+    /// Of the last row taken.
+    pub(crate) id: OpId,
+    /// Of the last row taken; meaningful for deletions.
+    pub(crate) elem: OpId,
+    /// The only predecessor or successor of the last row taken.
+    pub(crate) single: Option<OpId>,
+    /// How `single` (and for deletions the element) moves from row to row; 0 while there is only one row.
+    pub(crate) step: i64,
+}
+
+/// What a run of rows does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunKind {
+    /// Each row inserts a scalar after the element of the row before.
+    Insert,
+    /// Each row deletes one element; elements follow each other upwards or downwards.
+    Delete,
+}
+
+/// Which operations a chunk spells out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    /// Ids follow from the position; predecessors.
+    Change,
+    /// Ids; successors.
+    Document,
+    /// Ids, of which the table holds the actors only; predecessors.
+    Bundle,
+}
+
+/// Reads the rows of operation columns.
+pub(crate) struct OpReader<'a> {
+    kind: RowKind,
+    actors: u32,
+    next: OpId,
+    obj_actor: Numbers<'a>,
+    obj_ctr: Numbers<'a>,
+    /// Bundles write the counters of objects as differences.
+    obj_delta: Deltas<'a>,
+    key_actor: Numbers<'a>,
+    key_ctr: Deltas<'a>,
+    key_str: Texts<'a>,
+    id_actor: Numbers<'a>,
+    id_ctr: Deltas<'a>,
+    insert: Flags<'a>,
+    action: Numbers<'a>,
+    meta: Numbers<'a>,
+    raw: Reader<'a>,
+    ref_count: Numbers<'a>,
+    ref_actor: Numbers<'a>,
+    ref_ctr: Deltas<'a>,
+    expand: Flags<'a>,
+    mark: Texts<'a>,
+    /// Bundles: counters of the rows to come.
+    counters: std::vec::IntoIter<u32>,
+    /// Predecessors or successors of the row last read.
+    pub(crate) refs: Vec<OpId>,
+}
+
+impl<'a> OpReader<'a> {
+    /// Reads `columns` with actor numbers below `actors`. In a change the first row has id `first`.
+    pub(crate) fn new(kind: RowKind, columns: &'a Columns<'_>, actors: usize, first: OpId) -> Self {
+        let rle = |spec| Col::rle(spec, columns.get(spec));
+        let text = |spec| Col::rle(spec, columns.get(spec));
+        let delta = |spec| Col::delta(spec, columns.get(spec));
+        let flag = |spec| Col::flag(spec, columns.get(spec));
+        let (count, actor, ctr) = match kind {
+            RowKind::Change | RowKind::Bundle => (spec::PRED_COUNT, spec::PRED_ACTOR, spec::PRED_CTR),
+            RowKind::Document => (spec::SUCC_COUNT, spec::SUCC_ACTOR, spec::SUCC_CTR),
+        };
+        Self {
+            kind,
+            actors: u32::try_from(actors).unwrap_or(u32::MAX),
+            next: first,
+            obj_actor: rle(spec::OBJ_ACTOR),
+            obj_ctr: if kind == RowKind::Bundle { Col::rle(spec::OBJ_CTR, &[]) } else { rle(spec::OBJ_CTR) },
+            obj_delta: if kind == RowKind::Bundle { delta(spec::BUNDLE_OBJ_CTR) } else { Col::delta(0, &[]) },
+            key_actor: rle(spec::KEY_ACTOR),
+            key_ctr: delta(spec::KEY_CTR),
+            key_str: text(spec::KEY_STR),
+            id_actor: rle(spec::ID_ACTOR),
+            id_ctr: delta(spec::ID_CTR),
+            insert: flag(spec::INSERT),
+            action: rle(spec::ACTION),
+            meta: rle(spec::META),
+            raw: Reader::new(columns.get(spec::RAW)),
+            ref_count: rle(count),
+            ref_actor: rle(actor),
+            ref_ctr: delta(ctr),
+            expand: flag(spec::EXPAND),
+            mark: text(spec::MARK),
+            counters: Vec::new().into_iter(),
+            refs: Vec::new(),
+        }
+    }
+
+    /// Reads the operations of a bundle, whose rows have these counters.
+    pub(crate) fn of_bundle(columns: &'a Columns<'_>, actors: usize, counters: Vec<u32>) -> Self {
+        Self { counters: counters.into_iter(), ..Self::new(RowKind::Bundle, columns, actors, OpId::NONE) }
+    }
+
+    /// Where the next value starts in the raw column.
+    pub(crate) fn raw_offset(&self) -> usize {
+        self.raw.offset()
+    }
+
+    /// The next row, or nothing at the end; then every column has ended too.
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'a>>, Fault> {
+        let Some(action) = self.action.next_or_end()? else { return self.finish().map(|()| None) };
+        let action = action.ok_or_else(|| self.action.fault(Rule::Missing))?;
+        let action = Action::from_code(action).map_err(|rule| self.action.fault(rule))?;
+        let obj = self.obj()?;
+        let key = self.key()?;
+        let id = self.id()?;
+        let insert = self.insert.next()?;
+        let value = self.value()?;
+        self.read_refs()?;
+        let expand = self.expand.next()?;
+        let mark = self.mark.next()?;
+        let row = Row { id, obj, key, insert, action, value, expand, mark };
+        row.check().map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
+        Ok(Some(row))
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        for column in [&mut self.obj_actor, &mut self.obj_ctr, &mut self.key_actor, &mut self.meta] {
+            column.finish()?;
+        }
+        for column in [&mut self.id_actor, &mut self.ref_count, &mut self.ref_actor] {
+            column.finish()?;
+        }
+        for column in [&mut self.obj_delta, &mut self.key_ctr, &mut self.id_ctr, &mut self.ref_ctr] {
+            column.finish()?;
+        }
+        for column in [&mut self.insert, &mut self.expand] {
+            column.finish()?;
+        }
+        for column in [&mut self.key_str, &mut self.mark] {
+            column.finish()?;
+        }
+        self.raw.finish().map_err(|_| Fault::in_column(spec::RAW, self.raw.offset(), Rule::Uneven))
+    }
+
+    fn actor(&self, index: u64) -> Result<u32, Rule> {
+        match u32::try_from(index) {
+            Ok(index) if index < self.actors => Ok(index),
+            _ => Err(Rule::ActorIndex(index)),
+        }
+    }
+
+    fn obj(&mut self) -> Result<OpId, Fault> {
+        let ctr = match self.kind {
+            // A negative counter becomes one beyond 32 bits.
+            RowKind::Bundle => self.obj_delta.next()?.map(|ctr| ctr as u64),
+            RowKind::Change | RowKind::Document => self.obj_ctr.next()?,
+        };
+        match (self.obj_actor.next()?, ctr) {
+            (None, None) => Ok(OpId::NONE),
+            (Some(actor), Some(ctr)) => {
+                let actor = self.actor(actor).map_err(|rule| self.obj_actor.fault(rule))?;
+                match u32::try_from(ctr) {
+                    Ok(0) => Err(self.obj_ctr.fault(Rule::Zero)),
+                    Ok(ctr) => Ok(OpId::new(ctr, actor)),
+                    Err(_) => Err(self.obj_ctr.fault(Rule::CounterRange)),
+                }
+            }
+            _ => Err(self.obj_actor.fault(Rule::Missing)),
+        }
+    }
+
+    fn key(&mut self) -> Result<RawKey<'a>, Fault> {
+        match (self.key_str.next()?, self.key_actor.next()?, self.key_ctr.next()?) {
+            (Some(key), None, None) => Ok(RawKey::Map(key)),
+            (None, None, Some(0)) => Ok(RawKey::Elem(OpId::NONE)),
+            (None, Some(actor), Some(ctr)) => {
+                let actor = self.actor(actor).map_err(|rule| self.key_actor.fault(rule))?;
+                Ok(RawKey::Elem(OpId::new(counter(ctr).map_err(|rule| self.key_ctr.fault(rule))?, actor)))
+            }
+            _ => Err(self.key_str.fault(Rule::Missing)),
+        }
+    }
+
+    fn id(&mut self) -> Result<OpId, Fault> {
+        match self.kind {
+            RowKind::Change => {
+                let id = self.next;
+                // After the last counter there is none; a further row would wrap.
+                self.next.ctr = id.ctr.checked_add(1).ok_or_else(|| self.action.fault(Rule::CounterRange))?;
+                Ok(id)
+            }
+            RowKind::Document => match (self.id_actor.next()?, self.id_ctr.next()?) {
+                (Some(actor), Some(ctr)) => {
+                    let actor = self.actor(actor).map_err(|rule| self.id_actor.fault(rule))?;
+                    Ok(OpId::new(counter(ctr).map_err(|rule| self.id_ctr.fault(rule))?, actor))
+                }
+                _ => Err(self.id_actor.fault(Rule::Missing)),
+            },
+            RowKind::Bundle => match (self.id_actor.next()?, self.counters.next()) {
+                (Some(actor), Some(ctr)) => {
+                    let actor = self.actor(actor).map_err(|rule| self.id_actor.fault(rule))?;
+                    Ok(OpId::new(ctr, actor))
+                }
+                _ => Err(self.id_actor.fault(Rule::Missing)),
+            },
+        }
+    }
+
+    fn value(&mut self) -> Result<RawValue<'a>, Fault> {
+        let meta = self.meta.next()?.ok_or_else(|| self.meta.fault(Rule::Missing))?;
+        let bytes =
+            usize::try_from(meta >> 4).map_err(|_| Rule::Truncated).and_then(|len| self.raw.take(len));
+        match bytes {
+            Ok(bytes) => Ok(RawValue { code: (meta & 15) as u8, bytes }),
+            Err(rule) => Err(Fault::in_column(spec::RAW, self.raw.offset(), rule)),
+        }
+    }
+
+    fn read_refs(&mut self) -> Result<(), Fault> {
+        self.refs.clear();
+        let count = self.ref_count.next()?.ok_or_else(|| self.ref_count.fault(Rule::Missing))?;
+        for _ in 0..count {
+            // A member column that is absent would otherwise read as nulls for as long as the count says.
+            match (self.ref_actor.next()?, self.ref_ctr.next()?) {
+                (Some(actor), Some(ctr)) => {
+                    let actor = self.actor(actor).map_err(|rule| self.ref_actor.fault(rule))?;
+                    let ctr = counter(ctr).map_err(|rule| self.ref_ctr.fault(rule))?;
+                    self.refs.push(OpId::new(ctr, actor));
+                }
+                _ => return Err(self.ref_ctr.fault(Rule::Missing)),
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of the next rows go on like `run`, which moves past them. Their values wait in [`Self::take_values`].
+    /// A run may go on in several steps; it has ended when this gives 0.
+    pub(crate) fn extend(&mut self, run: &mut Run) -> Result<u64, Fault> {
+        let (action, insert) = match run.kind {
+            RunKind::Insert => (Action::Set, true),
+            RunKind::Delete => (Action::Delete, false),
+        };
+        let mut rows = same(self.action.peek()?, Some(action as u64));
+        rows = rows.min(same(self.insert.peek()?, insert));
+        let (obj_actor, obj_ctr) = if run.obj.is_none() {
+            (None, None)
+        } else {
+            (Some(run.obj.actor.into()), Some(run.obj.ctr.into()))
+        };
+        rows = rows.min(same(self.obj_ctr.peek()?, obj_ctr)).min(same(self.obj_actor.peek()?, obj_actor));
+        if rows == 0 {
+            return Ok(0);
+        }
+        rows = rows.min(same(self.key_str.peek()?, None));
+        rows = rows.min(same(self.expand.peek()?, false)).min(same(self.mark.peek()?, None));
+        if self.kind == RowKind::Document {
+            rows = rows.min(same(self.id_actor.peek()?, Some(run.id.actor.into())));
+            rows = rows.min(follows(self.id_ctr.peek()?, run.id.ctr, 1));
+        } else {
+            rows = rows.min(u64::from(u32::MAX - run.id.ctr));
+        }
+        rows = match run.kind {
+            RunKind::Insert => rows
+                .min(same(self.key_actor.peek()?, Some(run.id.actor.into())))
+                .min(arrives(self.key_ctr.peek()?, run.id.ctr)),
+            RunKind::Delete => {
+                rows = rows.min(same(self.meta.peek()?, Some(0)));
+                rows.min(same(self.key_actor.peek()?, Some(run.elem.actor.into())))
+            }
+        };
+        rows = rows.min(same(self.ref_count.peek()?, Some(u64::from(run.single.is_some()))));
+        if rows == 0 {
+            return Ok(0);
+        }
+        let Some(rows) = self.extend_refs(run, rows)? else { return Ok(0) };
+        self.skip_run(run, rows);
+        Ok(rows)
+    }
+
+    /// Narrows a run by its predecessors or successors and sets its step.
+    fn extend_refs(&mut self, run: &mut Run, rows: u64) -> Result<Option<u64>, Fault> {
+        let Some(single) = run.single else { return Ok(Some(rows)) };
+        let mut rows = rows.min(same(self.ref_actor.peek()?, Some(single.actor.into())));
+        let ramp = self.ref_ctr.peek()?;
+        let step = match (run.step, ramp.0) {
+            (0, Some(ramp)) => ramp.first - i64::from(single.ctr),
+            (step, _) => step,
+        };
+        if step.abs() != 1 {
+            return Ok(None);
+        }
+        rows = rows.min(follows(ramp, single.ctr, step));
+        if run.kind == RunKind::Delete {
+            rows = rows.min(follows(self.key_ctr.peek()?, run.elem.ctr, step));
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        run.step = step;
+        Ok(Some(rows))
+    }
+
+    fn skip_run(&mut self, run: &mut Run, rows: u64) {
+        // `rows` is bounded by ramps whose ends fit 32 bits, or by the counters left.
+        let n = rows as u32;
+        self.action.skip(rows);
+        self.insert.skip(rows);
+        self.obj_ctr.skip(rows);
+        self.obj_actor.skip(rows);
+        self.key_str.skip(rows);
+        self.expand.skip(rows);
+        self.mark.skip(rows);
+        self.key_actor.skip(rows);
+        self.key_ctr.skip(rows);
+        if self.kind == RowKind::Document {
+            self.id_actor.skip(rows);
+            self.id_ctr.skip(rows);
+        } else {
+            self.next.ctr += n;
+        }
+        run.id.ctr += n;
+        self.ref_count.skip(rows);
+        if let Some(single) = &mut run.single {
+            self.ref_actor.skip(rows);
+            self.ref_ctr.skip(rows);
+            let moved = run.step * i64::from(n);
+            single.ctr = (i64::from(single.ctr) + moved) as u32;
+            if run.kind == RunKind::Delete {
+                self.meta.skip(rows);
+                run.elem.ctr = (i64::from(run.elem.ctr) + moved) as u32;
+            }
+        }
+    }
+
+    /// The values of the rows [`Self::extend`] passed over: for each run of equal metadata its type, the length of
+    /// each value, and the bytes of all of them.
+    pub(crate) fn take_values(
+        &mut self,
+        mut rows: u64,
+        mut each: impl FnMut(u8, usize, &'a [u8], u64) -> Result<(), Rule>,
+    ) -> Result<(), Fault> {
+        while rows > 0 {
+            let (meta, run) = self.meta.peek()?;
+            let Some(meta) = meta else { return Err(self.meta.fault(Rule::Missing)) };
+            let taken = run.min(rows);
+            self.meta.skip(taken);
+            rows -= taken;
+            let result = usize::try_from(meta >> 4)
+                .ok()
+                .and_then(|len| Some((len, len.checked_mul(usize::try_from(taken).ok()?)?)))
+                .ok_or(Rule::Truncated)
+                .and_then(|(len, all)| Ok((len, self.raw.take(all)?)))
+                .and_then(|(len, bytes)| each((meta & 15) as u8, len, bytes, taken));
+            result.map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes operation columns. Rows are told column by column: for each row exactly one call of each family, single or
+/// for many rows at once.
+#[derive(Debug, Default)]
+pub(crate) struct OpWriter<'a> {
+    obj_actor: RleEncoder<u64>,
+    obj_ctr: RleEncoder<u64>,
+    key_actor: RleEncoder<u64>,
+    key_ctr: DeltaEncoder,
+    key_str: RleEncoder<&'a str>,
+    id_actor: RleEncoder<u64>,
+    id_ctr: DeltaEncoder,
+    insert: BoolEncoder,
+    action: RleEncoder<u64>,
+    meta: RleEncoder<u64>,
+    raw: Vec<u8>,
+    ref_count: RleEncoder<u64>,
+    ref_actor: RleEncoder<u64>,
+    ref_ctr: DeltaEncoder,
+    expand: BoolEncoder,
+    mark: RleEncoder<&'a str>,
+}
+
+impl<'a> OpWriter<'a> {
+    /// Object, insertion flag and action of `rows` rows that are no marks.
+    #[inline]
+    pub(crate) fn head(&mut self, obj: OpId, insert: bool, action: Action, rows: u64) {
+        self.head_mark(obj, insert, action, rows, false, None);
+    }
+
+    pub(crate) fn head_mark(
+        &mut self,
+        obj: OpId,
+        insert: bool,
+        action: Action,
+        rows: u64,
+        expand: bool,
+        mark: Option<&'a str>,
+    ) {
+        let (actor, ctr) =
+            if obj.is_none() { (None, None) } else { (Some(obj.actor.into()), Some(obj.ctr.into())) };
+        self.obj_actor.push_n(actor, rows);
+        self.obj_ctr.push_n(ctr, rows);
+        self.insert.push_n(insert, rows);
+        self.action.push_n(Some(action as u64), rows);
+        self.expand.push_n(expand, rows);
+        self.mark.push_n(mark, rows);
+    }
+
+    pub(crate) fn key(&mut self, key: RawKey<'a>) {
+        match key {
+            RawKey::Map(key) => {
+                self.key_str.push(Some(key));
+                self.key_actor.push(None);
+                self.key_ctr.push_nulls(1);
+            }
+            RawKey::Elem(elem) => self.key_ramp(elem, 1, 1),
+        }
+    }
+
+    /// Elements from `elem` on, each `step` from the one before.
+    #[inline]
+    pub(crate) fn key_ramp(&mut self, elem: OpId, step: i64, rows: u64) {
+        self.key_str.push_n(None, rows);
+        self.key_actor.push_n(if elem.is_none() { None } else { Some(elem.actor.into()) }, rows);
+        self.key_ctr.push_ramp(elem.ctr.into(), step, rows);
+    }
+
+    /// Elements of a typed run: the first row's, then the row before each.
+    #[inline]
+    pub(crate) fn key_chain(&mut self, origin: OpId, first: OpId, rows: u64) {
+        self.key_ramp(origin, 1, 1);
+        if rows > 1 {
+            self.key_ramp(first, 1, rows - 1);
+        }
+    }
+
+    /// Ids of `rows` rows; documents only.
+    #[inline]
+    pub(crate) fn ids(&mut self, first: OpId, rows: u64) {
+        self.id_actor.push_n(Some(first.actor.into()), rows);
+        self.id_ctr.push_ramp(first.ctr.into(), 1, rows);
+    }
+
+    #[inline]
+    pub(crate) fn value(&mut self, value: RawValue<'_>) {
+        self.meta.push(Some(value.meta()));
+        self.raw.extend_from_slice(value.bytes);
+    }
+
+    /// `rows` values of one type and length.
+    pub(crate) fn values(&mut self, code: u8, len: usize, bytes: &[u8], rows: u64) {
+        self.meta.push_n(Some((len as u64) << 4 | u64::from(code)), rows);
+        self.raw.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn null_values(&mut self, rows: u64) {
+        self.meta.push_n(Some(0), rows);
+    }
+
+    /// One character a row.
+    pub(crate) fn chars(&mut self, text: &[u8], rows: u64) {
+        let meta = |len: usize| Some((len as u64) << 4 | u64::from(code::STR));
+        if text.len() as u64 == rows {
+            self.meta.push_n(meta(1), rows);
+        } else {
+            let mut rest = text;
+            while let [first, ..] = rest {
+                let len = char_len(*first);
+                self.meta.push(meta(len));
+                rest = rest.get(len..).unwrap_or_default();
+            }
+        }
+        self.raw.extend_from_slice(text);
+    }
+
+    pub(crate) fn no_refs(&mut self, rows: u64) {
+        self.ref_count.push_n(Some(0), rows);
+    }
+
+    /// The predecessors or successors of one row.
+    pub(crate) fn refs(&mut self, refs: impl ExactSizeIterator<Item = OpId>) {
+        self.ref_count.push(Some(refs.len() as u64));
+        for id in refs {
+            self.ref_actor.push(Some(id.actor.into()));
+            self.ref_ctr.push(Some(id.ctr.into()));
+        }
+    }
+
+    /// One predecessor or successor a row, each `step` from the one before.
+    #[inline]
+    pub(crate) fn ref_ramp(&mut self, first: OpId, step: i64, rows: u64) {
+        self.ref_count.push_n(Some(1), rows);
+        self.ref_actor.push_n(Some(first.actor.into()), rows);
+        self.ref_ctr.push_ramp(first.ctr.into(), step, rows);
+    }
+
+    /// Writes a row as it was read.
+    pub(crate) fn row(&mut self, row: &Row<'a>, refs: &[OpId], kind: RowKind) {
+        self.head_mark(row.obj, row.insert, row.action, 1, row.expand, row.mark);
+        self.key(row.key);
+        if kind == RowKind::Document {
+            self.ids(row.id, 1);
+        }
+        self.value(row.value);
+        self.refs(refs.iter().copied());
+    }
+
+    /// Gives every column to `out`, in order. Columns without content are left out by the format's rule: those that
+    /// are always there hold something as soon as there is a row.
+    pub(crate) fn finish(&mut self, kind: RowKind, mut out: impl FnMut(u32, &[u8])) {
+        let (count, actor, ctr) = match kind {
+            RowKind::Change | RowKind::Bundle => (spec::PRED_COUNT, spec::PRED_ACTOR, spec::PRED_CTR),
+            RowKind::Document => (spec::SUCC_COUNT, spec::SUCC_ACTOR, spec::SUCC_CTR),
+        };
+        if self.obj_ctr.has_values() {
+            out(spec::OBJ_ACTOR, self.obj_actor.finish());
+            out(spec::OBJ_CTR, self.obj_ctr.finish());
+        }
+        if self.key_actor.has_values() {
+            out(spec::KEY_ACTOR, self.key_actor.finish());
+        }
+        if self.key_ctr.has_values() {
+            out(spec::KEY_CTR, self.key_ctr.finish());
+        }
+        if self.key_str.has_values() {
+            out(spec::KEY_STR, self.key_str.finish());
+        }
+        if kind == RowKind::Document {
+            out(spec::ID_ACTOR, self.id_actor.finish());
+            out(spec::ID_CTR, self.id_ctr.finish());
+        }
+        out(spec::INSERT, self.insert.finish());
+        out(spec::ACTION, self.action.finish());
+        out(spec::META, self.meta.finish());
+        out(spec::RAW, &self.raw);
+        out(count, self.ref_count.finish());
+        out(actor, self.ref_actor.finish());
+        out(ctr, self.ref_ctr.finish());
+        if self.expand.has_true() {
+            out(spec::EXPAND, self.expand.finish());
+        }
+        if self.mark.has_values() {
+            out(spec::MARK, self.mark.finish());
+        }
+    }
+
+    /// A new writer in this one's memory, for strings of another lifetime.
+    pub(crate) fn recycle<'b>(mut self) -> OpWriter<'b> {
+        self.clear();
+        OpWriter {
+            obj_actor: self.obj_actor,
+            obj_ctr: self.obj_ctr,
+            key_actor: self.key_actor,
+            key_ctr: self.key_ctr,
+            key_str: self.key_str.recycle(),
+            id_actor: self.id_actor,
+            id_ctr: self.id_ctr,
+            insert: self.insert,
+            action: self.action,
+            meta: self.meta,
+            raw: self.raw,
+            ref_count: self.ref_count,
+            ref_actor: self.ref_actor,
+            ref_ctr: self.ref_ctr,
+            expand: self.expand,
+            mark: self.mark.recycle(),
+        }
+    }
+
+    /// Makes the writer as new, keeping its memory.
+    pub(crate) fn clear(&mut self) {
+        self.obj_actor.clear();
+        self.obj_ctr.clear();
+        self.key_actor.clear();
+        self.key_ctr.clear();
+        self.key_str.clear();
+        self.id_actor.clear();
+        self.id_ctr.clear();
+        self.insert.clear();
+        self.action.clear();
+        self.meta.clear();
+        self.raw.clear();
+        self.ref_count.clear();
+        self.ref_actor.clear();
+        self.ref_ctr.clear();
+        self.expand.clear();
+        self.mark.clear();
+    }
+}
+
+/// Bytes of the character that starts with `first`, in valid UTF-8.
+#[inline]
+pub(crate) fn char_len(first: u8) -> usize {
+    match first {
+        0..=0x7f => 1,
+        0x80..=0xdf => 2,
+        0xe0..=0xef => 3,
+        _ => 4,
+    }
+}
+
+/// Writes the finished columns of `writer` into `out`.
+pub(crate) fn collect(writer: &mut OpWriter<'_>, kind: RowKind, out: &mut ColumnsOut) {
+    out.clear();
+    writer.finish(kind, |spec, bytes| out.push(spec, bytes));
+}

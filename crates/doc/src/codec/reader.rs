@@ -1,0 +1,103 @@
+//! A position in bytes that are read from front to back.
+
+use super::leb;
+use crate::error::Rule;
+use crate::types::{ActorId, ChangeHash};
+
+/// A position in bytes. Every read checks the bounds and leaves the position at the fault when it fails.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    #[inline]
+    pub(crate) fn u64(&mut self) -> Result<u64, Rule> {
+        let (value, len) = leb::get_u64(&self.bytes[self.at..])?;
+        self.at += len;
+        Ok(value)
+    }
+
+    #[inline]
+    pub(crate) fn i64(&mut self) -> Result<i64, Rule> {
+        let (value, len) = leb::get_i64(&self.bytes[self.at..])?;
+        self.at += len;
+        Ok(value)
+    }
+
+    /// A number that counts things in memory.
+    pub(crate) fn len(&mut self) -> Result<usize, Rule> {
+        usize::try_from(self.u64()?).map_err(|_| Rule::Truncated)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Rule> {
+        u32::try_from(self.u64()?).map_err(|_| Rule::CounterRange)
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Rule> {
+        let taken = self.bytes[self.at..].get(..len).ok_or(Rule::Truncated)?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Rule> {
+        let taken = self.take(N)?;
+        Ok(taken.try_into().expect("take gives the length it is asked for"))
+    }
+
+    /// Bytes behind their length.
+    pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], Rule> {
+        let len = self.len()?;
+        self.take(len)
+    }
+
+    /// Text behind its length.
+    pub(crate) fn text(&mut self) -> Result<&'a str, Rule> {
+        std::str::from_utf8(self.prefixed()?).map_err(|_| Rule::Utf8)
+    }
+
+    pub(crate) fn hash(&mut self) -> Result<ChangeHash, Rule> {
+        self.array().map(ChangeHash)
+    }
+
+    /// Hashes behind their count. The count is checked against what is left before anything is allocated.
+    pub(crate) fn hashes(&mut self) -> Result<Vec<ChangeHash>, Rule> {
+        let count = self.len()?;
+        if count > self.rest().len() / 32 {
+            return Err(Rule::Truncated);
+        }
+        (0..count).map(|_| self.hash()).collect()
+    }
+
+    /// Actors behind their count.
+    pub(crate) fn actors(&mut self) -> Result<Vec<ActorId>, Rule> {
+        let count = self.len()?;
+        // Each actor takes one byte at least.
+        if count > self.rest().len() {
+            return Err(Rule::Truncated);
+        }
+        (0..count).map(|_| self.prefixed().map(ActorId::from)).collect()
+    }
+
+    pub(crate) fn finish(&self) -> Result<(), Rule> {
+        if self.is_empty() { Ok(()) } else { Err(Rule::Leftover(self.bytes.len() - self.at)) }
+    }
+}

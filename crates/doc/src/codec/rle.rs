@@ -1,0 +1,327 @@
+//! Run-length encoded columns: repeats, literals and nulls, in the one canonical form.
+//!
+//! A run starts with a signed count n. n ≥ 2: one value, n times. n < 0: −n different values. n = 0: an unsigned
+//! count of nulls. Canonical means that no two neighbouring runs could have been written as one.
+
+use super::leb::{put_i64, put_u64};
+use super::reader::Reader;
+use crate::error::Rule;
+
+/// A value that such a column can hold.
+pub(crate) trait Cell<'a>: Copy + PartialEq {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Rule>;
+    fn write(self, out: &mut Vec<u8>);
+}
+
+impl Cell<'_> for u64 {
+    #[inline]
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Rule> {
+        reader.u64()
+    }
+
+    #[inline]
+    fn write(self, out: &mut Vec<u8>) {
+        put_u64(out, self);
+    }
+}
+
+impl Cell<'_> for i64 {
+    #[inline]
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Rule> {
+        reader.i64()
+    }
+
+    #[inline]
+    fn write(self, out: &mut Vec<u8>) {
+        put_i64(out, self);
+    }
+}
+
+impl<'a> Cell<'a> for &'a str {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Rule> {
+        reader.text()
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        put_u64(out, self.len() as u64);
+        out.extend_from_slice(self.as_bytes());
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Start,
+    Repeat,
+    Literal,
+    Null,
+}
+
+/// Reads a column run by run. Rows of a literal run come one at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct RleCursor<'a, T> {
+    reader: Reader<'a>,
+    value: Option<T>,
+    left: u64,
+    literals: u64,
+    kind: Kind,
+}
+
+impl<'a, T: Cell<'a>> RleCursor<'a, T> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { reader: Reader::new(bytes), value: None, left: 0, literals: 0, kind: Kind::Start }
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.reader.offset()
+    }
+
+    /// The value of the next row and for how many rows it holds; `None` at the end of the column.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<Option<(Option<T>, u64)>, Rule> {
+        if self.left == 0 && !self.fill()? {
+            return Ok(None);
+        }
+        Ok(Some((self.value, self.left)))
+    }
+
+    /// Passes over rows of the run just peeked.
+    #[inline]
+    pub(crate) fn skip(&mut self, rows: u64) {
+        debug_assert!(rows <= self.left);
+        self.left -= rows;
+    }
+
+    /// The next row.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Option<T>>, Rule> {
+        if self.left == 0 && !self.fill()? {
+            return Ok(None);
+        }
+        self.left -= 1;
+        Ok(Some(self.value))
+    }
+
+    fn fill(&mut self) -> Result<bool, Rule> {
+        if self.literals > 0 {
+            let value = T::read(&mut self.reader)?;
+            if self.value == Some(value) {
+                return Err(Rule::LiteralRepeat);
+            }
+            self.literals -= 1;
+            self.value = Some(value);
+            self.left = 1;
+            return Ok(true);
+        }
+        if self.reader.is_empty() {
+            return Ok(false);
+        }
+        let count = self.reader.i64()?;
+        if count == 0 {
+            let nulls = self.reader.u64()?;
+            if nulls == 0 {
+                return Err(Rule::EmptyRun);
+            }
+            if self.kind == Kind::Null {
+                return Err(Rule::UnmergedRuns);
+            }
+            self.kind = Kind::Null;
+            self.value = None;
+            self.left = nulls;
+            return Ok(true);
+        }
+        let kind = if count > 0 { Kind::Repeat } else { Kind::Literal };
+        if count == 1 {
+            return Err(Rule::ShortRepeat);
+        }
+        if kind == Kind::Literal && self.kind == Kind::Literal {
+            return Err(Rule::UnmergedRuns);
+        }
+        let value = T::read(&mut self.reader)?;
+        // After nulls `value` is None, and equality never holds.
+        if self.value == Some(value) {
+            return Err(Rule::UnmergedRuns);
+        }
+        self.kind = kind;
+        self.value = Some(value);
+        if kind == Kind::Repeat {
+            self.left = count.unsigned_abs();
+        } else {
+            self.left = 1;
+            self.literals = count.unsigned_abs() - 1;
+        }
+        Ok(true)
+    }
+}
+
+/// Writes a column, always canonically.
+#[derive(Debug)]
+pub(crate) struct RleEncoder<T> {
+    out: Vec<u8>,
+    value: Option<T>,
+    count: u64,
+    /// Where the open literal run starts in `out`, and how many values it holds. Its header is one byte until closed.
+    literal_at: usize,
+    literals: u64,
+    some: bool,
+}
+
+impl<T> Default for RleEncoder<T> {
+    fn default() -> Self {
+        Self { out: Vec::new(), value: None, count: 0, literal_at: 0, literals: 0, some: false }
+    }
+}
+
+impl<'a, T: Cell<'a>> RleEncoder<T> {
+    #[inline]
+    pub(crate) fn push(&mut self, value: Option<T>) {
+        self.push_n(value, 1);
+    }
+
+    #[inline]
+    pub(crate) fn push_n(&mut self, value: Option<T>, rows: u64) {
+        if rows == 0 {
+            return;
+        }
+        if self.count > 0 && self.value == value {
+            self.count += rows;
+            return;
+        }
+        self.flush();
+        self.value = value;
+        self.count = rows;
+        self.some |= value.is_some();
+    }
+
+    fn flush(&mut self) {
+        match (self.value, self.count) {
+            (_, 0) => {}
+            (None, nulls) => {
+                self.close_literal();
+                self.out.push(0);
+                put_u64(&mut self.out, nulls);
+            }
+            (Some(value), 1) => {
+                if self.literals == 0 {
+                    self.literal_at = self.out.len();
+                    self.out.push(0);
+                }
+                self.literals += 1;
+                value.write(&mut self.out);
+            }
+            (Some(value), count) => {
+                self.close_literal();
+                put_i64(&mut self.out, count as i64);
+                value.write(&mut self.out);
+            }
+        }
+        self.count = 0;
+    }
+
+    fn close_literal(&mut self) {
+        match self.literals {
+            0 => return,
+            count @ 1..=64 => self.out[self.literal_at] = (count as u8).wrapping_neg() & 0x7f,
+            count => {
+                let mut header = Vec::with_capacity(10);
+                put_i64(&mut header, -(count as i64));
+                self.out.splice(self.literal_at..self.literal_at + 1, header);
+            }
+        }
+        self.literals = 0;
+    }
+
+    /// Whether any row held a value. A column of nulls is left out of the file.
+    pub(crate) fn has_values(&self) -> bool {
+        self.some
+    }
+
+    /// The finished column.
+    pub(crate) fn finish(&mut self) -> &[u8] {
+        self.flush();
+        self.close_literal();
+        &self.out
+    }
+
+    /// A new encoder in this one's memory, perhaps for values of another lifetime.
+    pub(crate) fn recycle<'b, U: Cell<'b>>(mut self) -> RleEncoder<U> {
+        self.out.clear();
+        RleEncoder { out: self.out, ..RleEncoder::default() }
+    }
+
+    /// Makes the encoder as new, keeping its memory.
+    pub(crate) fn clear(&mut self) {
+        self.out.clear();
+        self.value = None;
+        self.count = 0;
+        self.literals = 0;
+        self.some = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encode(rows: &[Option<u64>]) -> Vec<u8> {
+        let mut encoder = RleEncoder::default();
+        rows.iter().for_each(|row| encoder.push(*row));
+        encoder.finish().to_vec()
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Vec<Option<u64>>, Rule> {
+        let mut cursor = RleCursor::new(bytes);
+        let mut rows = vec![];
+        while let Some(row) = cursor.next()? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    #[test]
+    fn every_short_column_round_trips() {
+        // Columns of up to seven rows over {null, 1, 2} reach every transition between kinds of run.
+        for len in 0..=7u32 {
+            for mut code in 0..3usize.pow(len) {
+                let rows: Vec<_> = (0..len)
+                    .map(|_| {
+                        let digit = code % 3;
+                        code /= 3;
+                        [None, Some(1), Some(2)][digit]
+                    })
+                    .collect();
+                assert_eq!(decode(&encode(&rows)), Ok(rows));
+            }
+        }
+    }
+
+    #[test]
+    fn long_literals_get_longer_headers() {
+        for len in [1, 64, 65, 8192, 8193] {
+            let rows: Vec<_> = (0..len).map(Some).collect();
+            assert_eq!(decode(&encode(&rows)), Ok(rows));
+        }
+    }
+
+    #[test]
+    fn canonical_bytes() {
+        assert_eq!(encode(&[Some(5); 3]), [3, 5]);
+        assert_eq!(encode(&[Some(5), Some(6), None, None]), [0x7e, 5, 6, 0, 2]);
+    }
+
+    #[test]
+    fn refuses_what_is_not_canonical() {
+        let cases: [(&[u8], Rule); 8] = [
+            (&[1, 5], Rule::ShortRepeat),
+            (&[0, 0], Rule::EmptyRun),
+            (&[0, 1, 0, 1], Rule::UnmergedRuns),
+            (&[0x7e, 5, 5], Rule::LiteralRepeat),
+            (&[0x7f, 5, 0x7f, 6], Rule::UnmergedRuns),
+            (&[2, 5, 3, 5], Rule::UnmergedRuns),
+            (&[0x7f, 5, 2, 5], Rule::UnmergedRuns),
+            (&[2, 5, 0x7f, 5], Rule::UnmergedRuns),
+        ];
+        for (bytes, rule) in cases {
+            assert_eq!(decode(bytes), Err(rule), "{bytes:x?}");
+        }
+    }
+}

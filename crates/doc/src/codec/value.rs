@@ -1,0 +1,157 @@
+//! Scalar values as the columns hold them: a type and bytes.
+
+use std::borrow::Cow;
+
+use super::leb;
+use crate::error::Rule;
+use crate::types::ScalarValue;
+
+/// Type codes of the value metadata column.
+pub(crate) mod code {
+    pub(crate) const NULL: u8 = 0;
+    pub(crate) const FALSE: u8 = 1;
+    pub(crate) const TRUE: u8 = 2;
+    pub(crate) const UINT: u8 = 3;
+    pub(crate) const INT: u8 = 4;
+    pub(crate) const F64: u8 = 5;
+    pub(crate) const STR: u8 = 6;
+    pub(crate) const BYTES: u8 = 7;
+    pub(crate) const COUNTER: u8 = 8;
+    pub(crate) const TIMESTAMP: u8 = 9;
+}
+
+/// A value in the form of the columns. Types above 9 are kept as they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RawValue<'a> {
+    pub(crate) code: u8,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> RawValue<'a> {
+    pub(crate) const NULL: RawValue<'static> = RawValue { code: code::NULL, bytes: &[] };
+
+    pub(crate) fn is_null(self) -> bool {
+        self.code == code::NULL
+    }
+
+    /// The entry of the metadata column.
+    pub(crate) fn meta(self) -> u64 {
+        (self.bytes.len() as u64) << 4 | u64::from(self.code)
+    }
+
+    /// Checks that the bytes are what the type says.
+    pub(crate) fn check(self) -> Result<(), Rule> {
+        self.decode().map(drop)
+    }
+
+    /// The number an increment adds.
+    pub(crate) fn number(self) -> Option<i64> {
+        match self.decode().ok()? {
+            ScalarValue::Int(v) | ScalarValue::Counter(v) => Some(v),
+            ScalarValue::Uint(v) => Some(v as i64),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn decode(self) -> Result<ScalarValue<'a>, Rule> {
+        let whole = |(value, len)| if len == self.bytes.len() { Ok(value) } else { Err(Rule::Value) };
+        let signed = || match leb::get_i64(self.bytes)? {
+            (value, len) if len == self.bytes.len() => Ok(value),
+            _ => Err(Rule::Value),
+        };
+        let empty = |value| if self.bytes.is_empty() { Ok(value) } else { Err(Rule::Value) };
+        match self.code {
+            code::NULL => empty(ScalarValue::Null),
+            code::FALSE => empty(ScalarValue::Boolean(false)),
+            code::TRUE => empty(ScalarValue::Boolean(true)),
+            code::UINT => leb::get_u64(self.bytes).and_then(whole).map(ScalarValue::Uint),
+            code::INT => signed().map(ScalarValue::Int),
+            code::F64 => {
+                let bytes = self.bytes.try_into().map_err(|_| Rule::Value)?;
+                Ok(ScalarValue::F64(f64::from_le_bytes(bytes)))
+            }
+            code::STR => std::str::from_utf8(self.bytes)
+                .map(|v| ScalarValue::Str(Cow::Borrowed(v)))
+                .map_err(|_| Rule::Utf8),
+            code::BYTES => Ok(ScalarValue::Bytes(Cow::Borrowed(self.bytes))),
+            code::COUNTER => signed().map(ScalarValue::Counter),
+            code::TIMESTAMP => signed().map(ScalarValue::Timestamp),
+            type_code => Ok(ScalarValue::Unknown { type_code, bytes: Cow::Borrowed(self.bytes) }),
+        }
+    }
+
+    /// The form of `value`, with `scratch` for the bytes of numbers.
+    pub(crate) fn encode(value: &'a ScalarValue<'_>, scratch: &'a mut Vec<u8>) -> Self {
+        scratch.clear();
+        let (code, bytes) = match value {
+            ScalarValue::Null => (code::NULL, &[][..]),
+            ScalarValue::Boolean(false) => (code::FALSE, &[][..]),
+            ScalarValue::Boolean(true) => (code::TRUE, &[][..]),
+            ScalarValue::Uint(v) => {
+                leb::put_u64(scratch, *v);
+                (code::UINT, &scratch[..])
+            }
+            ScalarValue::Int(v) => {
+                leb::put_i64(scratch, *v);
+                (code::INT, &scratch[..])
+            }
+            ScalarValue::F64(v) => {
+                scratch.extend_from_slice(&v.to_le_bytes());
+                (code::F64, &scratch[..])
+            }
+            ScalarValue::Str(v) => (code::STR, v.as_bytes()),
+            ScalarValue::Bytes(v) => (code::BYTES, &v[..]),
+            ScalarValue::Counter(v) => {
+                leb::put_i64(scratch, *v);
+                (code::COUNTER, &scratch[..])
+            }
+            ScalarValue::Timestamp(v) => {
+                leb::put_i64(scratch, *v);
+                (code::TIMESTAMP, &scratch[..])
+            }
+            // Codes are four bits wide in the file.
+            ScalarValue::Unknown { type_code, bytes } => (type_code & 15, &bytes[..]),
+        };
+        RawValue { code, bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_round_trips() {
+        let values = [
+            ScalarValue::Null,
+            true.into(),
+            false.into(),
+            (-3i64).into(),
+            i64::MIN.into(),
+            u64::MAX.into(),
+            3.5.into(),
+            "héllo".into(),
+            vec![1u8, 2].into(),
+            ScalarValue::Counter(300),
+            ScalarValue::Timestamp(-1),
+            ScalarValue::Unknown { type_code: 12, bytes: vec![9, 9].into() },
+        ];
+        let mut scratch = vec![];
+        for value in values {
+            let raw = RawValue::encode(&value, &mut scratch);
+            assert_eq!(raw.decode(), Ok(value.clone()));
+            assert_eq!(raw.meta() & 15, u64::from(raw.code));
+        }
+    }
+
+    #[test]
+    fn refuses_bytes_that_do_not_fit() {
+        let check = |code, bytes| RawValue { code, bytes }.check();
+        assert_eq!(check(code::NULL, &[0]), Err(Rule::Value));
+        assert_eq!(check(code::UINT, &[1, 1]), Err(Rule::Value));
+        assert_eq!(check(code::COUNTER, &[0x80, 0]), Err(Rule::LebOverlong));
+        assert_eq!(check(code::INT, &[]), Err(Rule::Truncated));
+        assert_eq!(check(code::F64, &[0; 7]), Err(Rule::Value));
+        assert_eq!(check(code::STR, &[0xff]), Err(Rule::Utf8));
+    }
+}

@@ -1,0 +1,349 @@
+//! What can go wrong, one enum per operation, sorted by who is at fault.
+
+use std::fmt;
+
+use crate::types::{ActorId, ChangeHash, ObjId, ObjType};
+
+/// A rule of the file format, as broken by an input.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rule {
+    /// The input ends inside a value.
+    #[error("the input ends too early")]
+    Truncated,
+    /// A chunk starts with something else than `85 6f 4a 83`.
+    #[error("these are not the magic bytes of a chunk")]
+    Magic,
+    /// The stored checksum is not that of the contents.
+    #[error("the checksum does not match the contents")]
+    Checksum,
+    /// A chunk type this format does not have.
+    #[error("chunk type {0} is unknown")]
+    ChunkType(u8),
+    /// A LEB128 number written with more bytes than it needs.
+    #[error("a LEB128 number is longer than it needs to be")]
+    LebOverlong,
+    /// A LEB128 number over 64 bits.
+    #[error("a LEB128 number does not fit 64 bits")]
+    LebRange,
+    /// A zero where the format has none.
+    #[error("a number is zero that must not be")]
+    Zero,
+    /// Text that is not UTF-8.
+    #[error("text is not UTF-8")]
+    Utf8,
+    /// Bytes after the last field.
+    #[error("{0} bytes are left over after the last field")]
+    Leftover(usize),
+    /// Hashes, actors or predecessors out of their order.
+    #[error("{0} are not in ascending order")]
+    NotAscending(&'static str),
+    /// Columns not sorted by specification.
+    #[error("columns are not in normal order")]
+    ColumnOrder,
+    /// The same column twice.
+    #[error("a column is there twice")]
+    ColumnTwice,
+    /// A group inside a group.
+    #[error("a group column is nested")]
+    NestedGroup,
+    /// Raw values without their metadata column, or the reverse.
+    #[error("a value column lacks its other half")]
+    LoneValue,
+    /// Compression where the format forbids it.
+    #[error("a column of a change is compressed")]
+    CompressedInChange,
+    /// A column this kind of chunk does not have, where unknown ones are not allowed.
+    #[error("the column is unknown")]
+    UnknownColumn,
+    /// Column data that reaches beyond the chunk.
+    #[error("column data reaches beyond the chunk")]
+    ColumnRange,
+    /// Deflated bytes that do not inflate.
+    #[error("the DEFLATE stream is corrupt")]
+    Deflate,
+    /// A repeated run of fewer than two values.
+    #[error("a repeat run has fewer than two values")]
+    ShortRepeat,
+    /// Neighbouring runs that the canonical form would have merged.
+    #[error("neighbouring runs should be one")]
+    UnmergedRuns,
+    /// A literal run with equal neighbours.
+    #[error("a literal run repeats a value")]
+    LiteralRepeat,
+    /// A run of nothing.
+    #[error("a run is empty")]
+    EmptyRun,
+    /// A column that is shorter or longer than its neighbours.
+    #[error("the column has not as many rows as its neighbours")]
+    Uneven,
+    /// A missing value in a column that has none.
+    #[error("a value is missing")]
+    Missing,
+    /// Counters and sequence numbers beyond 32 bits.
+    #[error("a counter does not fit 32 bits")]
+    CounterRange,
+    /// An index into a list of actors that is shorter.
+    #[error("actor index {0} is out of range")]
+    ActorIndex(u64),
+    /// An index of a change that does not exist or comes later.
+    #[error("change index {0} is out of range")]
+    ChangeIndex(u64),
+    /// An action this format does not have.
+    #[error("action {0} is unknown")]
+    Action(u64),
+    /// A value whose bytes do not fit its type.
+    #[error("a value's bytes do not fit its type")]
+    Value,
+    /// An operation whose parts contradict each other.
+    #[error("an operation is malformed: {0}")]
+    Operation(&'static str),
+    /// Operations not in document order.
+    #[error("operations are out of order")]
+    OperationOrder,
+    /// A change's bytes are not the canonical encoding of what they say.
+    #[error("the change is not canonically encoded")]
+    NotCanonical,
+    /// Sequence numbers of an actor with a hole or a duplicate.
+    #[error("changes are out of order")]
+    ChangeOrder,
+    /// A counter inside a change to which no operation belongs, or two do.
+    #[error("operations do not fill the changes they belong to")]
+    OperationCount,
+}
+
+/// Where in an input a rule was broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Number of the chunk, from 0.
+    pub chunk: usize,
+    /// Byte offset: in the input, or in the inflated column when a column is named.
+    pub offset: usize,
+    /// Specification of the column, when the fault lies in one.
+    pub column: Option<u32>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunk {}", self.chunk)?;
+        if let Some(column) = self.column {
+            write!(f, ", column {column:#04x}")?;
+        }
+        write!(f, ", byte {}", self.offset)
+    }
+}
+
+/// A broken rule and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {rule}")]
+pub struct FormatError {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub rule: Rule,
+}
+
+/// A stated limit that an input would exceed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the input exceeds the limit of {limit} {what}")]
+pub struct LimitError {
+    /// What is limited.
+    pub what: &'static str,
+    /// The limit.
+    pub limit: u64,
+}
+
+/// Bytes that could not be read as a change.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The bytes break the format.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The bytes ask for more memory than they may.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+}
+
+/// A change that could not become part of a document. The document is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApplyError {
+    /// Another change with this actor and sequence number is already here: two writers share an actor id.
+    #[error("change {hash} repeats sequence number {seq} of actor {actor}")]
+    DuplicateSeq {
+        /// The actor.
+        actor: ActorId,
+        /// The sequence number.
+        seq: u64,
+        /// The newcomer.
+        hash: ChangeHash,
+    },
+    /// The change contradicts the history it builds on.
+    #[error("change {hash} cannot be applied: {fault}")]
+    Fault {
+        /// The change.
+        hash: ChangeHash,
+        /// What is wrong with it.
+        fault: Fault,
+    },
+    /// The change asks for more memory than it may.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+}
+
+/// How a change contradicts the history it builds on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A hole in the actor's sequence numbers.
+    #[error("its sequence number is {found}, after {last}")]
+    Seq {
+        /// The last one known.
+        last: u64,
+        /// The change's.
+        found: u64,
+    },
+    /// Its first operation does not come after those it depends on.
+    #[error("its first operation {start} does not come after operation {known} which it depends on")]
+    StartOp {
+        /// The change's first counter.
+        start: u64,
+        /// The greatest counter among its dependencies.
+        known: u64,
+    },
+    /// An operation of the change breaks a rule.
+    #[error("operation {counter}: {rule}")]
+    Operation {
+        /// Its counter.
+        counter: u64,
+        /// What is wrong with it.
+        rule: OpFault,
+    },
+    /// Another author was already recorded for the actor.
+    #[error("it records a second author for its actor")]
+    Author,
+}
+
+/// How an operation contradicts the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpFault {
+    /// Its object does not exist.
+    #[error("its object does not exist")]
+    Object,
+    /// A key in a sequence or an element in a map.
+    #[error("its key is of the wrong kind for its object")]
+    KeyKind,
+    /// The element does not exist in its object.
+    #[error("its element does not exist")]
+    Element,
+    /// A predecessor that does not exist at its place.
+    #[error("a predecessor does not exist at its place")]
+    Pred,
+    /// Predecessors out of order.
+    #[error("its predecessors are not in ascending order")]
+    PredOrder,
+    /// A delete or an increment of nothing.
+    #[error("it has no predecessor")]
+    NoPred,
+    /// An insertion that names predecessors.
+    #[error("an insertion has predecessors")]
+    InsertPred,
+    /// An insertion into a map.
+    #[error("an insertion needs a list or text")]
+    InsertMap,
+    /// An increment that is not by a number.
+    #[error("an increment is not by a number")]
+    Increment,
+    /// A mark outside text, or a mark that is no insertion.
+    #[error("a mark is not an insertion into text")]
+    Mark,
+    /// The end of a mark before its begin.
+    #[error("the end of a mark comes before its begin")]
+    MarkOrder,
+}
+
+/// A file that could not be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The bytes break the format.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The file asks for more memory than it may.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// The changes do not add up to the heads the file names: it was damaged or badly written.
+    #[error("the changes in the file lead to other heads than it names")]
+    Heads {
+        /// As named by the file.
+        named: Vec<ChangeHash>,
+        /// As computed from its changes.
+        computed: Vec<ChangeHash>,
+    },
+    /// The file holds changes whose dependencies it lacks.
+    #[error("{} changes are missing", missing.len())]
+    MissingDeps {
+        /// The absent changes.
+        missing: Vec<ChangeHash>,
+    },
+    /// A change in the file could not be applied.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+impl From<DecodeError> for LoadError {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Format(error) => LoadError::Format(error),
+            DecodeError::Limit(error) => LoadError::Limit(error),
+        }
+    }
+}
+
+/// An edit or a read that could not be done. The document is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// No such object in this document (or not at the heads the transaction works at).
+    #[error("object {0} is not in this document")]
+    UnknownObject(ObjId),
+    /// The operation does not exist for this kind of object.
+    #[error("a {found} cannot do that")]
+    WrongType {
+        /// What the object is.
+        found: ObjType,
+    },
+    /// An index past the end.
+    #[error("index {index} is past the end, {len}")]
+    Index {
+        /// The index asked for.
+        index: usize,
+        /// The length of the sequence.
+        len: usize,
+    },
+    /// A deletion of more than lies before the index.
+    #[error("cannot delete {count} before index {index}")]
+    Underflow {
+        /// The index.
+        index: usize,
+        /// How many units were to be deleted before it.
+        count: usize,
+    },
+    /// An increment of something that is not a counter.
+    #[error("there is no counter to increment")]
+    NotCounter,
+    /// A hash that names no change of this document.
+    #[error("change {0} is not in this document")]
+    UnknownHash(ChangeHash),
+    /// A value of a kind the place cannot take.
+    #[error("expected {expected}")]
+    WrongValue {
+        /// What the place takes.
+        expected: &'static str,
+    },
+    /// The document has used all 2^32 operation counters.
+    #[error("the document has no operation counters left")]
+    Full,
+}

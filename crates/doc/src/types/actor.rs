@@ -1,0 +1,93 @@
+//! The identity of one writer.
+
+use std::fmt;
+use std::str::FromStr;
+
+use smallvec::SmallVec;
+
+use super::{ParseHexError, decode_hex, encode_hex};
+
+/// The identity of one writer: any bytes, compared bytewise. Sixteen random bytes by default.
+///
+/// Two replicas that write at the same time must never share one.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ActorId(SmallVec<[u8; 16]>);
+
+impl ActorId {
+    /// Sixteen fresh random bytes.
+    ///
+    /// # Panics
+    /// When the operating system has no random bytes to give.
+    pub fn random() -> Self {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("the operating system provides random bytes");
+        Self(SmallVec::from_buf(bytes))
+    }
+
+    /// The raw bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Lowercase hexadecimal, as object ids print it.
+    pub fn to_hex(&self) -> String {
+        encode_hex(&self.0)
+    }
+
+    /// The actor under which a document writes when it edits at past heads while its own newer changes are outside
+    /// them: a reserved prefix, the level of concurrency, then this actor. Everybody derives the same one.
+    pub(crate) fn at_level(&self, level: u64) -> Self {
+        const PREFIX: [u8; 4] = [0x13, 0xb2, 0x23, 0x09];
+        let mut bytes = SmallVec::from_slice(&PREFIX);
+        let mut rest = level;
+        loop {
+            let low = (rest & 0x7f) as u8;
+            rest >>= 7;
+            if rest == 0 {
+                bytes.push(low);
+                break;
+            }
+            bytes.push(low | 0x80);
+        }
+        bytes.extend_from_slice(&self.0);
+        Self(bytes)
+    }
+}
+
+impl From<&[u8]> for ActorId {
+    fn from(bytes: &[u8]) -> Self {
+        Self(SmallVec::from_slice(bytes))
+    }
+}
+
+impl From<Vec<u8>> for ActorId {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(SmallVec::from_vec(bytes))
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for ActorId {
+    fn from(bytes: [u8; N]) -> Self {
+        Self(SmallVec::from_slice(&bytes))
+    }
+}
+
+impl FromStr for ActorId {
+    type Err = ParseHexError;
+
+    fn from_str(hex: &str) -> Result<Self, Self::Err> {
+        decode_hex(hex).map(Self::from)
+    }
+}
+
+impl fmt::Display for ActorId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+impl fmt::Debug for ActorId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ActorId({self})")
+    }
+}

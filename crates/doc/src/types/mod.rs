@@ -1,0 +1,14 @@
+//! The words of the document model: actors, hashes, identifiers and values. Nothing here knows how they are stored.
+
+mod actor;
+mod hash;
+mod id;
+mod value;
+
+pub use actor::ActorId;
+pub use hash::{ChangeHash, ParseHexError};
+pub use id::{ObjId, Prop, ROOT};
+pub use value::{ObjType, ScalarValue, TextEncoding, Value};
+
+pub(crate) use hash::{decode_hex, encode_hex};
+pub(crate) use id::OpId;

@@ -1,0 +1,288 @@
+//! What a document can hold.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The kinds of object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ObjType {
+    /// Keys to values.
+    Map,
+    /// A map of rows, written by old libraries. Read like a map.
+    Table,
+    /// A sequence of values.
+    List,
+    /// A sequence of characters.
+    Text,
+}
+
+impl ObjType {
+    /// Lists and texts: addressed by index.
+    pub fn is_sequence(self) -> bool {
+        matches!(self, ObjType::List | ObjType::Text)
+    }
+}
+
+impl fmt::Display for ObjType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ObjType::Map => "map",
+            ObjType::Table => "table",
+            ObjType::List => "list",
+            ObjType::Text => "text",
+        })
+    }
+}
+
+/// A value that is not an object. Strings and bytes are borrowed from the document when read from it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScalarValue<'a> {
+    /// The absence of a value.
+    Null,
+    /// True or false.
+    Boolean(bool),
+    /// A signed number.
+    Int(i64),
+    /// An unsigned number.
+    Uint(u64),
+    /// A floating-point number.
+    F64(f64),
+    /// Text that is replaced as a whole. Text edited together is an object, [`ObjType::Text`].
+    Str(Cow<'a, str>),
+    /// Raw bytes.
+    Bytes(Cow<'a, [u8]>),
+    /// A number to which concurrent increments add up.
+    Counter(i64),
+    /// Milliseconds since 1970.
+    Timestamp(i64),
+    /// A type from a later version of the format, kept as it came.
+    Unknown {
+        /// Its number, 10 to 15.
+        type_code: u8,
+        /// Its bytes.
+        bytes: Cow<'a, [u8]>,
+    },
+}
+
+impl<'a> ScalarValue<'a> {
+    /// A counter that starts at `start`.
+    pub fn counter(start: i64) -> Self {
+        ScalarValue::Counter(start)
+    }
+
+    /// The same value, owning its bytes.
+    pub fn into_owned(self) -> ScalarValue<'static> {
+        match self {
+            ScalarValue::Null => ScalarValue::Null,
+            ScalarValue::Boolean(v) => ScalarValue::Boolean(v),
+            ScalarValue::Int(v) => ScalarValue::Int(v),
+            ScalarValue::Uint(v) => ScalarValue::Uint(v),
+            ScalarValue::F64(v) => ScalarValue::F64(v),
+            ScalarValue::Str(v) => ScalarValue::Str(Cow::Owned(v.into_owned())),
+            ScalarValue::Bytes(v) => ScalarValue::Bytes(Cow::Owned(v.into_owned())),
+            ScalarValue::Counter(v) => ScalarValue::Counter(v),
+            ScalarValue::Timestamp(v) => ScalarValue::Timestamp(v),
+            ScalarValue::Unknown { type_code, bytes } => {
+                ScalarValue::Unknown { type_code, bytes: Cow::Owned(bytes.into_owned()) }
+            }
+        }
+    }
+
+    /// The text, when this is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            ScalarValue::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Any of the numeric kinds that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            ScalarValue::Int(v) | ScalarValue::Counter(v) | ScalarValue::Timestamp(v) => Some(v),
+            ScalarValue::Uint(v) => v.try_into().ok(),
+            _ => None,
+        }
+    }
+}
+
+/// What is at a place: an object of some kind, or a scalar.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// An object; its id comes beside the value.
+    Object(ObjType),
+    /// A scalar.
+    Scalar(ScalarValue<'a>),
+}
+
+impl<'a> Value<'a> {
+    /// The same value, owning its bytes.
+    pub fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Object(kind) => Value::Object(kind),
+            Value::Scalar(scalar) => Value::Scalar(scalar.into_owned()),
+        }
+    }
+
+    /// The scalar, when this is one.
+    pub fn as_scalar(&self) -> Option<&ScalarValue<'a>> {
+        match self {
+            Value::Scalar(scalar) => Some(scalar),
+            Value::Object(_) => None,
+        }
+    }
+
+    /// The text, when this is a scalar text.
+    pub fn as_str(&self) -> Option<&str> {
+        self.as_scalar().and_then(ScalarValue::as_str)
+    }
+
+    /// Any of the numeric kinds that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_scalar().and_then(ScalarValue::as_i64)
+    }
+
+    /// The kind of object, when this is one.
+    pub fn as_object(&self) -> Option<ObjType> {
+        match self {
+            Value::Object(kind) => Some(*kind),
+            Value::Scalar(_) => None,
+        }
+    }
+}
+
+impl<'a> From<ScalarValue<'a>> for Value<'a> {
+    fn from(scalar: ScalarValue<'a>) -> Self {
+        Value::Scalar(scalar)
+    }
+}
+
+impl From<ObjType> for Value<'_> {
+    fn from(kind: ObjType) -> Self {
+        Value::Object(kind)
+    }
+}
+
+impl<'a> From<&'a str> for ScalarValue<'a> {
+    fn from(text: &'a str) -> Self {
+        ScalarValue::Str(Cow::Borrowed(text))
+    }
+}
+
+impl<'a> From<&'a String> for ScalarValue<'a> {
+    fn from(text: &'a String) -> Self {
+        ScalarValue::Str(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for ScalarValue<'_> {
+    fn from(text: String) -> Self {
+        ScalarValue::Str(Cow::Owned(text))
+    }
+}
+
+impl From<char> for ScalarValue<'_> {
+    fn from(c: char) -> Self {
+        ScalarValue::Str(Cow::Owned(c.to_string()))
+    }
+}
+
+impl From<Vec<u8>> for ScalarValue<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        ScalarValue::Bytes(Cow::Owned(bytes))
+    }
+}
+
+impl<'a> From<&'a [u8]> for ScalarValue<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        ScalarValue::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl From<i64> for ScalarValue<'_> {
+    fn from(v: i64) -> Self {
+        ScalarValue::Int(v)
+    }
+}
+
+impl From<i32> for ScalarValue<'_> {
+    fn from(v: i32) -> Self {
+        ScalarValue::Int(v.into())
+    }
+}
+
+impl From<u64> for ScalarValue<'_> {
+    fn from(v: u64) -> Self {
+        ScalarValue::Uint(v)
+    }
+}
+
+impl From<u32> for ScalarValue<'_> {
+    fn from(v: u32) -> Self {
+        ScalarValue::Uint(v.into())
+    }
+}
+
+impl From<f64> for ScalarValue<'_> {
+    fn from(v: f64) -> Self {
+        ScalarValue::F64(v)
+    }
+}
+
+impl From<bool> for ScalarValue<'_> {
+    fn from(v: bool) -> Self {
+        ScalarValue::Boolean(v)
+    }
+}
+
+impl From<()> for ScalarValue<'_> {
+    fn from((): ()) -> Self {
+        ScalarValue::Null
+    }
+}
+
+/// How indexes into text are counted. Fixed for the life of a document in memory; files do not record it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TextEncoding {
+    /// One unit per Unicode scalar value.
+    #[default]
+    UnicodeCodePoint,
+    /// One unit per byte of UTF-8.
+    Utf8CodeUnit,
+    /// One unit per 16-bit word of UTF-16, as JavaScript counts.
+    Utf16CodeUnit,
+    /// One unit per grapheme cluster: what a reader takes for one character.
+    GraphemeCluster,
+}
+
+impl TextEncoding {
+    /// The length of `text` in this encoding's units.
+    pub fn width(self, text: &str) -> usize {
+        match self {
+            TextEncoding::UnicodeCodePoint => text.chars().count(),
+            TextEncoding::Utf8CodeUnit => text.len(),
+            TextEncoding::Utf16CodeUnit => text.chars().map(char::len_utf16).sum(),
+            TextEncoding::GraphemeCluster => text.graphemes(true).count(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_of_a_family() {
+        let family = "e\u{301}👨‍👩‍👧";
+        let widths = [
+            TextEncoding::UnicodeCodePoint,
+            TextEncoding::Utf8CodeUnit,
+            TextEncoding::Utf16CodeUnit,
+            TextEncoding::GraphemeCluster,
+        ]
+        .map(|encoding| encoding.width(family));
+        assert_eq!(widths, [7, 21, 10, 2]);
+    }
+}
