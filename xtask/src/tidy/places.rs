@@ -27,6 +27,16 @@ pub(super) const UNSAFE: &[Place] = &[
     ),
     Place::new("crates/hash/src/blake3/lanes.rs", "calls into the kernel tables"),
     Place::new("crates/hash/src/blake3/crew.rs", "work on the caller's stack, lent to the workers"),
+    Place::new("crates/hash/src/argon2/x86_64/", "vector loads and stores"),
+    Place::new("crates/hash/src/argon2/aarch64/", "vector loads and stores"),
+    Place::new("crates/hash/src/argon2/memory.rs", "blocks that several lanes write at once"),
+    Place::new("crates/hash/src/argon2/kernel.rs", "the kernel tables"),
+    Place::new("crates/hash/src/argon2/fill.rs", "calls into the kernel tables"),
+    Place::new("crates/hash/src/argon2/segment.rs", "the loop over blocks, inlined into each kernel"),
+    Place::new("crates/hash/src/argon2/pair.rs", "the compression of all 128-bit kernels"),
+    Place::new("crates/hash/src/argon2/portable.rs", "blocks by pointer, as for every other kernel"),
+    Place::new("crates/hash/src/argon2/chain.rs", "calls into BLAKE2b's vectors"),
+    Place::new("crates/hash/src/blake2b.rs", "digests side by side in vectors"),
     Place::new("crates/files/src/source/mmap.rs", "the one mapping of files into memory"),
     Place::new("crates/testkit/src/guard.rs", "memory that faults when a kernel reads past its input"),
     Place::new("xtask/probes/no_std.rs", "an exported symbol keeps the probe's code"),
@@ -43,6 +53,13 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
     Place::new("crates/cli/src/os.rs", "sizes of pages"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
+    Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),
+];
+
+/// Where a library may read the environment, or is no library.
+pub(super) const ENVIRONMENT: &[Place] = &[
+    Place::new("crates/lab/src/cmd/", "the commands: arguments, the terminal, the program to run again"),
+    Place::new("crates/lab/src/host/", "names of the system and the architecture"),
 ];
 
 /// Files of more than [`super::source::LONG`] lines that a reader accepts.
