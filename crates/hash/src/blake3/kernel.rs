@@ -66,8 +66,8 @@ pub(super) struct XofJob {
 pub(super) struct Wide {
     /// How many messages. Lanes that are not needed are given some valid input and ignored.
     pub(super) lanes: usize,
-    /// Cycles per block step, to weigh passes against each other. Measured on Emerald Rapids by `cargo xtask tune`
-    /// where it could be; only ratios matter, and those hardly differ between processors.
+    /// Cycles per block step, to weigh passes against each other. Those of x86-64 were measured on Emerald Rapids, each
+    /// kernel alone; only ratios matter.
     pub(super) cost: u16,
     /// `blocks` block steps in every lane.
     pub(super) advance: unsafe fn(lanes: &mut Lanes, blocks: usize),
