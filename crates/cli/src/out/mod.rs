@@ -116,7 +116,22 @@ impl Out {
 
 /// Lowercase hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|nibble| char::from(DIGITS[usize::from(nibble)]));
-    bytes.iter().flat_map(digits).collect()
+    bytes.iter().flat_map(|byte| digits(*byte).map(char::from)).collect()
+}
+
+/// Writes lowercase hexadecimal digits.
+pub(crate) fn write_hex(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+    // Pieces on the stack: there are many digests, and most have 32 bytes.
+    for piece in bytes.chunks(32) {
+        let mut text = [0; 64];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(piece) {
+            *pair = digits(*byte);
+        }
+        out.write_all(&text[..2 * piece.len()])?;
+    }
+    Ok(())
+}
+
+fn digits(byte: u8) -> [u8; 2] {
+    [byte >> 4, byte & 15].map(|nibble| b"0123456789abcdef"[usize::from(nibble)])
 }

@@ -87,7 +87,7 @@ struct Tag {
 
 impl Check<'_> {
     fn run(&mut self) -> ControlFlow<()> {
-        let (reader, from_stdin): (Box<dyn BufRead>, bool) = if self.list == Path::new("-") {
+        let (reader, from_stdin): (Box<dyn BufRead>, bool) = if self.list.as_os_str() == "-" {
             (Box::new(io::stdin().lock()), true)
         } else {
             match File::open(self.list) {
@@ -286,7 +286,7 @@ fn items(reader: Box<dyn BufRead>, style: Style, from_stdin: bool) -> impl Itera
             }
         };
         let (path, input) = match &task {
-            Task::Compare(entry) if entry.path != Path::new("-") => (entry.path.clone(), Input::File),
+            Task::Compare(entry) if entry.path.as_os_str() != "-" => (entry.path.clone(), Input::File),
             Task::Compare(entry) if from_stdin => {
                 let taken = Error::Refused("standard input is the list itself");
                 (entry.path.clone(), Input::Failed(taken))

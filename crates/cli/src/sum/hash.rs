@@ -2,7 +2,7 @@
 
 use super::{Form, Mode};
 use crate::out::json::{self, Name};
-use crate::out::{Out, hex, shown};
+use crate::out::{Out, shown, write_hex};
 use hashmill_files::checkfile::{Frame, Style};
 use hashmill_files::walk::{Visit, Walk};
 use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink};
@@ -46,7 +46,7 @@ impl Iterator for Operands<'_> {
                 Some(_) => continue,
                 None => {
                     let path = self.paths.next()?;
-                    if path == Path::new("-") {
+                    if path.as_os_str() == "-" {
                         (path, self.stdin())
                     } else if self.how.recursive {
                         self.walk = Some(Walk::new(path, self.how.follow));
@@ -179,7 +179,7 @@ fn write_output(
 
 fn write_piece(out: &mut dyn Write, piece: &[u8], writer: Writer) -> io::Result<()> {
     match writer {
-        Writer::Hex => out.write_all(hex(piece).as_bytes()),
+        Writer::Hex => write_hex(out, piece),
         Writer::Raw => out.write_all(piece),
     }
 }

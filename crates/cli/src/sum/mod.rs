@@ -14,7 +14,7 @@ use hashmill_files::{Files, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
 use std::io::Read;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -96,7 +96,7 @@ impl HiArgs {
         if low.raw && paths.len() > 1 {
             bail!(Misuse("only one file can be hashed with --raw".into()));
         }
-        if low.tree && paths.iter().any(|path| path == Path::new("-")) && !low.check {
+        if low.tree && paths.iter().any(|path| path.as_os_str() == "-") && !low.check {
             bail!(Misuse("--tree takes directories, not standard input".into()));
         }
         let length = low.length.unwrap_or(OUT_LEN as u64);
