@@ -30,6 +30,8 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/hash/src/argon2/x86_64/", "vector loads and stores"),
     Place::new("crates/hash/src/argon2/aarch64/", "vector loads and stores"),
     Place::new("crates/hash/src/argon2/memory.rs", "blocks that several lanes write at once"),
+    Place::new("crates/hash/src/argon2/pages.rs", "pages from the system, huge where it grants them"),
+    Place::new("crates/hash/src/argon2/crew.rs", "work on the caller's stack, lent to the workers"),
     Place::new("crates/hash/src/argon2/kernel.rs", "the kernel tables"),
     Place::new("crates/hash/src/argon2/fill.rs", "calls into the kernel tables"),
     Place::new("crates/hash/src/argon2/segment.rs", "the loop over blocks, inlined into each kernel"),
@@ -51,6 +53,7 @@ pub(super) fn has_unsafe(crate_folder: &str) -> bool {
 pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
+    Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
     Place::new("crates/cli/src/os.rs", "sizes of pages"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
     Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),

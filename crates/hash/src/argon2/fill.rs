@@ -34,22 +34,45 @@ impl Stop {
 
 /// Several hashes of the same parameters, each with memory of its own, filled together.
 pub(super) struct Fill<'a, 'm> {
-    pub(super) kernel: Kernel,
-    pub(super) params: Params,
-    pub(super) matrices: &'a [Matrix<'m>],
+    kernel: Kernel,
+    params: Params,
+    matrices: &'a [Matrix<'m>],
     /// How many streams a thread interleaves.
-    pub(super) width: usize,
-    pub(super) stop: &'a Stop,
+    width: usize,
+    /// Whether all but the last blocks of the lanes are wiped at the end, or all if stopped.
+    wipes: bool,
+    stop: &'a Stop,
+    /// Whether anybody saw the request to stop: it may have been taken back since.
+    stopped: AtomicBool,
 }
 
-impl Fill<'_, '_> {
-    /// How many slices there are: all units of one are done before the next begins.
-    pub(super) fn slices(&self) -> u64 {
+impl<'a, 'm> Fill<'a, 'm> {
+    pub(super) fn new(
+        kernel: Kernel,
+        params: Params,
+        matrices: &'a [Matrix<'m>],
+        width: usize,
+        stop: &'a Stop,
+    ) -> Fill<'a, 'm> {
+        assert!(!matrices.is_empty() && (1..=MAX_STREAMS).contains(&width));
+        Fill { kernel, params, matrices, width, wipes: false, stop, stopped: AtomicBool::new(false) }
+    }
+
+    pub(super) fn wiping(self, wipes: bool) -> Fill<'a, 'm> {
+        Fill { wipes, ..self }
+    }
+
+    /// How many phases there are: all units of one are done before the next begins.
+    fn phases(&self) -> u64 {
+        self.slices() + u64::from(self.wipes)
+    }
+
+    fn slices(&self) -> u64 {
         u64::from(self.params.passes()) * u64::from(SLICES)
     }
 
-    /// How many units of a slice can be done at the same time.
-    pub(super) fn units(&self) -> usize {
+    /// How many units of a phase can be done at the same time.
+    fn units(&self) -> usize {
         self.streams().div_ceil(self.width)
     }
 
@@ -74,24 +97,47 @@ impl Fill<'_, '_> {
         unit * self.width..self.streams().min((unit + 1) * self.width)
     }
 
-    /// Everything on the calling thread.
-    pub(super) fn run(&self) {
-        for number in 0..self.slices() {
+    /// Everything on the calling thread. Whether it was finished, and not stopped.
+    pub(super) fn run(&self) -> bool {
+        for phase in 0..self.phases() {
             for unit in 0..self.units() {
                 // SAFETY: one unit after another.
-                unsafe { self.unit(number, unit) }
+                unsafe { self.unit(phase, unit) }
             }
         }
+        !self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Computes one unit of one slice, or some of it if stopped.
+    /// [`run`](Fill::run) on up to `threads` threads, this one included.
+    #[cfg(feature = "std")]
+    pub(super) fn run_on(&self, threads: usize) -> bool {
+        let helpers = threads.min(self.units()) - 1;
+        if helpers == 0 {
+            return self.run();
+        }
+        super::crew::run(self.phases(), self.units(), helpers, &|phase, unit| {
+            // SAFETY: a crew finishes a phase before the next, and gives out each unit once.
+            unsafe { self.unit(phase, unit) }
+        });
+        !self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Computes one unit of one slice, or some of it if stopped; or wipes a unit.
     ///
     /// # Safety
-    /// All units of the slices before are finished, and nobody else works on this unit.
-    pub(super) unsafe fn unit(&self, number: u64, unit: usize) {
-        let slice = self.slice(number);
+    /// All units of the phases before are finished, and nobody else works on this unit.
+    unsafe fn unit(&self, phase: u64, unit: usize) {
         let members = self.members(unit);
         let lane_of = |member: usize| (member / self.matrices.len()) as u32;
+        if phase == self.slices() {
+            let stopped = self.stopped.load(Ordering::Relaxed);
+            for member in members {
+                // SAFETY: all slices are finished; this unit alone has this lane of this matrix.
+                unsafe { self.matrices[member % self.matrices.len()].wipe_lane(lane_of(member), stopped) }
+            }
+            return;
+        }
+        let slice = self.slice(phase);
         let streams: [Stream<'_>; MAX_STREAMS] = core::array::from_fn(|i| {
             let member = (members.start + i).min(members.end - 1);
             // SAFETY: this unit alone has this lane of this matrix in this slice, all other slices are at rest, and
@@ -141,6 +187,13 @@ impl Fill<'_, '_> {
             .step_by(STRIP_LEN)
             .map(move |start| start.max(first)..len.min(start.saturating_add(STRIP_LEN as u32)))
             .filter(|range| !range.is_empty())
-            .take_while(|_| !self.stop.is_set())
+            .take_while(|_| self.goes_on())
+    }
+
+    fn goes_on(&self) -> bool {
+        if self.stop.is_set() {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        !self.stopped.load(Ordering::Relaxed)
     }
 }

@@ -146,6 +146,15 @@ impl Kernel {
         Kernel::all().find(|kernel| kernel.name() == name)
     }
 
+    /// The kernel of this table, if it runs on this CPU.
+    pub(super) fn of(table: &'static Table) -> Option<Kernel> {
+        Kernel::all().find(|kernel| kernel.is(table))
+    }
+
+    pub(super) fn is(self, table: &Table) -> bool {
+        core::ptr::eq(self.0, table)
+    }
+
     /// The kernel that needs nothing of the CPU.
     pub const fn portable() -> Kernel {
         Kernel(&portable::TABLE)
@@ -233,7 +242,7 @@ impl fmt::Debug for Kernel {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
 

@@ -1,5 +1,12 @@
 //! The memory that a hash fills: its blocks, who may write which of them, and wiping.
+//!
+//! On machines with several memory nodes a page belongs to the node of the thread that touches it first; lanes are
+//! touched first by the threads that compute them.
 
+#[cfg(feature = "std")]
+use super::error::HashError;
+#[cfg(feature = "std")]
+use super::pages::{PageKind, PagePolicy, Region};
 use super::params::Shape;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -22,8 +29,20 @@ impl Default for Block {
 
 /// Fills `blocks` with zeroes in a way that the compiler may not leave out.
 pub(super) fn wipe(blocks: &mut [Block]) {
-    blocks.fill(Block::ZERO);
-    zeroize::optimization_barrier(blocks);
+    // SAFETY: a slice's own blocks.
+    unsafe { wipe_raw(NonNull::from(&mut *blocks).cast(), blocks.len()) }
+}
+
+/// [`wipe`] for memory that may not be initialised.
+///
+/// # Safety
+/// `len` blocks from `first` on, which nobody else uses meanwhile.
+unsafe fn wipe_raw(first: NonNull<Block>, len: usize) {
+    // SAFETY: the caller's; zeroes are valid blocks.
+    unsafe {
+        first.write_bytes(0, len);
+        zeroize::optimization_barrier(NonNull::slice_from_raw_parts(first, len).as_ref());
+    }
 }
 
 /// The blocks of one hash, lanes one after another. They need not be initialised.
@@ -43,6 +62,13 @@ impl<'a> Matrix<'a> {
     pub(super) fn new(memory: &'a mut [Block], shape: Shape) -> Option<Matrix<'a>> {
         let enough = memory.len() as u64 >= shape.blocks();
         enough.then(|| Matrix { first: NonNull::from(memory).cast(), shape, memory: PhantomData })
+    }
+
+    /// The first `shape.blocks()` blocks of a region, or `None` if it has fewer.
+    #[cfg(feature = "std")]
+    fn of_region(region: &'a mut Region, shape: Shape) -> Option<Matrix<'a>> {
+        let enough = (region.len() / size_of::<Block>()) as u64 >= shape.blocks();
+        enough.then(|| Matrix { first: region.first().cast(), shape, memory: PhantomData })
     }
 
     fn at(&self, lane: u32, index: u32) -> NonNull<Block> {
@@ -69,6 +95,24 @@ impl<'a> Matrix<'a> {
             }
         }
         sum
+    }
+
+    /// Wipes all blocks of a lane, with or without its last one.
+    ///
+    /// # Safety
+    /// There are no streams, and nobody else wipes this lane.
+    pub(super) unsafe fn wipe_lane(&self, lane: u32, with_last: bool) {
+        let len = self.shape.lane_len as usize - usize::from(!with_last);
+        // SAFETY: the caller's; writing needs no initialised memory.
+        unsafe { wipe_raw(self.at(lane, 0), len) }
+    }
+
+    /// Wipes the last block of every lane.
+    pub(super) fn wipe_last_blocks(&mut self) {
+        for lane in 0..self.shape.lanes {
+            // SAFETY: `&mut self` says that there are no streams.
+            unsafe { wipe_raw(self.at(lane, self.shape.lane_len - 1), 1) }
+        }
     }
 
     /// The right to compute one segment of `lane`.
@@ -105,5 +149,103 @@ impl Stream<'_> {
     #[inline(always)]
     pub(super) fn first(&self) -> *mut Block {
         self.first.as_ptr()
+    }
+}
+
+/// Memory that is kept between hashes. Grows when a hash needs more, never shrinks, and is wiped before it goes back to
+/// the system.
+#[cfg(feature = "std")]
+#[derive(Default)]
+pub struct Arena {
+    policy: PagePolicy,
+    region: Option<Region>,
+    /// How many blocks at the beginning may hold something.
+    dirty: u64,
+}
+
+#[cfg(feature = "std")]
+impl Arena {
+    /// No memory yet.
+    pub const fn new(policy: PagePolicy) -> Arena {
+        Arena { policy, region: None, dirty: 0 }
+    }
+
+    /// Room for hashes of `blocks` KiB.
+    ///
+    /// # Errors
+    /// [`HashError::OutOfMemory`] if the system refuses; what was there before is kept.
+    pub fn reserve(&mut self, blocks: u64) -> Result<(), HashError> {
+        if blocks <= self.capacity() {
+            return Ok(());
+        }
+        let bytes = blocks.saturating_mul(size_of::<Block>() as u64);
+        let refused = HashError::OutOfMemory { bytes };
+        let len = usize::try_from(bytes).map_err(|_| refused)?;
+        let region = Region::map(len, self.policy).ok_or(refused)?;
+        self.wipe();
+        self.region = Some(region);
+        Ok(())
+    }
+
+    /// How many blocks there are.
+    pub fn capacity(&self) -> u64 {
+        self.region.as_ref().map_or(0, |region| (region.len() / size_of::<Block>()) as u64)
+    }
+
+    /// Which pages the memory is made of, once there is some.
+    pub fn pages(&self) -> Option<PageKind> {
+        self.region.as_ref().map(Region::kind)
+    }
+
+    /// Makes all pages present now, and large where the system can, instead of while hashing. Gives the share that is
+    /// large, if the system tells.
+    pub fn settle(&mut self) -> Option<f64> {
+        self.region.as_mut()?.settle()
+    }
+
+    /// Wipes what hashes have left.
+    pub fn wipe(&mut self) {
+        if let Some(region) = &mut self.region {
+            // SAFETY: inside the region, as `dirty` never exceeds what a matrix had.
+            unsafe { wipe_raw(region.first().cast(), self.dirty as usize) };
+        }
+        self.dirty = 0;
+    }
+
+    /// Notes that the hash whose matrix was taken has wiped it.
+    pub(super) fn set_clean(&mut self) {
+        self.dirty = 0;
+    }
+
+    /// Memory for one hash.
+    pub(super) fn matrix(&mut self, shape: Shape) -> Result<Matrix<'_>, HashError> {
+        self.reserve(shape.blocks())?;
+        self.dirty = self.dirty.max(shape.blocks());
+        let region = self.region.as_mut().expect("reserved");
+        Ok(Matrix::of_region(region, shape).expect("reserved"))
+    }
+
+    /// Whether all memory that hashes used is zero. For tests of wiping.
+    #[cfg(test)]
+    pub(super) fn is_zero(&self, blocks: u64) -> bool {
+        let Some(region) = &self.region else { return true };
+        // SAFETY: the test has filled that many blocks.
+        let blocks =
+            unsafe { core::slice::from_raw_parts(region.first().cast::<Block>().as_ptr(), blocks as usize) };
+        blocks.iter().all(|block| block.0 == [0; 128])
+    }
+}
+
+#[cfg(feature = "std")]
+impl Drop for Arena {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+#[cfg(feature = "std")]
+impl core::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Arena").field("blocks", &self.capacity()).field("pages", &self.pages()).finish()
     }
 }

@@ -2,14 +2,21 @@
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
 mod chain;
+#[cfg(feature = "std")]
+mod crew;
 mod ends;
 mod error;
 mod fill;
+#[cfg(feature = "std")]
+mod hasher;
 mod kernel;
 mod memory;
+#[cfg(feature = "std")]
+mod pages;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pair;
 mod params;
+mod plan;
 mod portable;
 mod segment;
 #[cfg(target_arch = "x86_64")]
@@ -21,9 +28,16 @@ mod tests;
 pub use ends::Input;
 pub use error::HashError;
 pub use fill::Stop;
+#[cfg(feature = "std")]
+pub use hasher::{Hasher, Threads, Wipe};
 pub use kernel::Kernel;
+#[cfg(feature = "std")]
+pub use memory::Arena;
 pub use memory::Block;
+#[cfg(feature = "std")]
+pub use pages::{PageKind, PagePolicy};
 pub use params::{Params, ParamsError, Variant, Version};
+pub use plan::Plan;
 
 /// The tag of `input`, in memory that the caller owns: at least [`Params::blocks`] blocks, whose content before does
 /// not matter and which are wiped afterwards.
@@ -33,7 +47,7 @@ pub use params::{Params, ParamsError, Variant, Version};
 /// # Errors
 /// [`HashError::TooFewBlocks`] if the memory is too small; a length out of range.
 pub fn hash_into_with_memory(
-    kernel: Kernel,
+    plan: Plan,
     params: Params,
     input: &Input<'_>,
     memory: &mut [Block],
@@ -43,13 +57,11 @@ pub fn hash_into_with_memory(
     let given = memory.len() as u64;
     let few = HashError::TooFewBlocks { given, needed: params.blocks() };
     let mut matrices = [memory::Matrix::new(memory, params.shape()).ok_or(few)?];
+    let kernel = plan.kernel();
     ends::begin(kernel, params, input, tag.len(), &mut matrices[0]);
-    let stop = Stop::new();
-    let fill = fill::Fill { kernel, params, matrices: &matrices, width: 1, stop: &stop };
-    fill.run();
+    let width = plan.width(params).min(params.lanes() as usize);
+    fill::Fill::new(kernel, params, &matrices, width, &Stop::new()).wiping(true).run();
     ends::finish(kernel, &mut matrices[0], tag);
-    let [_] = matrices;
-    let used = params.blocks() as usize;
-    memory::wipe(&mut memory[..used]);
+    matrices[0].wipe_last_blocks();
     Ok(())
 }

@@ -249,7 +249,7 @@ impl fmt::Display for ParamsError {
 
 impl core::error::Error for ParamsError {}
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
 

@@ -1,17 +1,34 @@
-//! Known answers on every kernel this machine runs.
+//! Known answers on every kernel this machine runs, in every width and on several threads.
 
 use super::*;
 
-fn hash(kernel: Kernel, params: Params, input: &Input<'_>, tag_len: usize) -> Vec<u8> {
-    let mut memory = vec![Block::ZERO; params.blocks() as usize];
-    let mut tag = vec![0; tag_len];
-    hash_into_with_memory(kernel, params, input, &mut memory, &mut tag).unwrap();
-    assert!(memory.iter().all(|block| block.0 == [0; 128]), "wiped");
-    tag
-}
-
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Every way of computing that this machine has.
+fn plans() -> impl Iterator<Item = Plan> {
+    Kernel::all().flat_map(|kernel| (1..=4).map(move |width| Plan::of(kernel).with_width(width)))
+}
+
+fn hasher(plan: Plan, params: Params) -> Hasher {
+    Hasher::with_plan(params, plan)
+}
+
+/// Checks a tag with all kernels, widths, threads and sources of memory.
+fn check(params: Params, input: &Input<'_>, tag: &str) {
+    let mut given = vec![Block([!0; 128]); params.blocks() as usize];
+    for plan in plans() {
+        for threads in [Threads::Serial, Threads::AtMost(3)] {
+            let mut ours = vec![0; tag.len() / 2];
+            hasher(plan, params).threads(threads).hash_into(input, &mut ours).unwrap();
+            assert_eq!(hex(&ours), tag, "{plan:?} {params:?} {threads:?}");
+        }
+        let mut ours = vec![0; tag.len() / 2];
+        hash_into_with_memory(plan, params, input, &mut given, &mut ours).unwrap();
+        assert_eq!(hex(&ours), tag, "{plan:?} {params:?} in given memory");
+        assert!(given.iter().all(|block| block.0 == [0; 128]), "wiped");
+    }
 }
 
 /// RFC 9106, sections 5.1 to 5.3.
@@ -23,10 +40,322 @@ fn vectors_of_the_rfc() {
         (Variant::I, "c814d9d1dc7f37aa13f0d77f2494bda1c8de6b016dd388d29952a4c4672b6ce8"),
         (Variant::Id, "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659"),
     ];
-    for kernel in Kernel::all() {
-        for (variant, tag) in tags {
-            let params = Params::new(32, 3, 4).unwrap().with_variant(variant);
-            assert_eq!(hex(&hash(kernel, params, &input, 32)), tag, "{kernel:?} {variant}");
+    for (variant, tag) in tags {
+        check(Params::new(32, 3, 4).unwrap().with_variant(variant), &input, tag);
+    }
+}
+
+/// `src/test.c` of the reference implementation (phc-winner-argon2, CC0): its tests of Argon2i in both versions and of
+/// Argon2id, but for those that need more than 64 MiB.
+#[test]
+fn vectors_of_the_reference_implementation() {
+    use Variant::{I, Id};
+    use Version::{V10, V13};
+    let cases = [
+        (
+            V10,
+            I,
+            2,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "f6c4db4a54e2a370627aff3db6176b94a2a209a62c8e36152711802f7b30c694",
+        ),
+        (
+            V10,
+            I,
+            2,
+            8,
+            1,
+            "password",
+            "somesalt",
+            "fd4dd83d762c49bdeaf57c47bdcd0c2f1babf863fdeb490df63ede9975fccf06",
+        ),
+        (
+            V10,
+            I,
+            2,
+            8,
+            2,
+            "password",
+            "somesalt",
+            "b6c11560a6a9d61eac706b79a2f97d68b4463aa3ad87e00c07e2b01e90c564fb",
+        ),
+        (
+            V10,
+            I,
+            1,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "81630552b8f3b1f48cdb1992c4c678643d490b2b5eb4ff6c4b3438b5621724b2",
+        ),
+        (
+            V10,
+            I,
+            4,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "f212f01615e6eb5d74734dc3ef40ade2d51d052468d8c69440a3a1f2c1c2847b",
+        ),
+        (
+            V10,
+            I,
+            2,
+            16,
+            1,
+            "differentpassword",
+            "somesalt",
+            "e9c902074b6754531a3a0be519e5baf404b30ce69b3f01ac3bf21229960109a3",
+        ),
+        (
+            V10,
+            I,
+            2,
+            16,
+            1,
+            "password",
+            "diffsalt",
+            "79a103b90fe8aef8570cb31fc8b22259778916f8336b7bdac3892569d4f1c497",
+        ),
+        (
+            V13,
+            I,
+            2,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "c1628832147d9720c5bd1cfd61367078729f6dfb6f8fea9ff98158e0d7816ed0",
+        ),
+        (
+            V13,
+            I,
+            2,
+            8,
+            1,
+            "password",
+            "somesalt",
+            "89e9029f4637b295beb027056a7336c414fadd43f6b208645281cb214a56452f",
+        ),
+        (
+            V13,
+            I,
+            2,
+            8,
+            2,
+            "password",
+            "somesalt",
+            "4ff5ce2769a1d7f4c8a491df09d41a9fbe90e5eb02155a13e4c01e20cd4eab61",
+        ),
+        (
+            V13,
+            I,
+            1,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "d168075c4d985e13ebeae560cf8b94c3b5d8a16c51916b6f4ac2da3ac11bbecf",
+        ),
+        (
+            V13,
+            I,
+            4,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "aaa953d58af3706ce3df1aefd4a64a84e31d7f54175231f1285259f88174ce5b",
+        ),
+        (
+            V13,
+            I,
+            2,
+            16,
+            1,
+            "differentpassword",
+            "somesalt",
+            "14ae8da01afea8700c2358dcef7c5358d9021282bd88663a4562f59fb74d22ee",
+        ),
+        (
+            V13,
+            I,
+            2,
+            16,
+            1,
+            "password",
+            "diffsalt",
+            "b0357cccfbef91f3860b0dba447b2348cbefecadaf990abfe9cc40726c521271",
+        ),
+        (
+            V13,
+            Id,
+            2,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "09316115d5cf24ed5a15a31a3ba326e5cf32edc24702987c02b6566f61913cf7",
+        ),
+        (
+            V13,
+            Id,
+            2,
+            8,
+            1,
+            "password",
+            "somesalt",
+            "9dfeb910e80bad0311fee20f9c0e2b12c17987b4cac90c2ef54d5b3021c68bfe",
+        ),
+        (
+            V13,
+            Id,
+            2,
+            8,
+            2,
+            "password",
+            "somesalt",
+            "6d093c501fd5999645e0ea3bf620d7b8be7fd2db59c20d9fff9539da2bf57037",
+        ),
+        (
+            V13,
+            Id,
+            1,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "f6a5adc1ba723dddef9b5ac1d464e180fcd9dffc9d1cbf76cca2fed795d9ca98",
+        ),
+        (
+            V13,
+            Id,
+            4,
+            16,
+            1,
+            "password",
+            "somesalt",
+            "9025d48e68ef7395cca9079da4c4ec3affb3c8911fe4f86d1a2520856f63172c",
+        ),
+        (
+            V13,
+            Id,
+            2,
+            16,
+            1,
+            "differentpassword",
+            "somesalt",
+            "0b84d652cf6b0c4beaef0dfe278ba6a80df6696281d7e0d2891b817d8c458fde",
+        ),
+        (
+            V13,
+            Id,
+            2,
+            16,
+            1,
+            "password",
+            "diffsalt",
+            "bdf32b05ccc42eb15d58fd19b1f856b113da1e9a5874fdcc544308565aa8141c",
+        ),
+    ];
+    for (version, variant, passes, log_memory, lanes, password, salt, tag) in cases {
+        let params = Params::new(1 << log_memory, passes, lanes).unwrap();
+        let input = Input::new(password.as_bytes(), salt.as_bytes());
+        // All of it in 64 MiB would take minutes: the small ones everywhere, the large ones as a user would.
+        if log_memory < 16 {
+            check(params.with_variant(variant).with_version(version), &input, tag);
+        }
+        let mut ours = [0; 32];
+        Hasher::new(params.with_variant(variant).with_version(version)).hash_into(&input, &mut ours).unwrap();
+        assert_eq!(hex(&ours), tag, "{version:?} {variant} {passes} {log_memory} {lanes} {password} {salt}");
+    }
+}
+
+/// Shapes that are not round: lanes that do not divide the memory, segments of two blocks, segments longer than an
+/// address block and than a strip, tags of all lengths. Every way of computing agrees with the definition.
+#[test]
+fn every_plan_agrees_with_the_portable_kernel() {
+    let shapes =
+        [(8, 1, 1), (9, 2, 1), (16, 3, 2), (71, 2, 3), (100, 1, 5), (127, 2, 7), (1024, 2, 1), (4200, 1, 1)];
+    for (memory, passes, lanes) in shapes {
+        for variant in Variant::ALL {
+            for version in [Version::V10, Version::V13] {
+                let params = Params::new(memory, passes, lanes).unwrap();
+                let params = params.with_variant(variant).with_version(version);
+                let input = Input { password: b"", salt: b"", secret: b"s", associated_data: &[7; 200] };
+                let len = 4 + memory as usize % 97;
+                let mut expected = vec![0; len];
+                let portable = Plan::of(Kernel::portable()).with_width(1);
+                hasher(portable, params).hash_into(&input, &mut expected).unwrap();
+                for plan in plans() {
+                    let mut ours = vec![0; len];
+                    hasher(plan, params).threads(Threads::AtMost(2)).hash_into(&input, &mut ours).unwrap();
+                    assert_eq!(ours, expected, "{plan:?} {params:?}");
+                }
+            }
         }
     }
+}
+
+#[test]
+fn memory_is_wiped_as_promised() {
+    let params = Params::new(4096, 1, 4).unwrap();
+    let input = Input::new(b"password", b"somesalt");
+    for policy in [PagePolicy::Plain, PagePolicy::Transparent] {
+        for threads in [Threads::Serial, Threads::AtMost(2)] {
+            let mut hasher = Hasher::new(params).pages(policy).threads(threads);
+            hasher.hash::<32>(&input).unwrap();
+            assert!(hasher.arena().is_zero(4096));
+            let mut hasher = hasher.wipe(Wipe::OnDrop);
+            hasher.hash::<32>(&input).unwrap();
+            assert!(!hasher.arena().is_zero(4096));
+            hasher.arena().wipe();
+            assert!(hasher.arena().is_zero(4096));
+        }
+    }
+}
+
+#[test]
+fn a_stopped_hash_says_so_and_leaves_nothing() {
+    let input = Input::new(b"password", b"somesalt");
+    for threads in [Threads::Serial, Threads::AtMost(2)] {
+        let mut hasher = Hasher::new(Params::new(1 << 16, 100, 4).unwrap()).threads(threads);
+        let stop = Stop::new();
+        let mut tag = [7; 32];
+        let result = std::thread::scope(|scope| {
+            let running = scope.spawn(|| hasher.hash_until(&input, &mut tag, &stop));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            stop.set();
+            running.join().unwrap()
+        });
+        assert_eq!(result, Err(HashError::Stopped));
+        assert_eq!(tag, [7; 32]);
+        assert!(hasher.arena().is_zero(1 << 16));
+        stop.clear();
+        hasher.set_params(Params::new(64, 1, 4).unwrap());
+        let again = hasher.hash_until(&input, &mut tag, &stop);
+        assert_eq!(again, Ok(()));
+        assert_ne!(tag, [7; 32]);
+    }
+}
+
+#[test]
+fn limits_are_errors_that_name_them() {
+    let params = Params::new(64, 1, 1).unwrap();
+    let input = Input::new(b"password", b"somesalt");
+    let mut hasher = Hasher::new(params);
+    assert_eq!(hasher.hash_into(&input, &mut [0; 3]), Err(HashError::TagLen { given: 3 }));
+    let mut memory = vec![Block::ZERO; 63];
+    let few = hash_into_with_memory(Plan::host(), params, &input, &mut memory, &mut [0; 32]);
+    assert_eq!(few, Err(HashError::TooFewBlocks { given: 63, needed: 64 }));
+    // 4 TiB: more than any machine that runs this gives to one process at once.
+    let mut huge = Hasher::new(Params::new(u32::MAX, 1, 1).unwrap());
+    let refused = huge.hash_into(&input, &mut [0; 32]).unwrap_err();
+    assert!(matches!(refused, HashError::OutOfMemory { .. }), "{refused}");
+    assert_eq!(format!("{:?}", Input::new(b"password", b"somesalt")), "Input { .. }");
 }

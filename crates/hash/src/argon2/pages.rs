@@ -1,0 +1,260 @@
+//! Memory from the operating system: the only file here that knows which one it is.
+//!
+//! A fill reads blocks from all over its memory, so the larger the pages, the fewer of its reads wait for a page table.
+
+use core::ptr::NonNull;
+use std::alloc::{self, Layout};
+
+/// Which pages to ask for. What cannot be had is replaced by the next smaller kind, never refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum PagePolicy {
+    /// Ordinary memory from the allocator.
+    Plain,
+    /// Large pages where the system gives them without being prepared: what a service wants.
+    #[default]
+    Transparent,
+    /// Pages of 2 MiB that the administrator has reserved, else as `Transparent`.
+    Reserved,
+    /// Reserved pages of 1 GiB, else as `Reserved`: for memory that is used for hours.
+    Largest,
+}
+
+/// Pages that were granted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum PageKind {
+    /// Whatever the allocator has, usually 4 KiB.
+    Plain,
+    /// Ordinary pages that the system was asked to join into large ones.
+    Transparent,
+    /// 2 MiB.
+    Huge2M,
+    /// 1 GiB.
+    Huge1G,
+}
+
+impl PageKind {
+    /// The name people use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageKind::Plain => "plain",
+            PageKind::Transparent => "transparent huge",
+            PageKind::Huge2M => "2 MiB",
+            PageKind::Huge1G => "1 GiB",
+        }
+    }
+}
+
+/// Bytes of memory that are nobody else's, aligned to a page or at least a block. Not initialised.
+pub(super) struct Region {
+    first: NonNull<u8>,
+    len: usize,
+    kind: PageKind,
+}
+
+/// Alignment of what comes from the allocator: a page, so that blocks never straddle two more than they must.
+const PLAIN_ALIGN: usize = 4096;
+
+/// Below this, large pages would be mostly empty, and the allocator has warm memory.
+const LARGE_FROM: usize = 2 << 20;
+
+impl Region {
+    /// At least `len` bytes, `len` > 0. `None` if the system refuses.
+    pub(super) fn map(len: usize, policy: PagePolicy) -> Option<Region> {
+        if policy != PagePolicy::Plain
+            && len >= LARGE_FROM
+            && let Some(region) = system::map(len, policy)
+        {
+            return Some(region);
+        }
+        let layout = Layout::from_size_align(len, PLAIN_ALIGN).ok()?;
+        // SAFETY: the layout is not empty.
+        let first = NonNull::new(unsafe { alloc::alloc(layout) })?;
+        Some(Region { first, len, kind: PageKind::Plain })
+    }
+
+    pub(super) fn first(&self) -> NonNull<u8> {
+        self.first
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn kind(&self) -> PageKind {
+        self.kind
+    }
+
+    /// Makes all pages present now and large where the system can. Gives the share that is large, if it tells.
+    pub(super) fn settle(&mut self) -> Option<f64> {
+        match self.kind {
+            PageKind::Plain => Some(0.0),
+            PageKind::Transparent => system::collapse(self),
+            PageKind::Huge2M | PageKind::Huge1G => Some(1.0),
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if self.kind == PageKind::Plain {
+            let layout = Layout::from_size_align(self.len, PLAIN_ALIGN).expect("as in `map`");
+            // SAFETY: from `alloc` with this layout.
+            unsafe { alloc::dealloc(self.first.as_ptr(), layout) };
+        } else {
+            system::unmap(self);
+        }
+    }
+}
+
+// SAFETY: a region owns its memory.
+unsafe impl Send for Region {}
+// SAFETY: nothing is written through `&Region`.
+unsafe impl Sync for Region {}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::{LARGE_FROM, PageKind, PagePolicy, Region};
+    use core::ptr::{self, NonNull};
+    use libc::c_int;
+
+    const HUGE_2M: usize = 2 << 20;
+    const HUGE_1G: usize = 1 << 30;
+
+    pub(super) fn map(len: usize, policy: PagePolicy) -> Option<Region> {
+        let reserved = matches!(policy, PagePolicy::Reserved | PagePolicy::Largest);
+        // A page of 1 GiB for a tenth of it would be a waste of what is scarce.
+        let largest = policy == PagePolicy::Largest && len > HUGE_1G / 2;
+        let huge_1g =
+            || largest.then(|| map_reserved(len, HUGE_1G, libc::MAP_HUGE_1GB, PageKind::Huge1G)).flatten();
+        let huge_2m =
+            || reserved.then(|| map_reserved(len, HUGE_2M, libc::MAP_HUGE_2MB, PageKind::Huge2M)).flatten();
+        huge_1g().or_else(huge_2m).or_else(|| map_transparent(len))
+    }
+
+    fn map_reserved(len: usize, page: usize, flag: c_int, kind: PageKind) -> Option<Region> {
+        let len = len.checked_next_multiple_of(page)?;
+        let region = Region { first: map_anonymous(len, libc::MAP_HUGETLB | flag)?, len, kind };
+        // Pages may be reserved and still not be there (a limit of the control group): the first touch would kill
+        // the process, so it happens here, where it can fail. Before Linux 5.14 it always does.
+        region.advise(libc::MADV_POPULATE_WRITE).then_some(region)
+    }
+
+    fn map_transparent(len: usize) -> Option<Region> {
+        let len = len.checked_next_multiple_of(HUGE_2M)?;
+        // Large pages need aligned memory: take more, and give back what is outside.
+        let whole = map_anonymous(len.checked_add(HUGE_2M)?, 0)?;
+        let head = whole.as_ptr().align_offset(HUGE_2M);
+        // SAFETY: at most 2 MiB into the mapping.
+        let first = unsafe { whole.add(head) };
+        if head > 0 {
+            unmap_range(whole.as_ptr(), head);
+        }
+        // SAFETY: the aligned part ends before the mapping does.
+        unmap_range(unsafe { first.as_ptr().add(len) }, HUGE_2M - head);
+        let region = Region { first, len, kind: PageKind::Transparent };
+        // Refused where large pages are switched off; then they are small.
+        region.advise(libc::MADV_HUGEPAGE);
+        Some(region)
+    }
+
+    fn map_anonymous(len: usize, flags: c_int) -> Option<NonNull<u8>> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
+        // SAFETY: a new mapping touches nothing that exists.
+        let first = unsafe { libc::mmap(ptr::null_mut(), len, protection, flags, -1, 0) };
+        if first == libc::MAP_FAILED {
+            return None;
+        }
+        // What is hashed belongs into no core dump and no child process. Best effort.
+        // SAFETY: the mapping just made.
+        unsafe {
+            libc::madvise(first, len, libc::MADV_DONTDUMP);
+            libc::madvise(first, len, libc::MADV_WIPEONFORK);
+        }
+        NonNull::new(first.cast())
+    }
+
+    pub(super) fn collapse(region: &mut Region) -> Option<f64> {
+        region.advise(libc::MADV_POPULATE_WRITE);
+        let mut large = 0;
+        for offset in (0..region.len).step_by(LARGE_FROM) {
+            // SAFETY: inside the region, which keeps its content.
+            let result = unsafe {
+                let page = region.first.as_ptr().add(offset);
+                libc::madvise(page.cast(), LARGE_FROM, libc::MADV_COLLAPSE)
+            };
+            if result == 0 {
+                large += 1;
+            } else if std::io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) {
+                // Before Linux 6.1, or switched off.
+                return None;
+            }
+        }
+        Some(f64::from(large) / (region.len / LARGE_FROM) as f64)
+    }
+
+    impl Region {
+        fn advise(&self, advice: c_int) -> bool {
+            // SAFETY: these kinds of advice change no content, and it is our region.
+            unsafe { libc::madvise(self.first.as_ptr().cast(), self.len, advice) == 0 }
+        }
+    }
+
+    pub(super) fn unmap(region: &mut Region) {
+        unmap_range(region.first.as_ptr(), region.len);
+    }
+
+    fn unmap_range(first: *mut u8, len: usize) {
+        // SAFETY: called with parts of our mappings that are never used again.
+        let result = unsafe { libc::munmap(first.cast(), len) };
+        debug_assert_eq!(result, 0, "unmapping whole pages");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::{PagePolicy, Region};
+
+    /// Only the allocator.
+    pub(super) fn map(_: usize, _: PagePolicy) -> Option<Region> {
+        None
+    }
+
+    pub(super) fn collapse(_: &mut Region) -> Option<f64> {
+        None
+    }
+
+    pub(super) fn unmap(_: &mut Region) {}
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_gives_usable_memory() {
+        for policy in [PagePolicy::Plain, PagePolicy::Transparent, PagePolicy::Reserved, PagePolicy::Largest]
+        {
+            for len in [1, 4096, LARGE_FROM - 1, LARGE_FROM, 3 * LARGE_FROM + 1] {
+                let mut region = Region::map(len, policy).unwrap();
+                assert!(region.len() >= len);
+                assert_eq!(region.first().as_ptr().align_offset(4096), 0);
+                let share = region.settle();
+                assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{share:?}");
+                // SAFETY: the region's own bytes.
+                unsafe {
+                    region.first().write(1);
+                    region.first().add(len - 1).write(2);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_than_there_is_is_refused() {
+        assert!(Region::map(isize::MAX as usize - 4096, PagePolicy::Largest).is_none());
+        assert!(Region::map(usize::MAX, PagePolicy::Transparent).is_none());
+    }
+}
