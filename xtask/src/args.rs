@@ -6,6 +6,7 @@ use lexopt::prelude::*;
 use crate::fuzz::FuzzRequest;
 use crate::steps::{self, Step};
 use crate::suite::Request;
+use crate::tune::TuneRequest;
 
 /// What the user asked for.
 pub(crate) enum Command {
@@ -15,6 +16,7 @@ pub(crate) enum Command {
     Fuzz(FuzzRequest),
     Codegen,
     Numbers,
+    Tune(TuneRequest),
 }
 
 impl Command {
@@ -45,6 +47,7 @@ impl Command {
             ("tidy", []) => Ok(Self::Tidy),
             ("codegen", []) => Ok(Self::Codegen),
             ("numbers", []) => Ok(Self::Numbers),
+            ("tune", [] | [_]) => Ok(Self::Tune(TuneRequest::new(rest.first())?)),
             ("fuzz", [] | [_] | [_, _]) => Ok(Self::Fuzz(FuzzRequest {
                 target: rest.first().cloned(),
                 seconds: match rest.get(1) {
@@ -83,6 +86,7 @@ pub(crate) fn help() -> String {
          \x20 tidy                      the rules of the tree (also an ordinary test of this package)\n\
          \x20 numbers                   write the README's numbers from bench/records (a test compares them)\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
+         \x20 tune [DATE]               measure this host and print its row of the plan; DATE: 2026-01-31, goes into the row\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\
          \n\
          REQUIRE_ALL=1 turns everything skipped into a failure. Logs: target/xtask/STEP.log\n"
@@ -126,8 +130,18 @@ mod tests {
     }
 
     #[test]
+    fn tune_takes_a_date() {
+        let Ok(Command::Tune(request)) = parse(&["tune", "2026-01-31"]) else { panic!("tune") };
+        assert_eq!(request.date.as_deref(), Some("2026-01-31"));
+        let Ok(Command::Tune(request)) = parse(&["tune"]) else { panic!("tune") };
+        assert_eq!(request.date, None);
+    }
+
+    #[test]
     fn what_is_not_understood_is_refused() {
-        for words in [&["tests"][..], &["test", "--fast"], &["tidy", "x"], &["aarch64", "--quick"]] {
+        for words in
+            [&["tests"][..], &["test", "--fast"], &["tidy", "x"], &["tune", "today"], &["aarch64", "--quick"]]
+        {
             assert!(parse(words).is_err(), "{words:?}");
         }
     }

@@ -17,6 +17,7 @@ mod steps;
 mod suite;
 mod tally;
 mod tidy;
+mod tune;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             Ok(faults.is_empty())
         }
         Command::Fuzz(request) => fuzz::run(&root, &request),
+        Command::Tune(request) => tune::run(&root, &request),
         Command::Codegen => codegen::write(&root).map(|()| true),
         Command::Numbers => numbers::write(&root).map(|()| true),
     }

@@ -44,7 +44,7 @@ impl Cmd {
         Self { program: program.to_owned(), args, env: Vec::new() }
     }
 
-    fn cargo(args: &[&str]) -> Self {
+    pub(crate) fn cargo(args: &[&str]) -> Self {
         Self::new("cargo", args)
     }
 

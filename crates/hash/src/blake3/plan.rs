@@ -239,6 +239,11 @@ impl Plan {
         }
     }
 
+    /// What makes extended output, whatever its length: [`explain`](Plan::explain) speaks of input.
+    pub fn xof_kernel(self) -> Kernel {
+        Kernel(self.0.xof)
+    }
+
     /// The digest of `input`, on the calling thread.
     #[inline]
     pub fn hash(self, input: &[u8]) -> Hash {
