@@ -1,6 +1,6 @@
 //! Timing classes: which phases are timed, and where the input lies when the clock starts.
 //!
-//! The names are the ones that published methodologies use. A class is one row of [`TABLE`]; the text that says
+//! The names are the ones that published methodologies use. A class is one row of `TABLE`; the text that says
 //! what a row includes and excludes is generated from the row, so it cannot disagree with what was timed.
 //!
 //! The timed phases of a class are consecutive. Everything before the first one happens outside the clock:
