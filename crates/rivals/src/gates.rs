@@ -12,6 +12,8 @@ pub struct Gates {
     pub blake3: Vec<Gate>,
     /// Gates against the b3sum program.
     pub b3sum: Vec<Gate>,
+    /// Gates against other implementations of Argon2.
+    pub argon2: Vec<Gate>,
 }
 
 /// One line of the requirements: some rows, and how much faster than the rival they have to be.

@@ -3,9 +3,10 @@
 //! The only crate that links a rival, so that no build of the product ever compiles one. From the bottom up:
 //! [`pace`] takes paired samples in one process, [`stats`] turns them into a ratio, [`judge`] holds it against [`gates`], [`report`]
 //! keeps it and [`table`] shows it; [`fleet`] builds and runs the measuring processes, [`host`] describes the machine.
-//! Only [`blake3`] and [`b3sum`] know what is being measured.
-#![forbid(unsafe_code)]
+//! Only [`argon2`], [`blake3`] and [`b3sum`] know what is being measured.
+#![deny(unsafe_code)]
 
+pub mod argon2;
 pub mod b3sum;
 pub mod blake3;
 pub mod fleet;

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
 use hashmill_rivals::gates::{Gates, Verdict};
 use hashmill_rivals::report::Report;
-use hashmill_rivals::{b3sum, blake3, fleet, gates, table};
+use hashmill_rivals::{argon2, b3sum, blake3, fleet, gates, table};
 
 /// Competitors beside Hashmill, measured in pairs.
 #[derive(Parser)]
@@ -49,6 +49,23 @@ enum Rival {
         #[arg(long, default_value_t = 5000)]
         budget_ms: u64,
     },
+    /// Argon2: the crates `argon2-rust` and `argon2`, and the reference in C.
+    Argon2 {
+        #[command(flatten)]
+        common: Common,
+        /// How often all rows are measured.
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+        /// Pairs of samples per row and round.
+        #[arg(long, default_value_t = 15)]
+        pairs: usize,
+        /// Shortest sample in milliseconds.
+        #[arg(long, default_value_t = 4)]
+        sample_ms: u64,
+        /// Time in milliseconds after which a row takes no more than five pairs.
+        #[arg(long, default_value_t = 1500)]
+        budget_ms: u64,
+    },
 }
 
 #[derive(Args)]
@@ -79,11 +96,14 @@ fn main() -> anyhow::Result<ExitCode> {
     let (topic, common) = match &cli.rival {
         Rival::Blake3 { common, .. } => ("blake3", common),
         Rival::B3sum { common, .. } => ("b3sum", common),
+        Rival::Argon2 { common, .. } => ("argon2", common),
     };
     if common.build_only {
         match cli.rival {
             Rival::Blake3 { .. } => blake3::build(&gates.blake3, &common.filter)?,
             Rival::B3sum { .. } => drop(b3sum::programs::Programs::build()?),
+            // This program is the one that measures.
+            Rival::Argon2 { .. } => {}
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -114,6 +134,16 @@ fn compare(rival: &Rival, gates: &Gates) -> anyhow::Result<Report> {
         Rival::B3sum { common, pairs, budget_ms } => {
             let budget = Duration::from_millis(*budget_ms);
             b3sum::compare(&gates.b3sum, &common.filter, (*pairs).max(1), budget, common.seed, progress)
+        }
+        Rival::Argon2 { common, rounds, pairs, sample_ms, budget_ms } => {
+            let effort = argon2::Effort {
+                rounds: (*rounds).max(1),
+                pairs: (*pairs).max(1),
+                sample: Duration::from_millis(*sample_ms),
+                budget: Duration::from_millis(*budget_ms),
+                seed: common.seed,
+            };
+            argon2::compare(&gates.argon2, &common.filter, effort, progress)
         }
     }
 }

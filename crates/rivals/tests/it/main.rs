@@ -1,6 +1,7 @@
 //! Hashmill against its competitors, answer by answer. Times are compared by `cargo rivals`.
 #![forbid(unsafe_code)]
 
+mod argon2;
 mod b3sum_words;
 mod blake3_batch;
 mod blake3_lengths;

@@ -1,0 +1,180 @@
+//! Random jobs on every kernel and interleave against RustCrypto's crate and the reference in C.
+
+use std::fmt;
+
+use hashmill_hash::argon2::{Block, Hasher, Input, Kernel, Params, Plan, Threads, Variant, Version};
+use hashmill_rivals::argon2::reference;
+use hashmill_testkit::{Rng, skip};
+
+/// One random job.
+struct Job {
+    params: Params,
+    password: Vec<u8>,
+    salt: Vec<u8>,
+    secret: Vec<u8>,
+    associated_data: Vec<u8>,
+    tag_len: usize,
+}
+
+/// Says everything that is needed to do it again.
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lens = [&self.password, &self.salt, &self.secret, &self.associated_data].map(Vec::len);
+        write!(f, "{:?}, inputs of {lens:?} bytes, a tag of {}", self.params, self.tag_len)
+    }
+}
+
+impl Job {
+    fn input(&self) -> Input<'_> {
+        Input {
+            password: &self.password,
+            salt: &self.salt,
+            secret: &self.secret,
+            associated_data: &self.associated_data,
+        }
+    }
+
+    fn of_c(&self) -> Vec<u8> {
+        let variant = Variant::ALL.iter().position(|variant| *variant == self.params.variant());
+        let job = reference::Job {
+            variant: variant.expect("one of three") as u32,
+            version: self.params.version().number(),
+            memory_kib: self.params.memory_kib(),
+            passes: self.params.passes(),
+            lanes: self.params.lanes(),
+            password: &self.password,
+            salt: &self.salt,
+            secret: &self.secret,
+            associated_data: &self.associated_data,
+        };
+        let mut tag = vec![0; self.tag_len];
+        reference::hash(&job, &mut tag).expect("the reference takes all of these");
+        tag
+    }
+
+    fn of_rustcrypto(&self) -> Vec<u8> {
+        let algorithm = match self.params.variant() {
+            Variant::D => argon2::Algorithm::Argon2d,
+            Variant::I => argon2::Algorithm::Argon2i,
+            Variant::Id => argon2::Algorithm::Argon2id,
+        };
+        let version = match self.params.version() {
+            Version::V10 => argon2::Version::V0x10,
+            Version::V13 => argon2::Version::V0x13,
+        };
+        let params = argon2::ParamsBuilder::new()
+            .m_cost(self.params.memory_kib())
+            .t_cost(self.params.passes())
+            .p_cost(self.params.lanes())
+            .output_len(self.tag_len)
+            .data(argon2::AssociatedData::new(&self.associated_data).expect("at most 32 bytes"))
+            .build()
+            .expect("it takes all of these");
+        let hasher = argon2::Argon2::new_with_secret(&self.secret, algorithm, version, params);
+        let mut tag = vec![0; self.tag_len];
+        hasher
+            .and_then(|hasher| hasher.hash_password_into(&self.password, &self.salt, &mut tag))
+            .expect("it takes all of these");
+        tag
+    }
+
+    fn ours(&self, plan: Plan, threads: Threads) -> Vec<u8> {
+        let mut tag = vec![0; self.tag_len];
+        let mut hasher = Hasher::with_plan(self.params, plan).threads(threads);
+        hasher.hash_into(&self.input(), &mut tag).expect("memory for a small hash");
+        tag
+    }
+}
+
+/// Every kernel of this CPU in every interleave.
+fn plans() -> impl Iterator<Item = Plan> {
+    for (name, _) in Kernel::unavailable() {
+        skip(&format!("Argon2 kernel {name} against others"), "this CPU lacks its instructions");
+    }
+    Kernel::all().flat_map(|kernel| (1..=4).map(move |width| Plan::of(kernel).with_width(width)))
+}
+
+/// Lanes that do not divide the memory, memory that is no multiple of four lanes, segments from two blocks to longer
+/// than what is computed at a stretch, tags of all lengths up to 200 bytes, inputs of no bytes and of several blocks.
+fn random(rng: &mut Rng) -> Job {
+    let lanes = 1 + rng.below(9);
+    let least = 8 * lanes;
+    let memory = match rng.below(8) {
+        0 => least,
+        1 => 8300 + rng.below(300),
+        _ => least + rng.below(700),
+    };
+    let params = Params::new(memory as u32, 1 + rng.below(3) as u32, lanes as u32).expect("enough memory");
+    let len = |rng: &mut Rng, least: usize| match rng.below(4) {
+        0 => least,
+        // Around the blocks of BLAKE2b.
+        1 => 128 * (1 + rng.below(4)) - 45 + rng.below(45),
+        2 => 1000 + rng.below(2000),
+        _ => least + rng.below(40),
+    };
+    let lens = [len(rng, 0), len(rng, 8), len(rng, 0).min(500), rng.below(33)];
+    let [password, salt, secret, associated_data] = lens.map(|len| rng.bytes(len));
+    Job {
+        params: params
+            .with_variant(Variant::ALL[rng.below(3)])
+            .with_version([Version::V10, Version::V13][rng.below(2)]),
+        password,
+        salt,
+        secret,
+        associated_data,
+        tag_len: 4 + rng.below(197),
+    }
+}
+
+#[test]
+fn random_jobs_give_the_tags_of_others() {
+    let mut rng = Rng::new(2026);
+    let mut seen = [false; 197];
+    for number in 0..120 {
+        let mut job = random(&mut rng);
+        // Every length of tags around the edges of the stretching hash, and then random ones.
+        if number < 70 {
+            job.tag_len = 4 + number;
+        }
+        seen[job.tag_len - 4] = true;
+        let expected = job.of_c();
+        assert_eq!(job.of_rustcrypto(), expected, "the others disagree about {job:?}");
+        for plan in plans() {
+            assert_eq!(job.ours(plan, Threads::Serial), expected, "{plan:?} on job {number}: {job:?}");
+        }
+        assert_eq!(job.ours(Plan::host(), Threads::AtMost(3)), expected, "threads on job {number}: {job:?}");
+    }
+    assert!(seen[..70].iter().all(|seen| *seen));
+}
+
+/// Long inputs, and associated data beyond what RustCrypto takes.
+#[test]
+fn long_inputs_give_the_tags_of_the_reference() {
+    let mut rng = Rng::new(7);
+    for len in [64 << 10, (1 << 20) + 1] {
+        let job = Job {
+            params: Params::new(64, 1, 2).expect("enough memory"),
+            password: rng.bytes(len),
+            salt: rng.bytes(len / 2),
+            secret: rng.bytes(len / 3),
+            associated_data: rng.bytes(len),
+            tag_len: 1000 + len % 100,
+        };
+        assert_eq!(job.ours(Plan::host(), Threads::Serial), job.of_c(), "{job:?}");
+    }
+}
+
+/// Memory of the caller's, without threads: the same tags.
+#[test]
+fn memory_of_the_callers_does_not_matter() {
+    let mut rng = Rng::new(11);
+    for _ in 0..10 {
+        let job = random(&mut rng);
+        let mut memory = vec![Block::ZERO; job.params.blocks() as usize];
+        let mut tag = vec![0; job.tag_len];
+        let plan = Plan::host();
+        hashmill_hash::argon2::hash_into_with_memory(plan, job.params, &job.input(), &mut memory, &mut tag)
+            .expect("enough memory");
+        assert_eq!(tag, job.of_c(), "{job:?}");
+    }
+}
