@@ -2,9 +2,12 @@
 //!
 //! Start at [`blake3::hash`] for bytes in memory, [`blake3::Hasher`] for bytes that arrive in pieces,
 //! [`blake3::batch`] for many messages at once. [`blake3::Plan`] tells which kernel does which size and why.
+//! [`password`] stores and checks passwords, on top of [`argon2`].
 #![cfg_attr(not(feature = "std"), no_std)]
 
 pub mod argon2;
 mod blake2b;
 pub mod blake3;
 pub mod isa;
+#[cfg(feature = "std")]
+pub mod password;

@@ -1,6 +1,8 @@
 //! Argon2 (RFC 9106): a hash that costs memory, for passwords, keys and proof of work.
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+#[cfg(feature = "std")]
+mod batch;
 mod chain;
 #[cfg(feature = "std")]
 mod crew;
@@ -25,6 +27,8 @@ mod x86_64;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
+#[cfg(feature = "std")]
+pub use batch::{Job, MAX_BATCH, batch_width, hash_batch_into};
 pub use ends::Input;
 pub use error::HashError;
 pub use fill::Stop;

@@ -1,4 +1,4 @@
-//! BLAKE3 as its users see it: the public surface of `hashmill_hash`, one module per behaviour, every kernel each time.
+//! BLAKE3 and passwords as their users see them: the public surface of `hashmill_hash`, one module per behaviour, every kernel each time.
 //!
 //! What a feature brings is tested where the feature is on; `cargo xtask features` turns each on and off.
 //!
@@ -15,6 +15,12 @@ mod modes;
 mod output;
 #[cfg(feature = "std")]
 mod parallel;
+#[cfg(feature = "password-hash")]
+mod password_traits;
+#[cfg(feature = "std")]
+mod passwords;
+#[cfg(feature = "std")]
+mod phc;
 mod placement;
 mod plans;
 mod secrets;

@@ -1,3 +1,4 @@
 //! Naive implementations written from the specifications, to compare fast ones with.
 
 pub mod blake3;
+pub mod phc;

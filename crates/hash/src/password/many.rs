@@ -1,0 +1,160 @@
+//! Many passwords at once: a login storm, a migration, an audit.
+//!
+//! Hashes of one lane go side by side on each core, which hides some of the memory's latency; others share the cores
+//! one by one. Hashes of the same cost go together, costly ones first, so that no core waits long at the end.
+
+use super::error::{CreateError, VerifyError};
+use super::passwords::{Passwords, check_salt};
+use super::stored::PasswordHash;
+use crate::argon2::{HashError, Input, Job, MAX_BATCH, Params, batch_width, hash_batch_into};
+use core::cmp::Reverse;
+use core::fmt;
+use std::sync::{Mutex, PoisonError};
+use zeroize::Zeroizing;
+
+/// A password and the string that is stored for it.
+#[derive(Clone, Copy)]
+pub struct Login<'a> {
+    /// What the guest gave.
+    pub password: &'a [u8],
+    /// A PHC string.
+    pub stored: &'a str,
+}
+
+impl fmt::Debug for Login<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login").finish_non_exhaustive()
+    }
+}
+
+/// A password to make a hash for, and fresh random bytes.
+#[derive(Clone, Copy)]
+pub struct NewPassword<'a> {
+    /// The password.
+    pub password: &'a [u8],
+    /// Its salt.
+    pub salt: &'a [u8],
+}
+
+impl fmt::Debug for NewPassword<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewPassword").finish_non_exhaustive()
+    }
+}
+
+/// One hash to compute.
+struct Work<'a> {
+    params: Params,
+    input: Input<'a>,
+    tag: Zeroizing<Vec<u8>>,
+    result: Result<(), HashError>,
+}
+
+impl<'a> Work<'a> {
+    fn new(params: Params, input: Input<'a>, tag_len: usize) -> Work<'a> {
+        Work { params, input, tag: Zeroizing::new(vec![0; tag_len]), result: Ok(()) }
+    }
+
+    /// Equal costs together, costly ones first.
+    fn order(&self) -> impl Ord + use<> {
+        let params = self.params;
+        let kind = (params.memory_kib(), params.passes(), params.lanes(), params.variant().name());
+        (Reverse(params.work()), kind, params.version())
+    }
+}
+
+impl Passwords {
+    /// [`verify`](Passwords::verify) for each login, in their order, on all threads of the current rayon pool.
+    pub fn verify_many(&self, logins: &[Login<'_>]) -> Vec<Result<(), VerifyError>> {
+        let decoded: Vec<_> = logins.iter().map(|login| self.decode(login.stored)).collect();
+        let work = logins.iter().zip(&decoded).map(|(login, stored)| {
+            let stored = stored.as_ref().ok()?;
+            let input = self.input(login.password, stored.salt(), stored.associated_data());
+            Some(Work::new(stored.params(), input, stored.tag_len()))
+        });
+        let done = self.compute_many(work.collect());
+        let verdict = |(stored, work): (&Result<PasswordHash, VerifyError>, Option<Work<'_>>)| {
+            let stored = stored.as_ref().map_err(|error| *error)?;
+            let work = work.expect("whatever was decoded was computed");
+            work.result?;
+            if stored.matches(&work.tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
+        };
+        decoded.iter().zip(done).map(verdict).collect()
+    }
+
+    /// [`hash`](Passwords::hash) for each password, in their order, on all threads of the current rayon pool.
+    pub fn hash_many(&self, passwords: &[NewPassword<'_>]) -> Vec<Result<PasswordHash, CreateError>> {
+        let (params, tag_len) = (self.policy().params(), self.policy().tag_len());
+        let work = passwords.iter().map(|new| {
+            check_salt(new.salt).ok()?;
+            Some(Work::new(params, self.input(new.password, new.salt, &[]), tag_len))
+        });
+        let done = self.compute_many(work.collect());
+        let outcome = |(new, work): (&NewPassword<'_>, Option<Work<'_>>)| {
+            let Some(mut work) = work else { return Err(CreateError::SaltLen { given: new.salt.len() }) };
+            work.result?;
+            Ok(PasswordHash::new(params, new.salt.to_vec(), std::mem::take(&mut work.tag)))
+        };
+        passwords.iter().zip(done).map(outcome).collect()
+    }
+
+    /// Computes everything that there is, wherever it stands.
+    fn compute_many<'a>(&self, mut work: Vec<Option<Work<'a>>>) -> Vec<Option<Work<'a>>> {
+        let mut order: Vec<&mut Work<'a>> = work.iter_mut().flatten().collect();
+        order.sort_by_key(|work| work.order());
+        let units = self.units(order);
+        let threads = self.most_threads();
+        let has_lanes = units.iter().any(|unit| unit[0].params.lanes() > 1);
+        if threads == 1 || (units.len() < threads && has_lanes) {
+            units.into_iter().for_each(|unit| self.unit(unit, threads));
+            return work;
+        }
+        let workers = threads.min(units.len());
+        let units = Mutex::new(units.into_iter());
+        let next = || units.lock().unwrap_or_else(PoisonError::into_inner).next();
+        rayon::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|_| {
+                    while let Some(unit) = next() {
+                        self.unit(unit, 1);
+                    }
+                });
+            }
+        });
+        work
+    }
+
+    /// Neighbours of equal cost, as many as one thread does side by side.
+    fn units<'w, 'a>(&self, order: Vec<&'w mut Work<'a>>) -> Vec<Vec<&'w mut Work<'a>>> {
+        let mut units: Vec<Vec<&mut Work<'a>>> = Vec::new();
+        for work in order {
+            let room = self.pool.room_for(work.params.blocks()).min(MAX_BATCH);
+            let width = batch_width(self.kernel_plan(), work.params).min(room);
+            match units.last_mut() {
+                Some(unit) if unit.len() < width && unit[0].params == work.params => unit.push(work),
+                _ => units.push(vec![work]),
+            }
+        }
+        units
+    }
+
+    fn unit(&self, mut unit: Vec<&mut Work<'_>>, threads: usize) {
+        let params = unit[0].params;
+        let together = self.together(params, threads, &mut unit);
+        if together.is_err() && unit.len() > 1 {
+            // One of them cannot be, or there is not memory for all: each for itself.
+            for work in unit {
+                work.result = self.together(params, threads, &mut [&mut *work]);
+            }
+        } else if let [work] = &mut unit[..] {
+            work.result = together;
+        }
+    }
+
+    fn together(&self, params: Params, threads: usize, unit: &mut [&mut Work<'_>]) -> Result<(), HashError> {
+        let mut lease = self.pool.lease(params.blocks(), unit.len());
+        let mut jobs: Vec<Job<'_>> =
+            unit.iter_mut().map(|work| Job { input: work.input, tag: &mut work.tag }).collect();
+        hash_batch_into(self.kernel_plan(), params, threads, lease.arenas(), &mut jobs)
+    }
+}

@@ -1,0 +1,219 @@
+//! [`Passwords`]: one policy, one set of limits, one pool of memory, for as many threads as there are.
+
+use super::error::{CreateError, VerifyError};
+use super::limits::Limits;
+use super::phc::Syntax;
+use super::policy::{Policy, Rehash};
+use super::pool::Pool;
+use super::stored::PasswordHash;
+use crate::argon2::{HashError, Input, Job, Params, Plan, Threads, hash_batch_into};
+use core::fmt;
+use zeroize::Zeroizing;
+
+/// Makes and checks password hashes. Share one between all threads: it keeps the memory of past hashes for the next.
+///
+/// Memory is wiped after every hash. A hash of several lanes uses several threads of the current rayon pool where that
+/// is faster, see [`threads`](Passwords::threads).
+pub struct Passwords {
+    policy: Policy,
+    limits: Limits,
+    syntax: Syntax,
+    secret: Zeroizing<Vec<u8>>,
+    plan: Plan,
+    threads: Threads,
+    pub(super) pool: Pool,
+}
+
+/// What [`Passwords::verify_and_upgrade`] found. The password matched.
+#[derive(Debug)]
+#[must_use]
+pub enum Verified {
+    /// The stored hash may stay.
+    Current,
+    /// The stored hash falls short of the policy.
+    Outdated {
+        /// In what.
+        reasons: Vec<Rehash>,
+        /// What to store instead. If it could not be made, the guest is still who it is: let it in and try next time.
+        replacement: Result<PasswordHash, CreateError>,
+    },
+}
+
+impl Passwords {
+    /// New hashes after `policy`; old ones are read strictly and within the default limits, raised where the policy
+    /// needs more.
+    pub fn new(policy: Policy) -> Passwords {
+        Passwords {
+            policy,
+            limits: Limits::DEFAULT.covering(&policy),
+            syntax: Syntax::Strict,
+            secret: Zeroizing::default(),
+            plan: Plan::host(),
+            threads: Threads::Auto,
+            pool: Pool::new(policy.params().blocks()),
+        }
+    }
+
+    /// The same with other limits for stored strings. See [`Limits::for_policy`] for the tightest.
+    pub fn limits(self, limits: Limits) -> Passwords {
+        Passwords { limits, ..self }
+    }
+
+    /// The same, reading stored strings more or less strictly.
+    pub fn syntax(self, syntax: Syntax) -> Passwords {
+        Passwords { syntax, ..self }
+    }
+
+    /// The same with a key that is kept apart from the hashes ("pepper") and that all of them are bound to. It is wiped
+    /// when dropped.
+    pub fn secret(self, secret: Vec<u8>) -> Passwords {
+        Passwords { secret: Zeroizing::new(secret), ..self }
+    }
+
+    /// The same on other threads.
+    pub fn threads(self, threads: Threads) -> Passwords {
+        Passwords { threads, ..self }
+    }
+
+    /// The same computed in another way.
+    pub fn plan(self, plan: Plan) -> Passwords {
+        Passwords { plan, ..self }
+    }
+
+    /// The same with at most this much memory in use at any time, in KiB, by all threads together: further calls wait
+    /// for their turn. A single hash that needs more runs alone.
+    pub fn memory_budget(self, kib: u64) -> Passwords {
+        Passwords { pool: self.pool.with_budget(kib), ..self }
+    }
+
+    /// What new hashes look like.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The hash to store for a password. The salt shall be fresh random bytes, as many as the policy says.
+    ///
+    /// # Errors
+    /// A salt that is too short or too long; memory that is refused.
+    pub fn hash(&self, password: &[u8], salt: &[u8]) -> Result<PasswordHash, CreateError> {
+        check_salt(salt)?;
+        let params = self.policy.params();
+        let mut tag = Zeroizing::new(vec![0; self.policy.tag_len()]);
+        self.compute(params, &self.input(password, salt, &[]), &mut tag)?;
+        Ok(PasswordHash::new(params, salt.to_vec(), std::mem::take(&mut tag)))
+    }
+
+    /// Whether the password belongs to a stored PHC string: an error if not.
+    ///
+    /// # Errors
+    /// [`VerifyError::Mismatch`] for another password, and nothing more is said about it. Anything else means that
+    /// nothing is known about the password.
+    pub fn verify(&self, password: &[u8], stored: impl AsRef<[u8]>) -> Result<(), VerifyError> {
+        self.verify_decoded(password, &self.decode(stored)?)
+    }
+
+    /// [`verify`](Passwords::verify) of a string that has been read already. Limits were checked then.
+    ///
+    /// # Errors
+    /// As `verify`.
+    pub fn verify_decoded(&self, password: &[u8], stored: &PasswordHash) -> Result<(), VerifyError> {
+        let mut tag = Zeroizing::new(vec![0; stored.tag_len()]);
+        let input = self.input(password, stored.salt(), stored.associated_data());
+        self.compute(stored.params(), &input, &mut tag)?;
+        if stored.matches(&tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
+    }
+
+    /// [`verify`](Passwords::verify), and after a match a new hash if the stored one falls short of the policy. The
+    /// salt is only used then; it shall be fresh all the same.
+    ///
+    /// # Errors
+    /// As `verify`.
+    pub fn verify_and_upgrade(
+        &self,
+        password: &[u8],
+        stored: impl AsRef<[u8]>,
+        new_salt: &[u8],
+    ) -> Result<Verified, VerifyError> {
+        let stored = self.decode(stored)?;
+        self.verify_decoded(password, &stored)?;
+        let reasons: Vec<Rehash> = self.policy.shortcomings(&stored).collect();
+        if reasons.is_empty() {
+            return Ok(Verified::Current);
+        }
+        Ok(Verified::Outdated { reasons, replacement: self.hash(password, new_salt) })
+    }
+
+    /// For a guest whom nobody knows: takes as long as [`verify`](Passwords::verify) of a hash after the policy, so
+    /// that time does not tell which names exist.
+    ///
+    /// # Errors
+    /// Always: [`VerifyError::Mismatch`], unless memory is refused.
+    pub fn verify_nobody(&self, password: &[u8]) -> Result<(), VerifyError> {
+        let zeroes = |len| vec![0; len];
+        let (salt, tag) = (zeroes(self.policy.salt_len()), zeroes(self.policy.tag_len()));
+        self.verify_decoded(password, &PasswordHash::new(self.policy.params(), salt, tag))?;
+        Err(VerifyError::Mismatch)
+    }
+
+    pub(super) fn decode(&self, stored: impl AsRef<[u8]>) -> Result<PasswordHash, VerifyError> {
+        Ok(PasswordHash::decode(stored, self.syntax, &self.limits)?)
+    }
+
+    pub(super) fn input<'a>(
+        &'a self,
+        password: &'a [u8],
+        salt: &'a [u8],
+        associated_data: &'a [u8],
+    ) -> Input<'a> {
+        Input { password, salt, secret: &self.secret, associated_data }
+    }
+
+    #[cfg(feature = "password-hash")]
+    pub(super) fn stored_limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(super) fn kernel_plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// How many threads may work on one hash.
+    pub(super) fn most_threads(&self) -> usize {
+        match self.threads {
+            Threads::Serial => 1,
+            // While a thread of the pool waits for its helpers it may begin another hash, and that one would wait
+            // for memory that only this thread can give back.
+            _ if self.pool.is_bounded() && rayon::current_thread_index().is_some() => 1,
+            Threads::Auto => rayon::current_num_threads(),
+            Threads::AtMost(threads) => threads.clamp(1, rayon::current_num_threads()),
+        }
+    }
+
+    pub(super) fn compute(&self, params: Params, input: &Input<'_>, tag: &mut [u8]) -> Result<(), HashError> {
+        let mut lease = self.pool.lease(params.blocks(), 1);
+        let jobs = &mut [Job { input: *input, tag }];
+        hash_batch_into(self.plan, params, self.most_threads(), lease.arenas(), jobs)
+    }
+}
+
+impl Default for Passwords {
+    /// The default policy.
+    fn default() -> Passwords {
+        Passwords::new(Policy::default())
+    }
+}
+
+impl fmt::Debug for Passwords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passwords")
+            .field("policy", &self.policy)
+            .field("limits", &self.limits)
+            .field("syntax", &self.syntax)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) fn check_salt(salt: &[u8]) -> Result<(), CreateError> {
+    let fits = Limits::DEFAULT.check_salt(salt.len()).is_ok();
+    if fits { Ok(()) } else { Err(CreateError::SaltLen { given: salt.len() }) }
+}

@@ -1,0 +1,150 @@
+//! Memory for hashes, kept between calls and shared by threads, within a budget.
+
+use crate::argon2::{Arena, PagePolicy};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How much idle memory is worth keeping, unless a single hash needs more.
+const KEEP_KIB: u64 = 256 * 1024;
+
+/// Arenas that wait for the next hash. Every hash wipes what it used, so nothing is in them.
+pub(super) struct Pool {
+    state: Mutex<State>,
+    returned: Condvar,
+    /// Most memory of all hashes that run at once, in KiB.
+    budget_kib: u64,
+    keep_kib: u64,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Arena>,
+    /// What leases may use. Arenas that were larger before do not count: their pages exist anyway.
+    used_kib: u64,
+}
+
+impl Pool {
+    /// Keeps at least the memory of one hash of `usual_kib`.
+    pub(super) fn new(usual_kib: u64) -> Pool {
+        let keep_kib = usual_kib.max(KEEP_KIB);
+        Pool { state: Mutex::default(), returned: Condvar::new(), budget_kib: u64::MAX, keep_kib }
+    }
+
+    pub(super) fn with_budget(self, budget_kib: u64) -> Pool {
+        Pool { keep_kib: self.keep_kib.min(budget_kib), budget_kib, ..self }
+    }
+
+    /// Whether a call may have to wait for another.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.budget_kib < u64::MAX
+    }
+
+    /// How many hashes of `kib` may run at once: at least one.
+    pub(super) fn room_for(&self, kib: u64) -> usize {
+        usize::try_from(self.budget_kib / kib.max(1)).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Memory for `count` hashes of `kib` each. Waits until the budget has room; what exceeds the whole budget runs
+    /// alone.
+    pub(super) fn lease(&self, kib: u64, count: usize) -> Lease<'_> {
+        let kib = kib * count as u64;
+        let mut state = self.state();
+        while state.used_kib > 0 && state.used_kib.saturating_add(kib) > self.budget_kib {
+            state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.used_kib += kib;
+        let idle = state.idle.len();
+        let mut arenas = state.idle.split_off(idle - idle.min(count));
+        drop(state);
+        arenas.resize_with(count, || Arena::new(PagePolicy::default()));
+        Lease { pool: self, arenas, kib }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic of another thread leaves the counts as they are.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Memory that goes back to the pool when dropped.
+pub(super) struct Lease<'a> {
+    pool: &'a Pool,
+    arenas: Vec<Arena>,
+    kib: u64,
+}
+
+impl Lease<'_> {
+    pub(super) fn arenas(&mut self) -> &mut [Arena] {
+        &mut self.arenas
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let mut state = self.pool.state();
+        state.used_kib -= self.kib;
+        let mut kept: u64 = state.idle.iter().map(Arena::capacity).sum();
+        let mut too_much = Vec::new();
+        for arena in self.arenas.drain(..) {
+            kept += arena.capacity();
+            if kept <= self.pool.keep_kib {
+                state.idle.push(arena);
+            } else {
+                kept -= arena.capacity();
+                too_much.push(arena);
+            }
+        }
+        drop(state);
+        self.pool.returned.notify_all();
+        // Giving pages back takes long: others need not wait for it.
+        drop(too_much);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread;
+
+    #[test]
+    fn memory_is_kept_up_to_a_bound() {
+        let pool = Pool::new(64);
+        {
+            let mut lease = pool.lease(64, 2);
+            for arena in lease.arenas() {
+                arena.reserve(64).unwrap();
+            }
+        }
+        let kept = |pool: &Pool| pool.state().idle.iter().map(Arena::capacity).sum::<u64>();
+        assert!(kept(&pool) >= 128);
+        let mut lease = pool.lease(64, 1);
+        assert!(lease.arenas()[0].capacity() >= 64, "used again");
+        lease.arenas()[0].reserve(KEEP_KIB + 1).unwrap();
+        drop(lease);
+        assert!(kept(&pool) <= KEEP_KIB, "too large to be kept");
+        assert_eq!(pool.state().used_kib, 0);
+    }
+
+    #[test]
+    fn hashes_wait_for_room_in_the_budget() {
+        let pool = Pool::new(10).with_budget(25);
+        assert_eq!((pool.room_for(10), pool.room_for(26)), (2, 1));
+        let (used, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let lease = pool.lease(10, 1);
+                        most.fetch_max(used.fetch_add(10, Ordering::SeqCst) + 10, Ordering::SeqCst);
+                        thread::yield_now();
+                        used.fetch_sub(10, Ordering::SeqCst);
+                        drop(lease);
+                    }
+                });
+            }
+        });
+        assert!(most.into_inner() <= 25);
+        drop(pool.lease(1000, 1));
+        assert_eq!(pool.state().used_kib, 0, "what exceeds the budget runs alone");
+    }
+}

@@ -1,0 +1,249 @@
+//! Making and checking password hashes, alone and many at once.
+
+use crate::secrets::leaks;
+use hashmill_hash::argon2::{Params, Threads, Variant, Version};
+use hashmill_hash::password::{
+    CreateError, Limits, Login, NewPassword, PasswordHash, Passwords, PhcError, Policy, Preset, Rehash,
+    Syntax, Verified, VerifyError,
+};
+
+const SALT: &[u8; 16] = b"sixteen bytes ok";
+
+fn policy(m: u32, t: u32, p: u32) -> Policy {
+    Policy::new(Params::new(m, t, p).expect("good costs"))
+}
+
+fn cheap() -> Passwords {
+    Passwords::new(policy(64, 1, 1))
+}
+
+/// `src/test.c` of the reference implementation (phc-winner-argon2, CC0).
+#[test]
+fn strings_of_the_reference_implementation_verify() {
+    let passwords = Passwords::default();
+    for (password, text) in [
+        ("password", "$argon2i$m=256,t=2,p=1$c29tZXNhbHQ$/U3YPXYsSb3q9XxHvc0MLxur+GP960kN9j7emXX8zwY"),
+        ("password", "$argon2i$m=256,t=2,p=2$c29tZXNhbHQ$tsEVYKap1h6scGt5ovl9aLRGOqOth+AMB+KwHpDFZPs"),
+        ("password", "$argon2i$v=19$m=256,t=2,p=1$c29tZXNhbHQ$iekCn0Y3spW+sCcFanM2xBT63UP2sghkUoHLIUpWRS8"),
+        ("password", "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"),
+        ("password", "$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc"),
+    ] {
+        assert_eq!(passwords.verify(password.as_bytes(), text), Ok(()), "{text}");
+        assert_eq!(passwords.verify(b"Password", text), Err(VerifyError::Mismatch));
+    }
+}
+
+#[test]
+fn what_is_made_is_accepted_and_nothing_else() {
+    let passwords = cheap();
+    let stored = passwords.hash(b"secret", SALT).expect("a hash").to_string();
+    assert!(stored.starts_with("$argon2id$v=19$m=64,t=1,p=1$c2l4dGVlbiBieXRlcyBvaw$"), "{stored}");
+    assert_eq!(passwords.verify(b"secret", &stored), Ok(()));
+    for other in [&b""[..], b"secre", b"secret\n", b"secret\0", b"Secret"] {
+        assert_eq!(passwords.verify(other, &stored), Err(VerifyError::Mismatch));
+    }
+    for password in [&b""[..], &[0; 3], &[255; 100_000]] {
+        let stored = passwords.hash(password, SALT).expect("a hash");
+        assert_eq!(passwords.verify_decoded(password, &stored), Ok(()));
+    }
+}
+
+#[test]
+fn one_changed_bit_of_the_tag_is_another_tag() {
+    let passwords = cheap();
+    let made = passwords.hash(b"secret", SALT).expect("a hash");
+    for bit in 0..8 * made.tag_len() {
+        let mut tag = made.tag().to_vec();
+        tag[bit / 8] ^= 1 << (bit % 8);
+        assert!(!made.matches(&tag));
+    }
+    assert!(!made.matches(&made.tag()[..31]) && !made.matches(&[]));
+    let mut last = made.tag().to_vec();
+    *last.last_mut().expect("bytes") ^= 128;
+    let forged = PasswordHash::new(made.params(), made.salt().to_vec(), last);
+    assert_eq!(passwords.verify_decoded(b"secret", &forged), Err(VerifyError::Mismatch));
+    assert_ne!(forged, made);
+}
+
+#[test]
+fn a_hostile_string_is_refused_and_not_computed() {
+    let passwords = cheap();
+    for costs in ["m=4294967295,t=1,p=1", "m=8,t=4294967295,p=1", "m=134217720,t=1,p=16777215"] {
+        let text = format!("$argon2id$v=19${costs}$c29tZXNhbHQ$MTIzNDU2Nzg5MDEyMzQ1Njc4OTA");
+        let result = passwords.verify(b"x", &text);
+        assert!(matches!(result, Err(VerifyError::Phc(PhcError::OverLimit { .. }))), "{costs}: {result:?}");
+    }
+    let stored = cheap().hash(b"x", SALT).expect("a hash").to_string();
+    let tight = Passwords::new(policy(32, 1, 1)).limits(Limits::for_policy(&policy(32, 1, 1)));
+    assert!(matches!(tight.verify(b"x", &stored), Err(VerifyError::Phc(PhcError::OverLimit { .. }))));
+    assert!(matches!(tight.verify(b"x", "nonsense"), Err(VerifyError::Phc(PhcError::Malformed { .. }))));
+}
+
+#[test]
+fn salts_have_bounds() {
+    for len in [0, 7, 65] {
+        assert_eq!(cheap().hash(b"x", &vec![1; len]), Err(CreateError::SaltLen { given: len }));
+    }
+    assert!(cheap().hash(b"x", &[1; 8]).is_ok() && cheap().hash(b"x", &[1; 64]).is_ok());
+}
+
+#[test]
+fn a_secret_binds_all_hashes() {
+    let with = |secret: &[u8]| cheap().secret(secret.to_vec());
+    let stored = with(b"pepper").hash(b"x", SALT).expect("a hash").to_string();
+    assert_eq!(with(b"pepper").verify(b"x", &stored), Ok(()));
+    assert_eq!(with(b"salt").verify(b"x", &stored), Err(VerifyError::Mismatch));
+    assert_eq!(cheap().verify(b"x", &stored), Err(VerifyError::Mismatch));
+}
+
+#[test]
+fn associated_data_of_a_draft_is_computed() {
+    // `argon2` 0.6.0 of RustCrypto with `data` set; crates/rivals compares more of them.
+    let plain = cheap().hash(b"x", SALT).expect("a hash").to_string();
+    let with_data = plain.replacen("p=1", "p=1,data=aGVsbG8", 1);
+    let lenient = cheap().syntax(Syntax::Lenient);
+    assert_eq!(lenient.verify(b"x", &plain), Ok(()));
+    assert_eq!(lenient.verify(b"x", &with_data), Err(VerifyError::Mismatch), "the data is part of the hash");
+    assert!(matches!(cheap().verify(b"x", &with_data), Err(VerifyError::Phc(_))), "strictly it is malformed");
+}
+
+#[test]
+fn weak_hashes_are_replaced_when_the_password_is_there() {
+    let old = cheap().hash(b"x", SALT).expect("a hash").to_string();
+    let now = Passwords::new(policy(128, 2, 1));
+    assert_eq!(now.verify_and_upgrade(b"y", &old, SALT).unwrap_err(), VerifyError::Mismatch);
+    let Verified::Outdated { reasons, replacement } =
+        now.verify_and_upgrade(b"x", &old, SALT).expect("a match")
+    else {
+        panic!("it is weak")
+    };
+    assert_eq!(reasons.len(), 2);
+    assert!(matches!(reasons[0], Rehash::Less { have: 64, want: 128, .. }));
+    let new = replacement.expect("a hash").to_string();
+    assert!(matches!(now.verify_and_upgrade(b"x", &new, SALT), Ok(Verified::Current)));
+    let no_salt = now.verify_and_upgrade(b"x", &old, b"").expect("the guest is who it is");
+    let Verified::Outdated { replacement, .. } = no_salt else { panic!("it is weak") };
+    assert_eq!(replacement, Err(CreateError::SaltLen { given: 0 }));
+}
+
+#[test]
+fn nobody_is_never_let_in() {
+    assert_eq!(cheap().verify_nobody(b""), Err(VerifyError::Mismatch));
+    assert_eq!(cheap().verify_nobody(b"x"), Err(VerifyError::Mismatch));
+}
+
+/// Passwords of every cost in turn, some of them wrong or malformed.
+fn logins(count: usize) -> (Vec<Vec<u8>>, Vec<String>) {
+    let costs = [(64, 1, 1), (64, 2, 1), (100, 1, 3), (64, 1, 1), (4096, 1, 2)];
+    let make = |at: usize| {
+        let (m, t, p) = costs[at % costs.len()];
+        let variant = Variant::ALL[at / costs.len() % 3];
+        let version = if at.is_multiple_of(11) { Version::V10 } else { Version::V13 };
+        let params = Params::new(m, t, p).expect("good costs").with_variant(variant).with_version(version);
+        let passwords = Passwords::new(Policy::new(params).with_tag_len(16 + at % 50).expect("a length"));
+        let password = vec![at as u8; at];
+        let stored = passwords.hash(&password, SALT).expect("a hash").to_string();
+        match at % 7 {
+            5 => (b"wrong".to_vec(), stored),
+            6 => (password, stored + "?"),
+            _ => (password, stored),
+        }
+    };
+    (0..count).map(make).unzip()
+}
+
+#[test]
+fn many_at_once_are_what_each_is_alone() {
+    let (given, stored) = logins(60);
+    let logins: Vec<_> =
+        given.iter().zip(&stored).map(|(password, stored)| Login { password, stored }).collect();
+    let alone = cheap();
+    let expected: Vec<_> = logins.iter().map(|login| alone.verify(login.password, login.stored)).collect();
+    assert!(expected.iter().filter(|result| result.is_ok()).count() > 40);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
+    for passwords in [
+        cheap(),
+        cheap().threads(Threads::Serial),
+        cheap().threads(Threads::AtMost(2)),
+        cheap().memory_budget(70),
+        cheap().memory_budget(200),
+    ] {
+        assert_eq!(passwords.verify_many(&logins), expected);
+        // On a thread of the pool too, where waiting for oneself would be easy.
+        assert_eq!(pool.install(|| passwords.verify_many(&logins)), expected);
+    }
+    for count in 0..4 {
+        assert_eq!(cheap().verify_many(&logins[..count]), expected[..count]);
+    }
+}
+
+#[test]
+fn many_new_hashes_are_what_each_is_alone() {
+    let salts: Vec<[u8; 16]> = (0..20).map(|at| [at; 16]).collect();
+    let mut new: Vec<_> =
+        salts.iter().map(|salt| NewPassword { password: &salt[..3], salt: &salt[..] }).collect();
+    new[7].salt = b"short";
+    for policy in [policy(64, 1, 1), policy(3000, 1, 1), policy(64, 1, 4)] {
+        let passwords = Passwords::new(policy);
+        let expected: Vec<_> = new.iter().map(|new| passwords.hash(new.password, new.salt)).collect();
+        assert_eq!(passwords.hash_many(&new), expected);
+        assert_eq!(expected[7], Err(CreateError::SaltLen { given: 5 }));
+    }
+}
+
+#[test]
+fn threads_share_one_keeper_within_its_budget() {
+    let passwords = Passwords::new(policy(256, 1, 2)).memory_budget(300);
+    let stored = passwords.hash(b"x", SALT).expect("a hash").to_string();
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    assert_eq!(passwords.verify(b"x", &stored), Ok(()));
+                    assert_eq!(passwords.verify(b"y", &stored), Err(VerifyError::Mismatch));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn nothing_secret_is_shown() {
+    let password = b"attack at dawn! attack at dawn!!";
+    let passwords = cheap().secret(password.to_vec());
+    let stored = passwords.hash(password, password).expect("a hash");
+    let text = stored.to_string();
+    let login = Login { password, stored: &text };
+    let new = NewPassword { password, salt: password };
+    let error = passwords.verify(b"x", &text).unwrap_err();
+    let upgraded = Passwords::new(policy(128, 1, 1)).secret(password.to_vec());
+    let upgraded = upgraded.verify_and_upgrade(password, &text, SALT).expect("a match");
+    for shown in [
+        format!("{passwords:?} {passwords:#?}"),
+        format!("{stored:?} {stored:#?}"),
+        format!("{login:?} {new:?}"),
+        format!("{error:?} {error}"),
+        format!("{upgraded:?}"),
+    ] {
+        assert!(!leaks(&shown, password), "{shown}");
+        assert!(!leaks(&shown, stored.tag()), "{shown}");
+        assert!(!shown.contains(&text[text.len() - 10..]), "{shown}");
+    }
+}
+
+#[test]
+fn presets_are_what_their_names_say() {
+    let costs = |name: &str| {
+        let policy = Preset::by_name(name).expect("a preset").policy();
+        let params = policy.params();
+        (params.memory_kib(), params.passes(), params.lanes(), policy.tag_len())
+    };
+    assert_eq!(costs("owasp"), (19 * 1024, 2, 1, 32));
+    assert_eq!(costs("rfc9106-first"), (2 * 1024 * 1024, 1, 4, 32));
+    assert_eq!(costs("rfc9106-second"), (64 * 1024, 3, 4, 32));
+    assert_eq!(costs("libsodium-moderate"), (256 * 1024, 3, 1, 32));
+    // What Argon2Sharp computes, and what its benchmark's table says that it computes.
+    assert_eq!(costs("argon2sharp-test"), (32, 3, 4, 32));
+    assert_eq!(costs("argon2sharp-test-labelled"), (1024, 1, 1, 32));
+    assert_eq!(costs("argon2sharp-high-labelled"), (256 * 1024, 6, 4, 64));
+}
