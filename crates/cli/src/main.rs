@@ -4,6 +4,7 @@
 
 mod flags;
 mod info;
+mod lab;
 mod os;
 mod out;
 mod sum;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
         Command::Info(low) => info::run(&low).map(|()| OK),
+        Command::Lab(low) => Ok(lab::run(low)),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

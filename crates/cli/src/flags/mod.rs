@@ -1,13 +1,16 @@
 //! What was typed. Meaning is given to it by each command; here it is only parsed.
 
 mod info;
+mod lab;
 mod operands;
 mod sum;
 
 pub(crate) use info::InfoArgs;
+pub(crate) use lab::LabArgs;
 pub(crate) use sum::{AlgorithmName, EngineName, SumArgs};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use hashmill_lab::cmd::one_line;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
@@ -26,6 +29,7 @@ struct Line {
 pub(crate) enum Command {
     Sum(Box<SumArgs>),
     Info(InfoArgs),
+    Lab(LabArgs),
 }
 
 /// A command line that parses but makes no sense.
@@ -60,7 +64,7 @@ impl Early {
     /// Prints it and tells the exit code.
     pub(crate) fn show(&self) -> ExitCode {
         if self.0.use_stderr() && !self.is_help() {
-            crate::out::complain(&one_line(&self.0.render().to_string()));
+            crate::out::complain(&one_line(&self.0));
         } else {
             // Whoever closed the pipe does not want the rest of the help.
             let _ = self.0.print();
@@ -73,25 +77,6 @@ impl Early {
     }
 }
 
-/// The message of a mistake on one line: what is wrong, the parser's tips, where to read on.
-fn one_line(rendered: &str) -> String {
-    let mut lines = rendered.lines();
-    let first = lines.next().unwrap_or_default();
-    let mut message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
-    for line in lines {
-        let text = line.trim();
-        let continues = message.ends_with(':') || (line.starts_with("  ") && !text.is_empty());
-        if let Some(tip) = text.strip_prefix("tip: ") {
-            message = format!("{message}; {tip}");
-        } else if line.starts_with("Usage:") {
-            break;
-        } else if continues && !text.is_empty() {
-            message = format!("{message} {text}");
-        }
-    }
-    format!("{message} (see --help)")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,7 +85,7 @@ mod tests {
         let args = line.split(' ').map(OsString::from);
         let early = parse(args).expect_err("a mistake");
         assert_eq!(early.0.exit_code(), 2);
-        one_line(&early.0.render().to_string())
+        one_line(&early.0)
     }
 
     #[test]

@@ -92,7 +92,8 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
 }
 
 fn command_line(mount: &Mount<'_>) -> Vec<String> {
-    let arguments = std::env::args().skip(1 + mount.arguments.len());
+    let arguments = std::env::args_os().skip(1 + mount.arguments.len());
+    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     mount.name.split(' ').map(str::to_owned).chain(arguments).collect()
 }
 

@@ -19,6 +19,7 @@ mod error;
 mod interrupt;
 mod list;
 mod measure;
+mod mistake;
 mod noise;
 mod progress;
 mod reports;
@@ -29,9 +30,12 @@ use crate::model::registry::Registry;
 use crate::session::worker::Worker;
 use args::{Command, Lab};
 use clap::Parser;
+use clap::error::ErrorKind;
 use error::Error;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+
+pub use mistake::one_line;
 
 /// How a program carries the lab.
 pub struct Mount<'a> {
@@ -86,10 +90,7 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
     let arguments = std::iter::once(OsString::from(mount.name)).chain(arguments);
     let lab = match Lab::try_parse_from(arguments) {
         Ok(lab) => lab,
-        Err(error) => {
-            error.print().ok();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
-        }
+        Err(error) => return early(mount, &error),
     };
     let result = dispatch(mount, lab.command, &mut Console { out: &mut out, colour });
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(Error::Output));
@@ -97,6 +98,16 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
         writeln!(std::io::stderr(), "{}: {error}", mount.name).ok();
         error.exit()
     })
+}
+
+/// Help, or a mistake: the command ends before it does anything.
+fn early(mount: &Mount<'_>, error: &clap::Error) -> Exit {
+    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        writeln!(std::io::stderr(), "{}: {}", mount.name, one_line(error)).ok();
+    } else {
+        error.print().ok();
+    }
+    if error.use_stderr() { Exit::Usage } else { Exit::Ok }
 }
 
 fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> Result<Exit, Error> {

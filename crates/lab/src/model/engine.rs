@@ -4,6 +4,7 @@ use super::class::Class;
 use super::key::Knobs;
 use super::units::Units;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// Something to compute: makes inputs and knows the right answer.
 pub trait Workload: 'static {
@@ -184,5 +185,67 @@ impl<I: 'static, O: 'static> Engine for Function<I, O> {
 
     fn digest(&self, output: &O) -> Digest {
         (self.digest)(output)
+    }
+}
+
+/// An engine made of closures, which become part of the timed loop: something to start, nothing to fill.
+pub struct Routine<I, C, O, Init, Name, Run, Read> {
+    init: Init,
+    name: Name,
+    run: Run,
+    read: Read,
+    types: PhantomData<fn(&I, &mut C) -> O>,
+}
+
+impl<I, C, O, Init, Name, Run, Read> Routine<I, C, O, Init, Name, Run, Read>
+where
+    Init: Fn(&Spec) -> Result<C, Fault>,
+    Name: Fn(&C) -> String,
+    Run: Fn(&mut C, &I) -> Result<O, Fault>,
+    Read: Fn(&O) -> Digest,
+{
+    /// Wraps the phases `init`, `run` and `digest`; `name` names the kernel that will run.
+    pub fn new(init: Init, name: Name, run: Run, read: Read) -> Self {
+        Routine { init, name, run, read, types: PhantomData }
+    }
+}
+
+impl<I, C, O, Init, Name, Run, Read> Engine for Routine<I, C, O, Init, Name, Run, Read>
+where
+    I: 'static,
+    C: 'static,
+    O: 'static,
+    Init: Fn(&Spec) -> Result<C, Fault> + 'static,
+    Name: Fn(&C) -> String + 'static,
+    Run: Fn(&mut C, &I) -> Result<O, Fault> + 'static,
+    Read: Fn(&O) -> Digest + 'static,
+{
+    type Input = I;
+    type Context = C;
+    type Buffer = ();
+    type Output = O;
+
+    fn init(&self, spec: &Spec) -> Result<C, Fault> {
+        (self.init)(spec)
+    }
+
+    fn kernel(&self, context: &C) -> String {
+        (self.name)(context)
+    }
+
+    fn reserve(&self, _: &mut C, _: &I) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn stage(&self, _: &mut C, (): &mut (), _: &I) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn run(&self, context: &mut C, (): &mut (), input: &I) -> Result<O, Fault> {
+        (self.run)(context, input)
+    }
+
+    fn digest(&self, output: &O) -> Digest {
+        (self.read)(output)
     }
 }

@@ -1,0 +1,334 @@
+//! BLAKE3 as workloads: one message in each mode, streams, batches, extended output, and all the threads.
+
+use super::{input, thread_counts};
+use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::blake3::{self, Context, Gathered, Hash, Hasher, Kernel, Plan, Threads, batch};
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
+use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::units::{Size, Units};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What all engines of a message read.
+type Bytes = &'static [u8];
+
+/// Sizes of the edges in the tree, and of what people hash.
+const SIZES: [u64; 14] = [
+    1,
+    64,
+    256,
+    1 << 10,
+    3 << 10,
+    4 << 10,
+    8 << 10,
+    15 << 10,
+    16 << 10,
+    64 << 10,
+    256 << 10,
+    1 << 20,
+    16 << 20,
+    256 << 20,
+];
+
+const KEY: &[u8; 32] = b"whats the Elvish word for friend";
+const CONTEXT: &str = "hashmill 2026-11-21 lab";
+/// Messages of a batch whose case does not say how many.
+const MESSAGES: usize = 64;
+/// Length of the message whose extended output is made.
+const XOF_MESSAGE: u64 = 64;
+
+pub(super) fn register(registry: &mut Registry) {
+    let kernels = || Kernel::all().map(Kernel::name);
+    let one = || Offer::classes(&["kernel", "oneshot"]).kernels(kernels());
+    registry
+        .workload(Message("blake3", Hashing::Plain), &SIZES)
+        .engine("hash", whole(Hashing::Plain), one())
+        .engine("hasher", hasher(), Offer::classes(&["oneshot"]).kernels(kernels()))
+        .engine(
+            "stream",
+            stream(),
+            Offer::classes(&["oneshot"]).kernels(kernels()).knob("piece", ["64", "1000", "4KiB", "64KiB"]),
+        )
+        .engine(
+            "context",
+            context(),
+            Offer::classes(&["kernel", "backend", "end-to-end", "sustained"])
+                .kernels(kernels())
+                .threads(thread_counts()),
+        )
+        .engine("first", whole(Hashing::Plain), Offer::classes(&["cold"]));
+    for (name, mode) in [("blake3-keyed", Hashing::Keyed), ("blake3-derive", Hashing::Derive)] {
+        let sizes = [64, 1 << 10, 64 << 10];
+        registry.workload(Message(name, mode), &sizes).engine("hash", whole(mode), one());
+    }
+    registry.workload(Batch, &[64, 256, 1 << 10, 4 << 10]).engine(
+        "batch",
+        batched(),
+        one().knob("messages", ["16", "64", "256"]),
+    );
+    registry.workload(Xof, &[64, 131, 1 << 10, 64 << 10, 1 << 20]).engine("reader", reader(), one());
+}
+
+/// Which of the three functions.
+#[derive(Clone, Copy)]
+enum Hashing {
+    Plain,
+    Keyed,
+    Derive,
+}
+
+impl Hashing {
+    fn with(self, plan: Plan, message: &[u8]) -> [u8; 32] {
+        match self {
+            Hashing::Plain => *plan.hash(message).as_bytes(),
+            Hashing::Keyed => *plan.keyed_hash(KEY, message).as_bytes(),
+            Hashing::Derive => plan.derive_key(CONTEXT, message),
+        }
+    }
+
+    fn as_users_call_it(self, message: &[u8]) -> [u8; 32] {
+        match self {
+            Hashing::Plain => *blake3::hash(message).as_bytes(),
+            Hashing::Keyed => *blake3::keyed_hash(KEY, message).as_bytes(),
+            Hashing::Derive => blake3::derive_key(CONTEXT, message),
+        }
+    }
+}
+
+/// The kernel without vectors. It has its own known answers, and it is no engine's choice on a machine with vectors.
+fn reference_plan() -> Plan {
+    Plan::of(Kernel::portable())
+}
+
+/// The plan that the case forces; none where Hashmill chooses.
+fn forced(spec: &Spec) -> Result<Option<Plan>, Fault> {
+    let Some(name) = &spec.kernel else { return Ok(None) };
+    match Kernel::by_name(name) {
+        Some(kernel) => Ok(Some(Plan::of(kernel))),
+        None => Err(Fault::unavailable(format!("this processor cannot run the kernel {name}"))),
+    }
+}
+
+/// What an engine keeps between calls.
+struct Lane {
+    forced: Option<Plan>,
+    /// Bytes of one message, which decide the kernel.
+    size: usize,
+}
+
+impl Lane {
+    fn new(spec: &Spec) -> Result<Lane, Fault> {
+        if spec.threads != 1 {
+            return Err(Fault::unavailable("this engine has one thread; `context` has more"));
+        }
+        Ok(Lane { forced: forced(spec)?, size: usize::try_from(spec.size).map_err(Fault::failed)? })
+    }
+
+    fn plan(&self) -> Plan {
+        self.forced.unwrap_or_else(Plan::host)
+    }
+
+    fn hasher(&self) -> Hasher {
+        match self.forced {
+            Some(plan) => Hasher::new().with_plan(plan),
+            None => Hasher::new(),
+        }
+    }
+
+    fn kernel(&self) -> String {
+        kernel_for(self.plan(), self.size)
+    }
+}
+
+fn kernel_for(plan: Plan, size: usize) -> String {
+    let choice = plan.explain(size);
+    format!("{}x{}", choice.kernel.name(), choice.lanes)
+}
+
+fn digest(bytes: &[u8; 32]) -> Digest {
+    Digest::new(bytes)
+}
+
+/// One message of the case's size.
+struct Message(&'static str, Hashing);
+
+impl Workload for Message {
+    type Input = Bytes;
+
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Bytes(spec.size)
+    }
+
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Bytes, Fault> {
+        input::bytes(spec.size, seed)
+    }
+
+    fn reference(&self, _: &Spec, message: &Bytes) -> Result<Digest, Fault> {
+        Ok(digest(&self.1.with(reference_plan(), message)))
+    }
+}
+
+/// One call of the function.
+fn whole(mode: Hashing) -> impl Engine<Input = Bytes> {
+    let run = move |lane: &mut Lane, message: &Bytes| {
+        Ok(match lane.forced {
+            None => mode.as_users_call_it(message),
+            Some(plan) => mode.with(plan, message),
+        })
+    };
+    Routine::new(Lane::new, Lane::kernel, run, digest)
+}
+
+/// A hasher made for one message.
+fn hasher() -> impl Engine<Input = Bytes> {
+    let run = |lane: &mut Lane, message: &Bytes| Ok(*lane.hasher().update(message).finalize().as_bytes());
+    Routine::new(Lane::new, Lane::kernel, run, digest)
+}
+
+/// One message in pieces, gathered.
+fn stream() -> impl Engine<Input = Bytes> {
+    let init = |spec: &Spec| Ok((Lane::new(spec)?, number(spec, "piece", 1000)?));
+    let run = |(lane, piece): &mut (Lane, usize), message: &Bytes| {
+        let mut hasher = Gathered::new(lane.hasher());
+        for piece in message.chunks(*piece) {
+            hasher.update(piece);
+        }
+        Ok(*hasher.finalize().as_bytes())
+    };
+    Routine::new(init, |(lane, _): &(Lane, usize)| lane.kernel(), run, digest)
+}
+
+/// A context with threads of its own.
+fn context() -> impl Engine<Input = Bytes> {
+    let init = |spec: &Spec| {
+        let plan = forced(spec)?.unwrap_or_else(Plan::host);
+        let context = Context::with(plan, &Mode::Hash, spec.threads as usize).map_err(Fault::failed)?;
+        Ok((context, usize::try_from(spec.size).map_err(Fault::failed)?))
+    };
+    let run = |(context, _): &mut (Context, usize), message: &Bytes| {
+        Ok(*context.hash(message, Threads::Auto).as_bytes())
+    };
+    let name = |(context, size): &(Context, usize)| kernel_for(context.plan(), *size);
+    Routine::new(init, name, run, digest)
+}
+
+/// A knob that is a positive number or a size.
+fn number(spec: &Spec, knob: &str, default: usize) -> Result<usize, Fault> {
+    let Some(text) = spec.knobs.get(knob) else { return Ok(default) };
+    let size: Size = text.parse().map_err(|error| Fault::failed(format!("`{knob}`: {error}")))?;
+    match usize::try_from(size.0) {
+        Ok(0) => Err(Fault::failed(format!("`{knob}` must be at least 1"))),
+        Ok(number) => Ok(number),
+        Err(error) => Err(Fault::failed(format!("`{knob}`: {error}"))),
+    }
+}
+
+/// Many messages of the case's size.
+struct Batch;
+
+impl Workload for Batch {
+    type Input = Vec<Bytes>;
+
+    fn name(&self) -> &str {
+        "blake3-batch"
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Bytes(spec.size * number(spec, "messages", MESSAGES).unwrap_or(1) as u64)
+    }
+
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Vec<Bytes>, Fault> {
+        let count = number(spec, "messages", MESSAGES)?;
+        let (size, count) = (usize::try_from(spec.size).map_err(Fault::failed)?, count as u64);
+        if size == 0 {
+            return Err(Fault::failed("a batch needs messages of at least one byte"));
+        }
+        let total = spec.size.checked_mul(count).ok_or_else(|| Fault::failed("a batch of too many bytes"))?;
+        Ok(input::bytes(total, seed)?.chunks(size).collect())
+    }
+
+    fn reference(&self, _: &Spec, messages: &Vec<Bytes>) -> Result<Digest, Fault> {
+        Ok(all(messages.iter().map(|message| reference_plan().hash(message))))
+    }
+}
+
+/// The digest of digests.
+fn all(digests: impl Iterator<Item = Hash>) -> Digest {
+    let mut hasher = Hasher::new().with_plan(reference_plan());
+    for digest in digests {
+        hasher.update(digest.as_bytes());
+    }
+    digest(hasher.finalize().as_bytes())
+}
+
+/// All messages of a batch side by side. The digests stay where they are until somebody reads them.
+fn batched() -> impl Engine<Input = Vec<Bytes>> {
+    type Digests = Rc<RefCell<Vec<Hash>>>;
+    let init = |spec: &Spec| {
+        let blank = vec![Hash::from_bytes([0; 32]); number(spec, "messages", MESSAGES)?];
+        Ok((Lane::new(spec)?, Rc::new(RefCell::new(blank))))
+    };
+    let run = |(lane, digests): &mut (Lane, Digests), messages: &Vec<Bytes>| {
+        batch::hash_all_with(lane.plan(), &Mode::Hash, messages, &mut digests.borrow_mut());
+        Ok(Rc::clone(digests))
+    };
+    // Lanes hold a message each, and the plan's widest kernel has the most of them.
+    let name = |(lane, _): &(Lane, Digests)| kernel_for(lane.plan(), 1 << 20);
+    Routine::new(init, name, run, |digests: &Digests| all(digests.borrow().iter().copied()))
+}
+
+/// Extended output of the case's size, from a short message.
+struct Xof;
+
+impl Workload for Xof {
+    type Input = Bytes;
+
+    fn name(&self) -> &str {
+        "blake3-xof"
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Bytes(spec.size)
+    }
+
+    fn prepare(&self, _: &Spec, seed: u64) -> Result<Bytes, Fault> {
+        input::bytes(XOF_MESSAGE, seed)
+    }
+
+    fn reference(&self, spec: &Spec, message: &Bytes) -> Result<Digest, Fault> {
+        let mut reader = Hasher::new().with_plan(reference_plan()).update(message).finalize_xof();
+        let mut output = Hasher::new().with_plan(reference_plan());
+        let mut block = [0; 64];
+        let mut left = spec.size;
+        // Block by block, as no engine does it.
+        while left > 0 {
+            let now = left.min(64) as usize;
+            reader.fill(&mut block[..now]);
+            output.update(&block[..now]);
+            left -= now as u64;
+        }
+        Ok(digest(output.finalize().as_bytes()))
+    }
+}
+
+/// One call that fills everything.
+fn reader() -> impl Engine<Input = Bytes> {
+    type Output = Rc<RefCell<Vec<u8>>>;
+    let init = |spec: &Spec| {
+        let lane = Lane::new(spec)?;
+        let output = vec![0; lane.size];
+        Ok((lane, Rc::new(RefCell::new(output))))
+    };
+    let run = |(lane, output): &mut (Lane, Output), message: &Bytes| {
+        lane.hasher().update(message).finalize_xof().fill(&mut output.borrow_mut());
+        Ok(Rc::clone(output))
+    };
+    let name = |(lane, _): &(Lane, Output)| lane.plan().xof_kernel().name().to_owned();
+    Routine::new(init, name, run, |output: &Output| {
+        digest(reference_plan().hash(&output.borrow()).as_bytes())
+    })
+}

@@ -1,0 +1,23 @@
+//! Bytes to hash: the same for the same seed on every machine, in memory that outlives every engine.
+
+use hashmill_lab::memory::HugeBytes;
+use hashmill_lab::model::engine::Fault;
+
+/// `len` pseudo-random bytes.
+///
+/// They are never given back: a session is a process that ends, and messages may point into them.
+pub(super) fn bytes(len: u64, seed: u64) -> Result<&'static [u8], Fault> {
+    let len = usize::try_from(len).map_err(Fault::failed)?;
+    // A mapping cannot be empty.
+    let memory = HugeBytes::zeroed(len.max(1));
+    let memory = memory.map_err(|error| Fault::unavailable(format!("{len} bytes of memory: {error}")))?;
+    let memory = Box::leak(Box::new(memory));
+    let mut state = seed;
+    for piece in memory.chunks_mut(8) {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut word = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word ^= word >> 27;
+        piece.copy_from_slice(&word.to_le_bytes()[..piece.len()]);
+    }
+    Ok(&memory[..len])
+}

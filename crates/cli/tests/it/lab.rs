@@ -1,0 +1,108 @@
+//! `hashmill lab` through the real binary, with sessions as short as they can be.
+
+use crate::world::{Done, World, hashmill};
+use serde_json::Value;
+use std::fs;
+
+/// The shortest session that still is one.
+const TINY: [&str; 8] = ["--sessions", "1", "--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001"];
+
+fn lab(world: &World, args: &[&str]) -> Done {
+    world.run(&hashmill(), ["lab"].iter().chain(args), b"")
+}
+
+/// Runs the patterns in tiny sessions and gives the report, whose folder is `r`.
+fn tiny(world: &World, patterns: &[&str]) -> Value {
+    let done = lab(world, &[&["run"], patterns, &TINY, &["--out", "r"]].concat());
+    assert_eq!((done.code(), &*done.err), (0, ""), "{}", done.text());
+    serde_json::from_slice(&fs::read(world.path("r/report.json")).expect("a report")).expect("JSON")
+}
+
+fn rows(report: &Value) -> &[Value] {
+    report["rows"].as_array().expect("rows")
+}
+
+#[test]
+fn every_engine_and_class_of_blake3_computes_what_the_reference_does() {
+    let world = World::new();
+    let patterns = [
+        "blake3/*/kernel/1025/*",
+        "blake3/*/oneshot/1025/t1",
+        "blake3/stream/oneshot/5000/t1/piece=64",
+        "blake3/context/*end/3KiB/t1",
+        "blake3/first/cold/3KiB/t1",
+        "blake3/hash/oneshot/0/t1",
+        "blake3-keyed/*/*/64/t1",
+        "blake3-derive/*/*/64/t1",
+        "blake3-batch/*/*/100/t1/messages=17",
+        "blake3-xof/*/*/131/t1",
+    ];
+    let report = tiny(&world, &patterns);
+    assert!(rows(&report).len() >= 14, "{report}");
+    for row in rows(&report) {
+        assert_eq!(row["status"]["is"], "ok", "{row}");
+        let side = &row["sides"][0];
+        assert!(!side["digest"].as_str().expect("a digest").is_empty() && side["kernel"] != "", "{row}");
+    }
+    let checked = lab(&world, &["check", "r/report.json"]);
+    assert!(checked.quiet_success().contains("ok;"));
+}
+
+#[test]
+fn every_kernel_of_this_processor_can_be_forced() {
+    let world = World::new();
+    let report = tiny(&world, &["blake3/hash/kernel/3KiB/t1/*", "argon2id/hasher/kernel/64KiB/t1/*"]);
+    let count = hashmill_hash::blake3::Kernel::all().count() + hashmill_hash::argon2::Kernel::all().count();
+    assert_eq!(rows(&report).len(), count);
+    for row in rows(&report) {
+        let side = &row["sides"][0];
+        let forced = side["key"].as_str().and_then(|key| key.rsplit('/').next()).expect("a key");
+        assert!(side["kernel"].as_str().is_some_and(|ran| ran.starts_with(forced)), "{row}");
+    }
+}
+
+#[test]
+fn files_and_argon2_are_rows_too() {
+    let world = World::new();
+    let report = tiny(
+        &world,
+        &[
+            "file/sum/*/100KiB/*",
+            "argon2*/hasher/oneshot/64KiB/t1/passes=1/lanes=1",
+            "argon2id/hasher/backend/64KiB",
+        ],
+    );
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(2);
+    assert_eq!(rows(&report).len(), 5 * threads + 3 + threads);
+    let ok = |row: &Value| {
+        row["status"]["is"] == "ok" && row["sides"][0]["digest"] == row["sides"][0]["reference"]
+    };
+    assert!(rows(&report).iter().all(ok), "{report}");
+    assert!(rows(&report).iter().any(|row| row["class"]["name"] == "file:mmap-parallel"), "{report}");
+}
+
+#[test]
+fn a_case_that_this_processor_lacks_is_skipped_with_the_reason() {
+    let world = World::new();
+    let done = lab(&world, &[&["run", "blake3/hash/kernel/64/t7"], &TINY[..], &["--out", "r"]].concat());
+    assert_eq!(done.code(), 0, "{done:?}");
+    assert!(done.text().contains("skipped: this engine has one thread"), "{}", done.text());
+}
+
+#[test]
+fn wrong_words_are_one_line_and_code_2() {
+    let world = World::new();
+    for (args, words) in [
+        (&["run", "blake/hash"][..], "no workload matches `blake` in `blake/hash` (did you mean `blake3`?)"),
+        (&["run", "blake3/hash/kernl"], "(did you mean `kernel`?)"),
+        (&["run"], "required arguments were not provided"),
+        (&["rum"], "unrecognized subcommand 'rum'; a similar subcommand exists: 'run'"),
+        (&["run", "blake3/hash/kernel/64", "--rounds", "0"], "rounds is 0, but must lie between 1 and 1000"),
+        (&["check", "nothing.json"], "cannot read nothing.json"),
+    ] {
+        let done = lab(&world, args);
+        assert_eq!(done.code(), 2, "{done:?}");
+        assert!(done.err.starts_with("hashmill lab: ") && done.err.contains(words), "{}", done.err);
+        assert_eq!(done.err.lines().count(), 1, "{}", done.err);
+    }
+}
