@@ -1,3 +1,5 @@
 //! Behaviour of the lab as its users see it, one module per behaviour.
 
+mod ab;
+mod program;
 mod signed_rank;
