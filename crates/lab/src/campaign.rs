@@ -290,6 +290,7 @@ impl<'a> Team<'a> {
             };
             measured.seen[side].kernel = kernel;
             verify(measured, side, digest)?;
+            agree(measured, side)?;
         }
         Ok(())
     }
@@ -374,6 +375,24 @@ fn verify(measured: &mut Measured, side: usize, digest: String) -> Result<(), Ou
     }
     let key = &measured.contest.sides[side].key;
     Err(Outcome::Incorrect(format!("{key} computed {}, the reference is {}", seen.digest, seen.reference)))
+}
+
+/// Each build brings its own reference. Two that differ compute different things, and have no speed in common.
+fn agree(measured: &Measured, side: usize) -> Result<(), Outcome> {
+    let key = |side: usize| &measured.contest.sides[side].key;
+    let (ours, first) = (&measured.seen[side].digest, &measured.seen[0].digest);
+    if !key(side).same_input(key(0)) || ours == first {
+        return Ok(());
+    }
+    Err(Outcome::Incorrect(format!(
+        "from one input, {} makes {ours} and {} makes {first}",
+        name(measured, side),
+        name(measured, 0)
+    )))
+}
+
+fn name(measured: &Measured, side: usize) -> &str {
+    &measured.contest.sides[side].label
 }
 
 #[cfg(test)]

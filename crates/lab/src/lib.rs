@@ -4,6 +4,7 @@
 //! crate of the workspace.
 #![forbid(unsafe_code)]
 
+mod build;
 mod campaign;
 pub mod clock;
 pub mod cmd;

@@ -23,6 +23,8 @@ pub(super) enum Command {
     Run(Run),
     /// Set two engines of this program against each other, both in one process per session.
     Duel(Duel),
+    /// Compare two builds: a revision, a directory or a program against another, built alike and measured side by side.
+    Ab(super::ab::Ab),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.
     Noise(Noise),
     /// Check reports: shape, rules, and every conclusion computed again from the raw samples.

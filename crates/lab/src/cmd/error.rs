@@ -1,6 +1,7 @@
 //! Why a command could not do its work, and the exit code of each reason.
 
 use super::Exit;
+use crate::build::BuildError;
 use crate::model::key::KeyError;
 use crate::model::registry::SelectError;
 use crate::plan::PlanError;
@@ -17,6 +18,8 @@ pub(super) enum Error {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Key(#[from] KeyError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
     #[error("{0}")]
     Usage(String),
     #[error("{}: {source}", path.display())]
@@ -36,6 +39,7 @@ impl Error {
         match self {
             Error::Read { source: ReadError::Io { .. }, .. } => Exit::Usage,
             Error::Read { .. } | Error::Refused(_) => Exit::Invalid,
+            Error::Build(error) if !error.is_usage() => Exit::Invalid,
             // A reader that closed the pipe, such as `head`, has what it wanted.
             Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             _ => Exit::Usage,

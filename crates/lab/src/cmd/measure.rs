@@ -145,13 +145,18 @@ impl Observer for Recorder {
 
 fn write_files(report: &Report, folder: &Path) -> Result<(), Error> {
     let mut files = vec![
-        ("report.json", store::to_json(report)),
-        ("report.html", html::render(report)),
-        ("report.md", markdown::render(report)),
+        ("report.json".to_owned(), store::to_json(report)),
+        ("report.html".to_owned(), html::render(report)),
+        ("report.md".to_owned(), markdown::render(report)),
     ];
-    if let ([row], Kind::Ab) = (&report.rows[..], report.kind) {
-        files.push(("results.tsv", seine::results_tsv(row)));
-        files.push(("summary.txt", seine::summary_txt(report, row)));
+    if report.kind == Kind::Ab {
+        // Those two files know one case; of several, each has its number.
+        for (i, row) in report.rows.iter().enumerate() {
+            let number = if report.rows.len() == 1 { String::new() } else { format!("-{}", i + 1) };
+            let results = format!("results{number}.tsv");
+            files.push((format!("summary{number}.txt"), seine::summary_txt(report, row, &results)));
+            files.push((results, seine::results_tsv(row)));
+        }
     }
     for (name, content) in files {
         let path = folder.join(name);

@@ -13,6 +13,7 @@
 //! std::process::exit(exit.code());
 //! ```
 
+mod ab;
 mod args;
 mod duel;
 mod error;
@@ -21,6 +22,7 @@ mod list;
 mod measure;
 mod mistake;
 mod noise;
+mod paths;
 mod progress;
 mod reports;
 mod run;
@@ -115,6 +117,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::List(args) => list::main(mount, &args, console),
         Command::Run(args) => run::main(mount, &args, console),
         Command::Duel(args) => duel::main(mount, &args, console),
+        Command::Ab(args) => ab::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::render(&args, console),

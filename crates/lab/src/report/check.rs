@@ -115,6 +115,11 @@ impl Found {
         self.require(!row.sides.is_empty(), place, || "has no side".to_owned());
         for (index, side) in row.sides.iter().enumerate() {
             self.side(report, row, index, side);
+            let first = &row.sides[0];
+            let equal = side.key != first.key || side.reference == first.reference;
+            self.require(equal || row.status != Status::Ok, place, || {
+                format!("{} and {} have different references for one case", first.label, side.label)
+            });
         }
         self.samples(row);
     }

@@ -11,7 +11,7 @@ th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884;white-s
 th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal;overflow-wrap:anywhere}\
 th:last-child,td:last-child{text-align:left}.good{color:#2b8a3e;font-weight:600}.bad{color:#c92a2a;font-weight:600}\
 .dim{opacity:.65}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.65}dd{margin:0;overflow-wrap:anywhere}\
-figure{margin:1.5rem 0}figcaption{font-family:ui-monospace,monospace}svg{width:100%;height:auto}.wide{overflow-x:auto}";
+figure{margin:1.5rem 0}figcaption{font-family:ui-monospace,monospace}svg{width:100%;height:auto}.wide{overflow-x:auto;margin:1.5rem 0}";
 
 /// Renders as one HTML file.
 #[must_use]

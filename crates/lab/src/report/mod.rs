@@ -12,3 +12,6 @@ pub mod store;
 pub mod svg;
 pub mod text;
 pub(crate) mod view;
+
+#[cfg(test)]
+mod tests;

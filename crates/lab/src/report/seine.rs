@@ -37,9 +37,9 @@ pub fn results_tsv(row: &Row) -> String {
     out
 }
 
-/// `key=value` lines of a row's first comparison; empty for a row without one.
+/// `key=value` lines of a row's first comparison; empty for a row without one. `results_tsv` names the other file.
 #[must_use]
-pub fn summary_txt(report: &Report, row: &Row) -> String {
+pub fn summary_txt(report: &Report, row: &Row, results_tsv: &str) -> String {
     let Some(comparison) = row.comparisons.first() else {
         return String::new();
     };
@@ -65,14 +65,21 @@ pub fn summary_txt(report: &Report, row: &Row) -> String {
     for (name, side) in [("baseline", 0), ("candidate", comparison.side)] {
         if let Some(build) = build(side) {
             lines.push((format!("{name}_dir"), build.source.clone()));
-            lines.push((format!("{name}_settings"), build.settings.join(" ")));
+            for key in ["profile", "native", "no-default-features", "features"] {
+                let setting =
+                    build.settings.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+                lines.push((
+                    format!("{name}_{}", key.replace('-', "_")),
+                    setting.unwrap_or_default().to_owned(),
+                ));
+            }
         }
     }
     lines.extend([
         ("baseline_avg_hps".to_owned(), format!("{baseline:.12}")),
         ("candidate_avg_hps".to_owned(), format!("{candidate:.12}")),
         ("delta_pct".to_owned(), format!("{:.4}", 100.0 * (candidate - baseline) / baseline)),
-        ("results_tsv".to_owned(), "results.tsv".to_owned()),
+        ("results_tsv".to_owned(), results_tsv.to_owned()),
         ("baseline_median_hps".to_owned(), format!("{:.12}", median(&a))),
         ("candidate_median_hps".to_owned(), format!("{:.12}", median(&b))),
         ("candidate_mad_hps".to_owned(), format!("{:.12}", mad(&b))),

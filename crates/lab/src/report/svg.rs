@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 96.0;
-const RIGHT: f64 = 24.0;
+const RIGHT: f64 = 40.0;
 
 /// A picture under construction.
 struct Canvas {

@@ -1,3 +1,7 @@
 //! Behaviour of the lab as its users see it, one module per behaviour.
 
+mod ab;
+mod browser;
+mod check;
+mod program;
 mod signed_rank;

@@ -1,0 +1,45 @@
+//! Why there is no program.
+
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BuildError {
+    /// The name stands for nothing.
+    #[error("`{name}` is neither a file nor a directory nor a revision of {}: {reason}", repository.display())]
+    Unknown { name: String, repository: PathBuf, reason: String },
+    /// A setting that there is not.
+    #[error("there is no setting `{name}`{hint}; write one of {} as NAME=VALUE", super::recipe::NAMES.join(", "))]
+    Setting { name: String, hint: String },
+    /// A setting with a value that it cannot have.
+    #[error("`{name}` is `{value}`, but must be true or false")]
+    NotABool { name: &'static str, value: String },
+    /// Git is missing, or refused.
+    #[error("git {what} failed: {reason}")]
+    Git { what: String, reason: String },
+    /// The build ended with an error.
+    #[error("the build of {source_name} failed with {status}; the whole output is in {}\n{tail}", log.display())]
+    Failed { source_name: String, status: String, log: PathBuf, tail: String },
+    /// The build ended well, and made nothing.
+    #[error(
+        "the build of {source_name} left no program at {}; a custom build must write it to $LAB_PROGRAM",
+        place.display()
+    )]
+    NoProgram { source_name: String, place: PathBuf },
+    /// A file of the cache or the program.
+    #[error("cannot use {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+impl BuildError {
+    /// For `map_err` on operations that concern `path`.
+    pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> BuildError {
+        let path = path.into();
+        move |source| BuildError::Io { path, source }
+    }
+
+    /// Whether the command asked for something that there is not, as opposed to something that does not work.
+    pub(crate) fn is_usage(&self) -> bool {
+        !matches!(self, BuildError::Failed { .. } | BuildError::NoProgram { .. })
+    }
+}

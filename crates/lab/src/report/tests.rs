@@ -1,0 +1,210 @@
+//! Every form of one report, against files that a person has looked at.
+//!
+//! `LAB_GOLDEN=write cargo test -p hashmill-lab` writes them anew; look at the difference before it is committed.
+
+use super::assemble::conclude;
+use super::schema::*;
+use super::{check, html, markdown, quality, store, svg, text};
+use crate::fingerprint::sha256_hex;
+use crate::host::{Load, Machine};
+use crate::model::class::Class;
+use crate::model::key::Key;
+use crate::plan::Plan as Asked;
+use std::path::PathBuf;
+
+/// Sides of a row: label, role, engine, nanoseconds per iteration, and how far its sessions scatter.
+type Sketch<'a> = (&'a str, Role, &'a str, f64, f64);
+
+fn machine() -> Machine {
+    let mut machine = Machine {
+        cpu: "Scripted 1".to_owned(),
+        model: "1-2-3".to_owned(),
+        arch: "none".to_owned(),
+        logical_cores: 2,
+        memory_gib: 8,
+        os: "paper".to_owned(),
+        kernel: "1.0".to_owned(),
+        virtualization: "none".to_owned(),
+        ..Machine::default()
+    };
+    machine.id = machine.fingerprint();
+    machine
+}
+
+/// A row with samples of known times: two rounds per session, a zigzag between sessions.
+fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
+    let key: Key = case.parse().expect("a case");
+    let class: &Class = &key.class;
+    let (rounds, iterations) = (2, 1000_u64);
+    let mut samples = Samples::default();
+    for session in 0..sessions {
+        for round in 0..rounds {
+            for position in 0..sides.len() {
+                let side = (position + round) % sides.len();
+                let (_, _, _, ns, scatter) = sides[side];
+                let zigzag = ((session * 7 + side * 5) % 11) as f64 / 5.0 - 1.0;
+                samples.session.push(session);
+                samples.round.push(round);
+                samples.position.push(position);
+                samples.side.push(side);
+                samples.ns.push((ns * (1.0 + scatter * zigzag) * iterations as f64) as u64);
+                samples.cpu_ns.push(None);
+                samples.faults.push(Some(0));
+                samples.switches.push(None);
+            }
+        }
+    }
+    let quiet = Session { before: Load::default(), after: Load::default(), huge_bytes: None, cpu: Some(0) };
+    Row {
+        title: title.to_owned(),
+        class: TimingClass {
+            name: class.to_string(),
+            includes: class.includes(),
+            excludes: class.excludes(),
+        },
+        units: Units { kind: "bytes".to_owned(), per_iteration: key.size.0 },
+        together: true,
+        rounds,
+        status: Status::Ok,
+        sides: sides
+            .iter()
+            .map(|(label, role, engine, _, _)| Side {
+                label: (*label).to_owned(),
+                role: *role,
+                build: 0,
+                key: Key { engine: (*engine).to_owned(), ..key.clone() }.to_string(),
+                kernel: "paper".to_owned(),
+                iterations,
+                digest: "07".to_owned(),
+                reference: "07".to_owned(),
+                summary: None,
+            })
+            .collect(),
+        samples,
+        sessions: vec![quiet; sessions],
+        comparisons: Vec::new(),
+    }
+}
+
+/// One of everything that a report can say.
+fn report() -> Report {
+    let duel = |title: &str, sessions, b: f64, scatter, control: bool| {
+        let mut sides = vec![
+            ("rival", Role::Baseline, "rival", 1000.0, scatter),
+            ("ours", Role::Candidate, "ours", b, scatter),
+        ];
+        if control {
+            sides.push(("control", Role::Control, "rival", 1000.0, scatter));
+        }
+        row(title, "hash/rival/kernel/4KiB/t1", sessions, &sides)
+    };
+    let alone = |size: &str, ns| {
+        let case = format!("hash/ours/oneshot/{size}/t1");
+        row(&case, &case, 10, &[("ours", Role::Baseline, "ours", ns, 0.002)])
+    };
+    let mut rows = vec![
+        duel("faster", 20, 900.0, 0.001, true),
+        duel("slower", 20, 1030.0, 0.001, false),
+        duel("same", 20, 1000.4, 0.001, false),
+        duel("open <&|>", 40, 1002.0, 0.05, false),
+        alone("1KiB", 700.0),
+        alone("4KiB", 1700.0),
+        alone("64KiB", 21_000.0),
+    ];
+    let broken = |mut row: Row, status: Status| {
+        row.samples = Samples::default();
+        row.sessions.clear();
+        row.status = status;
+        row
+    };
+    let mut wrong = broken(alone("1MiB", 1.0), Status::Incorrect("computed 08, not 07".to_owned()));
+    wrong.sides[0].digest = "08".to_owned();
+    rows.push(wrong);
+    rows.push(broken(alone("2MiB", 1.0), Status::Skipped("no such device".to_owned())));
+    let family = rows.iter().flat_map(|row| &row.sides).filter(|side| side.role == Role::Candidate).count();
+    let plan = super::assemble::wire_plan(&Asked { rounds: 2, ..Asked::default() }, family, false);
+    conclude(&plan, &mut rows);
+    let load = |average| Load { average: Some(average), ..Load::default() };
+    let mut report = Report {
+        schema: SCHEMA.to_owned(),
+        tool: "0.1.0".to_owned(),
+        id: "20260131-120000-0000".to_owned(),
+        created: "2026-01-31T12:00:00Z".to_owned(),
+        command: ["lab", "duel", "hash"].map(str::to_owned).to_vec(),
+        kind: Kind::Duel,
+        state: State::Complete,
+        machine: machine(),
+        builds: vec![Build {
+            label: "self".to_owned(),
+            source: "target/lab".to_owned(),
+            program_sha256: sha256_hex(b"program"),
+            ..Build::default()
+        }],
+        plan,
+        rows,
+        quality: Quality { before: load(0.1), after: load(0.9), elapsed_ms: 61_500, flags: Vec::new() },
+        seal: String::new(),
+    };
+    report.quality.flags = quality::flags(&report);
+    report.seal = report.compute_seal();
+    report
+}
+
+/// Compares with the file of that name, or writes it when asked to.
+fn golden(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
+    if std::env::var_os("LAB_GOLDEN").is_some_and(|value| value == "write") {
+        std::fs::write(&path, text).expect("a writable folder");
+        return;
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let different = kept.lines().zip(text.lines()).position(|(a, b)| a != b);
+    let line = different.unwrap_or_else(|| kept.lines().count().min(text.lines().count()));
+    assert!(
+        kept == text,
+        "{name} is no longer what is written, from line {} on:\n  kept {:?}\n  now  {:?}\nLAB_GOLDEN=write cargo test -p hashmill-lab",
+        line + 1,
+        kept.lines().nth(line),
+        text.lines().nth(line)
+    );
+}
+
+#[test]
+fn all_forms_of_a_report_are_as_they_were() {
+    let report = report();
+    assert_eq!(check::problems(&report), []);
+    golden("tests/golden/report.json", &store::to_json(&report));
+    golden("tests/golden/report.txt", &text::render(&report, false));
+    golden("tests/golden/colour.txt", &text::render(&report, true));
+    golden("tests/golden/report.md", &markdown::render(&report));
+    golden("tests/golden/report.html", &html::render(&report));
+}
+
+#[test]
+fn the_stored_report_reads_back_as_itself() {
+    let report = report();
+    let text = store::to_json(&report);
+    assert_eq!(store::parse(text.as_bytes()).expect("readable"), report);
+}
+
+#[test]
+fn charts_are_as_they_were() {
+    let ratios = [1.02, 1.03, 1.025, 1.031, 1.028, 0.999, 1.03, 1.027];
+    golden("tests/golden/strip.svg", &svg::strip("strip", &ratios, 1.0275, Some([1.0, 1.031]), 0.01));
+    let line =
+        |factor: f64| [(256.0, 1.0 * factor), (4096.0, 2.5 * factor), (65536.0, 4.0 * factor)].to_vec();
+    golden(
+        "tests/golden/curve.svg",
+        &svg::curve("curve", &[("ours", line(1.0)), ("rival", line(0.8))], "G/s"),
+    );
+    let windows: Vec<(f64, f64)> = (0..40).map(|i| (f64::from(i), 5.0 - 0.02 * f64::from(i))).collect();
+    golden("tests/golden/timeline.svg", &svg::timeline("timeline", &windows, (4.9, 4.3), "GiB/s"));
+}
+
+#[test]
+fn the_committed_schema_is_that_of_the_types() {
+    let text = serde_json::to_string_pretty(&Report::json_schema()).expect("plain data");
+    golden("schema/report.v1.json", &format!("{text}\n"));
+    let text = serde_json::to_string_pretty(&super::noise::NoiseRecord::json_schema()).expect("plain data");
+    golden("schema/noise.v1.json", &format!("{text}\n"));
+}

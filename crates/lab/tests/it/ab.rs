@@ -1,0 +1,281 @@
+//! `lab ab` from repository to verdict. The program of the toy repository has a clock of its own, so that its
+//! speed is known to the digit and no test waits or depends on this machine's.
+
+use crate::program::{Folder, Said, lab, said};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const TOY: &str = include_str!("data/toy.rs");
+const BUILD: &str = "build=rustc --edition 2024 main.rs -o \"$LAB_PROGRAM\"";
+
+struct Toy {
+    folder: Folder,
+}
+
+impl Toy {
+    /// A repository with one commit, tagged `first`.
+    fn new() -> Self {
+        let toy = Toy { folder: Folder::new("ab") };
+        std::fs::create_dir(toy.repository()).expect("a folder");
+        toy.git(&["init", "--quiet"]);
+        toy.write("main.rs", TOY);
+        toy.write(".gitignore", "*.tmp\n");
+        toy.commit("first");
+        toy
+    }
+
+    fn repository(&self) -> PathBuf {
+        self.folder.join("repository")
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(self.repository()).args(["-c", "user.name=t", "-c", "user.email=t@t"]);
+        let said = said(git.args(arguments));
+        assert_eq!(said.code, Some(0), "git {arguments:?}: {}", said.err);
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.repository().join(name), text).expect("a writable folder");
+    }
+
+    /// The toy with one constant changed.
+    fn set(&self, from: &str, to: &str) {
+        assert!(TOY.contains(from), "{from}");
+        self.write("main.rs", &TOY.replace(from, to));
+    }
+
+    fn commit(&self, tag: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "-m", tag]);
+        self.git(&["tag", tag]);
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = lab();
+        command.current_dir(self.repository()).args(["ab", "toy"]).args(arguments);
+        command.args(["--rounds", "3", "--warm-ups", "1", "--sample-ms", "1", "--set", BUILD]);
+        command.arg("--cache").arg(self.folder.join("cache")).arg("--out").arg(self.folder.join("out"));
+        command
+    }
+
+    fn ab(&self, arguments: &[&str]) -> Said {
+        said(&mut self.command(arguments))
+    }
+
+    fn report(&self) -> Value {
+        let text = std::fs::read(self.folder.join("out/report.json")).expect("a report");
+        serde_json::from_slice(&text).expect("JSON")
+    }
+
+    fn out(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.join("out").join(name)).expect(name)
+    }
+
+    fn check(&self) -> Said {
+        said(lab().arg("check").arg(self.folder.join("out/report.json")))
+    }
+}
+
+#[test]
+fn a_commit_that_is_slower_by_three_percent_is_found_to_the_digit() {
+    let toy = Toy::new();
+    toy.set("NS: u64 = 1000", "NS: u64 = 1030");
+    toy.commit("slower");
+    let result = toy.ab(&["--base", "first", "--cand", "slower", "--strict"]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let report = toy.report();
+    let versus = &report["rows"][0]["comparisons"][0];
+    assert_eq!(versus["verdict"], "slower");
+    assert!((versus["ratio"].as_f64().expect("a number") - 1.03).abs() < 1e-5, "{versus}");
+    assert_eq!(report["rows"][0]["comparisons"][1]["ratio"], 1.0, "the control found nothing");
+    let builds = report["builds"].as_array().expect("builds");
+    assert_ne!(builds[0]["program_sha256"], builds[1]["program_sha256"]);
+    assert_eq!((builds[1]["source"].as_str(), builds[1]["dirty"].as_bool()), (Some("slower"), Some(false)));
+    assert_eq!(builds[0]["settings"], builds[1]["settings"], "built alike");
+
+    let results = toy.out("results.tsv");
+    assert!(
+        results
+            .starts_with("variant\tpair\torder\tavg_hps\tmedian_hps\tcounted_hashes\tlate_hashes\treport\t")
+    );
+    assert_eq!(results.lines().filter(|line| line.starts_with("baseline\t")).count(), 30);
+    assert_eq!(results.lines().filter(|line| line.starts_with("candidate\t")).count(), 30);
+    let summary = toy.out("summary.txt");
+    assert!(summary.contains("\npairs=30\n") && summary.contains("\nverdict=slower\n"), "{summary}");
+    assert!(summary.contains("\ndelta_pct=-2.91"), "rates fall by 1 - 1/1.03: {summary}");
+    assert_eq!(toy.check().code, Some(0));
+
+    let again = toy.ab(&["--base", "first", "--cand", "slower"]);
+    assert!(result.err.contains("building first"), "{}", result.err);
+    assert_eq!(again.err, "", "the second time both programs are found");
+}
+
+#[test]
+fn a_commit_of_words_alone_is_the_same() {
+    let toy = Toy::new();
+    toy.write("README.md", "words\n");
+    toy.commit("words");
+    let result = toy.ab(&["--base", "first", "--cand", "words"]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    assert!(result.err.contains("same bytes"), "{}", result.err);
+    let report = toy.report();
+    assert_eq!(report["plan"]["same_code"], true);
+    assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "same");
+    assert_eq!(toy.check().code, Some(0));
+}
+
+#[test]
+fn uncommitted_changes_are_built_as_they_are_and_flagged() {
+    let toy = Toy::new();
+    toy.set("NS: u64 = 1000", "NS: u64 = 900");
+    toy.write("junk.tmp", "ignored");
+    let result = toy.ab(&["--base", "HEAD"]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let report = toy.report();
+    assert_eq!(report["builds"][0]["dirty"], false);
+    assert_eq!(report["builds"][1]["dirty"], true);
+    assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "faster");
+    assert!(result.out.contains("with uncommitted changes"), "{}", result.out);
+    assert!(result.out.contains("dirty: a build held changes that are in no commit"), "{}", result.out);
+    let mut status = Command::new("git");
+    let status = said(status.arg("-C").arg(toy.repository()).args(["status", "--porcelain"]));
+    assert_eq!(status.out, " M main.rs\n", "the user's tree and index are as they were");
+}
+
+#[test]
+fn a_failing_build_shows_the_end_of_what_the_compiler_said() {
+    let toy = Toy::new();
+    toy.write("main.rs", "compile_error!(\"broken on purpose\");\n");
+    toy.commit("broken");
+    let result = toy.ab(&["--base", "first", "--cand", "broken"]);
+    assert_eq!(result.code, Some(4), "{result:?}");
+    assert!(result.err.contains("the build of broken failed with exit status: 1"), "{}", result.err);
+    assert!(result.err.contains("broken on purpose"), "{}", result.err);
+    let nothing = toy.ab(&["--base", "first", "--cand-set", "build=true"]);
+    assert_eq!(nothing.code, Some(4));
+    assert!(nothing.err.contains("left no program at"), "{}", nothing.err);
+}
+
+#[test]
+fn a_session_that_crashes_ends_its_row_and_keeps_what_there_was() {
+    let toy = Toy::new();
+    toy.set("CRASH_AT_SAMPLE: u64 = 0", "CRASH_AT_SAMPLE: u64 = 3");
+    toy.commit("crashing");
+    let result = toy.ab(&["--base", "first", "--cand", "crashing", "--control", "off"]);
+    assert_eq!(result.code, Some(4), "{result:?}");
+    assert!(result.out.contains("crashing on purpose"), "the last words are shown: {}", result.out);
+    let report = toy.report();
+    assert_eq!(report["rows"][0]["status"]["is"], "failed");
+    assert!(!report["rows"][0]["samples"]["ns"].as_array().expect("samples").is_empty());
+    assert_eq!(toy.check().code, Some(0), "the report is honest about it");
+}
+
+#[test]
+fn wrong_results_have_no_speed() {
+    let toy = Toy::new();
+    toy.set("DIGEST: &str = \"07\"", "DIGEST: &str = \"08\"");
+    toy.commit("wrong");
+    toy.set("= \"07\"", "= \"08\"");
+    toy.commit("other");
+    let wrong = toy.ab(&["--base", "first", "--cand", "wrong"]);
+    assert_eq!(wrong.code, Some(4), "{wrong:?}");
+    assert!(wrong.out.contains("computed 08, the reference is 07"), "{}", wrong.out);
+    let other = toy.ab(&["--base", "first", "--cand", "other"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert!(other.out.contains("from one input, "), "both agree with themselves: {}", other.out);
+}
+
+#[test]
+fn a_killed_run_leaves_a_report_that_says_so() {
+    let toy = Toy::new();
+    toy.set("PAUSE_MS: u64 = 0", "PAUSE_MS: u64 = 50");
+    let mut command = toy.command(&["--base", "first"]);
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let patience = Instant::now();
+    let has_sessions = || {
+        let text = std::fs::read(toy.folder.join("out/report.json")).unwrap_or_default();
+        let report: Value = serde_json::from_slice(&text).unwrap_or_default();
+        report["rows"][0]["sessions"].as_array().is_some_and(|sessions| !sessions.is_empty())
+    };
+    while !has_sessions() {
+        assert_eq!(run.try_wait().expect("ours"), None, "it ended before it could be killed");
+        assert!(patience.elapsed() < Duration::from_secs(60), "no session was stored");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    run.kill().expect("it runs");
+    run.wait().expect("it ended");
+    let report = toy.report();
+    assert_eq!(report["state"], "running");
+    assert_eq!(report["rows"][0]["status"]["is"], "unfinished");
+    assert_eq!(toy.check().code, Some(0), "{:?}", toy.check());
+    let shown = said(lab().arg("report").arg(toy.folder.join("out/report.json")));
+    assert!(shown.out.contains("What was measured until then is kept"), "{}", shown.out);
+}
+
+#[test]
+fn a_directory_outside_of_git_and_a_program_are_sides_too() {
+    let toy = Toy::new();
+    let bare = toy.folder.join("bare");
+    std::fs::create_dir(&bare).expect("a folder");
+    std::fs::write(bare.join("main.rs"), TOY.replace("NS: u64 = 1000", "NS: u64 = 1100")).expect("a file");
+    let program = toy.folder.join("program");
+    let mut rustc = Command::new("rustc");
+    let rustc =
+        said(rustc.args(["--edition", "2024", "main.rs", "-o"]).arg(&program).current_dir(toy.repository()));
+    assert_eq!(rustc.code, Some(0), "{}", rustc.err);
+    let path = |path: &PathBuf| path.to_str().expect("UTF-8").to_owned();
+    let result = toy.ab(&["--base", &path(&program), "--cand", &path(&bare)]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let report = toy.report();
+    assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "slower");
+    assert_eq!(report["builds"][0]["commit"], Value::Null);
+}
+
+#[test]
+fn cargo_builds_a_workspace_with_the_settings_of_each_side() {
+    let toy = Toy::new();
+    toy.write("Cargo.toml", "[package]\nname = \"toy\"\nedition = \"2024\"\n[[bin]]\nname = \"toy\"\npath = \"main.rs\"\n[features]\nslow = []\n");
+    toy.write(
+        "main.rs",
+        &TOY.replace("NS: u64 = 1000", "NS: u64 = if cfg!(feature = \"slow\") { 2000 } else { 1000 }"),
+    );
+    toy.commit("cargo");
+    let mut command = lab();
+    command.current_dir(toy.repository()).args(["ab", "toy", "--base", "cargo", "--cand", "cargo"]);
+    command.args([
+        "--set",
+        "bin=toy",
+        "--set",
+        "profile=dev",
+        "--cand-set",
+        "features=slow",
+        "--rounds",
+        "2",
+    ]);
+    command.arg("--cache").arg(toy.folder.join("cache")).arg("--out").arg(toy.folder.join("out"));
+    let result = said(&mut command);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let report = toy.report();
+    assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "slower");
+    assert_eq!(report["builds"][0]["settings"][2], "features=");
+    assert_eq!(report["builds"][1]["settings"][2], "features=slow");
+    assert!(toy.out("summary.txt").contains("\ncandidate_features=slow\n"));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_one_line() {
+    let toy = Toy::new();
+    for (arguments, code, says) in [
+        (&["--base", "nonesuch"][..], 2, "`nonesuch` is neither a file nor a directory nor a revision of"),
+        (&["--base", "first", "--set", "profil=x"], 2, "did you mean `profile`?"),
+        (&["--base", "first", "--sessions", "0"], 2, "sessions is 0"),
+    ] {
+        let result = toy.ab(arguments);
+        assert_eq!(result.code, Some(code), "{arguments:?}: {result:?}");
+        assert!(result.err.contains(says), "{arguments:?}: {}", result.err);
+        assert_eq!(result.err.trim_end().lines().count(), 1, "{}", result.err);
+    }
+}

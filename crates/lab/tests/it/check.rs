@@ -1,0 +1,70 @@
+//! `lab check` on reports that somebody changed, and on files that are none. The stored report stands in
+//! `tests/golden`.
+
+use crate::program::{Folder, Said, lab, said};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn golden() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report.json");
+    serde_json::from_slice(&std::fs::read(path).expect("committed")).expect("JSON")
+}
+
+fn check(text: &str) -> Said {
+    let folder = Folder::new("check");
+    let file = folder.join("report.json");
+    std::fs::write(&file, text).expect("a writable folder");
+    said(lab().arg("check").arg(file))
+}
+
+#[test]
+fn an_honest_report_is_accepted_and_its_verdicts_counted() {
+    let result = check(&golden().to_string());
+    assert_eq!(result.code, Some(0), "{result:?}");
+    assert!(result.out.ends_with("ok; 500 samples, 4 verdicts computed again\n"), "{}", result.out);
+}
+
+#[test]
+fn each_tampering_is_rejected_with_its_reason() {
+    let cases: [(&str, Value, &str); 6] = [
+        ("/rows/1/samples/ns/5", json!(1), "mean_ns is stated as"),
+        (
+            "/rows/1/comparisons/0/verdict",
+            json!("faster"),
+            "the verdict is stated as faster, but the samples say slower",
+        ),
+        ("/rows/0/sides/1/digest", json!("08"), "it computed 08, but the reference is 07"),
+        ("/rows/0/comparisons/0/sessions", json!(40), "it claims 40 sessions, but there are 20"),
+        ("/rows/4/sides/0/summary/samples", json!(19), "it claims 19 samples, but there are 20"),
+        ("/machine/cpu", json!("Faster 2"), "belongs to another machine"),
+    ];
+    for (place, value, reason) in cases {
+        let mut report = golden();
+        *report.pointer_mut(place).expect(place) = value;
+        let result = check(&report.to_string());
+        assert_eq!(result.code, Some(1), "{place}: {result:?}");
+        assert!(result.out.contains(reason), "{place}: {}", result.out);
+        assert!(result.out.contains("seal: the report was changed"), "{place}: {}", result.out);
+    }
+}
+
+#[test]
+fn what_is_no_report_is_said_to_be_none() {
+    let mut newer = golden();
+    newer["schema"] = json!("lab.report/9");
+    let mut foreign = golden();
+    foreign["surprise"] = json!(1);
+    for (text, code, says) in [
+        ("", 4, "it is no valid document of its schema"),
+        ("{\"results\": []}", 4, "`schema` is missing, this version reads lab.report/1"),
+        (&newer.to_string(), 4, "`schema` is \"lab.report/9\""),
+        (&foreign.to_string(), 4, "unknown field `surprise`"),
+    ] {
+        let result = check(text);
+        assert_eq!(result.code, Some(code), "{result:?}");
+        assert!(result.err.contains(says), "{}", result.err);
+        assert_eq!(result.err.lines().count(), 1);
+    }
+    let absent = said(lab().args(["check", "/nowhere/report.json"]));
+    assert_eq!(absent.code, Some(2), "{absent:?}");
+}
