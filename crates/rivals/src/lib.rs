@@ -8,6 +8,7 @@
 
 pub mod b3sum;
 pub mod blake3;
+pub mod doc;
 pub mod fleet;
 pub mod gates;
 pub mod host;

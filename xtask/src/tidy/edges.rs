@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Other people's crates that do what we do: only `rivals` links them.
-const COMPETITORS: [&str; 3] = ["blake3", "argon2", "automerge"];
+const COMPETITORS: [&str; 6] = ["blake3", "argon2", "automerge", "diamond-types", "loro", "yrs"];
 
 /// Programs may say "something went wrong, and this is the story"; libraries say which of the known things it was.
 const PROGRAMS: [&str; 3] = ["hashmill-cli", "hashmill-rivals", "xtask"];
