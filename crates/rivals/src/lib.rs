@@ -9,6 +9,7 @@
 pub mod argon2;
 pub mod b3sum;
 pub mod blake3;
+pub mod doc;
 pub mod fleet;
 pub mod gates;
 pub mod host;

@@ -26,7 +26,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Other people's crates that do what we do: only `rivals` links them.
-const COMPETITORS: [&str; 5] = ["blake3", "argon2", "argon2-rust", "argon2-sys", "automerge"];
+const COMPETITORS: [&str; 8] =
+    ["blake3", "argon2", "argon2-rust", "argon2-sys", "automerge", "diamond-types", "loro", "yrs"];
 
 /// Programs may say "something went wrong, and this is the story"; libraries say which of the known things it was.
 const PROGRAMS: [&str; 3] = ["hashmill-cli", "hashmill-rivals", "xtask"];

@@ -44,10 +44,10 @@ impl<'a> RawValue<'a> {
         self.decode().map(drop)
     }
 
-    /// The number an increment adds.
+    /// The number an increment adds: a counter counts by integers, never by counters.
     pub(crate) fn number(self) -> Option<i64> {
         match self.decode().ok()? {
-            ScalarValue::Int(v) | ScalarValue::Counter(v) => Some(v),
+            ScalarValue::Int(v) => Some(v),
             ScalarValue::Uint(v) => Some(v as i64),
             _ => None,
         }

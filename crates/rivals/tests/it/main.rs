@@ -8,4 +8,6 @@ mod blake3_lengths;
 mod blake3_output;
 mod blake3_streams;
 mod blake3_subtrees;
+mod doc_changes;
+mod doc_stories;
 mod plans;

@@ -1,0 +1,300 @@
+//! The official crate as a [`Peer`].
+
+use automerge::transaction::{CommitOptions, Transactable as _};
+use automerge::{
+    ActorId, AutoCommit, AutomergeError, Change, ChangeHash, LoadOptions, ObjId, ObjType, Prop, ROOT,
+    ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
+};
+
+use super::peer::{Hash, Peer, Place, PlaceRef, Said, Values, object_word};
+use super::story::{Encoding, Kind, Scalar, Tree};
+
+/// A copy kept by the official crate.
+#[derive(Debug)]
+pub struct Official {
+    doc: AutoCommit,
+    encoding: TextEncoding,
+}
+
+impl Official {
+    fn object(&self, object: &str) -> Said<ObjId> {
+        if object == "_root" { Ok(ROOT) } else { said(self.doc.import_obj(object)) }
+    }
+}
+
+fn said<T>(result: Result<T, AutomergeError>) -> Said<T> {
+    result.map_err(|error| error.to_string())
+}
+
+fn encoding(encoding: Encoding) -> TextEncoding {
+    match encoding {
+        Encoding::Scalars => TextEncoding::UnicodeCodePoint,
+        Encoding::Utf8 => TextEncoding::Utf8CodeUnit,
+        Encoding::Utf16 => TextEncoding::Utf16CodeUnit,
+        Encoding::Graphemes => TextEncoding::GraphemeCluster,
+    }
+}
+
+fn obj_type(kind: Kind) -> ObjType {
+    match kind {
+        Kind::Map => ObjType::Map,
+        Kind::List => ObjType::List,
+        Kind::Text => ObjType::Text,
+        Kind::Table => ObjType::Table,
+    }
+}
+
+fn kind(obj_type: ObjType) -> Kind {
+    match obj_type {
+        ObjType::Map => Kind::Map,
+        ObjType::List => Kind::List,
+        ObjType::Text => Kind::Text,
+        ObjType::Table => Kind::Table,
+    }
+}
+
+fn prop(place: PlaceRef<'_>) -> Prop {
+    match place {
+        PlaceRef::Key(key) => key.into(),
+        PlaceRef::Index(index) => index.into(),
+    }
+}
+
+fn scalar(value: &Scalar) -> ScalarValue {
+    match value {
+        Scalar::Null => ScalarValue::Null,
+        Scalar::Boolean(value) => ScalarValue::Boolean(*value),
+        Scalar::Uint(value) => ScalarValue::Uint(*value),
+        Scalar::Int(value) => ScalarValue::Int(*value),
+        Scalar::F64(value) => ScalarValue::F64(*value),
+        Scalar::Str(value) => value.as_str().into(),
+        Scalar::Bytes(value) => ScalarValue::Bytes(value.clone()),
+        Scalar::Counter(value) => ScalarValue::counter(*value),
+        Scalar::Timestamp(value) => ScalarValue::Timestamp(*value),
+    }
+}
+
+fn tree(value: &Tree, encoding: TextEncoding) -> hydrate::Value {
+    match value {
+        Tree::Leaf(value) => hydrate::Value::Scalar(scalar(value)),
+        Tree::Map(pairs) => {
+            let pairs = pairs.iter().map(|(key, value)| (key.as_str(), tree(value, encoding)));
+            hydrate::Value::Map(pairs.collect::<std::collections::HashMap<_, _>>().into())
+        }
+        Tree::List(values) => values.iter().map(|value| tree(value, encoding)).collect::<Vec<_>>().into(),
+        Tree::Text(text) => hydrate::Value::text(encoding, text),
+    }
+}
+
+fn words(value: &Value<'_>) -> String {
+    match value {
+        Value::Object(obj_type) => object_word(kind(*obj_type)).to_owned(),
+        Value::Scalar(value) => match value.as_ref() {
+            ScalarValue::Null => "null".to_owned(),
+            ScalarValue::Boolean(value) => value.to_string(),
+            ScalarValue::Uint(value) => format!("uint {value}"),
+            ScalarValue::Int(value) => format!("int {value}"),
+            ScalarValue::F64(value) => format!("f64 {:016x}", value.to_bits()),
+            ScalarValue::Str(value) => format!("str {value:?}"),
+            ScalarValue::Bytes(value) => format!("bytes {value:02x?}"),
+            ScalarValue::Counter(value) => format!("counter {}", i64::from(value)),
+            ScalarValue::Timestamp(value) => format!("timestamp {value}"),
+            ScalarValue::Unknown { type_code, bytes } => format!("type {type_code} {bytes:02x?}"),
+        },
+    }
+}
+
+fn hashes(hashes: &[Hash]) -> Vec<ChangeHash> {
+    hashes.iter().map(|hash| ChangeHash(*hash)).collect()
+}
+
+fn plain(hashes: Vec<ChangeHash>) -> Vec<Hash> {
+    hashes.into_iter().map(|hash| hash.0).collect()
+}
+
+impl Peer for Official {
+    fn blank(actor: &[u8], text: Encoding) -> Self {
+        let encoding = encoding(text);
+        let doc = AutoCommit::new_with_encoding(encoding).with_actor(ActorId::from(actor));
+        Self { doc, encoding }
+    }
+
+    fn load(bytes: &[u8], actor: &[u8], text: Encoding) -> Said<Self> {
+        let encoding = encoding(text);
+        let doc = AutoCommit::load_with_options(bytes, LoadOptions::new().text_encoding(encoding));
+        Ok(Self { doc: said(doc)?.with_actor(ActorId::from(actor)), encoding })
+    }
+
+    fn set_actor(&mut self, actor: &[u8]) {
+        self.doc.set_actor(ActorId::from(actor));
+    }
+
+    fn put(&mut self, object: &str, place: &Place, value: &Scalar) -> Said<()> {
+        said(self.doc.put(self.object(object)?, prop(place.as_ref()), scalar(value)))
+    }
+
+    fn put_object(&mut self, object: &str, place: &Place, kind: Kind) -> Said<String> {
+        let id = self.doc.put_object(self.object(object)?, prop(place.as_ref()), obj_type(kind));
+        said(id).map(|id| id.to_string())
+    }
+
+    fn insert(&mut self, object: &str, index: usize, value: &Scalar) -> Said<()> {
+        said(self.doc.insert(self.object(object)?, index, scalar(value)))
+    }
+
+    fn insert_object(&mut self, object: &str, index: usize, kind: Kind) -> Said<String> {
+        let id = self.doc.insert_object(self.object(object)?, index, obj_type(kind));
+        said(id).map(|id| id.to_string())
+    }
+
+    fn delete(&mut self, object: &str, place: &Place) -> Said<()> {
+        said(self.doc.delete(self.object(object)?, prop(place.as_ref())))
+    }
+
+    fn increment(&mut self, object: &str, place: &Place, by: i64) -> Said<()> {
+        said(self.doc.increment(self.object(object)?, prop(place.as_ref()), by))
+    }
+
+    fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()> {
+        let values: Vec<_> = values.iter().map(|value| tree(value, self.encoding)).collect();
+        said(self.doc.splice(self.object(object)?, index, delete, values))
+    }
+
+    fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> Said<()> {
+        said(self.doc.splice_text(self.object(object)?, index, delete, text))
+    }
+
+    fn update_text(&mut self, object: &str, text: &str) -> Said<()> {
+        said(self.doc.update_text(&self.object(object)?, text))
+    }
+
+    fn update_object(&mut self, object: &str, value: &Tree) -> Said<()> {
+        let value = tree(value, self.encoding);
+        self.doc.update_object(self.object(object)?, &value).map_err(|error| error.to_string())
+    }
+
+    fn create(&mut self, object: &str, place: &Place, value: &Tree, insert: bool) -> Said<String> {
+        let value = tree(value, self.encoding);
+        let id = self.doc.batch_create_object(self.object(object)?, prop(place.as_ref()), &value, insert);
+        said(id).map(|id| id.to_string())
+    }
+
+    fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
+        let options = CommitOptions::default().with_time(time);
+        let options = message.iter().fold(options, |options, message| options.with_message(*message));
+        self.doc.commit_with(options).map(|hash| hash.0)
+    }
+
+    fn rollback(&mut self) -> usize {
+        self.doc.rollback()
+    }
+
+    fn empty_change(&mut self, time: i64) -> Hash {
+        self.doc.empty_change(CommitOptions::default().with_time(time)).0
+    }
+
+    fn isolate(&mut self, heads: &[Hash]) {
+        self.doc.isolate(&hashes(heads));
+    }
+
+    fn integrate(&mut self) {
+        self.doc.integrate();
+    }
+
+    fn heads(&mut self) -> Vec<Hash> {
+        plain(self.doc.get_heads())
+    }
+
+    fn changes(&mut self, after: &[Hash]) -> Vec<Vec<u8>> {
+        self.doc.get_changes(&hashes(after)).iter().map(|change| change.raw_bytes().to_vec()).collect()
+    }
+
+    fn change(&mut self, hash: Hash) -> Option<Vec<u8>> {
+        self.doc.get_change_by_hash(&ChangeHash(hash)).map(|change| change.raw_bytes().to_vec())
+    }
+
+    fn missing(&mut self, heads: &[Hash]) -> Vec<Hash> {
+        plain(self.doc.get_missing_deps(&hashes(heads)))
+    }
+
+    fn apply(&mut self, changes: &[Vec<u8>]) -> Said<()> {
+        let changes = changes.iter().map(|bytes| Change::from_bytes(bytes.clone()));
+        let changes: Vec<_> = changes.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        said(self.doc.apply_changes(changes))
+    }
+
+    fn merge(&mut self, other: &mut Self) -> Said<()> {
+        said(self.doc.merge(&mut other.doc)).map(drop)
+    }
+
+    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> Said<Self> {
+        let doc = said(self.doc.fork_at(&hashes(heads)))?.with_actor(ActorId::from(actor));
+        Ok(Self { doc, encoding: self.encoding })
+    }
+
+    fn save(&mut self) -> Vec<u8> {
+        self.doc.save()
+    }
+
+    fn save_plain(&mut self) -> Vec<u8> {
+        self.doc.save_nocompress()
+    }
+
+    fn save_after(&mut self, heads: &[Hash]) -> Vec<u8> {
+        self.doc.save_after(&hashes(heads))
+    }
+
+    fn save_incremental(&mut self) -> Vec<u8> {
+        self.doc.save_incremental()
+    }
+
+    fn load_incremental(&mut self, bytes: &[u8]) -> Said<()> {
+        said(self.doc.load_incremental(bytes)).map(drop)
+    }
+
+    fn kind(&self, object: &str) -> Option<Kind> {
+        self.doc.object_type(self.object(object).ok()?).ok().map(kind)
+    }
+
+    fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String> {
+        match (self.object(object), at) {
+            (Err(_), _) => Vec::new(),
+            (Ok(object), None) => self.doc.keys(object).collect(),
+            (Ok(object), Some(at)) => self.doc.keys_at(object, &hashes(at)).collect(),
+        }
+    }
+
+    fn length(&self, object: &str, at: Option<&[Hash]>) -> usize {
+        match (self.object(object), at) {
+            (Err(_), _) => 0,
+            (Ok(object), None) => self.doc.length(object),
+            (Ok(object), Some(at)) => self.doc.length_at(object, &hashes(at)),
+        }
+    }
+
+    fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String> {
+        let object = self.object(object)?;
+        said(match at {
+            None => self.doc.text(object),
+            Some(at) => self.doc.text_at(object, &hashes(at)),
+        })
+    }
+
+    fn get(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>> {
+        let object = self.object(object)?;
+        let found = said(match at {
+            None => self.doc.get(object, prop(place)),
+            Some(at) => self.doc.get_at(object, prop(place), &hashes(at)),
+        })?;
+        Ok(found.map(|(value, id)| (words(&value), id.to_string())))
+    }
+
+    fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values> {
+        let object = self.object(object)?;
+        let found = said(match at {
+            None => self.doc.get_all(object, prop(place)),
+            Some(at) => self.doc.get_all_at(object, prop(place), &hashes(at)),
+        })?;
+        Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+    }
+}

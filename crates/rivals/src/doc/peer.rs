@@ -1,0 +1,147 @@
+//! One engine's copy of a document, as a story and its judge see it: plain types, no words of any engine.
+
+use super::story::{Encoding, Kind, Scalar, Tree};
+
+/// A change's name.
+pub type Hash = [u8; 32];
+
+/// What an engine answers; its own words where it refuses.
+pub type Said<T> = Result<T, String>;
+
+/// A key or an index.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// In a map.
+    Key(&'static str),
+    /// In a list or a text.
+    Index(usize),
+}
+
+/// What stands at a place: the value in words and the operation that put it there, in the order of the format.
+pub type Values = Vec<(String, String)>;
+
+/// A copy of a document. Objects are named in the text form of the format, `_root` or `<counter>@<actor>`.
+///
+/// Every call means what the call of the same name means in the official crate.
+#[expect(missing_docs, reason = "see above")]
+pub trait Peer: Sized {
+    fn blank(actor: &[u8], encoding: Encoding) -> Self;
+    fn load(bytes: &[u8], actor: &[u8], encoding: Encoding) -> Said<Self>;
+    fn set_actor(&mut self, actor: &[u8]);
+
+    fn put(&mut self, object: &str, place: &Place, value: &Scalar) -> Said<()>;
+    fn put_object(&mut self, object: &str, place: &Place, kind: Kind) -> Said<String>;
+    fn insert(&mut self, object: &str, index: usize, value: &Scalar) -> Said<()>;
+    fn insert_object(&mut self, object: &str, index: usize, kind: Kind) -> Said<String>;
+    fn delete(&mut self, object: &str, place: &Place) -> Said<()>;
+    fn increment(&mut self, object: &str, place: &Place, by: i64) -> Said<()>;
+    fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()>;
+    fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> Said<()>;
+    fn update_text(&mut self, object: &str, text: &str) -> Said<()>;
+    fn update_object(&mut self, object: &str, value: &Tree) -> Said<()>;
+    fn create(&mut self, object: &str, place: &Place, value: &Tree, insert: bool) -> Said<String>;
+
+    fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash>;
+    fn rollback(&mut self) -> usize;
+    fn empty_change(&mut self, time: i64) -> Hash;
+    fn isolate(&mut self, heads: &[Hash]);
+    fn integrate(&mut self);
+
+    fn heads(&mut self) -> Vec<Hash>;
+    /// The uncompressed chunks of all changes that `after` does not cover.
+    fn changes(&mut self, after: &[Hash]) -> Vec<Vec<u8>>;
+    fn change(&mut self, hash: Hash) -> Option<Vec<u8>>;
+    fn missing(&mut self, heads: &[Hash]) -> Vec<Hash>;
+    fn apply(&mut self, changes: &[Vec<u8>]) -> Said<()>;
+    fn merge(&mut self, other: &mut Self) -> Said<()>;
+    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> Said<Self>;
+
+    fn save(&mut self) -> Vec<u8>;
+    fn save_plain(&mut self) -> Vec<u8>;
+    fn save_after(&mut self, heads: &[Hash]) -> Vec<u8>;
+    fn save_incremental(&mut self) -> Vec<u8>;
+    fn load_incremental(&mut self, bytes: &[u8]) -> Said<()>;
+
+    /// The kind of an object, if this copy has it.
+    fn kind(&self, object: &str) -> Option<Kind>;
+    fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String>;
+    fn length(&self, object: &str, at: Option<&[Hash]>) -> usize;
+    fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String>;
+    fn get(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>>;
+    fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values>;
+}
+
+/// A key or an index, for reading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PlaceRef<'a> {
+    /// In a map.
+    Key(&'a str),
+    /// In a list or a text.
+    Index(usize),
+}
+
+impl Place {
+    /// The same, for reading.
+    pub fn as_ref(&self) -> PlaceRef<'_> {
+        match self {
+            Self::Key(key) => PlaceRef::Key(key),
+            Self::Index(index) => PlaceRef::Index(*index),
+        }
+    }
+}
+
+/// How a value that is an object is written: its kind. What is inside follows under its id.
+pub fn object_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Map => "{map}",
+        Kind::List => "{list}",
+        Kind::Text => "{text}",
+        Kind::Table => "{table}",
+    }
+}
+
+/// Everything that can be seen of a document, in words: equal documents give equal words.
+pub fn portrait<P: Peer>(peer: &P, at: Option<&[Hash]>) -> String {
+    let mut words = String::new();
+    draw(peer, "_root", Kind::Map, at, &mut words);
+    words
+}
+
+fn draw<P: Peer>(peer: &P, object: &str, kind: Kind, at: Option<&[Hash]>, words: &mut String) {
+    use std::fmt::Write as _;
+    let length = peer.length(object, at);
+    write!(words, "{object} {} of {length}", object_word(kind)).expect("a string takes everything");
+    if kind == Kind::Text {
+        write!(words, ": {:?}", peer.text(object, at)).expect("a string takes everything");
+    }
+    words.push('\n');
+    let mut inside = Vec::new();
+    let mut place = |name: &str, place: PlaceRef<'_>| {
+        let values = peer.get_all(object, place, at);
+        let winner = peer.get(object, place, at);
+        let loser = !matches!((&values, &winner), (Ok(all), Ok(one)) if all.last() == one.as_ref());
+        write!(words, "  {name}:").expect("a string takes everything");
+        if loser {
+            write!(words, " winner {winner:?} of {values:?}").expect("a string takes everything");
+        }
+        for (value, id) in values.into_iter().flatten() {
+            write!(words, " {value} by {id};").expect("a string takes everything");
+            let kind = [Kind::Map, Kind::List, Kind::Text, Kind::Table];
+            inside.extend(kind.into_iter().find(|kind| object_word(*kind) == value).map(|kind| (id, kind)));
+        }
+        words.push('\n');
+    };
+    match kind {
+        Kind::Map | Kind::Table => {
+            for key in peer.keys(object, at) {
+                place(&format!("{key:?}"), PlaceRef::Key(&key));
+            }
+        }
+        Kind::List | Kind::Text => {
+            (0..length).for_each(|index| place(&index.to_string(), PlaceRef::Index(index)));
+        }
+    }
+    for (id, kind) in inside {
+        draw(peer, &id, kind, at, words);
+    }
+}

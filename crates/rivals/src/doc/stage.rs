@@ -1,0 +1,569 @@
+//! Tells one story to two engines at once, and says where they first differ.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hashmill_testkit::Rng;
+
+use super::peer::{Hash, Peer, Place, Said, portrait};
+use super::story::{Kind, Saved, Scene, Spot, Step, Story, key};
+
+/// Where and how two engines differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The scene after which it showed.
+    pub scene: usize,
+    /// What was compared.
+    pub what: String,
+    /// What the oracle says.
+    pub oracle: String,
+    /// What the other one says.
+    pub subject: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "after scene {}: {}", self.scene, self.what)?;
+        let mut lines = (self.oracle.lines(), self.subject.lines());
+        loop {
+            match (lines.0.next(), lines.1.next()) {
+                (None, None) => return Ok(()),
+                (oracle, subject) if oracle != subject => {
+                    let line = |line: Option<&str>| line.unwrap_or("(nothing)").to_owned();
+                    return write!(f, "\n  oracle:  {}\n  subject: {}", line(oracle), line(subject));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What was seen of a story without a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Changes that were compared byte by byte.
+    pub changes: usize,
+    /// Calls that both engines answered alike.
+    pub calls: usize,
+    /// The oracle itself panicked, so the rest of the story was not told.
+    pub oracle_panicked: bool,
+}
+
+/// Why a story stops.
+enum End {
+    Difference(Box<Difference>),
+    /// The oracle has nothing more to say.
+    OraclePanicked,
+}
+
+impl From<Box<Difference>> for End {
+    fn from(difference: Box<Difference>) -> Self {
+        Self::Difference(difference)
+    }
+}
+
+/// Tells `story` to oracle `A` and subject `B`.
+pub fn tell<A: Peer, B: Peer>(story: &Story) -> Result<Told, Box<Difference>> {
+    let mut stage = Stage::<A, B>::open(story);
+    match stage.whole() {
+        Err(End::Difference(difference)) => Err(difference),
+        Err(End::OraclePanicked) => Ok(Told { oracle_panicked: true, ..stage.told }),
+        Ok(()) => Ok(stage.told),
+    }
+}
+
+/// Every change of `story`, as one engine alone makes them, or as many as it made before it panicked.
+pub fn changes<A: Peer>(story: &Story) -> Vec<Vec<u8>> {
+    let mut stage = Stage::<A, A>::open(story);
+    match stage.whole() {
+        Err(End::Difference(difference)) => panic!("an engine differs from itself: {difference}"),
+        Err(End::OraclePanicked) | Ok(()) => stage.people[0].subject.changes(&[]),
+    }
+}
+
+/// What one engine does, or that it panicked.
+enum Deed<T> {
+    Done(T),
+    Panicked(String),
+}
+
+fn attempt<T>(deed: impl FnOnce() -> T) -> Deed<T> {
+    match catch_unwind(AssertUnwindSafe(deed)) {
+        Ok(done) => Deed::Done(done),
+        Err(cause) => {
+            let words = cause.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| cause.downcast_ref::<&str>().copied());
+            Deed::Panicked(words.unwrap_or("no words").to_owned())
+        }
+    }
+}
+
+/// One person with both copies of the document.
+struct Person<A, B> {
+    actor: Vec<u8>,
+    oracle: A,
+    subject: B,
+    /// Objects that this person has seen, oldest first.
+    objects: Vec<(String, Kind)>,
+    /// Heads that this person's document has had.
+    past: Vec<Vec<Hash>>,
+}
+
+struct Stage<'s, A, B> {
+    story: &'s Story,
+    people: Vec<Person<A, B>>,
+    scene: usize,
+    told: Told,
+    /// How often someone went back and needed another actor.
+    lives: usize,
+}
+
+/// Both engines do the same, and what they give back is the same.
+macro_rules! both {
+    ($stage:ident, $who:expr, $what:expr, |$peer:ident| $deed:expr) => {{
+        let person = &mut $stage.people[$who];
+        let oracle = {
+            let $peer = &mut person.oracle;
+            attempt(|| $deed)
+        };
+        let subject = {
+            let $peer = &mut person.subject;
+            attempt(|| $deed)
+        };
+        $stage.agree($what, oracle, subject)
+    }};
+}
+
+/// The actor of a person in its `life`: a new one when the old must not go on.
+fn actor(who: usize, life: usize) -> Vec<u8> {
+    // Neither the order of actors nor their lengths follow the order of people.
+    let name = [0x60, 0x20, 0xa0, 0x40][who % 4];
+    let mut actor = vec![name, life as u8];
+    actor.resize(2 + who * 7, 0x77);
+    actor
+}
+
+impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
+    fn open(story: &'s Story) -> Self {
+        let person = |who| {
+            let actor = actor(who, 0);
+            Person {
+                oracle: A::blank(&actor, story.encoding),
+                subject: B::blank(&actor, story.encoding),
+                objects: vec![("_root".to_owned(), Kind::Map)],
+                past: vec![Vec::new()],
+                actor,
+            }
+        };
+        Self {
+            story,
+            people: (0..story.people.max(1)).map(person).collect(),
+            scene: 0,
+            told: Told::default(),
+            lives: 0,
+        }
+    }
+
+    fn whole(&mut self) -> Result<(), End> {
+        let story = self.story;
+        for (index, scene) in story.scenes.iter().enumerate() {
+            self.scene = index;
+            self.play(scene)?;
+        }
+        self.scene = story.scenes.len();
+        self.curtain()
+    }
+
+    fn differ(&self, what: &str, oracle: impl fmt::Debug, subject: impl fmt::Debug) -> Box<Difference> {
+        let (oracle, subject) = (format!("{oracle:?}"), format!("{subject:?}"));
+        Box::new(Difference { scene: self.scene, what: what.to_owned(), oracle, subject })
+    }
+
+    /// What both engines did, if they did the same.
+    fn agree<T: PartialEq + fmt::Debug>(
+        &mut self,
+        what: &str,
+        oracle: Deed<T>,
+        subject: Deed<T>,
+    ) -> Result<T, End> {
+        match (oracle, subject) {
+            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
+            (Deed::Done(expected), Deed::Panicked(words)) => {
+                Err(self.differ(what, expected, format!("panicked: {words}")).into())
+            }
+            (Deed::Done(expected), Deed::Done(got)) if got != expected => {
+                Err(self.differ(what, expected, got).into())
+            }
+            (Deed::Done(expected), _) => {
+                self.told.calls += 1;
+                Ok(expected)
+            }
+        }
+    }
+
+    fn play(&mut self, scene: &Scene) -> Result<(), End> {
+        let who = scene.who % self.people.len();
+        match &scene.step {
+            Step::Put(spot, value) => {
+                let (object, place) = self.aim(who, *spot);
+                both!(self, who, "put", |peer| answer(peer.put(&object, &place, value)))?;
+                self.look(who, &object, &place)
+            }
+            Step::PutObject(spot, kind) => {
+                let (object, place) = self.aim(who, *spot);
+                let id =
+                    both!(self, who, "put_object", |peer| answer(peer.put_object(&object, &place, *kind)))?;
+                self.people[who].objects.extend(id.map(|id| (id, *kind)));
+                self.look(who, &object, &place)
+            }
+            Step::Delete(spot) => {
+                let (object, place) = self.aim(who, *spot);
+                both!(self, who, "delete", |peer| answer(peer.delete(&object, &place)))?;
+                self.look(who, &object, &place)
+            }
+            Step::Increment(spot, by) => {
+                let (object, place) = self.aim(who, *spot);
+                both!(self, who, "increment", |peer| answer(peer.increment(&object, &place, *by)))?;
+                self.look(who, &object, &place)
+            }
+            Step::Create(spot, tree, insert) => {
+                let (object, place) = self.aim(who, *spot);
+                let id =
+                    both!(self, who, "create", |peer| answer(peer.create(&object, &place, tree, *insert)))?;
+                self.learn(who, id);
+                self.look(who, &object, &place)
+            }
+            step @ (Step::Insert(spot, _)
+            | Step::InsertObject(spot, _)
+            | Step::Splice(spot, ..)
+            | Step::SpliceText(spot, ..)
+            | Step::UpdateText(spot, _)
+            | Step::UpdateObject(spot, _)) => self.sequence(who, *spot, step),
+            Step::Commit(message, time) => self.commit(who, message.as_deref(), *time),
+            Step::Rollback => {
+                both!(self, who, "rollback", |peer| peer.rollback())?;
+                self.compare(who)
+            }
+            Step::EmptyChange(time) => {
+                let hash = both!(self, who, "empty_change", |peer| peer.empty_change(*time))?;
+                self.change(who, hash)
+            }
+            Step::Merge(from) => self.merge(who, *from),
+            Step::Deliver(from, order) => self.deliver(who, *from, *order),
+            Step::Reload(saved) => self.reload(who, *saved),
+            Step::LoadIncremental(from, saved) => self.load_incremental(who, *from, *saved),
+            Step::Isolate(which) => {
+                let heads = self.past(who, *which);
+                both!(self, who, "isolate", |peer| peer.isolate(&heads))?;
+                self.compare(who)
+            }
+            Step::Integrate => {
+                both!(self, who, "integrate", |peer| peer.integrate())?;
+                self.compare(who)
+            }
+            Step::ForkAt(from, which) => self.fork_at(who, *from, *which),
+        }
+    }
+
+    /// Edits of lists and texts.
+    fn sequence(&mut self, who: usize, spot: Spot, step: &Step) -> Result<(), End> {
+        let (object, place) =
+            self.aim_at(who, spot, matches!(step, Step::SpliceText(..) | Step::UpdateText(..)));
+        let index = if let Place::Index(index) = place { index } else { spot.place };
+        match step {
+            Step::Insert(_, value) => {
+                both!(self, who, "insert", |peer| answer(peer.insert(&object, index, value)))?;
+            }
+            Step::InsertObject(_, kind) => {
+                let id = both!(self, who, "insert_object", |peer| answer(
+                    peer.insert_object(&object, index, *kind)
+                ))?;
+                self.people[who].objects.extend(id.map(|id| (id, *kind)));
+            }
+            Step::Splice(_, delete, values) => {
+                both!(self, who, "splice", |peer| answer(peer.splice(&object, index, *delete, values)))?;
+            }
+            Step::SpliceText(_, delete, text) => {
+                both!(self, who, "splice_text", |peer| answer(
+                    peer.splice_text(&object, index, *delete, text)
+                ))?;
+            }
+            Step::UpdateText(_, text) => {
+                both!(self, who, "update_text", |peer| answer(peer.update_text(&object, text)))?;
+            }
+            Step::UpdateObject(_, tree) => {
+                both!(self, who, "update_object", |peer| answer(peer.update_object(&object, tree)))?;
+            }
+            _ => unreachable!("the caller sends edits of sequences only"),
+        }
+        both!(self, who, "length", |peer| peer.length(&object, None))?;
+        both!(self, who, "text", |peer| answer(peer.text(&object, None)))?;
+        self.look(who, &object, &place)
+    }
+
+    /// The object and the place in it that a spot means for a person.
+    fn aim(&self, who: usize, spot: Spot) -> (String, Place) {
+        self.aim_at(who, spot, false)
+    }
+
+    fn aim_at(&self, who: usize, spot: Spot, texts: bool) -> (String, Place) {
+        let person = &self.people[who];
+        let wanted: Vec<_> =
+            person.objects.iter().filter(|(_, kind)| !texts || *kind == Kind::Text).collect();
+        if wanted.is_empty() {
+            return ("_root".to_owned(), Place::Index(spot.place));
+        }
+        // Zero is the first, which is the root of all objects; one is the last, two the one before.
+        let (object, kind) = wanted[(wanted.len() - spot.object % wanted.len()) % wanted.len()];
+        let place = match kind {
+            Kind::Map | Kind::Table => Place::Key(key(spot.place)),
+            // One step beyond the end must be refused, or mean the end.
+            Kind::List | Kind::Text => Place::Index(spot.place % (person.oracle.length(object, None) + 2)),
+        };
+        (object.clone(), place)
+    }
+
+    /// Remembers an object and what is in it.
+    fn learn(&mut self, who: usize, id: Option<String>) {
+        let person = &mut self.people[who];
+        if let Some((id, kind)) = id.and_then(|id| Some((id.clone(), person.oracle.kind(&id)?))) {
+            person.objects.push((id, kind));
+        }
+    }
+
+    fn look(&mut self, who: usize, object: &str, place: &Place) -> Result<(), End> {
+        both!(self, who, "get_all", |peer| answer(peer.get_all(object, place.as_ref(), None)))?;
+        both!(self, who, "get", |peer| answer(peer.get(object, place.as_ref(), None)))?;
+        Ok(())
+    }
+
+    fn commit(&mut self, who: usize, message: Option<&str>, time: i64) -> Result<(), End> {
+        let hash = both!(self, who, "commit", |peer| peer.commit(message, time))?;
+        match hash {
+            Some(hash) => self.change(who, hash),
+            None => Ok(()),
+        }
+    }
+
+    /// A change was made: its bytes are the same, and so is all that can be seen.
+    fn change(&mut self, who: usize, hash: Hash) -> Result<(), End> {
+        both!(self, who, "the bytes of the change", |peer| peer.change(hash))?;
+        self.told.changes += 1;
+        self.compare(who)
+    }
+
+    /// Compares everything that can be seen of a person's document.
+    fn compare(&mut self, who: usize) -> Result<(), End> {
+        both!(self, who, "heads", |peer| peer.heads().into_iter().map(hex).collect::<Vec<_>>())?;
+        self.portraits(who, None)?;
+        let person = &mut self.people[who];
+        if let Deed::Done(heads) = attempt(|| person.oracle.heads())
+            && person.past.last() != Some(&heads)
+        {
+            person.past.push(heads);
+        }
+        Ok(())
+    }
+
+    fn portraits(&mut self, who: usize, at: Option<&[Hash]>) -> Result<(), End> {
+        let person = &self.people[who];
+        let oracle = attempt(|| portrait(&person.oracle, at));
+        match (oracle, attempt(|| portrait(&person.subject, at))) {
+            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
+            (Deed::Done(_), Deed::Panicked(words)) => {
+                Err(self.differ("reading", "", format!("panicked: {words}")).into())
+            }
+            (Deed::Done(oracle), Deed::Done(subject)) if oracle != subject => {
+                let at = at.map(|heads| heads.iter().map(|hash| hex(*hash)).collect::<Vec<_>>());
+                let what =
+                    at.map_or("what can be seen".to_owned(), |at| format!("what can be seen at {at:?}"));
+                Err(Box::new(Difference { scene: self.scene, what, oracle, subject }).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn past(&self, who: usize, which: usize) -> Vec<Hash> {
+        let past = &self.people[who].past;
+        past[which % past.len()].clone()
+    }
+
+    /// Lets a person know what another one knows.
+    fn tell_of(&mut self, who: usize, from: usize) {
+        let known = self.people[from].objects.clone();
+        let person = &mut self.people[who];
+        for object in known {
+            if !person.objects.contains(&object) {
+                person.objects.push(object);
+            }
+        }
+    }
+
+    fn merge(&mut self, who: usize, from: usize) -> Result<(), End> {
+        let from = from % self.people.len();
+        if from == who {
+            return Ok(());
+        }
+        let (person, other) = two(&mut self.people, who, from);
+        let oracle = attempt(|| answer(person.oracle.merge(&mut other.oracle)));
+        let subject = attempt(|| answer(person.subject.merge(&mut other.subject)));
+        self.agree("merge", oracle, subject)?;
+        self.tell_of(who, from);
+        self.compare(who)
+    }
+
+    fn deliver(&mut self, who: usize, from: usize, order: u64) -> Result<(), End> {
+        let from = from % self.people.len();
+        let mut changes = both!(self, from, "all changes", |peer| sorted(peer.changes(&[])))?;
+        let mut rng = Rng::new(order);
+        let again: Vec<_> = changes.iter().filter(|_| rng.below(4) == 0).cloned().collect();
+        changes.extend(again);
+        rng.shuffle(&mut changes);
+        let cut = rng.below(changes.len() + 1);
+        for part in [&changes[..cut], &changes[cut..]] {
+            both!(self, who, "apply", |peer| answer(peer.apply(part)))?;
+            both!(self, who, "missing", |peer| sorted(peer.missing(&[])))?;
+        }
+        self.tell_of(who, from);
+        self.compare(who)
+    }
+
+    /// Each engine goes on from what the other one saved.
+    fn reload(&mut self, who: usize, saved: Saved) -> Result<(), End> {
+        let encoding = self.story.encoding;
+        let (oracle, subject) = self.saved(who, saved_whole(saved))?;
+        let name = self.people[who].actor.clone();
+        let loaded = attempt(|| A::load(&subject, &name, encoding));
+        let Deed::Done(loaded) = loaded else { return Err(End::OraclePanicked) };
+        match (loaded, attempt(|| B::load(&oracle, &name, encoding))) {
+            (Ok(oracle), Deed::Done(Ok(subject))) => {
+                let person = &mut self.people[who];
+                (person.oracle, person.subject) = (oracle, subject);
+                self.compare(who)
+            }
+            (Err(oracle), _) => {
+                Err(self.differ("the oracle loads what the subject saved", oracle, "").into())
+            }
+            (_, Deed::Done(Err(subject))) => {
+                Err(self.differ("the subject loads what the oracle saved", "", subject).into())
+            }
+            (_, Deed::Panicked(words)) => Err(self.differ("load", "", format!("panicked: {words}")).into()),
+        }
+    }
+
+    fn saved(&mut self, who: usize, saved: Saved) -> Result<(Vec<u8>, Vec<u8>), End> {
+        let after = if let Saved::After(which) = saved { self.past(who, which) } else { Vec::new() };
+        let person = &mut self.people[who];
+        let oracle = attempt(|| save(&mut person.oracle, saved, &after));
+        let subject = attempt(|| save(&mut person.subject, saved, &after));
+        match (oracle, subject) {
+            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
+            (_, Deed::Panicked(words)) => Err(self.differ("save", "", format!("panicked: {words}")).into()),
+            (Deed::Done(oracle), Deed::Done(subject)) => Ok((oracle, subject)),
+        }
+    }
+
+    fn load_incremental(&mut self, who: usize, from: usize, saved: Saved) -> Result<(), End> {
+        let from = from % self.people.len();
+        let (from_oracle, from_subject) = self.saved(from, saved)?;
+        let person = &mut self.people[who];
+        let oracle = attempt(|| answer(person.oracle.load_incremental(&from_subject)));
+        let subject = attempt(|| answer(person.subject.load_incremental(&from_oracle)));
+        self.agree("load_incremental", oracle, subject)?;
+        self.tell_of(who, from);
+        self.compare(who)
+    }
+
+    fn fork_at(&mut self, who: usize, from: usize, which: usize) -> Result<(), End> {
+        let from = from % self.people.len();
+        let heads = self.past(from, which);
+        self.lives += 1;
+        let name = actor(who, self.lives);
+        let person = &mut self.people[from];
+        let oracle = attempt(|| person.oracle.fork_at(&heads, &name));
+        let subject = attempt(|| person.subject.fork_at(&heads, &name));
+        match (oracle, subject) {
+            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
+            (Deed::Done(Err(_)), Deed::Done(Err(_))) => Ok(()),
+            (Deed::Done(Ok(oracle)), Deed::Done(Ok(subject))) => {
+                let person = &mut self.people[who];
+                (person.oracle, person.subject, person.actor) = (oracle, subject, name);
+                person.past = vec![heads];
+                self.tell_of(who, from);
+                self.compare(who)
+            }
+            (Deed::Done(oracle), Deed::Done(subject)) => {
+                Err(self.differ("fork_at", oracle.map(drop), subject.map(drop)).into())
+            }
+            (Deed::Done(_), Deed::Panicked(words)) => {
+                Err(self.differ("fork_at", "", format!("panicked: {words}")).into())
+            }
+        }
+    }
+
+    /// The end of a story: the whole past of everyone, and everyone ends up with the same.
+    fn curtain(&mut self) -> Result<(), End> {
+        for who in 0..self.people.len() {
+            both!(self, who, "integrate", |peer| peer.integrate())?;
+            self.commit(who, None, 0)?;
+            for heads in self.people[who].past.clone().iter().rev().take(PAST) {
+                self.portraits(who, Some(heads))?;
+                both!(self, who, "changes since then", |peer| sorted(peer.changes(heads)))?;
+            }
+        }
+        for who in (0..self.people.len()).chain(0..self.people.len()) {
+            for from in 0..self.people.len() {
+                self.merge(who, from)?;
+            }
+            self.reload(who, Saved::Whole)?;
+        }
+        let first = portrait(&self.people[0].subject, None);
+        for who in 1..self.people.len() {
+            let other = portrait(&self.people[who].subject, None);
+            if other != first {
+                let what = format!("person {who} ends up as person 0 does");
+                return Err(
+                    Box::new(Difference { scene: self.scene, what, oracle: first, subject: other }).into()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many earlier heads are looked at again at the end.
+const PAST: usize = 10;
+
+/// Two different people.
+fn two<T>(people: &mut [T], a: usize, b: usize) -> (&mut T, &mut T) {
+    let [a, b] = people.get_disjoint_mut([a, b]).expect("two people");
+    (a, b)
+}
+
+/// What an engine says; that it refuses counts, its words do not.
+fn answer<T>(said: Said<T>) -> Option<T> {
+    said.ok()
+}
+
+fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
+    values.sort();
+    values
+}
+
+fn hex(hash: Hash) -> String {
+    hash[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A document cannot be loaded from a part of it.
+fn saved_whole(saved: Saved) -> Saved {
+    if saved == Saved::Plain { Saved::Plain } else { Saved::Whole }
+}
+
+fn save<P: Peer>(peer: &mut P, saved: Saved, after: &[Hash]) -> Vec<u8> {
+    match saved {
+        Saved::Whole => peer.save(),
+        Saved::Plain => peer.save_plain(),
+        Saved::After(_) => peer.save_after(after),
+        Saved::Incremental => peer.save_incremental(),
+    }
+}
