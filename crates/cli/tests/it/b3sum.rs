@@ -1,6 +1,6 @@
 //! Byte for byte beside the real b3sum 1.8.7.
 //!
-//! `cargo rivals files --build-only` installs it under `target/b3sum`; without it these tests are skipped aloud.
+//! `cargo rivals b3sum --build-only` installs it under `target/rivals/b3sum`; without it these tests are skipped aloud.
 //! What differs on purpose is listed in `docs/sum.md`, and in the last test here.
 
 #![cfg(unix)]
@@ -18,12 +18,12 @@ use std::thread;
 /// The program, if it is here.
 fn b3sum() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_BIN_EXE_hashmill")).ancestors().nth(2)?;
-    let found = [target.join("b3sum/bin/b3sum"), PathBuf::from("b3sum")].into_iter().find(|program| {
+    let found = [target.join("rivals/b3sum/bin/b3sum"), PathBuf::from("b3sum")].into_iter().find(|program| {
         let version = Command::new(program).arg("--version").output();
         version.is_ok_and(|version| version.stdout == b"b3sum 1.8.7\n")
     });
     if found.is_none() {
-        skip("comparison with b3sum", "no b3sum 1.8.7 here; `cargo rivals files --build-only` installs it");
+        skip("comparison with b3sum", "no b3sum 1.8.7 here; `cargo rivals b3sum --build-only` installs it");
     }
     found
 }
