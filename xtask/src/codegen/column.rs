@@ -18,7 +18,7 @@
 //! of the current block (or, where blocks do not overlap, its length), `r10` scratch, `r11` constants, `rdx` flags of
 //! this block, `rax` temporary.
 
-use super::isa::Isa;
+use super::isa::{Ahead, Isa};
 use super::{file, schedule, weave};
 
 // `Lanes`, see kernel.rs.
@@ -51,6 +51,12 @@ const LAST_FLAGS: usize = 2624;
 const XOF_D: usize = 2688;
 const OUTPUT: usize = 1024;
 
+/// How far ahead of its block a lane that copies asks for more: two blocks, into the first level of the cache, since
+/// copies wait for loads in order; and a pass of sixteen chunks, into the second. All of it into the first level would
+/// leave no room there for the pass at hand.
+const NEAR: usize = 128;
+const FAR: usize = 16 * 1024;
+
 fn at(base: &str, offset: usize) -> String {
     if offset == 0 { format!("[{base}]") } else { format!("[{base} + {offset}]") }
 }
@@ -58,35 +64,12 @@ fn at(base: &str, offset: usize) -> String {
 /// `advance(lanes, blocks)`.
 pub(super) fn advance(isa: &Isa) -> String {
     let mut code = vec!["mov r8, r10".into(), format!("lea r9, [r10 + {}]", 16 * isa.stride())];
-    code.extend(start(isa));
     code.push("xor ecx, ecx".into());
-    code.extend(flags(isa));
-    if isa.pipelined {
-        code.extend(transpose_block(isa));
-    }
-    if isa.pipelined {
-        code.push("dec rsi".into());
-        code.push("jz 3f".into());
-        code.push("2:".into());
-        code.extend(block(isa, false));
-        code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
-        code.push("dec rsi".into());
-        code.push("jnz 2b".into());
-        code.push("3:".into());
-        code.extend(block(isa, true));
-    } else {
-        code.push(format!("lea r9, {}", at("r11", FULL_LEN)));
-        code.push("2:".into());
-        code.push("dec rsi".into());
-        code.push("jnz 3f".into());
-        code.push(format!("lea rdx, {}", at("r10", LAST_FLAGS)));
-        code.push(format!("lea r9, {}", at("rdi", LAST_LEN)));
-        code.push("3:".into());
-        code.extend(block(isa, false));
-        code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
-        code.push("test rsi, rsi".into());
-        code.push("jnz 2b".into());
-    }
+    code.extend(match isa.ahead {
+        Ahead::Nothing => advance_nothing(isa),
+        Ahead::Shuffled => advance_shuffled(isa),
+        Ahead::Copied => advance_copied(isa),
+    });
     code.extend(finish(isa));
     if isa.r(0) != "xmm0" {
         code.push("vzeroupper".into());
@@ -97,6 +80,85 @@ pub(super) fn advance(isa: &Isa) -> String {
         isa.name
     );
     file(&head, &code)
+}
+
+/// One block after the other.
+fn advance_nothing(isa: &Isa) -> Vec<String> {
+    let mut code = start(isa);
+    code.extend(save_cv(isa));
+    code.extend(flags(isa));
+    code.push(format!("lea r9, {}", at("r11", FULL_LEN)));
+    code.push("2:".into());
+    code.push("dec rsi".into());
+    code.push("jnz 3f".into());
+    code.push(format!("lea rdx, {}", at("r10", LAST_FLAGS)));
+    code.push(format!("lea r9, {}", at("rdi", LAST_LEN)));
+    code.push("3:".into());
+    code.extend(transpose_block(isa));
+    for word in 0..8 {
+        code.push(isa.load(isa.state[0][word], &at("r10", SAVED_CV + 64 * word)));
+    }
+    code.extend(lower_state(isa, |offset| (at("r9", offset), at("rdx", offset))));
+    code.extend(rounds(isa, Messages::Transposed("r8")));
+    code.extend(feed_forward(isa));
+    code.extend(save_cv(isa));
+    code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
+    code.push("test rsi, rsi".into());
+    code.push("jnz 2b".into());
+    code
+}
+
+/// The next block is transposed during the rounds of this one. The last has code of its own, as there is no next one.
+fn advance_shuffled(isa: &Isa) -> Vec<String> {
+    let block = |last: bool| {
+        // The messages of this block are in `r8`; the next ones go where the previous ones were.
+        let mut code = vec!["xchg r8, r9".into()];
+        code.extend(lower_state(isa, |offset| match last {
+            true => (at("rdi", LAST_LEN + offset), at("r10", LAST_FLAGS + offset)),
+            false => (at("r11", FULL_LEN), at("rdx", offset)),
+        }));
+        let side = if last { Vec::new() } else { transpose_block(isa) };
+        code.extend(weave(rounds(isa, Messages::Transposed("r9")), side));
+        code.extend(feed_forward(isa));
+        code
+    };
+    let mut code = start(isa);
+    code.extend(flags(isa));
+    code.extend(transpose_block(isa));
+    code.push("dec rsi".into());
+    code.push("jz 3f".into());
+    code.push("2:".into());
+    code.extend(block(false));
+    code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
+    code.push("dec rsi".into());
+    code.push("jnz 2b".into());
+    code.push("3:".into());
+    code.extend(block(true));
+    code
+}
+
+/// The next block is copied word by word during the rounds of this one. Two bodies would not fit into the first level
+/// of the instruction cache together with anything else, so the last block copies itself once more.
+fn advance_copied(isa: &Isa) -> Vec<String> {
+    let mut code = transpose_block(isa);
+    code.extend(start(isa));
+    code.extend(flags(isa));
+    code.push("2:".into());
+    code.push(format!("lea rax, {}", at("r11", FULL_LEN)));
+    code.push("dec rsi".into());
+    code.push("jnz 3f".into());
+    code.push("sub rcx, 64".into());
+    code.push(format!("lea rdx, {}", at("r10", LAST_FLAGS)));
+    code.push(format!("lea rax, {}", at("rdi", LAST_LEN)));
+    code.push("3:".into());
+    code.push("xchg r8, r9".into());
+    code.extend(lower_state(isa, |offset| (at("rax", offset), at("rdx", offset))));
+    code.extend(weave(rounds(isa, Messages::Transposed("r9")), copy_block(isa)));
+    code.extend(feed_forward(isa));
+    code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
+    code.push("test rsi, rsi".into());
+    code.push("jnz 2b".into());
+    code
 }
 
 /// Where the words of a stream's lanes begin in a field of `Lanes`.
@@ -125,9 +187,6 @@ fn start(isa: &Isa) -> Vec<String> {
         }
     }
     code.push("5:".into());
-    if !isa.pipelined && isa.streams == 1 {
-        code.extend(save_cv(isa));
-    }
     code
 }
 
@@ -258,21 +317,29 @@ fn transpose_fours(isa: &Isa) -> Vec<String> {
     code
 }
 
-/// One block: v[0..8] of every stream becomes the next chaining value. Where blocks overlap, the `last` one has code
-/// of its own, as there is no next one to transpose; elsewhere `rdx` and `r9` point at its flags and length.
-fn block(isa: &Isa, last: bool) -> Vec<String> {
+/// The block at offset `rcx` of every lane to where [`transpose_block`] would put it, eight bytes at a time by way of
+/// `rdx`. Advances `rcx`. What is stored in halves is loaded a block later, when it has long left the store queue.
+fn copy_block(isa: &Isa) -> Vec<String> {
     let mut code = Vec::new();
-    if isa.pipelined {
-        // The messages of this block are in `r8`; the next ones go where the previous ones were.
-        code.push("xchg r8, r9".into());
-    } else {
-        code.extend(transpose_block(isa));
-        if isa.streams == 1 {
-            for word in 0..8 {
-                code.push(isa.load(isa.state[0][word], &at("r10", SAVED_CV + 64 * word)));
-            }
+    for lane in 0..isa.all_lanes() {
+        code.push(format!("mov rax, {}", at("rdi", 8 * lane)));
+        code.push(format!("prefetcht0 [rax + rcx + {NEAR}]"));
+        code.push(format!("prefetcht1 [rax + rcx + {FAR}]"));
+        for pair in 0..8 {
+            let place = |word: usize| at("r8", isa.stride() * word + 4 * lane);
+            code.push(format!("mov rdx, qword ptr [rax + rcx + {}]", 8 * pair));
+            code.push(format!("mov dword ptr {}, edx", place(2 * pair)));
+            code.push("shr rdx, 32".into());
+            code.push(format!("mov dword ptr {}, edx", place(2 * pair + 1)));
         }
     }
+    code.push("add rcx, 64".into());
+    code
+}
+
+/// v[8..16] of every stream; `len_flags` says where the lengths and the flags from an offset on are.
+fn lower_state(isa: &Isa, len_flags: impl Fn(usize) -> (String, String)) -> Vec<String> {
+    let mut code = Vec::new();
     for (stream, v) in isa.state.iter().enumerate() {
         let offset = lane_offset(isa, stream);
         for word in 0..4 {
@@ -280,27 +347,17 @@ fn block(isa: &Isa, last: bool) -> Vec<String> {
         }
         code.push(isa.load(v[12], &at("rdi", COUNTER_LOW + offset)));
         code.push(isa.load(v[13], &at("rdi", COUNTER_HIGH + offset)));
-        let (len, flags) = match (isa.pipelined, last) {
-            (true, true) => (at("rdi", LAST_LEN + offset), at("r10", LAST_FLAGS + offset)),
-            (true, false) => (at("r11", FULL_LEN), at("rdx", offset)),
-            (false, _) => (at("r9", offset), at("rdx", offset)),
-        };
+        let (len, flags) = len_flags(offset);
         code.push(isa.load(v[14], &len));
         code.push(isa.load(v[15], &flags));
     }
-    let messages = if isa.pipelined { "r9" } else { "r8" };
-    let main = rounds(isa, Messages::Transposed(messages));
-    let side = if isa.pipelined && !last { transpose_block(isa) } else { Vec::new() };
-    code.extend(weave(main, side));
-    for word in 0..8 {
-        for v in isa.state {
-            code.extend(isa.op("pxor", v[word], v[word + 8]));
-        }
-    }
-    if !isa.pipelined && isa.streams == 1 {
-        code.extend(save_cv(isa));
-    }
     code
+}
+
+/// v[0..8] of every stream becomes its chaining value.
+fn feed_forward(isa: &Isa) -> Vec<String> {
+    let words = (0..8).flat_map(|word| isa.state.iter().map(move |v| (v[word], v[word + 8])));
+    words.flat_map(|(low, high)| isa.op("pxor", low, high)).collect()
 }
 
 /// Where the words of the message are.
@@ -312,65 +369,72 @@ enum Messages<'a> {
     Broadcast(&'a str),
 }
 
-/// Seven rounds.
+/// Seven rounds in every stream. The second stream is a few steps behind the first, so that the rotates of one, for
+/// which there are few ports, meet the additions of the other.
 fn rounds(isa: &Isa, messages: Messages<'_>) -> Vec<String> {
+    const LAG: usize = 5;
+    let streams: Vec<_> = (0..isa.streams).map(|stream| steps(isa, stream, messages)).collect();
     let mut code = Vec::new();
+    for tick in 0..streams[0].len() + LAG * (isa.streams - 1) {
+        for (stream, steps) in streams.iter().enumerate() {
+            let step = tick.checked_sub(LAG * stream).and_then(|step| steps.get(step));
+            code.extend(step.into_iter().flatten().cloned());
+        }
+    }
+    code
+}
+
+/// Seven rounds of one stream in steps: each is one operation in four mixings side by side.
+fn steps(isa: &Isa, stream: usize, messages: Messages<'_>) -> Vec<Vec<String>> {
+    let mut steps = Vec::new();
     for order in schedule() {
         for half in 0..2 {
             // Mixing i takes word i of each row; on the diagonals each row is turned once more than the one above.
             let word = |i: usize, row: usize| 4 * row + if half == 0 { i } else { (i + row) % 4 };
             for (step, (rot_d, rot_b)) in [(16, 12), (8, 7)].into_iter().enumerate() {
                 let m = |i: usize| order[8 * half + 2 * i + step];
-                half_mix(isa, &mut code, messages, m, word, rot_d, rot_b);
+                steps.extend(half_mix(isa, stream, messages, m, word, rot_d, rot_b));
             }
         }
     }
-    code
+    steps
 }
 
-/// Half of four mixings in every stream, one operation at a time.
+/// Half of four mixings, one operation at a time.
 fn half_mix(
     isa: &Isa,
-    code: &mut Vec<String>,
+    stream: usize,
     messages: Messages<'_>,
     m: impl Fn(usize) -> usize,
     word: impl Fn(usize, usize) -> usize,
     rot_d: u32,
     rot_b: u32,
-) {
-    let each = |code: &mut Vec<String>, op: &dyn Fn(usize, &[u8; 16], usize) -> Vec<String>| {
-        for (stream, v) in isa.state.iter().enumerate() {
-            for i in 0..4 {
-                code.extend(op(i, v, stream));
-            }
-        }
-    };
+) -> [Vec<String>; 7] {
+    let v = &isa.state[stream];
+    let each = |op: &dyn Fn(usize) -> Vec<String>| (0..4).flat_map(op).collect::<Vec<_>>();
     let [a, b, c, d] = [0, 1, 2, 3].map(|row| {
         let word = &word;
-        move |i: usize| word(i, row)
+        move |i: usize| v[word(i, row)]
     });
-    each(code, &|i, v, stream| {
-        let message = match messages {
-            Messages::Transposed(base) => at(base, isa.stride() * m(i) + stream * isa.width()),
-            Messages::Broadcast(base) => isa.broadcast_operand(&at(base, 4 * m(i))),
-        };
-        isa.op_mem("paddd", v[a(i)], &message)
-    });
-    each(code, &|i, v, _| isa.op("paddd", v[a(i)], v[b(i)]));
-    each(code, &|i, v, _| isa.op("pxor", v[d(i)], v[a(i)]));
-    each(code, &|i, v, _| isa.rotate(v[d(i)], rot_d, 0));
-    let stepped_aside = isa.rotates_by_shifts();
-    let spill = at("r10", SPILL);
-    each(code, &|i, v, _| isa.op("paddd", v[c(i)], v[d(i)]));
-    each(code, &|i, v, _| isa.op("pxor", v[b(i)], v[c(i)]));
-    let temp = isa.state[0][c(0)];
-    if stepped_aside {
-        code.push(isa.store(&spill, temp));
+    let message = |i: usize| match messages {
+        Messages::Transposed(base) => at(base, isa.stride() * m(i) + stream * isa.width()),
+        Messages::Broadcast(base) => isa.broadcast_operand(&at(base, 4 * m(i))),
+    };
+    let temp = c(0);
+    let mut rotate_b = each(&|i| isa.rotate(b(i), rot_b, temp));
+    if isa.rotates_by_shifts() {
+        rotate_b.insert(0, isa.store(&at("r10", SPILL), temp));
+        rotate_b.push(isa.load(temp, &at("r10", SPILL)));
     }
-    each(code, &|i, v, _| isa.rotate(v[b(i)], rot_b, temp));
-    if stepped_aside {
-        code.push(isa.load(temp, &spill));
-    }
+    [
+        each(&|i| isa.op_mem("paddd", a(i), &message(i))),
+        each(&|i| isa.op("paddd", a(i), b(i))),
+        each(&|i| isa.op("pxor", d(i), a(i))),
+        each(&|i| isa.rotate(d(i), rot_d, 0)),
+        each(&|i| isa.op("paddd", c(i), d(i))),
+        each(&|i| isa.op("pxor", b(i), c(i))),
+        rotate_b,
+    ]
 }
 
 /// Chaining values back to memory, lane after lane.
@@ -401,7 +465,7 @@ pub(super) fn xof(isa: &Isa) -> String {
     if !isa.masks() {
         code.extend(xof_broadcast(isa));
     }
-    if isa.pipelined {
+    if isa.ahead == Ahead::Shuffled {
         // While the rounds of one group go on, the output of the group before is put in order.
         code.extend(xof_group(isa, Vec::new()));
         code.push("dec rdx".into());

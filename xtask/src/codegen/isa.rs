@@ -11,6 +11,18 @@ pub(super) enum Rotate {
     Fused,
 }
 
+/// What happens to the next block during the rounds of this one.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Ahead {
+    /// Nothing: every register is busy.
+    Nothing,
+    /// It is transposed in the registers that the rounds leave free.
+    Shuffled,
+    /// It is copied word by word, with general registers, to where it would be transposed to. Takes ten times as many
+    /// instructions but no vector unit.
+    Copied,
+}
+
 /// An instruction set, and how the lanes of one kernel lie in its registers.
 pub(super) struct Isa {
     pub(super) name: &'static str,
@@ -29,8 +41,8 @@ pub(super) struct Isa {
     pub(super) state: &'static [[u8; 16]],
     /// Registers that stay free while messages are loaded.
     pub(super) spare: &'static [u8],
-    /// Whether `spare` is free during the rounds too, so that the next block can be loaded meanwhile.
-    pub(super) pipelined: bool,
+    /// `Shuffled` needs `spare` to be free during the rounds too.
+    pub(super) ahead: Ahead,
 }
 
 const LOW: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -46,13 +58,13 @@ pub(super) const SSE41: Isa = Isa {
     rotate: Rotate::Shifts,
     state: &[LOW],
     spare: &[0, 1, 2, 3, 4, 5, 6, 7],
-    pipelined: false,
+    ahead: Ahead::Nothing,
 };
 
 pub(super) const AVX2: Isa = Isa { name: "AVX2", letter: 'y', lanes: 8, vex: true, ..SSE41 };
 
 pub(super) const AVX512_YMM: Isa =
-    Isa { name: "AVX-512", evex: true, rotate: Rotate::Native, spare: &HIGH, pipelined: true, ..AVX2 };
+    Isa { name: "AVX-512", evex: true, rotate: Rotate::Native, spare: &HIGH, ahead: Ahead::Shuffled, ..AVX2 };
 
 pub(super) const AVX512_ZMM: Isa = Isa { letter: 'z', lanes: 16, ..AVX512_YMM };
 
@@ -62,7 +74,7 @@ pub(super) const AVX512_2YMM: Isa = Isa {
     streams: 2,
     state: &[LOW, HIGH],
     spare: &[8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31],
-    pipelined: false,
+    ahead: Ahead::Copied,
     ..AVX512_YMM
 };
 
@@ -189,12 +201,17 @@ impl Isa {
             lines.extend(self.rotate(row, count, temp));
             return lines;
         }
-        // The rotate of the old row does not wait for `with`: out-of-order execution hoists it off the chain.
-        let [row, with, left, right] = [row, with, temp, temp + 3].map(|register| self.r(register));
+        // The rotate of the old row does not wait for `with`: out-of-order execution hoists it off the chain. It goes by
+        // shifts as well: two-cycle operations hold up the one-cycle ones behind them.
+        let left_count = 32 - count;
+        let [row, with, old_left, old_right, left, right] =
+            [row, with, temp, 16, 17, 18].map(|register| self.r(register));
         vec![
-            format!("vprord {row}, {row}, {count}"),
+            format!("vpsrld {old_right}, {row}, {count}"),
+            format!("vpslld {old_left}, {row}, {left_count}"),
             format!("vpsrld {right}, {with}, {count}"),
-            format!("vpslld {left}, {with}, {}", 32 - count),
+            format!("vpslld {left}, {with}, {left_count}"),
+            format!("vpord {row}, {old_left}, {old_right}"),
             format!("vpternlogd {row}, {left}, {right}, 0x96"),
         ]
     }

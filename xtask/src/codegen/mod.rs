@@ -33,11 +33,10 @@ fn files() -> Vec<(PathBuf, String)> {
     for (name, isa) in &row::RUNS {
         add(&format!("{name}.s"), row::run(isa));
     }
-    for (suffix, rotate) in [("", isa::Rotate::Native), ("_fused", isa::Rotate::Fused)] {
-        let row = isa::Isa { rotate, ..isa::AVX512_ROW };
-        add(&format!("avx512_lanes2{suffix}.s"), row::lanes(&isa::Isa { letter: 'y', lanes: 8, ..row }));
-        add(&format!("avx512_lanes4{suffix}.s"), row::lanes(&isa::Isa { letter: 'z', lanes: 16, ..row }));
-    }
+    let pair = isa::Isa { letter: 'y', lanes: 8, ..isa::AVX512_ROW };
+    add("avx512_lanes2.s", row::lanes(&pair));
+    add("avx512_lanes2_fused.s", row::lanes(&isa::Isa { rotate: isa::Rotate::Fused, ..pair }));
+    add("avx512_lanes4.s", row::lanes(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
     let pair = isa::Isa { letter: 'y', lanes: 8, ..isa::AVX2 };
     add("avx2_lanes2.s", row::lanes(&pair));
     add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));

@@ -66,8 +66,8 @@ pub(super) struct XofJob {
 pub(super) struct Wide {
     /// How many messages. Lanes that are not needed are given some valid input and ignored.
     pub(super) lanes: usize,
-    /// Cycles per block step, to weigh passes against each other. Those of x86-64 were measured on Emerald Rapids, each
-    /// kernel alone; only ratios matter.
+    /// Cycles per block step, to weigh passes against each other. Those of x86-64 were measured on Emerald Rapids, those
+    /// of `avx512-ymm` on Zen 4, each kernel alone; only ratios matter.
     pub(super) cost: u16,
     /// `blocks` block steps in every lane.
     pub(super) advance: unsafe fn(lanes: &mut Lanes, blocks: usize),

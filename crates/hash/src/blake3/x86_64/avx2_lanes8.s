@@ -2,6 +2,7 @@
 # BLAKE3, 8 lanes in columns, AVX2: rsi blocks in every lane of rdi.
     mov r8, r10
     lea r9, [r10 + 512]
+    xor ecx, ecx
     mov rax, [rdi + 520]
     test rax, rax
     jz 4f
@@ -57,7 +58,6 @@
     vmovdqa [r10 + 2432], ymm5
     vmovdqa [r10 + 2496], ymm6
     vmovdqa [r10 + 2560], ymm7
-    xor ecx, ecx
     lea rdx, [rdi + 256]
     vmovdqa ymm15, [rdi + 384]
     cmp rsi, 1

@@ -2,6 +2,7 @@
 # BLAKE3, 16 lanes in columns, AVX-512: rsi blocks in every lane of rdi.
     mov r8, r10
     lea r9, [r10 + 1024]
+    xor ecx, ecx
     mov rax, [rdi + 520]
     test rax, rax
     jz 4f
@@ -65,7 +66,6 @@
     vpunpcklqdq zmm6, zmm9, zmm11
     vpunpckhqdq zmm7, zmm9, zmm11
 5:
-    xor ecx, ecx
     lea rdx, [rdi + 256]
     vmovdqa32 zmm15, [rdi + 384]
     cmp rsi, 1

@@ -34,51 +34,67 @@
     vpshufd ymm7, ymm7, 147
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -95,51 +111,67 @@
     vpshufd ymm11, ymm11, 120
     vpaddd ymm0, ymm0, ymm8
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm9
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm10
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm11
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -156,51 +188,67 @@
     vpshufd ymm7, ymm7, 120
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -217,51 +265,67 @@
     vpshufd ymm11, ymm11, 120
     vpaddd ymm0, ymm0, ymm8
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm9
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm10
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm11
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -278,51 +342,67 @@
     vpshufd ymm7, ymm7, 120
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -339,51 +419,67 @@
     vpshufd ymm11, ymm11, 120
     vpaddd ymm0, ymm0, ymm8
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm9
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm10
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm11
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -400,51 +496,67 @@
     vpshufd ymm7, ymm7, 120
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -474,51 +586,67 @@
     vpshufd ymm7, ymm7, 147
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -535,51 +663,67 @@
     vpshufd ymm11, ymm11, 120
     vpaddd ymm0, ymm0, ymm8
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm9
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm10
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm11
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -596,51 +740,67 @@
     vpshufd ymm7, ymm7, 120
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -657,51 +817,67 @@
     vpshufd ymm11, ymm11, 120
     vpaddd ymm0, ymm0, ymm8
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm9
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm10
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm11
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -718,51 +894,67 @@
     vpshufd ymm7, ymm7, 120
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -779,51 +971,67 @@
     vpshufd ymm11, ymm11, 120
     vpaddd ymm0, ymm0, ymm8
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm9
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm10
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm11
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147
@@ -840,51 +1048,67 @@
     vpshufd ymm7, ymm7, 120
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 147
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 57
     vpaddd ymm0, ymm0, ymm6
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 16
-    vpsrld ymm16, ymm0, 16
-    vpslld ymm13, ymm0, 16
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 16
+    vpslld ymm13, ymm3, 16
+    vpsrld ymm18, ymm0, 16
+    vpslld ymm17, ymm0, 16
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 12
-    vpsrld ymm16, ymm2, 12
-    vpslld ymm13, ymm2, 20
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 12
+    vpslld ymm13, ymm1, 20
+    vpsrld ymm18, ymm2, 12
+    vpslld ymm17, ymm2, 20
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpaddd ymm0, ymm0, ymm7
     vpaddd ymm0, ymm0, ymm1
-    vprord ymm3, ymm3, 8
-    vpsrld ymm16, ymm0, 8
-    vpslld ymm13, ymm0, 24
-    vpternlogd ymm3, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm3, 8
+    vpslld ymm13, ymm3, 24
+    vpsrld ymm18, ymm0, 8
+    vpslld ymm17, ymm0, 24
+    vpord ymm3, ymm13, ymm16
+    vpternlogd ymm3, ymm17, ymm18, 0x96
     vpaddd ymm2, ymm2, ymm3
-    vprord ymm1, ymm1, 7
-    vpsrld ymm16, ymm2, 7
-    vpslld ymm13, ymm2, 25
-    vpternlogd ymm1, ymm13, ymm16, 0x96
+    vpsrld ymm16, ymm1, 7
+    vpslld ymm13, ymm1, 25
+    vpsrld ymm18, ymm2, 7
+    vpslld ymm17, ymm2, 25
+    vpord ymm1, ymm13, ymm16
+    vpternlogd ymm1, ymm17, ymm18, 0x96
     vpshufd ymm0, ymm0, 57
     vpshufd ymm3, ymm3, 78
     vpshufd ymm2, ymm2, 147

@@ -2,114 +2,7 @@
 # BLAKE3, 16 lanes in columns, AVX-512: rsi blocks in every lane of rdi.
     mov r8, r10
     lea r9, [r10 + 1024]
-    mov rax, [rdi + 520]
-    test rax, rax
-    jz 4f
-    vpbroadcastd ymm0, dword ptr [rax]
-    vmovdqa32 ymm16, ymm0
-    vpbroadcastd ymm1, dword ptr [rax + 4]
-    vmovdqa32 ymm17, ymm1
-    vpbroadcastd ymm2, dword ptr [rax + 8]
-    vmovdqa32 ymm18, ymm2
-    vpbroadcastd ymm3, dword ptr [rax + 12]
-    vmovdqa32 ymm19, ymm3
-    vpbroadcastd ymm4, dword ptr [rax + 16]
-    vmovdqa32 ymm20, ymm4
-    vpbroadcastd ymm5, dword ptr [rax + 20]
-    vmovdqa32 ymm21, ymm5
-    vpbroadcastd ymm6, dword ptr [rax + 24]
-    vmovdqa32 ymm22, ymm6
-    vpbroadcastd ymm7, dword ptr [rax + 28]
-    vmovdqa32 ymm23, ymm7
-    jmp 5f
-4:
-    mov rax, [rdi + 512]
-    vmovdqu32 xmm0, [rax + 0]
-    vinserti32x4 ymm0, ymm0, [rax + 128], 1
-    vmovdqu32 xmm1, [rax + 32]
-    vinserti32x4 ymm1, ymm1, [rax + 160], 1
-    vmovdqu32 xmm2, [rax + 64]
-    vinserti32x4 ymm2, ymm2, [rax + 192], 1
-    vmovdqu32 xmm3, [rax + 96]
-    vinserti32x4 ymm3, ymm3, [rax + 224], 1
-    vpunpckldq ymm8, ymm0, ymm1
-    vpunpckhdq ymm9, ymm0, ymm1
-    vpunpckldq ymm10, ymm2, ymm3
-    vpunpckhdq ymm11, ymm2, ymm3
-    vpunpcklqdq ymm0, ymm8, ymm10
-    vpunpckhqdq ymm1, ymm8, ymm10
-    vpunpcklqdq ymm2, ymm9, ymm11
-    vpunpckhqdq ymm3, ymm9, ymm11
-    vmovdqu32 xmm4, [rax + 16]
-    vinserti32x4 ymm4, ymm4, [rax + 144], 1
-    vmovdqu32 xmm5, [rax + 48]
-    vinserti32x4 ymm5, ymm5, [rax + 176], 1
-    vmovdqu32 xmm6, [rax + 80]
-    vinserti32x4 ymm6, ymm6, [rax + 208], 1
-    vmovdqu32 xmm7, [rax + 112]
-    vinserti32x4 ymm7, ymm7, [rax + 240], 1
-    vpunpckldq ymm8, ymm4, ymm5
-    vpunpckhdq ymm9, ymm4, ymm5
-    vpunpckldq ymm10, ymm6, ymm7
-    vpunpckhdq ymm11, ymm6, ymm7
-    vpunpcklqdq ymm4, ymm8, ymm10
-    vpunpckhqdq ymm5, ymm8, ymm10
-    vpunpcklqdq ymm6, ymm9, ymm11
-    vpunpckhqdq ymm7, ymm9, ymm11
-    vmovdqu32 xmm16, [rax + 256]
-    vinserti32x4 ymm16, ymm16, [rax + 384], 1
-    vmovdqu32 xmm17, [rax + 288]
-    vinserti32x4 ymm17, ymm17, [rax + 416], 1
-    vmovdqu32 xmm18, [rax + 320]
-    vinserti32x4 ymm18, ymm18, [rax + 448], 1
-    vmovdqu32 xmm19, [rax + 352]
-    vinserti32x4 ymm19, ymm19, [rax + 480], 1
-    vpunpckldq ymm24, ymm16, ymm17
-    vpunpckhdq ymm25, ymm16, ymm17
-    vpunpckldq ymm26, ymm18, ymm19
-    vpunpckhdq ymm27, ymm18, ymm19
-    vpunpcklqdq ymm16, ymm24, ymm26
-    vpunpckhqdq ymm17, ymm24, ymm26
-    vpunpcklqdq ymm18, ymm25, ymm27
-    vpunpckhqdq ymm19, ymm25, ymm27
-    vmovdqu32 xmm20, [rax + 272]
-    vinserti32x4 ymm20, ymm20, [rax + 400], 1
-    vmovdqu32 xmm21, [rax + 304]
-    vinserti32x4 ymm21, ymm21, [rax + 432], 1
-    vmovdqu32 xmm22, [rax + 336]
-    vinserti32x4 ymm22, ymm22, [rax + 464], 1
-    vmovdqu32 xmm23, [rax + 368]
-    vinserti32x4 ymm23, ymm23, [rax + 496], 1
-    vpunpckldq ymm24, ymm20, ymm21
-    vpunpckhdq ymm25, ymm20, ymm21
-    vpunpckldq ymm26, ymm22, ymm23
-    vpunpckhdq ymm27, ymm22, ymm23
-    vpunpcklqdq ymm20, ymm24, ymm26
-    vpunpckhqdq ymm21, ymm24, ymm26
-    vpunpcklqdq ymm22, ymm25, ymm27
-    vpunpckhqdq ymm23, ymm25, ymm27
-5:
     xor ecx, ecx
-    lea rdx, [rdi + 256]
-    vmovdqa32 ymm15, [rdi + 384]
-    cmp rsi, 1
-    jne 6f
-    vpord ymm15, ymm15, [rdi + 256]
-6:
-    vmovdqa32 [r10 + 2624], ymm15
-    vmovdqa32 ymm15, [rdi + 416]
-    cmp rsi, 1
-    jne 7f
-    vpord ymm15, ymm15, [rdi + 288]
-7:
-    vmovdqa32 [r10 + 2656], ymm15
-    lea r9, [r11 + 256]
-2:
-    dec rsi
-    jnz 3f
-    lea rdx, [r10 + 2624]
-    lea r9, [rdi + 448]
-3:
     mov rax, [rdi]
     vmovdqu32 ymm8, [rax + rcx + 0]
     mov rax, [rdi + 32]
@@ -255,13 +148,122 @@
     vshufi32x4 zmm31, zmm11, zmm15, 221
     vmovdqa32 [r8 + 960], zmm31
     add rcx, 64
+    mov rax, [rdi + 520]
+    test rax, rax
+    jz 4f
+    vpbroadcastd ymm0, dword ptr [rax]
+    vmovdqa32 ymm16, ymm0
+    vpbroadcastd ymm1, dword ptr [rax + 4]
+    vmovdqa32 ymm17, ymm1
+    vpbroadcastd ymm2, dword ptr [rax + 8]
+    vmovdqa32 ymm18, ymm2
+    vpbroadcastd ymm3, dword ptr [rax + 12]
+    vmovdqa32 ymm19, ymm3
+    vpbroadcastd ymm4, dword ptr [rax + 16]
+    vmovdqa32 ymm20, ymm4
+    vpbroadcastd ymm5, dword ptr [rax + 20]
+    vmovdqa32 ymm21, ymm5
+    vpbroadcastd ymm6, dword ptr [rax + 24]
+    vmovdqa32 ymm22, ymm6
+    vpbroadcastd ymm7, dword ptr [rax + 28]
+    vmovdqa32 ymm23, ymm7
+    jmp 5f
+4:
+    mov rax, [rdi + 512]
+    vmovdqu32 xmm0, [rax + 0]
+    vinserti32x4 ymm0, ymm0, [rax + 128], 1
+    vmovdqu32 xmm1, [rax + 32]
+    vinserti32x4 ymm1, ymm1, [rax + 160], 1
+    vmovdqu32 xmm2, [rax + 64]
+    vinserti32x4 ymm2, ymm2, [rax + 192], 1
+    vmovdqu32 xmm3, [rax + 96]
+    vinserti32x4 ymm3, ymm3, [rax + 224], 1
+    vpunpckldq ymm8, ymm0, ymm1
+    vpunpckhdq ymm9, ymm0, ymm1
+    vpunpckldq ymm10, ymm2, ymm3
+    vpunpckhdq ymm11, ymm2, ymm3
+    vpunpcklqdq ymm0, ymm8, ymm10
+    vpunpckhqdq ymm1, ymm8, ymm10
+    vpunpcklqdq ymm2, ymm9, ymm11
+    vpunpckhqdq ymm3, ymm9, ymm11
+    vmovdqu32 xmm4, [rax + 16]
+    vinserti32x4 ymm4, ymm4, [rax + 144], 1
+    vmovdqu32 xmm5, [rax + 48]
+    vinserti32x4 ymm5, ymm5, [rax + 176], 1
+    vmovdqu32 xmm6, [rax + 80]
+    vinserti32x4 ymm6, ymm6, [rax + 208], 1
+    vmovdqu32 xmm7, [rax + 112]
+    vinserti32x4 ymm7, ymm7, [rax + 240], 1
+    vpunpckldq ymm8, ymm4, ymm5
+    vpunpckhdq ymm9, ymm4, ymm5
+    vpunpckldq ymm10, ymm6, ymm7
+    vpunpckhdq ymm11, ymm6, ymm7
+    vpunpcklqdq ymm4, ymm8, ymm10
+    vpunpckhqdq ymm5, ymm8, ymm10
+    vpunpcklqdq ymm6, ymm9, ymm11
+    vpunpckhqdq ymm7, ymm9, ymm11
+    vmovdqu32 xmm16, [rax + 256]
+    vinserti32x4 ymm16, ymm16, [rax + 384], 1
+    vmovdqu32 xmm17, [rax + 288]
+    vinserti32x4 ymm17, ymm17, [rax + 416], 1
+    vmovdqu32 xmm18, [rax + 320]
+    vinserti32x4 ymm18, ymm18, [rax + 448], 1
+    vmovdqu32 xmm19, [rax + 352]
+    vinserti32x4 ymm19, ymm19, [rax + 480], 1
+    vpunpckldq ymm24, ymm16, ymm17
+    vpunpckhdq ymm25, ymm16, ymm17
+    vpunpckldq ymm26, ymm18, ymm19
+    vpunpckhdq ymm27, ymm18, ymm19
+    vpunpcklqdq ymm16, ymm24, ymm26
+    vpunpckhqdq ymm17, ymm24, ymm26
+    vpunpcklqdq ymm18, ymm25, ymm27
+    vpunpckhqdq ymm19, ymm25, ymm27
+    vmovdqu32 xmm20, [rax + 272]
+    vinserti32x4 ymm20, ymm20, [rax + 400], 1
+    vmovdqu32 xmm21, [rax + 304]
+    vinserti32x4 ymm21, ymm21, [rax + 432], 1
+    vmovdqu32 xmm22, [rax + 336]
+    vinserti32x4 ymm22, ymm22, [rax + 464], 1
+    vmovdqu32 xmm23, [rax + 368]
+    vinserti32x4 ymm23, ymm23, [rax + 496], 1
+    vpunpckldq ymm24, ymm20, ymm21
+    vpunpckhdq ymm25, ymm20, ymm21
+    vpunpckldq ymm26, ymm22, ymm23
+    vpunpckhdq ymm27, ymm22, ymm23
+    vpunpcklqdq ymm20, ymm24, ymm26
+    vpunpckhqdq ymm21, ymm24, ymm26
+    vpunpcklqdq ymm22, ymm25, ymm27
+    vpunpckhqdq ymm23, ymm25, ymm27
+5:
+    lea rdx, [rdi + 256]
+    vmovdqa32 ymm15, [rdi + 384]
+    cmp rsi, 1
+    jne 6f
+    vpord ymm15, ymm15, [rdi + 256]
+6:
+    vmovdqa32 [r10 + 2624], ymm15
+    vmovdqa32 ymm15, [rdi + 416]
+    cmp rsi, 1
+    jne 7f
+    vpord ymm15, ymm15, [rdi + 288]
+7:
+    vmovdqa32 [r10 + 2656], ymm15
+2:
+    lea rax, [r11 + 256]
+    dec rsi
+    jnz 3f
+    sub rcx, 64
+    lea rdx, [r10 + 2624]
+    lea rax, [rdi + 448]
+3:
+    xchg r8, r9
     vmovdqa32 ymm8, [r11]
     vmovdqa32 ymm9, [r11 + 64]
     vmovdqa32 ymm10, [r11 + 128]
     vmovdqa32 ymm11, [r11 + 192]
     vmovdqa32 ymm12, [rdi + 128]
     vmovdqa32 ymm13, [rdi + 192]
-    vmovdqa32 ymm14, [r9]
+    vmovdqa32 ymm14, [rax]
     vmovdqa32 ymm15, [rdx]
     vmovdqa32 ymm24, [r11]
     vmovdqa32 ymm25, [r11 + 64]
@@ -269,1576 +271,2137 @@
     vmovdqa32 ymm27, [r11 + 192]
     vmovdqa32 ymm28, [rdi + 160]
     vmovdqa32 ymm29, [rdi + 224]
-    vmovdqa32 ymm30, [r9 + 32]
+    vmovdqa32 ymm30, [rax + 32]
     vmovdqa32 ymm31, [rdx + 32]
-    vpaddd ymm0, ymm0, [r8]
-    vpaddd ymm1, ymm1, [r8 + 128]
-    vpaddd ymm2, ymm2, [r8 + 256]
-    vpaddd ymm3, ymm3, [r8 + 384]
-    vpaddd ymm16, ymm16, [r8 + 32]
-    vpaddd ymm17, ymm17, [r8 + 160]
-    vpaddd ymm18, ymm18, [r8 + 288]
-    vpaddd ymm19, ymm19, [r8 + 416]
+    vpaddd ymm0, ymm0, [r9]
+    vpaddd ymm1, ymm1, [r9 + 128]
+    vpaddd ymm2, ymm2, [r9 + 256]
+    mov rax, [rdi]
+    vpaddd ymm3, ymm3, [r9 + 384]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
+    prefetcht0 [rax + rcx + 128]
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
     vpxord ymm12, ymm12, ymm0
+    prefetcht1 [rax + rcx + 16384]
     vpxord ymm13, ymm13, ymm1
     vpxord ymm14, ymm14, ymm2
     vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
+    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
+    mov dword ptr [r8], edx
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
     vpaddd ymm8, ymm8, ymm12
+    shr rdx, 32
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 64], edx
     vpxord ymm4, ymm4, ymm8
     vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
+    vpaddd ymm16, ymm16, [r9 + 32]
+    vpaddd ymm17, ymm17, [r9 + 160]
+    mov dword ptr [r8 + 128], edx
+    vpaddd ymm18, ymm18, [r9 + 288]
+    vpaddd ymm19, ymm19, [r9 + 416]
+    shr rdx, 32
     vprord ymm4, ymm4, 12
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
+    mov dword ptr [r8 + 192], edx
     vprord ymm7, ymm7, 12
-    vprord ymm20, ymm20, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vpaddd ymm0, ymm0, [r8 + 64]
-    vpaddd ymm1, ymm1, [r8 + 192]
-    vpaddd ymm2, ymm2, [r8 + 320]
-    vpaddd ymm3, ymm3, [r8 + 448]
-    vpaddd ymm16, ymm16, [r8 + 96]
-    vpaddd ymm17, ymm17, [r8 + 224]
-    vpaddd ymm18, ymm18, [r8 + 352]
-    vpaddd ymm19, ymm19, [r8 + 480]
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    vpaddd ymm0, ymm0, [r9 + 64]
+    mov dword ptr [r8 + 256], edx
+    vpaddd ymm1, ymm1, [r9 + 192]
+    vpaddd ymm2, ymm2, [r9 + 320]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    shr rdx, 32
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 320], edx
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
     vpaddd ymm0, ymm0, ymm4
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpaddd ymm0, ymm0, [r8 + 512]
-    vpaddd ymm1, ymm1, [r8 + 640]
-    vpaddd ymm2, ymm2, [r8 + 768]
-    vpaddd ymm3, ymm3, [r8 + 896]
-    vpaddd ymm16, ymm16, [r8 + 544]
-    vpaddd ymm17, ymm17, [r8 + 672]
-    vpaddd ymm18, ymm18, [r8 + 800]
-    vpaddd ymm19, ymm19, [r8 + 928]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm31, ymm31, 16
+    mov dword ptr [r8 + 384], edx
     vprord ymm28, ymm28, 16
     vprord ymm29, ymm29, 16
     vprord ymm30, ymm30, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
+    shr rdx, 32
+    vprord ymm31, ymm31, 16
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm13, ymm13, ymm1
+    mov dword ptr [r8 + 448], edx
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm26, ymm26, ymm30
+    mov dword ptr [r8 + 512], edx
+    vpaddd ymm27, ymm27, ymm31
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    shr rdx, 32
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    vpxord ymm20, ymm20, ymm24
+    mov dword ptr [r8 + 576], edx
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm23, ymm23, ymm27
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    mov dword ptr [r8 + 640], edx
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vprord ymm20, ymm20, 12
+    shr rdx, 32
     vprord ymm21, ymm21, 12
     vprord ymm22, ymm22, 12
     vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpaddd ymm0, ymm0, [r8 + 576]
-    vpaddd ymm1, ymm1, [r8 + 704]
-    vpaddd ymm2, ymm2, [r8 + 832]
-    vpaddd ymm3, ymm3, [r8 + 960]
-    vpaddd ymm16, ymm16, [r8 + 608]
-    vpaddd ymm17, ymm17, [r8 + 736]
-    vpaddd ymm18, ymm18, [r8 + 864]
-    vpaddd ymm19, ymm19, [r8 + 992]
+    mov dword ptr [r8 + 704], edx
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm6, ymm6, ymm10
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm7, ymm7, ymm11
+    vpaddd ymm16, ymm16, [r9 + 96]
+    vpaddd ymm17, ymm17, [r9 + 224]
+    mov dword ptr [r8 + 768], edx
+    vpaddd ymm18, ymm18, [r9 + 352]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    shr rdx, 32
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    mov dword ptr [r8 + 832], edx
+    vprord ymm7, ymm7, 7
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    vpaddd ymm0, ymm0, [r9 + 512]
+    mov dword ptr [r8 + 896], edx
+    vpaddd ymm1, ymm1, [r9 + 640]
+    vpaddd ymm2, ymm2, [r9 + 768]
+    vpaddd ymm3, ymm3, [r9 + 896]
+    shr rdx, 32
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 960], edx
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
     vpaddd ymm0, ymm0, ymm5
+    mov rax, [rdi + 8]
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm31, ymm31, 8
+    prefetcht0 [rax + rcx + 128]
     vprord ymm28, ymm28, 8
     vprord ymm29, ymm29, 8
     vprord ymm30, ymm30, 8
+    prefetcht1 [rax + rcx + 16384]
+    vprord ymm31, ymm31, 8
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 4], edx
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm26, ymm26, ymm30
+    shr rdx, 32
+    vpaddd ymm27, ymm27, ymm31
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    mov dword ptr [r8 + 68], edx
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vpxord ymm20, ymm20, ymm24
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 132], edx
+    vpxord ymm23, ymm23, ymm27
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm11, ymm11, ymm12
+    shr rdx, 32
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 196], edx
     vprord ymm21, ymm21, 7
     vprord ymm22, ymm22, 7
     vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    vpaddd ymm0, ymm0, [r8 + 128]
-    vpaddd ymm1, ymm1, [r8 + 192]
-    vpaddd ymm2, ymm2, [r8 + 448]
-    vpaddd ymm3, ymm3, [r8 + 256]
-    vpaddd ymm16, ymm16, [r8 + 160]
-    vpaddd ymm17, ymm17, [r8 + 224]
-    vpaddd ymm18, ymm18, [r8 + 480]
-    vpaddd ymm19, ymm19, [r8 + 288]
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    mov dword ptr [r8 + 260], edx
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 544]
+    shr rdx, 32
+    vpaddd ymm17, ymm17, [r9 + 672]
+    vpaddd ymm18, ymm18, [r9 + 800]
+    vpaddd ymm19, ymm19, [r9 + 928]
+    mov dword ptr [r8 + 324], edx
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm4, ymm4, 12
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm17, ymm17, ymm22
+    mov dword ptr [r8 + 388], edx
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9 + 576]
+    shr rdx, 32
+    vpaddd ymm1, ymm1, [r9 + 704]
+    vpaddd ymm2, ymm2, [r9 + 832]
+    mov dword ptr [r8 + 452], edx
+    vpaddd ymm3, ymm3, [r9 + 960]
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm28, ymm28, ymm17
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    vpaddd ymm0, ymm0, ymm5
+    mov dword ptr [r8 + 516], edx
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    shr rdx, 32
+    vprord ymm31, ymm31, 16
+    vprord ymm28, ymm28, 16
+    vprord ymm29, ymm29, 16
+    mov dword ptr [r8 + 580], edx
+    vprord ymm30, ymm30, 16
+    vpxord ymm15, ymm15, ymm0
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 644], edx
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm24, ymm24, ymm29
+    shr rdx, 32
+    vpaddd ymm25, ymm25, ymm30
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    mov dword ptr [r8 + 708], edx
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vpxord ymm21, ymm21, ymm26
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm23, ymm23, ymm24
+    mov dword ptr [r8 + 772], edx
+    vpxord ymm20, ymm20, ymm25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    shr rdx, 32
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vprord ymm21, ymm21, 12
+    mov dword ptr [r8 + 836], edx
+    vprord ymm22, ymm22, 12
+    vprord ymm23, ymm23, 12
+    vprord ymm20, ymm20, 12
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    mov dword ptr [r8 + 900], edx
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 608]
+    shr rdx, 32
+    vpaddd ymm17, ymm17, [r9 + 736]
+    vpaddd ymm18, ymm18, [r9 + 864]
+    vpaddd ymm19, ymm19, [r9 + 992]
+    mov dword ptr [r8 + 964], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    mov rax, [rdi + 16]
+    vprord ymm4, ymm4, 7
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm17, ymm17, ymm22
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9 + 128]
+    prefetcht1 [rax + rcx + 16384]
+    vpaddd ymm1, ymm1, [r9 + 192]
+    vpaddd ymm2, ymm2, [r9 + 448]
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm28, ymm28, ymm17
+    mov dword ptr [r8 + 8], edx
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
     vpaddd ymm0, ymm0, ymm4
+    shr rdx, 32
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 72], edx
+    vprord ymm31, ymm31, 8
+    vprord ymm28, ymm28, 8
+    vprord ymm29, ymm29, 8
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm30, ymm30, 8
     vpxord ymm12, ymm12, ymm0
+    mov dword ptr [r8 + 136], edx
     vpxord ymm13, ymm13, ymm1
     vpxord ymm14, ymm14, ymm2
     vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
+    shr rdx, 32
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm24, ymm24, ymm29
+    mov dword ptr [r8 + 200], edx
+    vpaddd ymm25, ymm25, ymm30
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm14, ymm14, 16
     vprord ymm15, ymm15, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
+    mov dword ptr [r8 + 264], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm23, ymm23, ymm24
+    shr rdx, 32
+    vpxord ymm20, ymm20, ymm25
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
+    mov dword ptr [r8 + 328], edx
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
+    vprord ymm21, ymm21, 7
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm22, ymm22, 7
+    vprord ymm23, ymm23, 7
+    vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 392], edx
     vpxord ymm4, ymm4, ymm8
     vpxord ymm5, ymm5, ymm9
+    shr rdx, 32
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
+    vpaddd ymm16, ymm16, [r9 + 160]
+    mov dword ptr [r8 + 456], edx
+    vpaddd ymm17, ymm17, [r9 + 224]
+    vpaddd ymm18, ymm18, [r9 + 480]
+    vpaddd ymm19, ymm19, [r9 + 288]
+    mov rdx, qword ptr [rax + rcx + 32]
     vprord ymm4, ymm4, 12
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
+    mov dword ptr [r8 + 520], edx
     vprord ymm7, ymm7, 12
-    vprord ymm20, ymm20, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vpaddd ymm0, ymm0, [r8 + 384]
-    vpaddd ymm1, ymm1, [r8 + 640]
-    vpaddd ymm2, ymm2, [r8]
-    vpaddd ymm3, ymm3, [r8 + 832]
-    vpaddd ymm16, ymm16, [r8 + 416]
-    vpaddd ymm17, ymm17, [r8 + 672]
-    vpaddd ymm18, ymm18, [r8 + 32]
-    vpaddd ymm19, ymm19, [r8 + 864]
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    shr rdx, 32
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 584], edx
+    vpaddd ymm0, ymm0, [r9 + 384]
+    vpaddd ymm1, ymm1, [r9 + 640]
+    vpaddd ymm2, ymm2, [r9]
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm3, ymm3, [r9 + 832]
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 648], edx
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
     vpaddd ymm0, ymm0, ymm4
+    shr rdx, 32
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 712], edx
+    vprord ymm28, ymm28, 16
+    vprord ymm29, ymm29, 16
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm30, ymm30, 16
+    vprord ymm31, ymm31, 16
     vpxord ymm12, ymm12, ymm0
+    mov dword ptr [r8 + 776], edx
     vpxord ymm13, ymm13, ymm1
     vpxord ymm14, ymm14, ymm2
     vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
+    shr rdx, 32
     vpaddd ymm24, ymm24, ymm28
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
+    mov dword ptr [r8 + 840], edx
     vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    mov rdx, qword ptr [rax + rcx + 56]
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    mov dword ptr [r8 + 904], edx
     vpxord ymm20, ymm20, ymm24
     vpxord ymm21, ymm21, ymm25
     vpxord ymm22, ymm22, ymm26
+    shr rdx, 32
     vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpaddd ymm0, ymm0, [r8 + 64]
-    vpaddd ymm1, ymm1, [r8 + 768]
-    vpaddd ymm2, ymm2, [r8 + 576]
-    vpaddd ymm3, ymm3, [r8 + 960]
-    vpaddd ymm16, ymm16, [r8 + 96]
-    vpaddd ymm17, ymm17, [r8 + 800]
-    vpaddd ymm18, ymm18, [r8 + 608]
-    vpaddd ymm19, ymm19, [r8 + 992]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    mov dword ptr [r8 + 968], edx
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    vprord ymm20, ymm20, 12
+    mov rax, [rdi + 24]
     vprord ymm21, ymm21, 12
     vprord ymm22, ymm22, 12
     vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpaddd ymm0, ymm0, [r8 + 704]
-    vpaddd ymm1, ymm1, [r8 + 320]
-    vpaddd ymm2, ymm2, [r8 + 896]
-    vpaddd ymm3, ymm3, [r8 + 512]
-    vpaddd ymm16, ymm16, [r8 + 736]
-    vpaddd ymm17, ymm17, [r8 + 352]
-    vpaddd ymm18, ymm18, [r8 + 928]
-    vpaddd ymm19, ymm19, [r8 + 544]
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
+    prefetcht1 [rax + rcx + 16384]
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm7, ymm7, ymm11
+    vpaddd ymm16, ymm16, [r9 + 416]
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm17, ymm17, [r9 + 672]
+    vpaddd ymm18, ymm18, [r9 + 32]
+    vpaddd ymm19, ymm19, [r9 + 864]
+    mov dword ptr [r8 + 12], edx
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    shr rdx, 32
+    vprord ymm7, ymm7, 7
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    mov dword ptr [r8 + 76], edx
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm0, ymm0, [r9 + 64]
+    vpaddd ymm1, ymm1, [r9 + 768]
+    vpaddd ymm2, ymm2, [r9 + 576]
+    mov dword ptr [r8 + 140], edx
+    vpaddd ymm3, ymm3, [r9 + 960]
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    shr rdx, 32
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
     vpaddd ymm0, ymm0, ymm5
+    mov dword ptr [r8 + 204], edx
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
+    mov rdx, qword ptr [rax + rcx + 16]
+    vprord ymm28, ymm28, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 268], edx
+    vprord ymm30, ymm30, 8
+    vprord ymm31, ymm31, 8
     vpxord ymm15, ymm15, ymm0
+    shr rdx, 32
     vpxord ymm12, ymm12, ymm1
     vpxord ymm13, ymm13, ymm2
     vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
+    mov dword ptr [r8 + 332], edx
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm26, ymm26, ymm30
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm27, ymm27, ymm31
+    vprord ymm15, ymm15, 16
+    mov dword ptr [r8 + 396], edx
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    shr rdx, 32
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 460], edx
+    vpxord ymm23, ymm23, ymm27
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm11, ymm11, ymm12
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm9, ymm9, ymm14
+    vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 524], edx
+    vprord ymm21, ymm21, 7
+    vprord ymm22, ymm22, 7
+    shr rdx, 32
+    vprord ymm23, ymm23, 7
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm6, ymm6, ymm11
+    mov dword ptr [r8 + 588], edx
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 96]
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm17, ymm17, [r9 + 800]
+    vpaddd ymm18, ymm18, [r9 + 608]
+    vpaddd ymm19, ymm19, [r9 + 992]
+    mov dword ptr [r8 + 652], edx
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    shr rdx, 32
+    vprord ymm4, ymm4, 12
+    vpaddd ymm16, ymm16, ymm21
+    mov dword ptr [r8 + 716], edx
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm19, ymm19, ymm20
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm0, ymm0, [r9 + 704]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm2, ymm2, [r9 + 896]
+    mov dword ptr [r8 + 780], edx
+    vpaddd ymm3, ymm3, [r9 + 512]
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm28, ymm28, ymm17
+    shr rdx, 32
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    vpaddd ymm0, ymm0, ymm5
+    mov dword ptr [r8 + 844], edx
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm31, ymm31, 16
+    vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 908], edx
+    vprord ymm29, ymm29, 16
+    vprord ymm30, ymm30, 16
+    vpxord ymm15, ymm15, ymm0
+    shr rdx, 32
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 972], edx
     vpaddd ymm26, ymm26, ymm31
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm24, ymm24, ymm29
+    mov rax, [rdi + 32]
     vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
+    vprord ymm15, ymm15, 8
+    prefetcht0 [rax + rcx + 128]
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    prefetcht1 [rax + rcx + 16384]
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
+    mov rdx, qword ptr [rax + rcx + 0]
     vpxord ymm20, ymm20, ymm25
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    mov dword ptr [r8 + 16], edx
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    vprord ymm21, ymm21, 12
+    shr rdx, 32
+    vprord ymm22, ymm22, 12
+    vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 80], edx
+    vprord ymm20, ymm20, 12
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm6, ymm6, ymm11
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 736]
+    mov dword ptr [r8 + 144], edx
+    vpaddd ymm17, ymm17, [r9 + 352]
+    vpaddd ymm18, ymm18, [r9 + 928]
+    vpaddd ymm19, ymm19, [r9 + 544]
+    shr rdx, 32
     vprord ymm5, ymm5, 7
     vprord ymm6, ymm6, 7
     vprord ymm7, ymm7, 7
+    mov dword ptr [r8 + 208], edx
     vprord ymm4, ymm4, 7
+    vpaddd ymm16, ymm16, ymm21
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm19, ymm19, ymm20
+    mov dword ptr [r8 + 272], edx
+    vpaddd ymm0, ymm0, [r9 + 192]
+    vpaddd ymm1, ymm1, [r9 + 640]
+    vpaddd ymm2, ymm2, [r9 + 832]
+    shr rdx, 32
+    vpaddd ymm3, ymm3, [r9 + 448]
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm28, ymm28, ymm17
+    mov dword ptr [r8 + 336], edx
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    vpaddd ymm0, ymm0, ymm4
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm2, ymm2, ymm6
+    mov dword ptr [r8 + 400], edx
+    vpaddd ymm3, ymm3, ymm7
+    vprord ymm31, ymm31, 8
+    vprord ymm28, ymm28, 8
+    shr rdx, 32
+    vprord ymm29, ymm29, 8
+    vprord ymm30, ymm30, 8
+    vpxord ymm12, ymm12, ymm0
+    mov dword ptr [r8 + 464], edx
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 528], edx
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    vprord ymm12, ymm12, 16
+    shr rdx, 32
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    mov dword ptr [r8 + 592], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm23, ymm23, ymm24
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpxord ymm20, ymm20, ymm25
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    mov dword ptr [r8 + 656], edx
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    shr rdx, 32
     vprord ymm21, ymm21, 7
     vprord ymm22, ymm22, 7
     vprord ymm23, ymm23, 7
+    mov dword ptr [r8 + 720], edx
     vprord ymm20, ymm20, 7
-    vpaddd ymm0, ymm0, [r8 + 192]
-    vpaddd ymm1, ymm1, [r8 + 640]
-    vpaddd ymm2, ymm2, [r8 + 832]
-    vpaddd ymm3, ymm3, [r8 + 448]
-    vpaddd ymm16, ymm16, [r8 + 224]
-    vpaddd ymm17, ymm17, [r8 + 672]
-    vpaddd ymm18, ymm18, [r8 + 864]
-    vpaddd ymm19, ymm19, [r8 + 480]
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm7, ymm7, ymm11
+    vpaddd ymm16, ymm16, [r9 + 224]
+    mov dword ptr [r8 + 784], edx
+    vpaddd ymm17, ymm17, [r9 + 672]
+    vpaddd ymm18, ymm18, [r9 + 864]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    shr rdx, 32
+    vprord ymm4, ymm4, 12
+    vprord ymm5, ymm5, 12
+    mov dword ptr [r8 + 848], edx
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    vpaddd ymm16, ymm16, ymm20
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 912], edx
+    vpaddd ymm0, ymm0, [r9 + 256]
+    vpaddd ymm1, ymm1, [r9 + 768]
+    vpaddd ymm2, ymm2, [r9 + 128]
+    shr rdx, 32
+    vpaddd ymm3, ymm3, [r9 + 896]
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 976], edx
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
+    mov rax, [rdi + 40]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
+    prefetcht0 [rax + rcx + 128]
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
+    vprord ymm28, ymm28, 16
+    vprord ymm29, ymm29, 16
+    prefetcht1 [rax + rcx + 16384]
+    vprord ymm30, ymm30, 16
+    vprord ymm31, ymm31, 16
     vpxord ymm12, ymm12, ymm0
+    mov rdx, qword ptr [rax + rcx + 0]
     vpxord ymm13, ymm13, ymm1
     vpxord ymm14, ymm14, ymm2
     vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
+    mov dword ptr [r8 + 20], edx
     vpaddd ymm24, ymm24, ymm28
     vpaddd ymm25, ymm25, ymm29
+    shr rdx, 32
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
+    vprord ymm12, ymm12, 8
+    mov dword ptr [r8 + 84], edx
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm20, ymm20, ymm24
     vpxord ymm21, ymm21, ymm25
     vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 148], edx
     vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    shr rdx, 32
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    mov dword ptr [r8 + 212], edx
     vprord ymm20, ymm20, 12
     vprord ymm21, ymm21, 12
     vprord ymm22, ymm22, 12
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm23, ymm23, 12
-    vpaddd ymm0, ymm0, [r8 + 256]
-    vpaddd ymm1, ymm1, [r8 + 768]
-    vpaddd ymm2, ymm2, [r8 + 128]
-    vpaddd ymm3, ymm3, [r8 + 896]
-    vpaddd ymm16, ymm16, [r8 + 288]
-    vpaddd ymm17, ymm17, [r8 + 800]
-    vpaddd ymm18, ymm18, [r8 + 160]
-    vpaddd ymm19, ymm19, [r8 + 928]
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
+    mov dword ptr [r8 + 276], edx
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm7, ymm7, ymm11
+    vpaddd ymm16, ymm16, [r9 + 288]
+    shr rdx, 32
+    vpaddd ymm17, ymm17, [r9 + 800]
+    vpaddd ymm18, ymm18, [r9 + 160]
+    vpaddd ymm19, ymm19, [r9 + 928]
+    mov dword ptr [r8 + 340], edx
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 404], edx
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    shr rdx, 32
+    vpaddd ymm0, ymm0, [r9 + 384]
+    vpaddd ymm1, ymm1, [r9 + 576]
+    vpaddd ymm2, ymm2, [r9 + 704]
+    mov dword ptr [r8 + 468], edx
+    vpaddd ymm3, ymm3, [r9 + 512]
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
+    mov dword ptr [r8 + 532], edx
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    shr rdx, 32
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm28, ymm28, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 596], edx
+    vprord ymm30, ymm30, 8
+    vprord ymm31, ymm31, 8
+    vpxord ymm15, ymm15, ymm0
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 660], edx
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm25, ymm25, ymm29
+    shr rdx, 32
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm27, ymm27, ymm31
+    vprord ymm15, ymm15, 16
+    mov dword ptr [r8 + 724], edx
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 788], edx
+    vpxord ymm23, ymm23, ymm27
+    vpaddd ymm10, ymm10, ymm15
+    shr rdx, 32
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    mov dword ptr [r8 + 852], edx
+    vprord ymm20, ymm20, 7
+    vprord ymm21, ymm21, 7
+    vprord ymm22, ymm22, 7
+    mov rdx, qword ptr [rax + rcx + 56]
+    vprord ymm23, ymm23, 7
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm6, ymm6, ymm11
+    mov dword ptr [r8 + 916], edx
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 416]
+    shr rdx, 32
+    vpaddd ymm17, ymm17, [r9 + 608]
+    vpaddd ymm18, ymm18, [r9 + 736]
+    mov dword ptr [r8 + 980], edx
+    vpaddd ymm19, ymm19, [r9 + 544]
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    mov rax, [rdi + 48]
+    vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
+    vpaddd ymm16, ymm16, ymm21
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm19, ymm19, ymm20
+    prefetcht1 [rax + rcx + 16384]
+    vpaddd ymm0, ymm0, [r9 + 320]
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm2, ymm2, [r9 + 960]
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm3, ymm3, [r9 + 64]
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 24], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    shr rdx, 32
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    mov dword ptr [r8 + 88], edx
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm31, ymm31, 16
+    vprord ymm28, ymm28, 16
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm29, ymm29, 16
+    vprord ymm30, ymm30, 16
+    vpxord ymm15, ymm15, ymm0
+    mov dword ptr [r8 + 152], edx
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    shr rdx, 32
+    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 216], edx
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    vprord ymm15, ymm15, 8
+    mov rdx, qword ptr [rax + rcx + 16]
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    mov dword ptr [r8 + 280], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm23, ymm23, ymm24
+    shr rdx, 32
+    vpxord ymm20, ymm20, ymm25
+    vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 344], edx
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm21, ymm21, 12
+    vprord ymm22, ymm22, 12
+    vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 408], edx
+    vprord ymm20, ymm20, 12
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm6, ymm6, ymm11
+    shr rdx, 32
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 352]
+    mov dword ptr [r8 + 472], edx
+    vpaddd ymm17, ymm17, [r9 + 32]
+    vpaddd ymm18, ymm18, [r9 + 992]
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm19, ymm19, [r9 + 96]
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    mov dword ptr [r8 + 536], edx
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vpaddd ymm16, ymm16, ymm21
+    shr rdx, 32
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm19, ymm19, ymm20
+    mov dword ptr [r8 + 600], edx
+    vpaddd ymm0, ymm0, [r9 + 640]
+    vpaddd ymm1, ymm1, [r9 + 768]
+    vpaddd ymm2, ymm2, [r9 + 896]
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm3, ymm3, [r9 + 832]
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 664], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    shr rdx, 32
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
+    mov dword ptr [r8 + 728], edx
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
     vprord ymm28, ymm28, 8
+    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm29, ymm29, 8
     vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
+    vpxord ymm12, ymm12, ymm0
+    mov dword ptr [r8 + 792], edx
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm14, ymm14, ymm2
+    shr rdx, 32
+    vpxord ymm15, ymm15, ymm3
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 856], edx
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    vprord ymm12, ymm12, 16
+    mov rdx, qword ptr [rax + rcx + 56]
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    mov dword ptr [r8 + 920], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm22, ymm22, ymm27
+    shr rdx, 32
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm20, ymm20, ymm25
     vpaddd ymm8, ymm8, ymm12
+    mov dword ptr [r8 + 984], edx
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
+    mov rax, [rdi + 56]
+    vprord ymm21, ymm21, 7
+    vprord ymm22, ymm22, 7
+    vprord ymm23, ymm23, 7
+    prefetcht0 [rax + rcx + 128]
+    vprord ymm20, ymm20, 7
     vpxord ymm4, ymm4, ymm8
     vpxord ymm5, ymm5, ymm9
+    prefetcht1 [rax + rcx + 16384]
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpaddd ymm0, ymm0, [r8 + 384]
-    vpaddd ymm1, ymm1, [r8 + 576]
-    vpaddd ymm2, ymm2, [r8 + 704]
-    vpaddd ymm3, ymm3, [r8 + 512]
-    vpaddd ymm16, ymm16, [r8 + 416]
-    vpaddd ymm17, ymm17, [r8 + 608]
-    vpaddd ymm18, ymm18, [r8 + 736]
-    vpaddd ymm19, ymm19, [r8 + 544]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm16, ymm16, [r9 + 672]
+    vpaddd ymm17, ymm17, [r9 + 800]
+    vpaddd ymm18, ymm18, [r9 + 928]
+    mov dword ptr [r8 + 28], edx
+    vpaddd ymm19, ymm19, [r9 + 864]
+    vprord ymm4, ymm4, 12
     vprord ymm5, ymm5, 12
+    shr rdx, 32
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpaddd ymm0, ymm0, [r8 + 320]
-    vpaddd ymm1, ymm1, [r8]
-    vpaddd ymm2, ymm2, [r8 + 960]
-    vpaddd ymm3, ymm3, [r8 + 64]
-    vpaddd ymm16, ymm16, [r8 + 352]
-    vpaddd ymm17, ymm17, [r8 + 32]
-    vpaddd ymm18, ymm18, [r8 + 992]
-    vpaddd ymm19, ymm19, [r8 + 96]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    vpaddd ymm0, ymm0, [r8 + 640]
-    vpaddd ymm1, ymm1, [r8 + 768]
-    vpaddd ymm2, ymm2, [r8 + 896]
-    vpaddd ymm3, ymm3, [r8 + 832]
-    vpaddd ymm16, ymm16, [r8 + 672]
-    vpaddd ymm17, ymm17, [r8 + 800]
-    vpaddd ymm18, ymm18, [r8 + 928]
-    vpaddd ymm19, ymm19, [r8 + 864]
+    vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 92], edx
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm0, ymm0, [r9 + 448]
+    vpaddd ymm1, ymm1, [r9 + 576]
+    mov dword ptr [r8 + 156], edx
+    vpaddd ymm2, ymm2, [r9 + 192]
+    vpaddd ymm3, ymm3, [r9 + 960]
+    vpxord ymm28, ymm28, ymm16
+    shr rdx, 32
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
+    mov dword ptr [r8 + 220], edx
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
+    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
+    vprord ymm28, ymm28, 16
+    vprord ymm29, ymm29, 16
+    mov dword ptr [r8 + 284], edx
+    vprord ymm30, ymm30, 16
+    vprord ymm31, ymm31, 16
+    shr rdx, 32
     vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
     vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 348], edx
     vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm25, ymm25, ymm29
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm27, ymm27, ymm31
+    vprord ymm12, ymm12, 8
+    mov dword ptr [r8 + 412], edx
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
+    shr rdx, 32
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 476], edx
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm23, ymm23, ymm27
     vpaddd ymm8, ymm8, ymm12
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 540], edx
     vprord ymm20, ymm20, 12
     vprord ymm21, ymm21, 12
     vprord ymm22, ymm22, 12
+    shr rdx, 32
     vprord ymm23, ymm23, 12
-    vpaddd ymm0, ymm0, [r8 + 448]
-    vpaddd ymm1, ymm1, [r8 + 576]
-    vpaddd ymm2, ymm2, [r8 + 192]
-    vpaddd ymm3, ymm3, [r8 + 960]
-    vpaddd ymm16, ymm16, [r8 + 480]
-    vpaddd ymm17, ymm17, [r8 + 608]
-    vpaddd ymm18, ymm18, [r8 + 224]
-    vpaddd ymm19, ymm19, [r8 + 992]
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
+    mov dword ptr [r8 + 604], edx
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm7, ymm7, ymm11
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm16, ymm16, [r9 + 480]
+    vpaddd ymm17, ymm17, [r9 + 608]
+    vpaddd ymm18, ymm18, [r9 + 224]
+    mov dword ptr [r8 + 668], edx
+    vpaddd ymm19, ymm19, [r9 + 992]
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    shr rdx, 32
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 732], edx
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm0, ymm0, [r9 + 256]
+    vpaddd ymm1, ymm1, [r9 + 704]
+    mov dword ptr [r8 + 796], edx
+    vpaddd ymm2, ymm2, [r9 + 320]
+    vpaddd ymm3, ymm3, [r9 + 64]
+    vpxord ymm28, ymm28, ymm16
+    shr rdx, 32
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
+    mov dword ptr [r8 + 860], edx
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm28, ymm28, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 924], edx
+    vprord ymm30, ymm30, 8
+    vprord ymm31, ymm31, 8
+    shr rdx, 32
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    mov dword ptr [r8 + 988], edx
+    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm25, ymm25, ymm29
+    mov rax, [rdi + 64]
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm27, ymm27, ymm31
+    vprord ymm15, ymm15, 16
+    prefetcht0 [rax + rcx + 128]
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    prefetcht1 [rax + rcx + 16384]
+    vprord ymm14, ymm14, 16
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm21, ymm21, ymm25
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm23, ymm23, ymm27
+    vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 32], edx
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    shr rdx, 32
+    vprord ymm20, ymm20, 7
+    vprord ymm21, ymm21, 7
+    vprord ymm22, ymm22, 7
+    mov dword ptr [r8 + 96], edx
+    vprord ymm23, ymm23, 7
+    vpxord ymm5, ymm5, ymm10
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    mov dword ptr [r8 + 160], edx
+    vpaddd ymm16, ymm16, [r9 + 288]
+    vpaddd ymm17, ymm17, [r9 + 736]
+    vpaddd ymm18, ymm18, [r9 + 352]
+    shr rdx, 32
+    vpaddd ymm19, ymm19, [r9 + 96]
+    vprord ymm5, ymm5, 12
+    vprord ymm6, ymm6, 12
+    mov dword ptr [r8 + 224], edx
+    vprord ymm7, ymm7, 12
+    vprord ymm4, ymm4, 12
+    vpaddd ymm16, ymm16, ymm21
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    mov dword ptr [r8 + 288], edx
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9]
+    vpaddd ymm1, ymm1, [r9 + 128]
+    shr rdx, 32
+    vpaddd ymm2, ymm2, [r9 + 512]
+    vpaddd ymm3, ymm3, [r9 + 384]
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 352], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    mov dword ptr [r8 + 416], edx
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm31, ymm31, 16
+    shr rdx, 32
+    vprord ymm28, ymm28, 16
+    vprord ymm29, ymm29, 16
+    vprord ymm30, ymm30, 16
+    mov dword ptr [r8 + 480], edx
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 544], edx
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    vprord ymm15, ymm15, 8
+    shr rdx, 32
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    mov dword ptr [r8 + 608], edx
+    vprord ymm14, ymm14, 8
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm22, ymm22, ymm27
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm20, ymm20, ymm25
+    vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 672], edx
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm9, ymm9, ymm14
+    shr rdx, 32
+    vprord ymm21, ymm21, 12
+    vprord ymm22, ymm22, 12
+    vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 736], edx
+    vprord ymm20, ymm20, 12
+    vpxord ymm5, ymm5, ymm10
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    mov dword ptr [r8 + 800], edx
+    vpaddd ymm16, ymm16, [r9 + 32]
+    vpaddd ymm17, ymm17, [r9 + 160]
+    vpaddd ymm18, ymm18, [r9 + 544]
+    shr rdx, 32
+    vpaddd ymm19, ymm19, [r9 + 416]
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    mov dword ptr [r8 + 864], edx
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    vpaddd ymm16, ymm16, ymm21
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    mov dword ptr [r8 + 928], edx
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9 + 768]
+    vpaddd ymm1, ymm1, [r9 + 576]
+    shr rdx, 32
+    vpaddd ymm2, ymm2, [r9 + 960]
+    vpaddd ymm3, ymm3, [r9 + 896]
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 992], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    mov rax, [rdi + 72]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, ymm6
+    prefetcht0 [rax + rcx + 128]
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
+    vprord ymm31, ymm31, 8
+    prefetcht1 [rax + rcx + 16384]
+    vprord ymm28, ymm28, 8
+    vprord ymm29, ymm29, 8
+    vprord ymm30, ymm30, 8
+    mov rdx, qword ptr [rax + rcx + 0]
     vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
     vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 36], edx
     vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpaddd ymm0, ymm0, [r8 + 256]
-    vpaddd ymm1, ymm1, [r8 + 704]
-    vpaddd ymm2, ymm2, [r8 + 320]
-    vpaddd ymm3, ymm3, [r8 + 64]
-    vpaddd ymm16, ymm16, [r8 + 288]
-    vpaddd ymm17, ymm17, [r8 + 736]
-    vpaddd ymm18, ymm18, [r8 + 352]
-    vpaddd ymm19, ymm19, [r8 + 96]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm27, ymm27, ymm28
+    shr rdx, 32
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 100], edx
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm15, ymm15, 16
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
+    mov dword ptr [r8 + 164], edx
     vpxord ymm23, ymm23, ymm24
     vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpaddd ymm0, ymm0, [r8]
-    vpaddd ymm1, ymm1, [r8 + 128]
-    vpaddd ymm2, ymm2, [r8 + 512]
-    vpaddd ymm3, ymm3, [r8 + 384]
-    vpaddd ymm16, ymm16, [r8 + 32]
-    vpaddd ymm17, ymm17, [r8 + 160]
-    vpaddd ymm18, ymm18, [r8 + 544]
-    vpaddd ymm19, ymm19, [r8 + 416]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
+    vpaddd ymm8, ymm8, ymm12
+    shr rdx, 32
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
+    mov dword ptr [r8 + 228], edx
     vprord ymm21, ymm21, 7
     vprord ymm22, ymm22, 7
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm23, ymm23, 7
     vprord ymm20, ymm20, 7
-    vpaddd ymm0, ymm0, [r8 + 768]
-    vpaddd ymm1, ymm1, [r8 + 576]
-    vpaddd ymm2, ymm2, [r8 + 960]
-    vpaddd ymm3, ymm3, [r8 + 896]
-    vpaddd ymm16, ymm16, [r8 + 800]
-    vpaddd ymm17, ymm17, [r8 + 608]
-    vpaddd ymm18, ymm18, [r8 + 992]
-    vpaddd ymm19, ymm19, [r8 + 928]
+    vpxord ymm4, ymm4, ymm8
+    mov dword ptr [r8 + 292], edx
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm7, ymm7, ymm11
+    shr rdx, 32
+    vpaddd ymm16, ymm16, [r9 + 800]
+    vpaddd ymm17, ymm17, [r9 + 608]
+    vpaddd ymm18, ymm18, [r9 + 992]
+    mov dword ptr [r8 + 356], edx
+    vpaddd ymm19, ymm19, [r9 + 928]
+    vprord ymm4, ymm4, 12
+    vprord ymm5, ymm5, 12
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 420], edx
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    shr rdx, 32
+    vpaddd ymm19, ymm19, ymm23
+    vpaddd ymm0, ymm0, [r9 + 832]
+    vpaddd ymm1, ymm1, [r9 + 704]
+    mov dword ptr [r8 + 484], edx
+    vpaddd ymm2, ymm2, [r9 + 640]
+    vpaddd ymm3, ymm3, [r9 + 512]
+    vpxord ymm28, ymm28, ymm16
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
+    mov dword ptr [r8 + 548], edx
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
+    shr rdx, 32
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
     vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 612], edx
     vprord ymm29, ymm29, 16
     vprord ymm30, ymm30, 16
     vprord ymm31, ymm31, 16
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 676], edx
+    vpxord ymm15, ymm15, ymm3
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm25, ymm25, ymm29
+    shr rdx, 32
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 740], edx
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm15, ymm15, 8
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 804], edx
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm23, ymm23, ymm27
     vpaddd ymm8, ymm8, ymm12
+    shr rdx, 32
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 868], edx
+    vprord ymm20, ymm20, 12
+    vprord ymm21, ymm21, 12
+    mov rdx, qword ptr [rax + rcx + 56]
+    vprord ymm22, ymm22, 12
+    vprord ymm23, ymm23, 12
     vpxord ymm4, ymm4, ymm8
+    mov dword ptr [r8 + 932], edx
     vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
+    shr rdx, 32
+    vpaddd ymm16, ymm16, [r9 + 864]
+    vpaddd ymm17, ymm17, [r9 + 736]
+    vpaddd ymm18, ymm18, [r9 + 672]
+    mov dword ptr [r8 + 996], edx
+    vpaddd ymm19, ymm19, [r9 + 544]
+    vprord ymm4, ymm4, 7
+    vprord ymm5, ymm5, 7
+    mov rax, [rdi + 80]
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    prefetcht1 [rax + rcx + 16384]
+    vpaddd ymm19, ymm19, ymm23
+    vpaddd ymm0, ymm0, [r9 + 448]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm2, ymm2, [r9]
+    vpaddd ymm3, ymm3, [r9 + 384]
+    vpxord ymm28, ymm28, ymm16
+    mov dword ptr [r8 + 40], edx
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm31, ymm31, ymm19
+    shr rdx, 32
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 104], edx
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm28, ymm28, 8
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm29, ymm29, 8
+    vprord ymm30, ymm30, 8
+    vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 168], edx
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    shr rdx, 32
+    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 232], edx
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm27, ymm27, ymm31
+    mov rdx, qword ptr [rax + rcx + 16]
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 296], edx
+    vprord ymm14, ymm14, 16
     vpxord ymm20, ymm20, ymm24
     vpxord ymm21, ymm21, ymm25
+    shr rdx, 32
     vpxord ymm22, ymm22, ymm26
     vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 12
+    vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 360], edx
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm9, ymm9, ymm14
+    vprord ymm20, ymm20, 7
+    vprord ymm21, ymm21, 7
+    mov dword ptr [r8 + 424], edx
+    vprord ymm22, ymm22, 7
+    vprord ymm23, ymm23, 7
+    vpxord ymm5, ymm5, ymm10
+    shr rdx, 32
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    mov dword ptr [r8 + 488], edx
+    vpaddd ymm16, ymm16, [r9 + 480]
+    vpaddd ymm17, ymm17, [r9 + 352]
+    vpaddd ymm18, ymm18, [r9 + 32]
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm19, ymm19, [r9 + 416]
     vprord ymm5, ymm5, 12
+    mov dword ptr [r8 + 552], edx
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vprord ymm20, ymm20, 12
+    vprord ymm4, ymm4, 12
+    shr rdx, 32
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    mov dword ptr [r8 + 616], edx
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9 + 128]
+    vpaddd ymm1, ymm1, [r9 + 192]
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm2, ymm2, [r9 + 64]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 680], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    shr rdx, 32
+    vpxord ymm30, ymm30, ymm19
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 744], edx
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm31, ymm31, 16
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm28, ymm28, 16
+    vprord ymm29, ymm29, 16
+    vprord ymm30, ymm30, 16
+    mov dword ptr [r8 + 808], edx
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm13, ymm13, ymm2
+    shr rdx, 32
+    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm26, ymm26, ymm31
+    mov dword ptr [r8 + 872], edx
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    mov rdx, qword ptr [rax + rcx + 56]
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    mov dword ptr [r8 + 936], edx
+    vprord ymm14, ymm14, 8
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm22, ymm22, ymm27
+    shr rdx, 32
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm20, ymm20, ymm25
+    vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 1000], edx
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    mov rax, [rdi + 88]
+    vpaddd ymm9, ymm9, ymm14
     vprord ymm21, ymm21, 12
     vprord ymm22, ymm22, 12
+    prefetcht0 [rax + rcx + 128]
     vprord ymm23, ymm23, 12
-    vpaddd ymm0, ymm0, [r8 + 832]
-    vpaddd ymm1, ymm1, [r8 + 704]
-    vpaddd ymm2, ymm2, [r8 + 640]
-    vpaddd ymm3, ymm3, [r8 + 512]
-    vpaddd ymm16, ymm16, [r8 + 864]
-    vpaddd ymm17, ymm17, [r8 + 736]
-    vpaddd ymm18, ymm18, [r8 + 672]
-    vpaddd ymm19, ymm19, [r8 + 544]
+    vprord ymm20, ymm20, 12
+    vpxord ymm5, ymm5, ymm10
+    prefetcht1 [rax + rcx + 16384]
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm4, ymm4, ymm9
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm16, ymm16, [r9 + 160]
+    vpaddd ymm17, ymm17, [r9 + 224]
+    vpaddd ymm18, ymm18, [r9 + 96]
+    mov dword ptr [r8 + 44], edx
+    vpaddd ymm19, ymm19, [r9 + 288]
+    vprord ymm5, ymm5, 7
+    shr rdx, 32
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 108], edx
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9 + 576]
+    vpaddd ymm1, ymm1, [r9 + 704]
+    mov dword ptr [r8 + 172], edx
+    vpaddd ymm2, ymm2, [r9 + 512]
+    vpaddd ymm3, ymm3, [r9 + 960]
+    vpxord ymm31, ymm31, ymm16
+    shr rdx, 32
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    mov dword ptr [r8 + 236], edx
+    vpxord ymm30, ymm30, ymm19
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
+    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
+    vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 300], edx
+    vprord ymm28, ymm28, 8
+    vprord ymm29, ymm29, 8
+    vprord ymm30, ymm30, 8
+    shr rdx, 32
     vpxord ymm12, ymm12, ymm0
     vpxord ymm13, ymm13, ymm1
     vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 364], edx
     vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpaddd ymm0, ymm0, [r8 + 448]
-    vpaddd ymm1, ymm1, [r8 + 320]
-    vpaddd ymm2, ymm2, [r8]
-    vpaddd ymm3, ymm3, [r8 + 384]
-    vpaddd ymm16, ymm16, [r8 + 480]
-    vpaddd ymm17, ymm17, [r8 + 352]
-    vpaddd ymm18, ymm18, [r8 + 32]
-    vpaddd ymm19, ymm19, [r8 + 416]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
+    vpaddd ymm26, ymm26, ymm31
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 428], edx
     vprord ymm12, ymm12, 16
     vprord ymm13, ymm13, 16
     vprord ymm14, ymm14, 16
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
+    shr rdx, 32
+    vprord ymm15, ymm15, 16
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
+    mov dword ptr [r8 + 492], edx
     vpxord ymm23, ymm23, ymm24
     vpxord ymm20, ymm20, ymm25
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    mov dword ptr [r8 + 556], edx
+    vpaddd ymm11, ymm11, ymm15
+    vprord ymm21, ymm21, 7
+    vprord ymm22, ymm22, 7
+    shr rdx, 32
+    vprord ymm23, ymm23, 7
+    vprord ymm20, ymm20, 7
+    vpxord ymm4, ymm4, ymm8
+    mov dword ptr [r8 + 620], edx
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm7, ymm7, ymm11
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm16, ymm16, [r9 + 608]
+    vpaddd ymm17, ymm17, [r9 + 736]
+    mov dword ptr [r8 + 684], edx
+    vpaddd ymm18, ymm18, [r9 + 544]
+    vpaddd ymm19, ymm19, [r9 + 992]
+    vprord ymm4, ymm4, 12
+    shr rdx, 32
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpaddd ymm0, ymm0, [r8 + 128]
-    vpaddd ymm1, ymm1, [r8 + 192]
-    vpaddd ymm2, ymm2, [r8 + 64]
-    vpaddd ymm3, ymm3, [r8 + 256]
-    vpaddd ymm16, ymm16, [r8 + 160]
-    vpaddd ymm17, ymm17, [r8 + 224]
-    vpaddd ymm18, ymm18, [r8 + 96]
-    vpaddd ymm19, ymm19, [r8 + 288]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    vpaddd ymm0, ymm0, [r8 + 576]
-    vpaddd ymm1, ymm1, [r8 + 704]
-    vpaddd ymm2, ymm2, [r8 + 512]
-    vpaddd ymm3, ymm3, [r8 + 960]
-    vpaddd ymm16, ymm16, [r8 + 608]
-    vpaddd ymm17, ymm17, [r8 + 736]
-    vpaddd ymm18, ymm18, [r8 + 544]
-    vpaddd ymm19, ymm19, [r8 + 992]
+    mov dword ptr [r8 + 748], edx
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm19, ymm19, ymm23
+    vpaddd ymm0, ymm0, [r9 + 896]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    mov dword ptr [r8 + 812], edx
+    vpaddd ymm2, ymm2, [r9 + 768]
+    vpaddd ymm3, ymm3, [r9 + 64]
+    shr rdx, 32
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm30, ymm30, ymm18
+    mov dword ptr [r8 + 876], edx
+    vpxord ymm31, ymm31, ymm19
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
     vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 940], edx
     vprord ymm29, ymm29, 16
     vprord ymm30, ymm30, 16
     vprord ymm31, ymm31, 16
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
+    shr rdx, 32
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm13, ymm13, ymm1
+    mov dword ptr [r8 + 1004], edx
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpaddd ymm24, ymm24, ymm28
+    mov rax, [rdi + 96]
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
+    prefetcht0 [rax + rcx + 128]
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
+    prefetcht1 [rax + rcx + 16384]
+    vprord ymm15, ymm15, 8
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm21, ymm21, ymm25
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm23, ymm23, ymm27
+    mov dword ptr [r8 + 48], edx
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    shr rdx, 32
+    vpaddd ymm11, ymm11, ymm15
+    vprord ymm20, ymm20, 12
+    vprord ymm21, ymm21, 12
+    mov dword ptr [r8 + 112], edx
+    vprord ymm22, ymm22, 12
+    vprord ymm23, ymm23, 12
     vpxord ymm4, ymm4, ymm8
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
     vpxord ymm7, ymm7, ymm11
+    mov dword ptr [r8 + 176], edx
+    vpaddd ymm16, ymm16, [r9 + 928]
+    vpaddd ymm17, ymm17, [r9 + 352]
+    shr rdx, 32
+    vpaddd ymm18, ymm18, [r9 + 800]
+    vpaddd ymm19, ymm19, [r9 + 96]
+    vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 240], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8 + 304], edx
+    vpaddd ymm19, ymm19, ymm23
+    vpaddd ymm0, ymm0, [r9 + 832]
+    vpaddd ymm1, ymm1, [r9]
+    shr rdx, 32
+    vpaddd ymm2, ymm2, [r9 + 128]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    mov dword ptr [r8 + 368], edx
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm30, ymm30, ymm18
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpxord ymm31, ymm31, ymm19
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 432], edx
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm28, ymm28, 8
+    shr rdx, 32
+    vprord ymm29, ymm29, 8
+    vprord ymm30, ymm30, 8
+    vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 496], edx
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 560], edx
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm27, ymm27, ymm31
+    shr rdx, 32
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 624], edx
+    vprord ymm14, ymm14, 16
     vpxord ymm20, ymm20, ymm24
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm21, ymm21, ymm25
     vpxord ymm22, ymm22, ymm26
     vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 12
+    mov dword ptr [r8 + 688], edx
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    shr rdx, 32
+    vpaddd ymm9, ymm9, ymm14
+    vprord ymm20, ymm20, 7
+    vprord ymm21, ymm21, 7
+    mov dword ptr [r8 + 752], edx
+    vprord ymm22, ymm22, 7
+    vprord ymm23, ymm23, 7
+    vpxord ymm5, ymm5, ymm10
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    mov dword ptr [r8 + 816], edx
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 864]
+    vpaddd ymm17, ymm17, [r9 + 32]
+    shr rdx, 32
+    vpaddd ymm18, ymm18, [r9 + 160]
+    vpaddd ymm19, ymm19, [r9 + 288]
     vprord ymm5, ymm5, 12
+    mov dword ptr [r8 + 880], edx
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vprord ymm20, ymm20, 12
+    vprord ymm4, ymm4, 12
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    mov dword ptr [r8 + 944], edx
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9 + 192]
+    shr rdx, 32
+    vpaddd ymm1, ymm1, [r9 + 640]
+    vpaddd ymm2, ymm2, [r9 + 384]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    mov dword ptr [r8 + 1008], edx
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    mov rax, [rdi + 104]
+    vpxord ymm30, ymm30, ymm19
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    vprord ymm31, ymm31, 16
+    prefetcht1 [rax + rcx + 16384]
+    vprord ymm28, ymm28, 16
+    vprord ymm29, ymm29, 16
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm30, ymm30, 16
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    mov dword ptr [r8 + 52], edx
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm26, ymm26, ymm31
+    shr rdx, 32
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 116], edx
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm14, ymm14, 8
+    vpxord ymm21, ymm21, ymm26
+    mov dword ptr [r8 + 180], edx
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm20, ymm20, ymm25
+    shr rdx, 32
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    mov dword ptr [r8 + 244], edx
+    vpaddd ymm9, ymm9, ymm14
     vprord ymm21, ymm21, 12
     vprord ymm22, ymm22, 12
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm23, ymm23, 12
-    vpaddd ymm0, ymm0, [r8 + 896]
-    vpaddd ymm1, ymm1, [r8 + 320]
-    vpaddd ymm2, ymm2, [r8 + 768]
-    vpaddd ymm3, ymm3, [r8 + 64]
-    vpaddd ymm16, ymm16, [r8 + 928]
-    vpaddd ymm17, ymm17, [r8 + 352]
-    vpaddd ymm18, ymm18, [r8 + 800]
-    vpaddd ymm19, ymm19, [r8 + 96]
+    vprord ymm20, ymm20, 12
+    vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 308], edx
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    shr rdx, 32
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 224]
+    vpaddd ymm17, ymm17, [r9 + 672]
+    mov dword ptr [r8 + 372], edx
+    vpaddd ymm18, ymm18, [r9 + 416]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    vprord ymm5, ymm5, 7
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 436], edx
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm18, ymm18, ymm23
+    shr rdx, 32
+    vpaddd ymm19, ymm19, ymm20
+    vpaddd ymm0, ymm0, [r9 + 704]
+    mov dword ptr [r8 + 500], edx
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm2, ymm2, [r9 + 64]
+    vpaddd ymm3, ymm3, [r9 + 512]
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    mov dword ptr [r8 + 564], edx
+    vpxord ymm30, ymm30, ymm19
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
+    shr rdx, 32
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 628], edx
     vprord ymm28, ymm28, 8
     vprord ymm29, ymm29, 8
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm13, ymm13, ymm1
+    mov dword ptr [r8 + 692], edx
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
+    vpaddd ymm26, ymm26, ymm31
+    shr rdx, 32
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 756], edx
+    vprord ymm12, ymm12, 16
+    vprord ymm13, ymm13, 16
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm14, ymm14, 16
+    vprord ymm15, ymm15, 16
+    vpxord ymm21, ymm21, ymm26
+    mov dword ptr [r8 + 820], edx
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm20, ymm20, ymm25
+    shr rdx, 32
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm10, ymm10, ymm14
+    mov dword ptr [r8 + 884], edx
     vpaddd ymm11, ymm11, ymm15
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
+    vprord ymm21, ymm21, 7
+    vprord ymm22, ymm22, 7
+    mov rdx, qword ptr [rax + rcx + 56]
+    vprord ymm23, ymm23, 7
+    vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 948], edx
     vpxord ymm4, ymm4, ymm8
     vpxord ymm5, ymm5, ymm9
     vpxord ymm6, ymm6, ymm10
+    shr rdx, 32
     vpxord ymm7, ymm7, ymm11
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpaddd ymm0, ymm0, [r8 + 832]
-    vpaddd ymm1, ymm1, [r8]
-    vpaddd ymm2, ymm2, [r8 + 128]
-    vpaddd ymm3, ymm3, [r8 + 256]
-    vpaddd ymm16, ymm16, [r8 + 864]
-    vpaddd ymm17, ymm17, [r8 + 32]
-    vpaddd ymm18, ymm18, [r8 + 160]
-    vpaddd ymm19, ymm19, [r8 + 288]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
+    vpaddd ymm16, ymm16, [r9 + 736]
+    vpaddd ymm17, ymm17, [r9 + 352]
+    mov dword ptr [r8 + 1012], edx
+    vpaddd ymm18, ymm18, [r9 + 96]
+    vpaddd ymm19, ymm19, [r9 + 544]
+    vprord ymm4, ymm4, 12
+    mov rax, [rdi + 112]
     vprord ymm5, ymm5, 12
     vprord ymm6, ymm6, 12
     vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpaddd ymm0, ymm0, [r8 + 192]
-    vpaddd ymm1, ymm1, [r8 + 640]
-    vpaddd ymm2, ymm2, [r8 + 384]
-    vpaddd ymm3, ymm3, [r8 + 448]
-    vpaddd ymm16, ymm16, [r8 + 224]
-    vpaddd ymm17, ymm17, [r8 + 672]
-    vpaddd ymm18, ymm18, [r8 + 416]
-    vpaddd ymm19, ymm19, [r8 + 480]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    vpaddd ymm0, ymm0, [r8 + 704]
-    vpaddd ymm1, ymm1, [r8 + 320]
-    vpaddd ymm2, ymm2, [r8 + 64]
-    vpaddd ymm3, ymm3, [r8 + 512]
-    vpaddd ymm16, ymm16, [r8 + 736]
-    vpaddd ymm17, ymm17, [r8 + 352]
-    vpaddd ymm18, ymm18, [r8 + 96]
-    vpaddd ymm19, ymm19, [r8 + 544]
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm17, ymm17, ymm21
+    prefetcht1 [rax + rcx + 16384]
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm19, ymm19, ymm23
+    vpaddd ymm0, ymm0, [r9 + 960]
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm2, ymm2, [r9 + 576]
+    vpaddd ymm3, ymm3, [r9 + 384]
+    mov dword ptr [r8 + 56], edx
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm30, ymm30, ymm18
+    shr rdx, 32
+    vpxord ymm31, ymm31, ymm19
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
+    mov dword ptr [r8 + 120], edx
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm3, ymm3, ymm7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
+    mov rdx, qword ptr [rax + rcx + 8]
     vprord ymm28, ymm28, 16
     vprord ymm29, ymm29, 16
     vprord ymm30, ymm30, 16
+    mov dword ptr [r8 + 184], edx
     vprord ymm31, ymm31, 16
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm13, ymm13, ymm1
+    shr rdx, 32
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm15, ymm15, ymm3
     vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 248], edx
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
+    mov rdx, qword ptr [rax + rcx + 16]
+    vprord ymm12, ymm12, 8
+    vprord ymm13, ymm13, 8
+    mov dword ptr [r8 + 312], edx
+    vprord ymm14, ymm14, 8
+    vprord ymm15, ymm15, 8
     vpxord ymm20, ymm20, ymm24
+    shr rdx, 32
     vpxord ymm21, ymm21, ymm25
     vpxord ymm22, ymm22, ymm26
     vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 376], edx
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm10, ymm10, ymm14
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm11, ymm11, ymm15
     vprord ymm20, ymm20, 12
     vprord ymm21, ymm21, 12
+    mov dword ptr [r8 + 440], edx
     vprord ymm22, ymm22, 12
     vprord ymm23, ymm23, 12
-    vpaddd ymm0, ymm0, [r8 + 960]
-    vpaddd ymm1, ymm1, [r8]
-    vpaddd ymm2, ymm2, [r8 + 576]
-    vpaddd ymm3, ymm3, [r8 + 384]
-    vpaddd ymm16, ymm16, [r8 + 992]
-    vpaddd ymm17, ymm17, [r8 + 32]
-    vpaddd ymm18, ymm18, [r8 + 608]
-    vpaddd ymm19, ymm19, [r8 + 416]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    shr rdx, 32
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm6, ymm6, ymm10
+    mov dword ptr [r8 + 504], edx
+    vpxord ymm7, ymm7, ymm11
+    vpaddd ymm16, ymm16, [r9 + 992]
+    vpaddd ymm17, ymm17, [r9 + 32]
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm18, ymm18, [r9 + 608]
+    vpaddd ymm19, ymm19, [r9 + 416]
+    vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 568], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    shr rdx, 32
     vpaddd ymm16, ymm16, ymm20
     vpaddd ymm17, ymm17, ymm21
+    mov dword ptr [r8 + 632], edx
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
+    vpaddd ymm0, ymm0, [r9 + 896]
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm1, ymm1, [r9 + 128]
+    vpaddd ymm2, ymm2, [r9 + 192]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    mov dword ptr [r8 + 696], edx
     vpxord ymm28, ymm28, ymm16
     vpxord ymm29, ymm29, ymm17
     vpxord ymm30, ymm30, ymm18
+    shr rdx, 32
     vpxord ymm31, ymm31, ymm19
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 760], edx
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm28, ymm28, 8
     vprord ymm29, ymm29, 8
     vprord ymm30, ymm30, 8
+    mov dword ptr [r8 + 824], edx
     vprord ymm31, ymm31, 8
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    shr rdx, 32
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 888], edx
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm26, ymm26, ymm30
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm27, ymm27, ymm31
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
+    vprord ymm15, ymm15, 16
+    vprord ymm12, ymm12, 16
+    mov dword ptr [r8 + 952], edx
+    vprord ymm13, ymm13, 16
+    vprord ymm14, ymm14, 16
     vpxord ymm20, ymm20, ymm24
+    shr rdx, 32
     vpxord ymm21, ymm21, ymm25
     vpxord ymm22, ymm22, ymm26
     vpxord ymm23, ymm23, ymm27
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
+    mov dword ptr [r8 + 1016], edx
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    mov rax, [rdi + 120]
+    vpaddd ymm9, ymm9, ymm14
     vprord ymm20, ymm20, 7
+    prefetcht0 [rax + rcx + 128]
     vprord ymm21, ymm21, 7
     vprord ymm22, ymm22, 7
     vprord ymm23, ymm23, 7
-    vpaddd ymm0, ymm0, [r8 + 896]
-    vpaddd ymm1, ymm1, [r8 + 128]
-    vpaddd ymm2, ymm2, [r8 + 192]
-    vpaddd ymm3, ymm3, [r8 + 448]
-    vpaddd ymm16, ymm16, [r8 + 928]
-    vpaddd ymm17, ymm17, [r8 + 160]
-    vpaddd ymm18, ymm18, [r8 + 224]
-    vpaddd ymm19, ymm19, [r8 + 480]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
+    prefetcht1 [rax + rcx + 16384]
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm7, ymm7, ymm8
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 928]
+    vpaddd ymm17, ymm17, [r9 + 160]
+    mov dword ptr [r8 + 60], edx
+    vpaddd ymm18, ymm18, [r9 + 224]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    vprord ymm5, ymm5, 12
+    shr rdx, 32
+    vprord ymm6, ymm6, 12
+    vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 124], edx
+    vprord ymm4, ymm4, 12
     vpaddd ymm16, ymm16, ymm21
     vpaddd ymm17, ymm17, ymm22
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
+    vpaddd ymm0, ymm0, [r9 + 640]
+    mov dword ptr [r8 + 188], edx
+    vpaddd ymm1, ymm1, [r9 + 768]
+    vpaddd ymm2, ymm2, [r9 + 256]
+    vpaddd ymm3, ymm3, [r9 + 832]
+    shr rdx, 32
     vpxord ymm31, ymm31, ymm16
     vpxord ymm28, ymm28, ymm17
     vpxord ymm29, ymm29, ymm18
+    mov dword ptr [r8 + 252], edx
     vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
+    vpaddd ymm0, ymm0, ymm5
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm3, ymm3, ymm4
+    mov dword ptr [r8 + 316], edx
     vprord ymm31, ymm31, 16
     vprord ymm28, ymm28, 16
     vprord ymm29, ymm29, 16
+    shr rdx, 32
     vprord ymm30, ymm30, 16
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm12, ymm12, ymm1
+    mov dword ptr [r8 + 380], edx
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm14, ymm14, ymm3
     vpaddd ymm26, ymm26, ymm31
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm24, ymm24, ymm29
+    mov dword ptr [r8 + 444], edx
     vpaddd ymm25, ymm25, ymm30
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
+    vprord ymm15, ymm15, 8
+    vprord ymm12, ymm12, 8
+    shr rdx, 32
+    vprord ymm13, ymm13, 8
+    vprord ymm14, ymm14, 8
     vpxord ymm21, ymm21, ymm26
+    mov dword ptr [r8 + 508], edx
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
     vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm8, ymm13
+    mov dword ptr [r8 + 572], edx
+    vpaddd ymm9, ymm9, ymm14
     vprord ymm21, ymm21, 12
+    shr rdx, 32
     vprord ymm22, ymm22, 12
     vprord ymm23, ymm23, 12
     vprord ymm20, ymm20, 12
-    vpaddd ymm0, ymm0, [r8 + 640]
-    vpaddd ymm1, ymm1, [r8 + 768]
-    vpaddd ymm2, ymm2, [r8 + 256]
-    vpaddd ymm3, ymm3, [r8 + 832]
-    vpaddd ymm16, ymm16, [r8 + 672]
-    vpaddd ymm17, ymm17, [r8 + 800]
-    vpaddd ymm18, ymm18, [r8 + 288]
-    vpaddd ymm19, ymm19, [r8 + 864]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 636], edx
     vpxord ymm5, ymm5, ymm10
     vpxord ymm6, ymm6, ymm11
     vpxord ymm7, ymm7, ymm8
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm4, ymm4, ymm9
+    vpaddd ymm16, ymm16, [r9 + 672]
+    vpaddd ymm17, ymm17, [r9 + 800]
+    mov dword ptr [r8 + 700], edx
+    vpaddd ymm18, ymm18, [r9 + 288]
+    vpaddd ymm19, ymm19, [r9 + 864]
+    vprord ymm5, ymm5, 7
+    shr rdx, 32
+    vprord ymm6, ymm6, 7
+    vprord ymm7, ymm7, 7
+    mov dword ptr [r8 + 764], edx
+    vprord ymm4, ymm4, 7
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm17, ymm17, ymm22
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 828], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm30, ymm30, ymm19
+    shr rdx, 32
+    vprord ymm31, ymm31, 8
+    vprord ymm28, ymm28, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 892], edx
+    vprord ymm30, ymm30, 8
+    vpaddd ymm26, ymm26, ymm31
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 956], edx
     vpxord ymm21, ymm21, ymm26
     vpxord ymm22, ymm22, ymm27
     vpxord ymm23, ymm23, ymm24
+    shr rdx, 32
     vpxord ymm20, ymm20, ymm25
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
     vprord ymm21, ymm21, 7
     vprord ymm22, ymm22, 7
+    mov dword ptr [r8 + 1020], edx
     vprord ymm23, ymm23, 7
     vprord ymm20, ymm20, 7
+    add rcx, 64
     vpxord ymm0, ymm0, ymm8
     vpxord ymm16, ymm16, ymm24
     vpxord ymm1, ymm1, ymm9

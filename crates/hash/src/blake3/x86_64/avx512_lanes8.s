@@ -2,6 +2,7 @@
 # BLAKE3, 8 lanes in columns, AVX-512: rsi blocks in every lane of rdi.
     mov r8, r10
     lea r9, [r10 + 512]
+    xor ecx, ecx
     mov rax, [rdi + 520]
     test rax, rax
     jz 4f
@@ -49,7 +50,6 @@
     vpunpcklqdq ymm6, ymm9, ymm11
     vpunpckhqdq ymm7, ymm9, ymm11
 5:
-    xor ecx, ecx
     lea rdx, [rdi + 256]
     vmovdqa32 ymm15, [rdi + 384]
     cmp rsi, 1

@@ -29,51 +29,67 @@
     vpshufd xmm7, xmm7, 147
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -90,51 +106,67 @@
     vpshufd xmm11, xmm11, 120
     vpaddd xmm0, xmm0, xmm8
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm9
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm10
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm11
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -151,51 +183,67 @@
     vpshufd xmm7, xmm7, 120
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -212,51 +260,67 @@
     vpshufd xmm11, xmm11, 120
     vpaddd xmm0, xmm0, xmm8
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm9
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm10
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm11
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -273,51 +337,67 @@
     vpshufd xmm7, xmm7, 120
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -334,51 +414,67 @@
     vpshufd xmm11, xmm11, 120
     vpaddd xmm0, xmm0, xmm8
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm9
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm10
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm11
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -395,51 +491,67 @@
     vpshufd xmm7, xmm7, 120
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -488,51 +600,67 @@
     vpshufd xmm7, xmm7, 147
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -549,51 +677,67 @@
     vpshufd xmm11, xmm11, 120
     vpaddd xmm0, xmm0, xmm8
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm9
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm10
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm11
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -610,51 +754,67 @@
     vpshufd xmm7, xmm7, 120
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -671,51 +831,67 @@
     vpshufd xmm11, xmm11, 120
     vpaddd xmm0, xmm0, xmm8
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm9
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm10
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm11
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -732,51 +908,67 @@
     vpshufd xmm7, xmm7, 120
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -793,51 +985,67 @@
     vpshufd xmm11, xmm11, 120
     vpaddd xmm0, xmm0, xmm8
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm9
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm10
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm11
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147
@@ -854,51 +1062,67 @@
     vpshufd xmm7, xmm7, 120
     vpaddd xmm0, xmm0, xmm4
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm5
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 147
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 57
     vpaddd xmm0, xmm0, xmm6
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 16
-    vpsrld xmm16, xmm0, 16
-    vpslld xmm13, xmm0, 16
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 16
+    vpslld xmm13, xmm3, 16
+    vpsrld xmm18, xmm0, 16
+    vpslld xmm17, xmm0, 16
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 12
-    vpsrld xmm16, xmm2, 12
-    vpslld xmm13, xmm2, 20
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 12
+    vpslld xmm13, xmm1, 20
+    vpsrld xmm18, xmm2, 12
+    vpslld xmm17, xmm2, 20
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpaddd xmm0, xmm0, xmm7
     vpaddd xmm0, xmm0, xmm1
-    vprord xmm3, xmm3, 8
-    vpsrld xmm16, xmm0, 8
-    vpslld xmm13, xmm0, 24
-    vpternlogd xmm3, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm3, 8
+    vpslld xmm13, xmm3, 24
+    vpsrld xmm18, xmm0, 8
+    vpslld xmm17, xmm0, 24
+    vpord xmm3, xmm13, xmm16
+    vpternlogd xmm3, xmm17, xmm18, 0x96
     vpaddd xmm2, xmm2, xmm3
-    vprord xmm1, xmm1, 7
-    vpsrld xmm16, xmm2, 7
-    vpslld xmm13, xmm2, 25
-    vpternlogd xmm1, xmm13, xmm16, 0x96
+    vpsrld xmm16, xmm1, 7
+    vpslld xmm13, xmm1, 25
+    vpsrld xmm18, xmm2, 7
+    vpslld xmm17, xmm2, 25
+    vpord xmm1, xmm13, xmm16
+    vpternlogd xmm1, xmm17, xmm18, 0x96
     vpshufd xmm0, xmm0, 57
     vpshufd xmm3, xmm3, 78
     vpshufd xmm2, xmm2, 147

@@ -2,6 +2,7 @@
 # BLAKE3, 4 lanes in columns, SSE4.1: rsi blocks in every lane of rdi.
     mov r8, r10
     lea r9, [r10 + 256]
+    xor ecx, ecx
     mov rax, [rdi + 520]
     test rax, rax
     jz 4f
@@ -73,7 +74,6 @@
     movdqa [r10 + 2432], xmm5
     movdqa [r10 + 2496], xmm6
     movdqa [r10 + 2560], xmm7
-    xor ecx, ecx
     lea rdx, [rdi + 256]
     movdqa xmm15, [rdi + 384]
     cmp rsi, 1
