@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::files::Files;
 use crate::function::Digest;
-use crate::plan::SMALL;
+use crate::plan::{FIRST, SMALL, fits_small};
+use crate::pool::{Buffer, LINE};
 use crate::source::{self, read};
 use std::fs::File;
 use std::ops::Range;
@@ -14,7 +15,7 @@ pub(crate) const ARENA: usize = 512 * 1024;
 
 /// The results for `paths`, in their order.
 pub(crate) fn hash(files: &Files, paths: &[&Path]) -> Vec<Result<Digest, Error>> {
-    let mut batch = Batch { files, arena: files.arenas.take(), used: 0, waiting: Vec::new() };
+    let mut batch = Batch { files, arena: files.arenas.take(), used: 0, bytes: 0, waiting: Vec::new() };
     let mut results: Vec<_> = paths.iter().map(|_| Err(Error::Refused("not hashed yet"))).collect();
     for (index, path) in paths.iter().enumerate() {
         if batch.arena.len() - batch.used < SMALL {
@@ -34,8 +35,10 @@ pub(crate) fn hash(files: &Files, paths: &[&Path]) -> Vec<Result<Digest, Error>>
 
 struct Batch<'a> {
     files: &'a Files,
-    arena: Vec<u8>,
+    arena: Buffer,
     used: usize,
+    /// Of which this many belong to files.
+    bytes: u64,
     /// Small files in the arena that wait for their digests.
     waiting: Vec<(usize, Range<usize>)>,
 }
@@ -49,18 +52,24 @@ enum Opened {
 impl Batch<'_> {
     fn open(&mut self, path: &Path) -> Result<Opened, Error> {
         let mut file = File::open(path)?;
-        let mut len = 0;
-        if self.files.looks_first() {
-            let room = &mut self.arena[self.used..self.used + SMALL];
-            len = read::fill(&mut file, room)?;
-            if len < SMALL {
-                let range = self.used..self.used + len;
-                self.used += len;
-                return Ok(Opened::Small(range));
-            }
+        if !self.files.looks_first() {
+            return source::hash_file(self.files, &file, &[]).map(Opened::Hashed);
         }
-        let prefix = &self.arena[self.used..self.used + len];
-        source::hash_file(self.files, self.files.strategy, &file, prefix).map(Opened::Hashed)
+        let room = &mut self.arena[self.used..self.used + SMALL];
+        let mut len = read::fill(&mut file, &mut room[..FIRST])?;
+        let mut ended = len < FIRST;
+        if !ended && fits_small(&file.metadata()?) {
+            len += read::fill(&mut file, &mut room[FIRST..])?;
+            ended = len < SMALL;
+        }
+        if !ended {
+            return source::hash_file(self.files, &file, &room[..len]).map(Opened::Hashed);
+        }
+        let range = self.used..self.used + len;
+        // The next file begins at a line again, whatever the length of this one.
+        self.used += len.next_multiple_of(LINE);
+        self.bytes += len as u64;
+        Ok(Opened::Small(range))
     }
 
     /// Hashes what waits and makes the arena free again.
@@ -70,7 +79,7 @@ impl Batch<'_> {
         for ((index, range), output) in self.waiting.drain(..).zip(outputs) {
             results[index] = Ok(Digest { output, len: range.len() as u64 });
         }
-        self.files.progress.add_bytes(self.used as u64);
+        self.files.progress.add_bytes(std::mem::take(&mut self.bytes));
         self.used = 0;
     }
 }

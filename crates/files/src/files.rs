@@ -10,7 +10,7 @@ use crate::source::{self, read};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How to work. The digests do not depend on it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,20 +32,21 @@ pub struct Files {
     /// Room for many small files at once, see `batch`.
     pub(crate) arenas: Buffers,
     pub(crate) progress: Progress,
+    /// Tiles of streams that wait for a thread or are in work on one.
+    pub(crate) waiting: AtomicUsize,
 }
 
 impl Files {
     /// Makes ready; starts nothing.
     pub fn new(function: Function, options: Options) -> Files {
-        let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = options.threads.map_or_else(processors, NonZero::get);
         Files {
             function,
             strategy: options.strategy,
-            pool: Pool::new(threads),
-            buffers: Buffers::new(STREAM_TILE, 4 * threads),
-            arenas: Buffers::new(batch::ARENA, threads),
+            pool: Pool::new(options.threads),
+            buffers: Buffers::new(STREAM_TILE),
+            arenas: Buffers::new(batch::ARENA),
             progress: Progress::default(),
+            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -63,7 +64,7 @@ impl Files {
     /// # Errors
     /// What the reader reports.
     pub fn hash_reader(&self, mut reader: impl Read + Send) -> Result<Digest, Error> {
-        let digest = read::hash(self, &mut reader, self.pool.threads() - 1)?;
+        let digest = read::hash(self, &mut reader)?;
         self.progress.add_files(1);
         Ok(digest)
     }
@@ -83,7 +84,7 @@ impl Files {
             os::widen_pipe(&stdin);
             return self.hash_reader(stdin);
         }
-        let digest = source::hash_file(self, self.strategy, &stdin, &[])?;
+        let digest = source::hash_file(self, &stdin, &[])?;
         // Other programs, and another mention of it, go on where this one ended.
         stdin.seek(SeekFrom::Start(digest.len))?;
         self.progress.add_files(1);

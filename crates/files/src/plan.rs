@@ -1,6 +1,7 @@
 //! How one file is hashed: facts in, a route out. Pure, so that every decision has a test.
 
 use std::fmt;
+use std::fs::Metadata;
 use std::str::FromStr;
 
 /// How the bytes of a file reach the hash function. All give the same digest.
@@ -88,40 +89,57 @@ pub(crate) enum Via {
 /// How one open file is hashed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Route {
-    /// From the first byte to the last; `helpers` other threads hash while this one reads.
-    Stream { helpers: usize },
+    /// From the first byte to the last; other threads hash while this one reads.
+    Stream,
     /// In tiles of `tile` bytes (a power of two) on `workers` threads, the calling one included.
     Tiles { via: Via, tile: usize, workers: usize },
 }
 
-/// The bytes of a file that are read at once before anything else is known about it. What ends within them needs no
-/// further facts: one `open`, two `read`, one `close`.
-pub(crate) const SMALL: usize = 64 * 1024;
+/// The bytes of a file that are read before anything else is known about it. What ends within them needs no further
+/// facts: one `open`, two `read`, one `close`.
+pub(crate) const FIRST: usize = 16 * 1024;
 
-/// The tile of a stream. Large enough that handing it to another thread (a few µs) is noise, small enough that it
-/// is still in the second-level cache when it is hashed.
-pub(crate) const STREAM_TILE: usize = 256 * 1024;
+/// Files below this are read whole, to be hashed side by side: for so few bytes, copying costs no more than making and
+/// unmaking a mapping.
+pub(crate) const SMALL: usize = 256 * 1024;
 
-/// The largest tile that is read, and the largest window that is mapped.
-const PREAD_TILE: usize = 256 * 1024;
+/// The tile of a stream. Copying by system calls is fastest from 1 MiB on, see
+/// `bench/journal/2026-11-21-files-zen4.md`.
+pub(crate) const STREAM_TILE: usize = 1024 * 1024;
+
+/// How many tiles of streams may wait for a thread, with so many threads: one in work and one ready for each, but no
+/// more than 32 MiB. One reader fills no more than a handful of threads.
+pub(crate) fn waiting_tiles(threads: usize) -> usize {
+    (2 * threads).min(32)
+}
+
+/// The largest file that is mapped as a whole.
+pub(crate) const MMAP_WINDOW: usize = 32 * 1024 * 1024;
+
+/// The largest tile that is read, and the largest window of a larger file that is mapped.
+const PREAD_TILE: usize = 1024 * 1024;
 const MMAP_TILE: usize = 8 * 1024 * 1024;
 
 /// Below this, starting and waiting for threads costs more than they save.
-const PARALLEL_FROM: u64 = 512 * 1024;
+const PARALLEL_FROM: u64 = 4 * 1024 * 1024;
+
+/// Whether a file that goes beyond [`FIRST`] is one of those that end before [`SMALL`].
+pub(crate) fn fits_small(metadata: &Metadata) -> bool {
+    metadata.is_file() && (1..SMALL as u64).contains(&metadata.len())
+}
 
 /// The route for a file with these facts.
 pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
     let threads = if facts.len < PARALLEL_FROM { 1 } else { facts.threads };
-    let stream = Route::Stream { helpers: facts.threads - 1 };
     if !facts.sized || !facts.tree {
-        return stream;
+        return Route::Stream;
     }
     let tiles =
         |via, largest, workers| Route::Tiles { via, tile: tile(facts.len, workers, largest), workers };
     match strategy {
-        Strategy::Read => stream,
-        Strategy::Auto if facts.len <= SMALL as u64 => stream,
-        Strategy::Pread if !facts.positioned => stream,
+        Strategy::Read => Route::Stream,
+        Strategy::Auto if facts.len < SMALL as u64 => Route::Stream,
+        Strategy::Pread if !facts.positioned => Route::Stream,
         Strategy::Pread => tiles(Via::Pread, PREAD_TILE, threads),
         Strategy::Mmap => tiles(Via::Mmap, MMAP_TILE, 1),
         Strategy::MmapParallel | Strategy::Auto => tiles(Via::Mmap, MMAP_TILE, threads),
@@ -161,7 +179,7 @@ mod tests {
     fn what_has_no_size_is_streamed_whatever_was_asked() {
         for strategy in Strategy::ALL {
             let pipe = Facts { sized: false, ..facts(0, 4) };
-            assert_eq!(route(strategy, pipe), Route::Stream { helpers: 3 }, "{strategy}");
+            assert_eq!(route(strategy, pipe), Route::Stream, "{strategy}");
         }
     }
 
@@ -169,21 +187,21 @@ mod tests {
     fn what_must_be_taken_in_order_is_streamed() {
         for strategy in Strategy::ALL {
             let sha256 = Facts { tree: false, ..facts(1 << 30, 4) };
-            assert_eq!(route(strategy, sha256), Route::Stream { helpers: 3 }, "{strategy}");
+            assert_eq!(route(strategy, sha256), Route::Stream, "{strategy}");
         }
     }
 
     #[test]
     fn a_system_without_positioned_reads_streams_instead() {
         let facts = Facts { positioned: false, ..facts(1 << 30, 2) };
-        assert_eq!(route(Strategy::Pread, facts), Route::Stream { helpers: 1 });
+        assert_eq!(route(Strategy::Pread, facts), Route::Stream);
     }
 
     #[test]
     fn one_thread_is_one_worker() {
         for strategy in Strategy::ALL {
             match route(strategy, facts(1 << 30, 1)) {
-                Route::Stream { helpers } => assert_eq!(helpers, 0, "{strategy}"),
+                Route::Stream => {}
                 Route::Tiles { workers, .. } => assert_eq!(workers, 1, "{strategy}"),
             }
         }

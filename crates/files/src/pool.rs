@@ -1,60 +1,97 @@
 //! Threads and buffers: both made when first needed, both kept for the next file.
 
 use rayon::ThreadPool;
+use std::num::NonZero;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Threads that start with the first piece of work worth sharing.
 pub(crate) struct Pool {
-    threads: usize,
+    asked: Option<NonZero<usize>>,
+    threads: OnceLock<usize>,
     started: OnceLock<Option<ThreadPool>>,
 }
 
 impl Pool {
-    pub(crate) fn new(threads: usize) -> Pool {
-        Pool { threads: threads.max(1), started: OnceLock::new() }
+    /// A pool of as many threads as `asked`, or of one per processor.
+    pub(crate) fn new(asked: Option<NonZero<usize>>) -> Pool {
+        Pool { asked, threads: OnceLock::new(), started: OnceLock::new() }
     }
 
     /// How many threads may work at once.
     pub(crate) fn threads(&self) -> usize {
-        self.threads
+        // Asking the system takes longer than hashing a small file: only what is worth sharing asks.
+        let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        *self.threads.get_or_init(|| self.asked.map_or_else(processors, NonZero::get))
     }
 
     /// The threads, or `None` where one thread was asked for, or where the system gives no more.
     pub(crate) fn get(&self) -> Option<&ThreadPool> {
-        if self.threads == 1 {
+        if self.threads() == 1 {
             return None;
         }
         let start = || {
             let name = |index| format!("hashmill-{index}");
-            rayon::ThreadPoolBuilder::new().num_threads(self.threads).thread_name(name).build().ok()
+            rayon::ThreadPoolBuilder::new().num_threads(self.threads()).thread_name(name).build().ok()
         };
         self.started.get_or_init(start).as_ref()
     }
 }
 
-/// Buffers of one size, handed out and given back.
+/// Room for bytes that come from the system, at the start of a cache line: on Zen 4, a system call that copies to a
+/// place a quarter of a line further takes twice as long.
+pub(crate) struct Buffer {
+    storage: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+/// The length of a cache line, or a multiple of it.
+pub(crate) const LINE: usize = 64;
+
+impl Buffer {
+    /// `len` zeros.
+    pub(crate) fn new(len: usize) -> Buffer {
+        let storage = vec![0; len + LINE];
+        // The vector never grows, so its bytes stay where they are.
+        let start = storage.as_ptr().align_offset(LINE).min(LINE);
+        Buffer { storage, start, len }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.storage[self.start..self.start + self.len]
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.storage[self.start..self.start + self.len]
+    }
+}
+
+/// Buffers of one size, handed out and given back: as many as were ever in use at once.
 pub(crate) struct Buffers {
     size: usize,
-    most: usize,
-    free: Mutex<Vec<Vec<u8>>>,
+    free: Mutex<Vec<Buffer>>,
 }
 
 impl Buffers {
-    /// Buffers of `size` bytes, of which `most` are kept for later.
-    pub(crate) fn new(size: usize, most: usize) -> Buffers {
-        Buffers { size, most, free: Mutex::new(Vec::new()) }
+    /// Buffers of `size` bytes.
+    pub(crate) fn new(size: usize) -> Buffers {
+        Buffers { size, free: Mutex::new(Vec::new()) }
     }
 
-    pub(crate) fn take(&self) -> Vec<u8> {
+    pub(crate) fn take(&self) -> Buffer {
         let kept = lock(&self.free).pop();
-        kept.unwrap_or_else(|| vec![0; self.size])
+        kept.unwrap_or_else(|| Buffer::new(self.size))
     }
 
-    pub(crate) fn give(&self, buffer: Vec<u8>) {
-        let mut free = lock(&self.free);
-        if free.len() < self.most && buffer.len() == self.size {
-            free.push(buffer);
-        }
+    pub(crate) fn give(&self, buffer: Buffer) {
+        lock(&self.free).push(buffer);
     }
 }
 
@@ -62,4 +99,22 @@ impl Buffers {
 /// section in this crate is a single push, pop or insert.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_begin_at_a_line_and_come_back() {
+        let buffers = Buffers::new(1000);
+        let mut first = buffers.take();
+        let second = buffers.take();
+        for buffer in [&first, &second] {
+            assert_eq!((buffer.len(), buffer.as_ptr().align_offset(LINE)), (1000, 0));
+        }
+        first.fill(7);
+        buffers.give(first);
+        assert!(buffers.take().iter().all(|&byte| byte == 7), "the same one");
+    }
 }

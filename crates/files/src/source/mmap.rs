@@ -15,29 +15,50 @@ use super::tiles::Tiles;
 use super::too_short;
 use crate::error::Error;
 use crate::os;
-use crate::pool::Buffers;
+use crate::pool::Buffer;
 use guard::Watch;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
+use std::ops::Range;
 
 pub(crate) struct Mapped<'a> {
     file: &'a File,
     len: u64,
-    buffers: &'a Buffers,
+    /// All of a file that fits into one window, for all threads: taking a window away interrupts every other thread.
+    whole: Option<Window>,
+}
+
+/// Bytes of the file, and the eye on them. The watch ends before the mapping does.
+struct Window {
+    watch: Watch,
+    map: Mmap,
 }
 
 impl<'a> Mapped<'a> {
-    pub(crate) fn new(file: &'a File, len: u64, buffers: &'a Buffers) -> Mapped<'a> {
+    /// A file of `len` bytes, to be seen through windows of `window` bytes.
+    pub(crate) fn new(file: &'a File, len: u64, window: usize) -> Mapped<'a> {
         os::advise_sequential(file);
-        Mapped { file, len, buffers }
+        let whole = if len <= window as u64 { map(file, 0, len as usize) } else { None };
+        Mapped { file, len, whole }
     }
 
-    fn map(&self, offset: u64, len: usize) -> Option<(Mmap, Watch)> {
-        // SAFETY: the mapping is private and only read. Other programs may write to the file meanwhile; the bytes go
-        // through arithmetic only, and no index or length depends on them. Pages that vanish are `Watch`'s business.
-        let map = unsafe { MmapOptions::new().offset(offset).len(len).map(self.file) }.ok()?;
-        let watch = Watch::over(&map)?;
-        Some((map, watch))
+    /// Calls `hash` with a part of a window. Its value counts unless a page was missing.
+    fn look<R>(
+        &self,
+        window: &Window,
+        part: Range<usize>,
+        hash: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Error> {
+        let bytes = &window.map[part];
+        touch(bytes);
+        let value = hash(bytes);
+        if window.watch.page_lost() {
+            return Err(match self.file.metadata() {
+                Ok(now) if now.len() < self.len => Error::Shrunk { expected: self.len, found: now.len() },
+                _ => Error::PageLost,
+            });
+        }
+        Ok(value)
     }
 
     /// For file systems without mappings, and for more threads than there are places to watch.
@@ -45,12 +66,13 @@ impl<'a> Mapped<'a> {
         &self,
         offset: u64,
         len: usize,
-        scratch: &mut Option<Vec<u8>>,
+        scratch: &mut Option<Buffer>,
         hash: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Error> {
-        let buffer = scratch.get_or_insert_with(|| self.buffers.take());
-        // Windows are larger than the buffers of reads.
-        buffer.resize(buffer.len().max(len), 0);
+        let buffer = match scratch {
+            Some(buffer) if buffer.len() >= len => buffer,
+            _ => scratch.insert(Buffer::new(len)),
+        };
         let found = os::read_at(self.file, &mut buffer[..len], offset)?;
         if found < len {
             return Err(too_short(self.file, self.len, offset + found as u64));
@@ -60,9 +82,9 @@ impl<'a> Mapped<'a> {
 }
 
 impl Tiles for Mapped<'_> {
-    type Scratch = Option<Vec<u8>>;
+    type Scratch = Option<Buffer>;
 
-    fn scratch(&self) -> Option<Vec<u8>> {
+    fn scratch(&self) -> Option<Buffer> {
         None
     }
 
@@ -70,21 +92,16 @@ impl Tiles for Mapped<'_> {
         &self,
         offset: u64,
         len: usize,
-        scratch: &mut Option<Vec<u8>>,
+        scratch: &mut Option<Buffer>,
         hash: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Error> {
-        let Some((map, watch)) = self.map(offset, len) else {
-            return self.read(offset, len, scratch, hash);
-        };
-        touch(&map);
-        let value = hash(&map);
-        if watch.page_lost() {
-            return Err(match self.file.metadata() {
-                Ok(now) if now.len() < self.len => Error::Shrunk { expected: self.len, found: now.len() },
-                _ => Error::PageLost,
-            });
+        if let Some(whole) = &self.whole {
+            return self.look(whole, offset as usize..offset as usize + len, hash);
         }
-        Ok(value)
+        match map(self.file, offset, len) {
+            Some(window) => self.look(&window, 0..len, hash),
+            None => self.read(offset, len, scratch, hash),
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -92,11 +109,14 @@ impl Tiles for Mapped<'_> {
         if found < self.len { Err(Error::Shrunk { expected: self.len, found }) } else { Ok(()) }
     }
 
-    fn done(&self, scratch: Option<Vec<u8>>) {
-        if let Some(buffer) = scratch {
-            self.buffers.give(buffer);
-        }
-    }
+    fn done(&self, _: Option<Buffer>) {}
+}
+
+fn map(file: &File, offset: u64, len: usize) -> Option<Window> {
+    // SAFETY: the mapping is private and only read. Other programs may write to the file meanwhile; the bytes go
+    // through arithmetic only, and no index or length depends on them. Pages that vanish are `Watch`'s business.
+    let map = unsafe { MmapOptions::new().offset(offset).len(len).map(file) }.ok()?;
+    Some(Window { watch: Watch::over(&map)?, map })
 }
 
 /// Brings the pages of a window into the page table before it is hashed: the kernel maps sixteen pages with each
@@ -288,8 +308,7 @@ mod tests {
     fn a_file_cut_while_its_window_is_read_is_an_error_and_no_death() {
         let _alone = crate::pool::lock(&ALONE);
         let file = file_of(1 << 20);
-        let buffers = Buffers::new(1 << 16, 1);
-        let mapped = Mapped::new(&file, 1 << 20, &buffers);
+        let mapped = Mapped::new(&file, 1 << 20, 1 << 16);
         let result = mapped.with(0, 1 << 20, &mut None, |bytes| {
             file.set_len(5000).expect("truncation");
             bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
@@ -306,8 +325,7 @@ mod tests {
     fn a_cut_within_the_last_page_is_seen_by_the_final_check() {
         let _alone = crate::pool::lock(&ALONE);
         let file = file_of(8192);
-        let buffers = Buffers::new(1 << 16, 1);
-        let mapped = Mapped::new(&file, 8192, &buffers);
+        let mapped = Mapped::new(&file, 8192, 4096);
         let result = mapped.with(0, 8192, &mut None, |bytes| {
             file.set_len(8000).expect("truncation");
             bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
@@ -320,8 +338,7 @@ mod tests {
     fn with_every_place_taken_bytes_are_read_instead() {
         let _alone = crate::pool::lock(&ALONE);
         let file = file_of(1 << 17);
-        let buffers = Buffers::new(1 << 16, 1);
-        let mapped = Mapped::new(&file, 1 << 17, &buffers);
+        let mapped = Mapped::new(&file, 1 << 17, 1 << 16);
         let window = [0; 1];
         let mut watches = Vec::new();
         while let Some(watch) = Watch::over(&window) {

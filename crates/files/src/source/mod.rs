@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::function::Digest;
 use crate::os;
-use crate::plan::{Facts, Route, Strategy, Via, route};
+use crate::plan::{Facts, MMAP_WINDOW, Route, Via, route};
 use std::fs::File;
 use std::io::{Cursor, Read};
 
@@ -14,12 +14,7 @@ pub(crate) mod read;
 mod tiles;
 
 /// Hashes an open file, of which `prefix` has been read already.
-pub(crate) fn hash_file(
-    files: &Files,
-    strategy: Strategy,
-    file: &File,
-    prefix: &[u8],
-) -> Result<Digest, Error> {
+pub(crate) fn hash_file(files: &Files, file: &File, prefix: &[u8]) -> Result<Digest, Error> {
     let metadata = file.metadata()?;
     let len = metadata.len();
     let facts = Facts {
@@ -29,17 +24,17 @@ pub(crate) fn hash_file(
         tree: files.function.mode().is_some(),
         positioned: os::POSITIONED,
     };
-    match route(strategy, facts) {
-        Route::Stream { helpers } => {
+    match route(files.strategy, facts) {
+        Route::Stream => {
             os::advise_sequential(file);
-            read::hash(files, &mut Cursor::new(prefix).chain(file), helpers)
+            read::hash(files, &mut Cursor::new(prefix).chain(file))
         }
         Route::Tiles { via: Via::Pread, tile, workers } => {
             let source = pread::Pread::new(file, len, &files.buffers);
             tiles::hash(files, &source, len, tile, workers)
         }
         Route::Tiles { via: Via::Mmap, tile, workers } => {
-            let source = mmap::Mapped::new(file, len, &files.buffers);
+            let source = mmap::Mapped::new(file, len, MMAP_WINDOW);
             tiles::hash(files, &source, len, tile, workers)
         }
     }

@@ -4,7 +4,7 @@ use super::tiles::Tiles;
 use super::too_short;
 use crate::error::Error;
 use crate::os;
-use crate::pool::Buffers;
+use crate::pool::{Buffer, Buffers};
 use std::fs::File;
 
 pub(crate) struct Pread<'a> {
@@ -21,9 +21,9 @@ impl<'a> Pread<'a> {
 }
 
 impl Tiles for Pread<'_> {
-    type Scratch = Vec<u8>;
+    type Scratch = Buffer;
 
-    fn scratch(&self) -> Vec<u8> {
+    fn scratch(&self) -> Buffer {
         self.buffers.take()
     }
 
@@ -31,7 +31,7 @@ impl Tiles for Pread<'_> {
         &self,
         offset: u64,
         len: usize,
-        scratch: &mut Vec<u8>,
+        scratch: &mut Buffer,
         hash: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Error> {
         let buffer = &mut scratch[..len];
@@ -47,7 +47,7 @@ impl Tiles for Pread<'_> {
         Ok(())
     }
 
-    fn done(&self, scratch: Vec<u8>) {
+    fn done(&self, scratch: Buffer) {
         self.buffers.give(scratch);
     }
 }

@@ -13,16 +13,16 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::function::Digest;
 use crate::merge::Merger;
-use crate::plan::STREAM_TILE;
-use crate::pool::lock;
+use crate::plan::{STREAM_TILE, waiting_tiles};
+use crate::pool::{Buffer, lock};
 use hashmill_hash::blake3::hazmat::Mode;
 use rayon::ThreadPool;
 use std::io::{self, Read};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
-/// Hashes all of `reader`, with up to `helpers` other threads.
-pub(crate) fn hash(files: &Files, reader: &mut (impl Read + Send), helpers: usize) -> Result<Digest, Error> {
+/// Hashes all of `reader`, on all threads if it is worth it.
+pub(crate) fn hash(files: &Files, reader: &mut (impl Read + Send)) -> Result<Digest, Error> {
     let mut first = files.buffers.take();
     let len = fill(reader, &mut first)?;
     if len < first.len() {
@@ -32,9 +32,9 @@ pub(crate) fn hash(files: &Files, reader: &mut (impl Read + Send), helpers: usiz
         return Ok(digest);
     }
     match (files.pool.get(), files.function.mode()) {
-        (Some(pool), Some(mode)) if helpers > 0 => pipeline(files, pool, mode, reader, first),
-        (Some(pool), None) if helpers > 0 => in_turns(files, pool, reader, first),
-        _ => alone(files, reader, first),
+        (Some(pool), Some(mode)) => pipeline(files, pool, mode, reader, first),
+        (Some(pool), None) => in_turns(files, pool, reader, first),
+        (None, _) => alone(files, reader, first),
     }
 }
 
@@ -45,7 +45,7 @@ fn whole(files: &Files, message: &[u8]) -> Digest {
 }
 
 /// Reading and hashing on the calling thread.
-fn alone(files: &Files, reader: &mut impl Read, mut tile: Vec<u8>) -> Result<Digest, Error> {
+fn alone(files: &Files, reader: &mut impl Read, mut tile: Buffer) -> Result<Digest, Error> {
     let mut state = files.function.start();
     let mut total = 0;
     let mut len = tile.len();
@@ -64,7 +64,7 @@ fn in_turns(
     files: &Files,
     pool: &ThreadPool,
     reader: &mut (impl Read + Send),
-    mut tile: Vec<u8>,
+    mut tile: Buffer,
 ) -> Result<Digest, Error> {
     let mut state = files.function.start();
     let mut total = 0;
@@ -89,7 +89,7 @@ fn pipeline(
     pool: &ThreadPool,
     mode: Mode<'_>,
     reader: &mut (impl Read + Send),
-    first: Vec<u8>,
+    first: Buffer,
 ) -> Result<Digest, Error> {
     let mut tile = files.buffers.take();
     let mut len = fill(reader, &mut tile)?;
@@ -98,15 +98,14 @@ fn pipeline(
     }
 
     let merger = Mutex::new(Merger::new(mode));
-    let hash_tile = &|index: u64, tile: Vec<u8>, len: usize| {
+    let hash_tile = &|index: u64, tile: Buffer, len: usize| {
         let value = files.function.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]);
         lock(&merger).push(index, value);
         files.progress.add_bytes(len as u64);
         files.buffers.give(tile);
     };
-    // One tile per thread in work and one per thread ready, so that nobody runs dry while this thread hashes too.
-    let enough = 2 * pool.current_num_threads();
-    let waiting = &AtomicUsize::new(0);
+    let enough = waiting_tiles(pool.current_num_threads());
+    let waiting = &files.waiting;
     let mut total = (first.len() + len) as u64;
 
     let end: io::Result<()> = pool.in_place_scope_fifo(|scope| {

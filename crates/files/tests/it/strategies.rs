@@ -11,9 +11,9 @@ const KIB: usize = 1024;
 
 /// Around everything that a plan decides by: one chunk, small files, tiles, parallel work.
 fn sizes() -> Vec<usize> {
-    let edges = [1, 2, 64, 128, 256, 512, 1024].map(|kib| kib * KIB);
+    let edges = [1, 2, 16, 64, 256, 1024, 2048, 4096].map(|kib| kib * KIB);
     let mut sizes: Vec<usize> = edges.iter().flat_map(|&edge| [edge - 1, edge, edge + 1]).collect();
-    sizes.extend([0, 1, 1000 * KIB + 7, 3 * 1024 * KIB + 1, 8 * 1024 * KIB, 9 * 1024 * KIB + 513]);
+    sizes.extend([0, 1, 1000 * KIB + 7, 3 * 1024 * KIB + 1, 9 * 1024 * KIB + 513, 32 * 1024 * KIB + 1]);
     sizes
 }
 
