@@ -2,13 +2,26 @@
 //!
 //! `lab.cpu` lives in registers, `lab.memory` waits for dependent blocks of memory. Both can do true extra work,
 //! `extra=N` in thousandths, whose result is thrown away: a slowdown of known size, made of the same instructions.
-//! They are in every registry, and listed only when asked for by name.
+//! They are in every registry, and listed only when asked for by name. So are the probes of the machine's limits.
+
+mod limits;
 
 use crate::memory::HugeBytes;
 use crate::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use crate::model::floor::{Bound, Work};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
 use std::hint::black_box;
+
+/// The cases that tell what the machine can do at best on `threads` threads, for the kinds of work in `work`.
+pub(crate) fn limits(work: &Work, threads: u32) -> Vec<String> {
+    let probe = |bound| match bound {
+        Bound::Memory => format!("lab.stream/probe/kernel/256MiB/t{threads}"),
+        Bound::Ports => format!("lab.ports/probe/kernel/1000000/t{threads}"),
+        Bound::Latency => "lab.cpu/probe/kernel/20000/t1".to_owned(),
+    };
+    Bound::ALL.into_iter().filter(|bound| work.of(*bound) > 0).map(probe).collect()
+}
 
 /// Names of the lab's own workloads start so.
 pub(crate) const PREFIX: &str = "lab.";
@@ -20,6 +33,9 @@ pub(crate) fn register(registry: &mut Registry) {
     let offer = || Offer::classes(&["kernel"]).knob("extra", EXTRA);
     registry.workload(Cpu, &[20_000]).engine("probe", CpuProbe, offer());
     registry.workload(Memory, &[64 << 20]).engine("probe", MemoryProbe, offer());
+    let kernel = || Offer::classes(&["kernel"]);
+    registry.workload(limits::Stream, &[256 << 20]).engine("probe", limits::stream(), kernel());
+    registry.workload(limits::Ports, &[1_000_000]).engine("probe", limits::ports(), kernel());
 }
 
 /// Rounds of add, rotate and exclusive-or in four registers.
@@ -34,6 +50,11 @@ impl Workload for Cpu {
 
     fn units(&self, spec: &Spec) -> Units {
         Units::Operations(spec.size)
+    }
+
+    /// Each of the twelve instructions of a round waits for the one before.
+    fn work(&self, spec: &Spec) -> Option<Work> {
+        Some(Work { chain: 12 * spec.size, ..Work::default() })
     }
 
     fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
@@ -230,6 +251,12 @@ mod tests {
     fn extra_work_changes_the_time_and_not_the_result() {
         let registry = Registry::new();
         let clock = crate::clock::Monotonic::new();
+        for case in ["lab.stream/probe/kernel/64KiB/t3", "lab.ports/probe/kernel/10/t2"] {
+            let key = case.parse().expect("a key");
+            let prepared = registry.prepare(&key, 5).expect("no fault");
+            let lap = registry.drive(&key, &prepared).expect("no fault").lap(&clock, 2).expect("no fault");
+            assert_eq!(lap.digest, prepared.reference, "{key}");
+        }
         for case in ["lab.cpu/probe/kernel/1000/t1", "lab.memory/probe/kernel/64KiB/t1"] {
             for extra in ["", "/extra=10", "/extra=1000"] {
                 let key = format!("{case}{extra}").parse().expect("a key");

@@ -1,8 +1,9 @@
 //! Argon2 as workloads: the three variants, with their memory kept or made for each hash.
 
-use super::thread_counts;
+use super::{thread_counts, work};
 use hashmill_hash::argon2::{Hasher, Input, Kernel, Params, Plan, Threads, Variant};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
 
@@ -70,6 +71,11 @@ impl Workload for Tag {
 
     fn units(&self, _: &Spec) -> Units {
         Units::Hashes(1)
+    }
+
+    fn work(&self, spec: &Spec) -> Option<Work> {
+        let params = params(spec, self.variant).ok()?;
+        Some(work::argon2(params.blocks(), params.passes().into(), params.lanes().into()))
     }
 
     fn prepare(&self, _: &Spec, seed: u64) -> Result<[u8; 8], Fault> {

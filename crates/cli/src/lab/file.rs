@@ -1,9 +1,10 @@
 //! Files as a workload: one file in the page cache, fetched by each strategy.
 
-use super::{input, thread_counts};
+use super::{input, thread_counts, work};
 use hashmill_files::{Files, Function, Options, Strategy};
 use hashmill_hash::blake3::{Kernel, Plan};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
+use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
 use std::num::NonZero;
@@ -37,6 +38,10 @@ impl Workload for OneFile {
 
     fn units(&self, spec: &Spec) -> Units {
         Units::Bytes(spec.size)
+    }
+
+    fn work(&self, spec: &Spec) -> Option<Work> {
+        Some(work::blake3(spec.size))
     }
 
     fn prepare(&self, spec: &Spec, seed: u64) -> Result<Stored, Fault> {

@@ -1,9 +1,12 @@
 //! `hashmill lab`: hands the lab what Hashmill can be measured on. The commands are the lab's own.
 
+mod answers;
 mod argon2;
 mod blake3;
 mod file;
+mod headline;
 mod input;
+mod work;
 
 use crate::flags::LabArgs;
 use hashmill_lab::cmd::{self, Mount};
@@ -22,6 +25,8 @@ fn registry() -> Registry {
     blake3::register(&mut registry);
     file::register(&mut registry);
     argon2::register(&mut registry);
+    answers::register(&mut registry);
+    headline::register(&mut registry);
     registry
 }
 

@@ -82,6 +82,46 @@ fn files_and_argon2_are_rows_too() {
 }
 
 #[test]
+fn known_answers_come_first_and_floors_are_measured_on_the_spot() {
+    let world = World::new();
+    let report = tiny(&world, &["blake3/hash/oneshot/1KiB/t1", "argon2id/hasher/kernel/64KiB/t1", "--floor"]);
+    let engines: Vec<&str> = report["answers"]
+        .as_array()
+        .expect("answers")
+        .iter()
+        .filter(|answers| answers["right"].as_u64() > Some(10))
+        .filter_map(|answers| answers["engine"].as_str())
+        .collect();
+    assert_eq!(engines, ["BLAKE3", "files", "Argon2"]);
+    let [hash, tag, probes @ ..] = rows(&report) else { panic!("{report}") };
+    for row in [hash, tag] {
+        let share = row["sides"][0]["floor"]["share"].as_f64().expect("a floor");
+        assert!(share > 0.0, "{row}");
+    }
+    let probes: Vec<&str> = probes.iter().filter_map(|row| row["title"].as_str()).collect();
+    assert_eq!(probes, ["lab.ports/probe/kernel/1000000/t1", "lab.cpu/probe/kernel/20000/t1"]);
+    let text = lab(&world, &["report", "r/report.json"]).quiet_success();
+    assert!(text.contains("reached") && text.contains("known answers right"), "{text}");
+    assert!(lab(&world, &["check", "r/report.json"]).quiet_success().contains(": ok;"));
+}
+
+#[test]
+fn a_newcomers_suite_names_cases_that_exist() {
+    let world = World::new();
+    let listed = lab(&world, &["list", "headline"]).quiet_success();
+    assert!(listed.lines().count() >= 14, "{listed}");
+    for group in [
+        "blake3/hash/oneshot/64/t1",
+        "blake3-batch/",
+        "blake3-xof/",
+        "file/sum/file:auto/256MiB/t1",
+        "argon2id/",
+    ] {
+        assert!(listed.lines().any(|line| line.starts_with(group)), "{group} in {listed}");
+    }
+}
+
+#[test]
 fn a_case_that_this_processor_lacks_is_skipped_with_the_reason() {
     let world = World::new();
     let done = lab(&world, &[&["run", "blake3/hash/kernel/64/t7"], &TINY[..], &["--out", "r"]].concat());

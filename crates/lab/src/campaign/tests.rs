@@ -160,6 +160,8 @@ pub(crate) fn heading(plan: &Plan) -> Heading {
         }],
         plan: plan.clone(),
         same_code: false,
+        answers: Vec::new(),
+        works: Vec::new(),
         before: Load::default(),
     }
 }

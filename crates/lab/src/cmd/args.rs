@@ -52,6 +52,9 @@ pub(super) struct Run {
     /// Cases, as in `list`.
     #[arg(required = true)]
     pub(super) patterns: Vec<String>,
+    /// Also measure what the machine can do at best, and show how far each row is from it. A suite may ask for it.
+    #[arg(long)]
+    pub(super) floor: bool,
     #[command(flatten)]
     pub(super) measuring: Measuring,
 }

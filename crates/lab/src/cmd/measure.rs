@@ -9,7 +9,7 @@ use crate::fingerprint::{sha256_file, sha256_hex};
 use crate::host::{Load, Machine};
 use crate::plan::Plan;
 use crate::report::assemble::{self, Heading};
-use crate::report::schema::{Build, Kind, Report, State};
+use crate::report::schema::{Answers, Build, Kind, Report, State};
 use crate::report::{html, markdown, seine, store, text};
 use crate::session::process::{Processes, Program};
 use crate::{clock, time};
@@ -59,6 +59,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
     let created = time::now_utc();
     let id = run_id(&created);
     let folder = options.out.clone().unwrap_or_else(|| Path::new("lab-results").join(&id));
+    let works = job.contests.iter().map(|contest| mount.registry.work(&contest.sides[0].key)).collect();
     let heading = Heading {
         kind: job.kind,
         id,
@@ -68,6 +69,8 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
         builds: job.builds,
         plan: job.plan,
         same_code: job.same_code,
+        answers: known_answers(mount, job.kind)?,
+        works,
         before,
     };
     interrupt::watch();
@@ -89,6 +92,20 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
     drop(recorder);
     write_files(&report, &folder)?;
     Ok((report, folder))
+}
+
+/// The known answers of all engines. Nothing is timed after a wrong one.
+fn known_answers(mount: &Mount<'_>, kind: Kind) -> Result<Vec<Answers>, Error> {
+    // The builds of an A/B run answer for themselves, by their digests.
+    if !matches!(kind, Kind::Run | Kind::Duel) {
+        return Ok(Vec::new());
+    }
+    let checks = mount.registry.answers().iter();
+    let answers = checks.map(|known| match (known.check)() {
+        Ok(right) => Ok(Answers { engine: known.name.clone(), right, wrong: None }),
+        Err(wrong) => Err(Error::Refused(format!("{}: wrong known answer: {wrong}", known.name))),
+    });
+    answers.collect()
 }
 
 fn command_line(mount: &Mount<'_>) -> Vec<String> {

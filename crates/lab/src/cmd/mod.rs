@@ -130,3 +130,20 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_timed_after_a_wrong_answer() {
+        let mut registry = Registry::new();
+        registry.known_answers("good", || Ok(3));
+        registry.known_answers("bad", || Err("2 + 2 gives 5".to_owned()));
+        let mount = Mount { name: "lab", arguments: &[], registry: &registry };
+        let folder = std::env::temp_dir().join(format!("lab-answers-{}", std::process::id()));
+        let arguments = ["run", "lab.cpu", "--out"].map(OsString::from).into_iter();
+        assert_eq!(main(&mount, arguments.chain([folder.clone().into()])), Exit::Invalid);
+        assert!(!folder.exists(), "no report was begun");
+    }
+}

@@ -8,24 +8,22 @@ pub(super) struct Display {
 }
 
 impl Display {
+    /// `rows` sessions, one for each row, are the first thing to wait for.
     pub(super) fn new(rows: usize) -> Self {
         let bar = ProgressBar::new(rows as u64);
-        let style =
-            ProgressStyle::with_template("{spinner} [{elapsed}] {pos} of {len} rows settled  {wide_msg}");
+        let style = ProgressStyle::with_template("[{elapsed}] {bar:30} {pos} of {len} sessions  {wide_msg}");
         bar.set_style(style.expect("the template is a constant"));
         Display { bar }
     }
 
+    /// Contest `index` has got one session more, of `wanted` until its next look.
     pub(super) fn show(&self, index: usize, wanted: usize, all: &[Measured]) {
-        let settled =
-            all.iter().filter(|m| m.outcome != Outcome::Running || m.sessions.len() > wanted).count();
-        self.bar.set_position(settled as u64);
-        let measured = &all[index];
-        self.bar.set_message(format!(
-            "{}: session {} of {wanted}",
-            measured.contest.title,
-            measured.sessions.len()
-        ));
+        let open = all.iter().filter(|m| m.outcome == Outcome::Running);
+        let done: usize = all.iter().map(|m| m.sessions.len()).sum();
+        let left: usize = open.map(|m| wanted.saturating_sub(m.sessions.len())).sum();
+        self.bar.set_length((done + left) as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(all[index].contest.title.clone());
         self.bar.tick();
     }
 }

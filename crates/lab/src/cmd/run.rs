@@ -7,11 +7,17 @@ use super::{Console, Exit, Mount};
 use crate::campaign::{Contest, Role, Side};
 use crate::model::class::Sampling;
 use crate::model::key::Key;
+use crate::model::registry::Registry;
+use crate::probe::limits;
 use crate::report::schema::Kind;
 
 pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> Result<Exit, Error> {
-    let keys = mount.registry.select(&args.patterns)?;
+    let mut keys = mount.registry.select(&args.patterns)?;
     refuse_sustained(&keys)?;
+    let mut suites = mount.registry.suites().iter().filter(|suite| args.patterns.contains(&suite.name));
+    if args.floor || suites.any(|suite| suite.floors) {
+        add_limits(mount.registry, &mut keys)?;
+    }
     let (build, program) = own_program(mount)?;
     let contests = keys.into_iter().map(|key| Contest {
         title: key.to_string(),
@@ -28,6 +34,20 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
     };
     let (report, folder) = measure(mount, &args.measuring, job)?;
     conclude(&report, &folder, &args.measuring, console)
+}
+
+/// Adds the probes of every limit that a case could meet.
+fn add_limits(registry: &Registry, keys: &mut Vec<Key>) -> Result<(), Error> {
+    for key in keys.clone() {
+        let Some(work) = registry.work(&key) else { continue };
+        for probe in limits(&work, key.threads) {
+            let probe: Key = probe.parse()?;
+            if !keys.contains(&probe) {
+                keys.push(probe);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A sustained case is a run of minutes, not of samples.

@@ -1,6 +1,7 @@
 //! The two traits that a program implements to be measured, and what passes through them.
 
 use super::class::Class;
+use super::floor::Work;
 use super::key::Knobs;
 use super::units::Units;
 use std::fmt;
@@ -16,6 +17,11 @@ pub trait Workload: 'static {
 
     /// The work of one iteration at this size.
     fn units(&self, spec: &Spec) -> Units;
+
+    /// The least work that one iteration needs, counted on paper: what the floor of a row is made of.
+    fn work(&self, _: &Spec) -> Option<Work> {
+        None
+    }
 
     /// Makes the input. The same `spec` and `seed` must always give the same input, and threads and kernel must not
     /// matter: engines of one session that differ only in those share it.

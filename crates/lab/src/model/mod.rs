@@ -6,6 +6,7 @@
 pub mod class;
 pub(crate) mod driver;
 pub mod engine;
+pub mod floor;
 pub mod key;
 pub mod registry;
 pub mod select;

@@ -3,6 +3,7 @@
 use super::class::Class;
 use super::driver::{Drive, Driver};
 use super::engine::{Digest, Engine, Fault, Spec, Workload};
+use super::floor::Work;
 use super::key::{Key, Knobs, is_name};
 use super::select::{hint, matches};
 use super::units::{Size, Units};
@@ -14,6 +15,7 @@ use std::rc::Rc;
 pub struct Registry {
     workloads: Vec<WorkloadEntry>,
     suites: Vec<Suite>,
+    answers: Vec<KnownAnswers>,
 }
 
 /// What an engine can be asked to do; the listed sizes, threads and knob values are suggestions, not limits.
@@ -34,15 +36,26 @@ pub struct Suite {
     pub about: String,
     /// Which cases it holds.
     pub patterns: Vec<String>,
+    /// Whether a run of it measures the machine's limits too.
+    pub floors: bool,
+}
+
+/// An engine's known answers, to be computed before anything is timed.
+pub(crate) struct KnownAnswers {
+    pub(crate) name: String,
+    /// How many were right, or what was wrong.
+    pub(crate) check: Box<dyn Fn() -> Result<usize, String>>,
 }
 
 type Prepare = dyn Fn(&Spec, u64) -> Result<Prepared, Fault>;
+type CountWork = dyn Fn(&Spec) -> Option<Work>;
 type MakeDriver = dyn Fn(&Prepared, Spec) -> Box<dyn Drive>;
 
 struct WorkloadEntry {
     name: String,
     sizes: Vec<Size>,
     prepare: Box<Prepare>,
+    work: Box<CountWork>,
     engines: Vec<EngineEntry>,
 }
 
@@ -157,7 +170,7 @@ impl Registry {
     /// A registry with nothing but the lab's own probes.
     #[must_use]
     pub fn new() -> Self {
-        let mut registry = Registry { workloads: Vec::new(), suites: Vec::new() };
+        let mut registry = Registry { workloads: Vec::new(), suites: Vec::new(), answers: Vec::new() };
         crate::probe::register(&mut registry);
         registry
     }
@@ -170,13 +183,17 @@ impl Registry {
         let name = workload.name().to_owned();
         assert!(is_name(&name), "`{name}` cannot be the name of a workload");
         assert!(self.workloads.iter().all(|w| w.name != name), "workload `{name}` is registered twice");
+        let workload = Rc::new(workload);
+        let counting = Rc::clone(&workload);
+        let work = move |spec: &Spec| counting.work(spec);
         let prepare = move |spec: &Spec, seed| {
             let input = workload.prepare(spec, seed)?;
             let reference = workload.reference(spec, &input)?;
             Ok(Prepared { input: Rc::new(input), reference, units: workload.units(spec) })
         };
         let sizes = sizes.iter().copied().map(Size).collect();
-        self.workloads.push(WorkloadEntry { name, sizes, prepare: Box::new(prepare), engines: Vec::new() });
+        let (prepare, work) = (Box::new(prepare), Box::new(work));
+        self.workloads.push(WorkloadEntry { name, sizes, prepare, work, engines: Vec::new() });
         let entry = self.workloads.last_mut().expect("just pushed");
         AddEngines { entry, workload: std::marker::PhantomData }
     }
@@ -184,7 +201,28 @@ impl Registry {
     /// Registers a suite.
     pub fn suite(&mut self, name: &str, about: &str, patterns: &[&str]) {
         let patterns = patterns.iter().map(|p| (*p).to_owned()).collect();
-        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns });
+        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns, floors: false });
+    }
+
+    /// Registers a suite whose run also says how far each row is from what the machine can do.
+    pub fn suite_with_floors(&mut self, name: &str, about: &str, patterns: &[&str]) {
+        self.suite(name, about, patterns);
+        self.suites.last_mut().expect("just pushed").floors = true;
+    }
+
+    /// Registers known answers: `check` computes them and says how many were right, or what was wrong.
+    pub fn known_answers(&mut self, name: &str, check: impl Fn() -> Result<usize, String> + 'static) {
+        self.answers.push(KnownAnswers { name: name.to_owned(), check: Box::new(check) });
+    }
+
+    pub(crate) fn answers(&self) -> &[KnownAnswers] {
+        &self.answers
+    }
+
+    /// The least work of one iteration of a case, where its workload counts it.
+    pub(crate) fn work(&self, key: &Key) -> Option<Work> {
+        let (workload, _) = self.find(key).ok()?;
+        (workload.work)(&key.spec())
     }
 
     /// The suites, in the order of their registration.

@@ -1,12 +1,14 @@
 //! From what was measured to a report. All conclusions are drawn here, and [`check`](super::check) draws them again
 //! by the same functions from the columns of the report.
 
+use super::floor;
 use super::schema::{
-    Build, Comparison, Kind, Plan, Quality, Report, Role, Row, SCHEMA, Samples, Session, Side, State, Status,
-    Summary, TimingClass, Units, Verdict,
+    Answers, Build, Comparison, Kind, Plan, Quality, Report, Role, Row, SCHEMA, Samples, Session, Side,
+    State, Status, Summary, TimingClass, Units, Verdict,
 };
 use crate::campaign::{self, Contest, Measured, Outcome};
 use crate::host::{Load, Machine};
+use crate::model::floor::Work;
 use crate::plan;
 use crate::stats::order::{mad, median, median_interval, percentile};
 use crate::stats::paired::{Placed, by_session, deltas};
@@ -22,6 +24,9 @@ pub(crate) struct Heading {
     pub(crate) builds: Vec<Build>,
     pub(crate) plan: plan::Plan,
     pub(crate) same_code: bool,
+    pub(crate) answers: Vec<Answers>,
+    /// The least work of each contest, in their order; missing at the end where nobody counted.
+    pub(crate) works: Vec<Option<Work>>,
     pub(crate) before: Load,
 }
 
@@ -29,7 +34,8 @@ pub(crate) struct Heading {
 pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_ms: u64) -> Report {
     let contests: Vec<Contest> = all.iter().map(|measured| measured.contest.clone()).collect();
     let plan = wire_plan(&heading.plan, campaign::family_size(&contests), heading.same_code);
-    let mut rows: Vec<Row> = all.iter().map(row).collect();
+    let works = heading.works.iter().copied().chain(std::iter::repeat(None));
+    let mut rows: Vec<Row> = all.iter().zip(works).map(|(measured, work)| row(measured, work)).collect();
     conclude(&plan, &mut rows);
     let state = if all.iter().any(|m| m.outcome == Outcome::Interrupted) {
         State::Interrupted
@@ -49,6 +55,7 @@ pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_m
         machine: heading.machine.clone(),
         builds: heading.builds.clone(),
         plan,
+        answers: heading.answers.clone(),
         rows,
         quality: Quality { before: heading.before, after, elapsed_ms, flags: Vec::new() },
         seal: String::new(),
@@ -93,7 +100,7 @@ impl Plan {
     }
 }
 
-fn row(measured: &Measured) -> Row {
+fn row(measured: &Measured, work: Option<Work>) -> Row {
     let contest = &measured.contest;
     let class = &contest.sides[0].key.class;
     let sides = contest.sides.iter().zip(&measured.seen);
@@ -111,6 +118,7 @@ fn row(measured: &Measured) -> Row {
         digest: seen.digest.clone(),
         reference: seen.reference.clone(),
         summary: None,
+        floor: None,
     });
     let mut samples = Samples::default();
     for sample in &measured.samples {
@@ -131,6 +139,7 @@ fn row(measured: &Measured) -> Row {
             excludes: class.excludes(),
         },
         units: Units { kind: measured.seen[0].unit.clone(), per_iteration: measured.seen[0].units },
+        work,
         together: contest.together,
         rounds: measured.rounds,
         status: match &measured.outcome {
@@ -178,9 +187,10 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
             rows[row].comparisons.push(wire_comparison(side, &result));
         }
     }
-    for row in rows {
+    for row in rows.iter_mut() {
         row.comparisons.sort_by_key(|comparison| comparison.side);
     }
+    floor::conclude(rows);
 }
 
 impl From<verdict::Verdict> for Verdict {

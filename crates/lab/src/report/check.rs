@@ -5,7 +5,7 @@
 
 use super::assemble::conclude;
 use super::quality;
-use super::schema::{Comparison, Kind, Report, Role, Row, Side, State, Status, Summary, Verdict};
+use super::schema::{Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Summary, Verdict};
 use crate::model::class::Class;
 use crate::model::key::Key;
 use crate::stats::MAX_SESSIONS;
@@ -74,6 +74,12 @@ impl Found {
                 machine.fingerprint()
             )
         });
+        for answers in &report.answers {
+            self.require(answers.wrong.is_none() && answers.right > 0, "answers", || {
+                let why = answers.wrong.as_deref().unwrap_or("none was computed");
+                format!("{}: {why}", answers.engine)
+            });
+        }
         for build in builds {
             let place = format!("build {}", build.label);
             self.require(is_sha256(&build.program_sha256), &place, || {
@@ -210,8 +216,9 @@ impl Found {
                 match (&side.summary, &side_again.summary) {
                     (None, None) => {}
                     (Some(stated), Some(computed)) => self.summary(&place, stated, computed),
-                    _ => self.add(place, "the summary and the samples do not belong together"),
+                    _ => self.add(&place, "the summary and the samples do not belong together"),
                 }
+                self.floor(&place, side.floor.as_ref(), side_again.floor.as_ref());
             }
             if row.comparisons.len() != again.comparisons.len() {
                 self.add(&row.title, "there must be one comparison for each side but the first");
@@ -246,6 +253,15 @@ impl Found {
         ] {
             self.number(place, name, stated, computed);
         }
+    }
+
+    fn floor(&mut self, place: &str, stated: Option<&Floor>, computed: Option<&Floor>) {
+        self.require(stated.map(|floor| floor.bound) == computed.map(|floor| floor.bound), place, || {
+            "the bound of its floor does not follow from the probes".to_owned()
+        });
+        self.number(place, "floor", stated.map(|floor| floor.ns), computed.map(|floor| floor.ns));
+        let share = |floor: Option<&Floor>| floor.map(|floor| floor.share);
+        self.number(place, "share of the floor", share(stated), share(computed));
     }
 
     fn comparison(&mut self, row: &Row, stated: &Comparison, computed: &Comparison) {
@@ -340,7 +356,8 @@ impl Report {
     pub fn is_valid(&self) -> bool {
         let sound =
             self.rows.iter().all(|row| !matches!(row.status, Status::Incorrect(_) | Status::Failed(_)));
-        sound && !self.quality.flags.iter().any(|flag| flag == "control-failed")
+        let known = self.answers.iter().all(|answers| answers.wrong.is_none());
+        sound && known && !self.quality.flags.iter().any(|flag| flag == "control-failed")
     }
 
     /// Every comparison of a candidate, with its row.

@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub mod check;
+mod floor;
 pub mod html;
 pub mod markdown;
 pub mod noise;

@@ -4,6 +4,7 @@
 //! them and is, by [`check`](super::check). The JSON Schema under `schema/` is generated from these types.
 
 use crate::host::{Load, Machine};
+use crate::model::floor::{Bound, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,9 @@ pub struct Report {
     pub builds: Vec<Build>,
     /// How it was measured and decided.
     pub plan: Plan,
+    /// Known answers that were computed before anything was timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answers>,
     /// What was measured and concluded.
     pub rows: Vec<Row>,
     /// How disturbed the machine was.
@@ -94,6 +98,19 @@ pub struct Build {
     pub program_sha256: String,
 }
 
+/// The known answers of one engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    /// Whose.
+    pub engine: String,
+    /// How many were right.
+    pub right: usize,
+    /// What was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<String>,
+}
+
 /// How it was measured and decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -140,6 +157,9 @@ pub struct Row {
     pub class: TimingClass,
     /// Work of one iteration.
     pub units: Units,
+    /// The least work of one iteration, where the workload counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// Whether all sides shared one process per session.
     pub together: bool,
     /// Rounds per session of this row.
@@ -228,6 +248,21 @@ pub struct Side {
     pub reference: String,
     /// What its samples say.
     pub summary: Option<Summary>,
+    /// How far that is from what the machine can do, where its limits were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Floor>,
+}
+
+/// The shortest time that the machine's limits allow for an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Floor {
+    /// The limit that allows the least.
+    pub bound: Bound,
+    /// The time that it would take if nothing else did.
+    pub ns: f64,
+    /// That over the median time of the side: 1 is all that the machine can do.
+    pub share: f64,
 }
 
 /// What the samples of one side say, in nanoseconds per iteration.

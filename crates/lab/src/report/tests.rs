@@ -62,6 +62,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
             includes: class.includes(),
             excludes: class.excludes(),
         },
+        work: None,
         units: Units { kind: "bytes".to_owned(), per_iteration: key.size.0 },
         together: true,
         rounds,
@@ -78,6 +79,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
                 digest: "07".to_owned(),
                 reference: "07".to_owned(),
                 summary: None,
+                floor: None,
             })
             .collect(),
         samples,
@@ -141,6 +143,7 @@ fn report() -> Report {
             ..Build::default()
         }],
         plan,
+        answers: Vec::new(),
         rows,
         quality: Quality { before: load(0.1), after: load(0.9), elapsed_ms: 61_500, flags: Vec::new() },
         seal: String::new(),

@@ -1,7 +1,8 @@
 //! What a report shows, before it has a form: facts, tables and notes in words. The renderers only lay it out.
 
+use super::floor::is_probe;
 use super::quality::explain;
-use super::schema::{Comparison, Report, Role, Row, Side, State, Status, Verdict};
+use super::schema::{Answers, Comparison, Floor, Report, Role, Row, Side, State, Status, Verdict};
 use crate::model::key::Key;
 use crate::model::units::{self, duration, percent};
 
@@ -49,8 +50,9 @@ impl View {
         if !contests.is_empty() {
             tables.push(comparisons(&contests));
         }
-        if !alone.is_empty() {
-            tables.push(solo(&alone));
+        let (probes, alone): (Vec<&Row>, Vec<&Row>) = alone.into_iter().partition(|row| is_probe(row));
+        for rows in [alone, probes].into_iter().filter(|rows| !rows.is_empty()) {
+            tables.push(solo(&rows));
         }
         View { title: format!("{title} {}", report.id), facts: facts(report), tables, notes: notes(report) }
     }
@@ -77,6 +79,13 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("build", format!("{}  {says}", build.label)));
     }
     facts.push(("command", report.command.join(" ")));
+    for Answers { engine, right, wrong } in &report.answers {
+        let says = match wrong {
+            None => format!("{engine}: {right} known answers right"),
+            Some(wrong) => format!("{engine}: WRONG after {right} right ones: {wrong}"),
+        };
+        facts.push(("answers", says));
+    }
     facts
 }
 
@@ -158,6 +167,7 @@ fn status(status: &Status) -> String {
 }
 
 fn solo(rows: &[&Row]) -> Table {
+    let floors = rows.iter().any(|row| row.sides[0].floor.is_some());
     let lines = rows.iter().map(|row| {
         let side = &row.sides[0];
         let (time, spread, rate) = match side.summary {
@@ -185,10 +195,29 @@ fn solo(rows: &[&Row]) -> Table {
             row.sessions.len().to_string(),
             status(&row.status),
         ];
-        Line { cells, tone }
+        (side.floor, Line { cells, tone })
     });
-    let columns = vec!["case", "time", "99 % interval", "rate", "kernel", "sessions", "status"];
+    let mut columns = vec!["case", "time", "99 % interval", "rate", "kernel", "sessions", "status"];
+    if floors {
+        columns.splice(4..4, ["floor", "reached"]);
+    }
+    let lines = lines.map(|(floor, mut line)| {
+        if floors {
+            line.cells.splice(4..4, floor_cells(floor));
+        }
+        line
+    });
     Table { columns, rows: lines.collect() }
+}
+
+/// The shortest possible time with what bounds it, and how much of that speed was reached.
+fn floor_cells(floor: Option<Floor>) -> [String; 2] {
+    match floor {
+        Some(Floor { bound, ns, share }) => {
+            [format!("{} {}", duration(ns), bound.word()), format!("{:.0} %", share * 100.0)]
+        }
+        None => ["–", "–"].map(str::to_owned),
+    }
 }
 
 /// The work of an iteration, in the words of the model.
@@ -201,6 +230,10 @@ pub(crate) fn row_units(row: &Row) -> Option<units::Units> {
         _ => None,
     }
 }
+
+const FLOOR: &str = "floor: the least work of the row (bytes from memory, vector instructions, or the longest chain \
+of instructions) at the speed that the probes of this run reached with that kind of work alone; reached: the floor \
+over the time";
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
@@ -229,6 +262,9 @@ fn notes(report: &Report) -> Vec<String> {
         checked.len()
     ));
     notes.extend(report.quality.flags.iter().map(|flag| format!("{flag}: {}", explain(flag))));
+    if report.rows.iter().any(|row| row.sides.iter().any(|side| side.floor.is_some())) {
+        notes.push(FLOOR.to_owned());
+    }
     let mut classes: Vec<&str> = Vec::new();
     for row in &report.rows {
         if !classes.contains(&row.class.name.as_str()) {

@@ -1,0 +1,127 @@
+//! Known answers: every kernel against numbers that other people published, before anything is timed.
+
+use hashmill_files::{Files, Function, Options, Strategy};
+use hashmill_hash::argon2;
+use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::blake3::{Gathered, Hash, Hasher, Kernel, Plan, batch};
+use hashmill_lab::model::registry::Registry;
+use std::fmt::Display;
+use std::io::Write as _;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.known_answers("BLAKE3", blake3);
+    registry.known_answers("files", files);
+    registry.known_answers("Argon2", argon2);
+}
+
+const BLAKE3: &str = include_str!("../../data/blake3_answers.txt");
+const KEY: &[u8; 32] = b"whats the Elvish word for friend";
+const CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
+
+/// One line of the table.
+struct Vector {
+    input: Vec<u8>,
+    hash: &'static str,
+    keyed: &'static str,
+    derived: &'static str,
+}
+
+fn vectors() -> Result<Vec<Vector>, String> {
+    let lines = BLAKE3.lines().filter(|line| !line.starts_with('#'));
+    let vector = |line: &'static str| {
+        let mut words = line.split(' ');
+        let mut next = || words.next().ok_or("the table of answers is damaged");
+        let len: usize = next()?.parse().map_err(|_| "the table of answers is damaged")?;
+        let input = (0..len).map(|i| (i % 251) as u8).collect();
+        Ok(Vector { input, hash: next()?, keyed: next()?, derived: next()? })
+    };
+    lines.map(vector).collect()
+}
+
+/// Counts answers until one is wrong.
+#[derive(Default)]
+struct Tally(usize);
+
+impl Tally {
+    fn expect(&mut self, who: impl Display, found: &[u8], answer: &str) -> Result<(), String> {
+        let found = crate::out::hex(found);
+        if found != answer {
+            return Err(format!("{who} gives {found}, and {answer} is right"));
+        }
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+fn blake3() -> Result<usize, String> {
+    let vectors = vectors()?;
+    let mut tally = Tally::default();
+    for plan in Kernel::all().map(Plan::of).chain([Plan::host()]) {
+        let name = format!("{} ({})", plan.explain(1 << 20).kernel.name(), plan.kind());
+        for Vector { input, hash, keyed, derived } in &vectors {
+            let who = |what: &str| format!("{name}, {what} of {} bytes", input.len());
+            tally.expect(who("hash"), plan.hash(input).as_bytes(), hash)?;
+            tally.expect(who("keyed hash"), plan.keyed_hash(KEY, input).as_bytes(), keyed)?;
+            tally.expect(who("derived key"), &plan.derive_key(CONTEXT, input), derived)?;
+            let mut gathered = Gathered::new(Hasher::new().with_plan(plan));
+            for piece in input.chunks(100) {
+                gathered.update(piece);
+            }
+            tally.expect(who("stream"), gathered.finalize().as_bytes(), hash)?;
+            let mut parallel = Hasher::new().with_plan(plan);
+            tally.expect(
+                who("parallel hash"),
+                parallel.update_parallel(input).finalize().as_bytes(),
+                hash,
+            )?;
+        }
+        let messages: Vec<&[u8]> = vectors.iter().map(|vector| &vector.input[..]).collect();
+        let mut digests = vec![Hash::from_bytes([0; 32]); messages.len()];
+        batch::hash_all_with(plan, &Mode::Hash, &messages, &mut digests);
+        for (digest, vector) in digests.iter().zip(&vectors) {
+            tally.expect(format!("{name}, batch"), digest.as_bytes(), vector.hash)?;
+        }
+    }
+    Ok(tally.0)
+}
+
+fn files() -> Result<usize, String> {
+    let vectors = vectors()?;
+    let mut tally = Tally::default();
+    for vector in &vectors {
+        let mut file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+        file.write_all(&vector.input).map_err(|error| error.to_string())?;
+        for strategy in Strategy::ALL {
+            let mut options = Options::default();
+            options.strategy = strategy;
+            let files = Files::new(Function::blake3(), options);
+            let output = files.hash_file(file.path()).map_err(|error| error.to_string())?.output;
+            let who = format!("{strategy}, file of {} bytes", vector.input.len());
+            tally.expect(who, &output.bytes_at(0).unwrap_or_default(), vector.hash)?;
+        }
+    }
+    Ok(tally.0)
+}
+
+/// RFC 9106, sections 5.1 to 5.3.
+const ARGON2: [(argon2::Variant, &str); 3] = [
+    (argon2::Variant::D, "512b391b6f1162975371d30919734294f868e3be3984f3c1a13a4db9fabe4acb"),
+    (argon2::Variant::I, "c814d9d1dc7f37aa13f0d77f2494bda1c8de6b016dd388d29952a4c4672b6ce8"),
+    (argon2::Variant::Id, "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659"),
+];
+
+fn argon2() -> Result<usize, String> {
+    let input =
+        argon2::Input { password: &[1; 32], salt: &[2; 16], secret: &[3; 8], associated_data: &[4; 12] };
+    let params = argon2::Params::new(32, 3, 4).map_err(|error| error.to_string())?;
+    let mut tally = Tally::default();
+    for kernel in argon2::Kernel::all() {
+        for (variant, answer) in ARGON2 {
+            let plan = argon2::Plan::of(kernel);
+            let mut hasher = argon2::Hasher::with_plan(params.with_variant(variant), plan);
+            let tag = hasher.hash::<32>(&input).map_err(|error| error.to_string())?;
+            tally.expect(format!("{}, {}", kernel.name(), variant.name()), &tag, answer)?;
+        }
+    }
+    Ok(tally.0)
+}

@@ -1,0 +1,189 @@
+//! Probes of what the machine can do at best: bytes from memory, and vector instructions side by side.
+//!
+//! They run on as many threads as the rows that they are held against. The third limit, instructions one after the
+//! other, is `lab.cpu`: each of its instructions waits for the one before.
+
+use crate::memory::HugeBytes;
+use crate::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
+use crate::model::floor::Work;
+use crate::model::units::Units;
+use pulp::{Arch, Simd, WithSimd};
+use std::hint::black_box;
+
+/// Reads all of a large input in order.
+pub(super) struct Stream;
+
+/// Bytes, and the sum of their words.
+pub(super) struct Summed {
+    bytes: HugeBytes,
+    sum: u64,
+}
+
+impl Workload for Stream {
+    type Input = Summed;
+
+    fn name(&self) -> &str {
+        "lab.stream"
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Bytes(spec.size)
+    }
+
+    fn work(&self, spec: &Spec) -> Option<Work> {
+        Some(Work { memory_bytes: spec.size, ..Work::default() })
+    }
+
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Summed, Fault> {
+        let len = usize::try_from(spec.size).map_err(Fault::failed)?;
+        if len == 0 || !len.is_multiple_of(4096) {
+            return Err(Fault::failed("the size must be a multiple of 4 KiB"));
+        }
+        let mut bytes = HugeBytes::zeroed(len).map_err(Fault::unavailable)?;
+        let (mut state, mut sum) = (seed, 0_u64);
+        for word in bytes.as_chunks_mut::<8>().0 {
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let value = state ^ (state >> 31);
+            sum = sum.wrapping_add(value);
+            *word = value.to_le_bytes();
+        }
+        Ok(Summed { bytes, sum })
+    }
+
+    fn reference(&self, _: &Spec, input: &Summed) -> Result<Digest, Fault> {
+        Ok(Digest::new(&input.sum.to_le_bytes()))
+    }
+}
+
+/// Adds up words with the widest registers.
+struct Sum<'a>(&'a [u8]);
+
+impl WithSimd for Sum<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> u64 {
+        let words = self.0.as_chunks::<8>().0.iter();
+        words.fold(0, |sum: u64, word| sum.wrapping_add(u64::from_le_bytes(*word)))
+    }
+}
+
+pub(super) fn stream() -> impl Engine<Input = Summed> {
+    let run = |threads: &mut usize, input: &Summed| {
+        let share = input.bytes.len().div_ceil(*threads).next_multiple_of(4096);
+        let parts: Vec<&[u8]> = input.bytes.chunks(share).collect();
+        Ok(on_threads(parts.len(), |i| Arch::new().dispatch(Sum(parts[i]))).fold(0, u64::wrapping_add))
+    };
+    Routine::new(
+        threads,
+        |_: &usize| "widest registers".to_owned(),
+        run,
+        |sum: &u64| Digest::new(&sum.to_le_bytes()),
+    )
+}
+
+/// Additions and exclusive-ors in twelve vector registers, enough to keep every port busy and few enough to need no
+/// memory. The size is the number of rounds; each thread does all of them.
+pub(super) struct Ports;
+
+const REGISTERS: usize = 12;
+/// Instructions per register and round.
+const STEPS: u64 = 2;
+/// Loop-invariant operands, hidden from the compiler where they are used.
+const OPERANDS: [u32; 2] = [0x9E37_79B9, 0x5555_5555];
+
+impl Workload for Ports {
+    type Input = u64;
+
+    fn name(&self) -> &str {
+        "lab.ports"
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Operations(spec.size * STEPS * REGISTERS as u64 * u64::from(spec.threads))
+    }
+
+    fn work(&self, spec: &Spec) -> Option<Work> {
+        let register = Arch::new().dispatch(Width);
+        Some(Work { vector_bytes: self.units(spec).count() * register, ..Work::default() })
+    }
+
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+        Ok(spec.size)
+    }
+
+    /// One lane of each register, in scalars.
+    fn reference(&self, _: &Spec, rounds: &u64) -> Result<Digest, Fault> {
+        let mut registers: [u32; REGISTERS] = std::array::from_fn(|i| i as u32);
+        for _ in 0..*rounds {
+            registers = registers.map(|x| x.wrapping_add(OPERANDS[0]) ^ OPERANDS[1]);
+        }
+        Ok(words(&registers))
+    }
+}
+
+fn words(registers: &[u32; REGISTERS]) -> Digest {
+    Digest::new(&registers.map(u32::to_le_bytes).concat())
+}
+
+/// Bytes of the widest register.
+struct Width;
+
+impl WithSimd for Width {
+    type Output = u64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> u64 {
+        size_of::<S::u32s>() as u64
+    }
+}
+
+struct Rounds(u64);
+
+impl WithSimd for Rounds {
+    type Output = [u32; REGISTERS];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> [u32; REGISTERS] {
+        let [addend, mask] = black_box(OPERANDS).map(|operand| simd.splat_u32s(operand));
+        let mut registers: [S::u32s; REGISTERS] = std::array::from_fn(|i| simd.splat_u32s(i as u32));
+        for _ in 0..self.0 {
+            for register in &mut registers {
+                *register = simd.xor_u32s(simd.add_u32s(*register, addend), mask);
+            }
+        }
+        // All lanes of a register are equal; one that is not shows as a wrong sum.
+        registers.map(|register| {
+            let lanes: &[u32] = pulp::bytemuck::cast_slice(std::slice::from_ref(&register));
+            let first = lanes[0];
+            if lanes.iter().all(|lane| *lane == first) { first } else { !first }
+        })
+    }
+}
+
+pub(super) fn ports() -> impl Engine<Input = u64> {
+    let run = |threads: &mut usize, rounds: &u64| {
+        let mut results = on_threads(*threads, |_| Arch::new().dispatch(Rounds(*rounds)));
+        let first = results.next().unwrap_or_default();
+        let equal = results.all(|result| result == first);
+        if equal { Ok(first) } else { Err(Fault::failed("two threads computed different things")) }
+    };
+    let name = |_: &usize| format!("{}-bit registers", 8 * Arch::new().dispatch(Width));
+    Routine::new(threads, name, run, words)
+}
+
+fn threads(spec: &Spec) -> Result<usize, Fault> {
+    usize::try_from(spec.threads).map_err(Fault::failed)
+}
+
+/// The results of `count` calls side by side, the first on this thread.
+fn on_threads<T: Send>(count: usize, call: impl Fn(usize) -> T + Sync) -> impl Iterator<Item = T> {
+    let call = &call;
+    let results: Vec<T> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..count).map(|i| scope.spawn(move || call(i))).collect();
+        let own = call(0);
+        let others = others.into_iter().map(|other| other.join().expect("a probe does not panic"));
+        std::iter::once(own).chain(others).collect()
+    });
+    results.into_iter()
+}
