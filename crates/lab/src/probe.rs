@@ -2,13 +2,15 @@
 //!
 //! `lab.cpu` lives in registers, `lab.memory` waits for dependent blocks of memory. Both can do true extra work,
 //! `extra=N` in thousandths, whose result is thrown away: a slowdown of known size, made of the same instructions.
-//! They are in every registry, and listed only when asked for by name.
+//! They are in every registry, and listed only when asked for by name. `lab.nothing` has no work at all: what it costs
+//! is what the harness adds to every call.
 
 use crate::memory::HugeBytes;
-use crate::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use crate::model::engine::{Digest, Engine, Fault, Function, Spec, Workload};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names of the lab's own workloads start so.
 pub(crate) const PREFIX: &str = "lab.";
@@ -18,8 +20,42 @@ const EXTRA: [&str; 5] = ["5", "10", "20", "30", "50"];
 
 pub(crate) fn register(registry: &mut Registry) {
     let offer = || Offer::classes(&["kernel"]).knob("extra", EXTRA);
+    registry.workload(Nothing, &[1]).engine(
+        "probe",
+        NothingProbe::new("empty", |_| 0, word),
+        Offer::classes(&["kernel"]),
+    );
     registry.workload(Cpu, &[20_000]).engine("probe", CpuProbe, offer());
     registry.workload(Memory, &[64 << 20]).engine("probe", MemoryProbe, offer());
+}
+
+/// No work: a call that returns at once.
+struct Nothing;
+
+type NothingProbe = Function<(), u64>;
+
+fn word(word: &u64) -> Digest {
+    Digest::new(&word.to_le_bytes())
+}
+
+impl Workload for Nothing {
+    type Input = ();
+
+    fn name(&self) -> &str {
+        "lab.nothing"
+    }
+
+    fn units(&self, _: &Spec) -> Units {
+        Units::Operations(1)
+    }
+
+    fn prepare(&self, _: &Spec, _: u64) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn reference(&self, _: &Spec, (): &()) -> Result<Digest, Fault> {
+        Ok(word(&0))
+    }
 }
 
 /// Rounds of add, rotate and exclusive-or in four registers.
@@ -115,8 +151,8 @@ impl Engine for CpuProbe {
 struct Memory;
 
 const BLOCK: usize = 1024;
-/// Blocks per call: about two milliseconds of waiting.
-const STEPS: u64 = 8192;
+/// Blocks per call: about a quarter of a millisecond of waiting, and thousandths are whole blocks.
+const STEPS: u64 = 1000;
 /// Sum of the words of each block.
 const SUM: u64 = 0x1AB0_1AB0_1AB0_1AB0;
 
@@ -175,6 +211,9 @@ fn visit(input: &[u8], mut state: u64, steps: u64) -> (u64, u64) {
 
 struct MemoryProbe;
 
+/// Where each walk of this process starts. Two sides on one path would find each other's blocks in the caches.
+static STARTS: AtomicU64 = AtomicU64::new(0);
+
 struct Walk {
     extra: u64,
     state: u64,
@@ -187,7 +226,8 @@ impl Engine for MemoryProbe {
     type Output = u64;
 
     fn init(&self, spec: &Spec) -> Result<Walk, Fault> {
-        Ok(Walk { extra: extra(spec)?, state: 0 })
+        let start = STARTS.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+        Ok(Walk { extra: extra(spec)?, state: start })
     }
 
     fn kernel(&self, _: &Walk) -> String {
