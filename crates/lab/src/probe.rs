@@ -2,16 +2,18 @@
 //!
 //! `lab.cpu` lives in registers, `lab.memory` waits for dependent blocks of memory. Both can do true extra work,
 //! `extra=N` in thousandths, whose result is thrown away: a slowdown of known size, made of the same instructions.
-//! They are in every registry, and listed only when asked for by name. So are the probes of the machine's limits.
+//! They are in every registry, and listed only when asked for by name. `lab.nothing` has no work at all: what it costs
+//! is what the harness adds to every call. The probes of the machine's limits stand in `limits`.
 
 mod limits;
 
 use crate::memory::HugeBytes;
-use crate::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use crate::model::engine::{Digest, Engine, Fault, Function, Spec, Workload};
 use crate::model::floor::{Bound, Work};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The cases that tell what the machine can do at best on `threads` threads, for the kinds of work in `work`.
 pub(crate) fn limits(work: &Work, threads: u32) -> Vec<String> {
@@ -31,11 +33,45 @@ const EXTRA: [&str; 5] = ["5", "10", "20", "30", "50"];
 
 pub(crate) fn register(registry: &mut Registry) {
     let offer = || Offer::classes(&["kernel"]).knob("extra", EXTRA);
+    registry.workload(Nothing, &[1]).engine(
+        "probe",
+        NothingProbe::new("empty", |_| 0, word),
+        Offer::classes(&["kernel"]),
+    );
     registry.workload(Cpu, &[20_000]).engine("probe", CpuProbe, offer());
     registry.workload(Memory, &[64 << 20]).engine("probe", MemoryProbe, offer());
     let kernel = || Offer::classes(&["kernel"]);
     registry.workload(limits::Stream, &[256 << 20]).engine("probe", limits::stream(), kernel());
     registry.workload(limits::Ports, &[1_000_000]).engine("probe", limits::ports(), kernel());
+}
+
+/// No work: a call that returns at once.
+struct Nothing;
+
+type NothingProbe = Function<(), u64>;
+
+fn word(word: &u64) -> Digest {
+    Digest::new(&word.to_le_bytes())
+}
+
+impl Workload for Nothing {
+    type Input = ();
+
+    fn name(&self) -> &str {
+        "lab.nothing"
+    }
+
+    fn units(&self, _: &Spec) -> Units {
+        Units::Operations(1)
+    }
+
+    fn prepare(&self, _: &Spec, _: u64) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn reference(&self, _: &Spec, (): &()) -> Result<Digest, Fault> {
+        Ok(word(&0))
+    }
 }
 
 /// Rounds of add, rotate and exclusive-or in four registers.
@@ -136,8 +172,8 @@ impl Engine for CpuProbe {
 struct Memory;
 
 const BLOCK: usize = 1024;
-/// Blocks per call: about two milliseconds of waiting.
-const STEPS: u64 = 8192;
+/// Blocks per call: about a quarter of a millisecond of waiting, and thousandths are whole blocks.
+const STEPS: u64 = 1000;
 /// Sum of the words of each block.
 const SUM: u64 = 0x1AB0_1AB0_1AB0_1AB0;
 
@@ -196,6 +232,9 @@ fn visit(input: &[u8], mut state: u64, steps: u64) -> (u64, u64) {
 
 struct MemoryProbe;
 
+/// Where each walk of this process starts. Two sides on one path would find each other's blocks in the caches.
+static STARTS: AtomicU64 = AtomicU64::new(0);
+
 struct Walk {
     extra: u64,
     state: u64,
@@ -208,7 +247,8 @@ impl Engine for MemoryProbe {
     type Output = u64;
 
     fn init(&self, spec: &Spec) -> Result<Walk, Fault> {
-        Ok(Walk { extra: extra(spec)?, state: 0 })
+        let start = STARTS.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+        Ok(Walk { extra: extra(spec)?, state: start })
     }
 
     fn kernel(&self, _: &Walk) -> String {

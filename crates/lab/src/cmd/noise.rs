@@ -17,18 +17,26 @@ use crate::report::store::{read_bytes, write_atomically};
 use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone};
 use crate::session::process::{Processes, Program};
+use crate::stats::order::median;
 use crate::time::now_utc;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
 /// What to try, and how often for a full record: case, extra work in thousandths, trials.
-const FULL: [(&str, u64, usize); 5] = [
+const FULL: [(&str, u64, usize); 6] = [
     ("lab.cpu", 0, 300),
     ("lab.memory", 0, 300),
     ("lab.cpu", 10, 100),
     ("lab.memory", 20, 100),
     ("lab.memory", 30, 100),
+    (MICROSECOND, 0, 100),
 ];
+
+/// A workload of about a microsecond, on which a bias of the harness itself would show.
+const MICROSECOND: &str = "lab.cpu/probe/kernel/300";
+
+/// A workload without work: what it costs is the harness.
+const NOTHING: &str = "lab.nothing";
 
 /// Trials of each A/A series when only a first impression is wanted.
 const QUICK: usize = 10;
@@ -53,6 +61,10 @@ pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -
     let bar = ProgressBar::new(total as u64);
     let style = ProgressStyle::with_template("[{elapsed}] {bar:30} {pos} of {len} comparisons  {msg}");
     bar.set_style(style.expect("the template is a constant"));
+    if args.full && args.cases.is_empty() && record.empty_call_ns.is_empty() {
+        record.empty_call_ns = empty_calls(mount, &plan, &program)?;
+        save(args, &mut record)?;
+    }
     while !interrupt::came() && clock.now_ns() < args.seconds.saturating_mul(1_000_000_000) {
         let Some((index, done)) = next(&record, &wanted, args.together) else { break };
         bar.set_position(done as u64);
@@ -69,8 +81,58 @@ pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -
     if let Some(path) = &args.record {
         writeln!(console.out, "record {}", path.display())?;
     }
-    let complete = next(&record, &wanted, args.together).is_none();
-    Ok(if complete { Exit::Ok } else { Exit::Inconclusive })
+    if next(&record, &wanted, args.together).is_some() {
+        return Ok(Exit::Inconclusive);
+    }
+    if !args.full {
+        return Ok(Exit::Ok);
+    }
+    let kept = promises(mount, &record, console)?;
+    Ok(if kept { Exit::Ok } else { Exit::Failed })
+}
+
+/// Says what a full record promises, and whether all of it holds.
+fn promises(mount: &Mount<'_>, record: &NoiseRecord, console: &mut Console<'_>) -> Result<bool, Error> {
+    let short = mount.registry.select(&[MICROSECOND])?.remove(0).to_string();
+    let tried = record.series.iter().filter(|series| !series.trials.is_empty());
+    let mut kept = true;
+    for promise in tried.map(Series::promise).chain(record.harness(&short)) {
+        let word = if promise.holds { "holds" } else { "DOES NOT HOLD" };
+        writeln!(console.out, "{word:<14}{}", promise.says)?;
+        kept &= promise.holds;
+    }
+    Ok(kept)
+}
+
+/// The time of a call without work, in each of a few sessions.
+fn empty_calls(mount: &Mount<'_>, plan: &Plan, program: &Program) -> Result<Vec<f64>, Error> {
+    let key = mount.registry.select(&[NOTHING])?.remove(0);
+    let side = Side { label: "A".to_owned(), role: Role::Baseline, build: 0, key };
+    let contest = Contest { title: NOTHING.to_owned(), sides: vec![side], together: true };
+    let Some(measured) = finish(contest, plan, program)? else { return Ok(Vec::new()) };
+    let iterations = measured.seen[0].iterations as f64;
+    let in_session = |session: usize| {
+        let samples = measured.samples.iter().filter(|sample| sample.session == session);
+        median(&samples.map(|sample| sample.ns as f64 / iterations).collect::<Vec<_>>())
+    };
+    Ok((0..measured.sessions.len()).map(in_session).collect())
+}
+
+/// Measures one contest to its end; none when it was interrupted.
+fn finish(contest: Contest, plan: &Plan, program: &Program) -> Result<Option<Measured>, Error> {
+    let title = contest.title.clone();
+    let processes = Processes {
+        programs: vec![program.clone(), program.clone()],
+        patience: Duration::from_secs(plan.patience_s),
+    };
+    let measured = campaign::run(vec![contest], plan, &processes, &mut Quiet).remove(0);
+    match &measured.outcome {
+        Outcome::Complete => Ok(Some(measured)),
+        Outcome::Interrupted | Outcome::Running => Ok(None),
+        Outcome::Skipped(why) | Outcome::Incorrect(why) | Outcome::Failed(why) => {
+            Err(Error::Refused(format!("{title}: {why}")))
+        }
+    }
 }
 
 fn wanted(mount: &Mount<'_>, args: &Noise) -> Result<Vec<(String, u64, usize)>, Error> {
@@ -115,6 +177,7 @@ fn open(args: &Noise, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord, 
         machine: Machine::read(),
         plan: assemble::wire_plan(plan, 1, true),
         series: Vec::new(),
+        empty_call_ns: Vec::new(),
         seal: String::new(),
     };
     let Some(path) = args.record.as_ref().filter(|path| path.exists()) else { return Ok(fresh) };
@@ -168,18 +231,7 @@ fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<Trial
         ],
         together: series.together,
     };
-    let processes = Processes {
-        programs: vec![program.clone(), program.clone()],
-        patience: Duration::from_secs(plan.patience_s),
-    };
-    let measured = campaign::run(vec![contest], plan, &processes, &mut Quiet).remove(0);
-    match &measured.outcome {
-        Outcome::Complete => {}
-        Outcome::Interrupted | Outcome::Running => return Ok(None),
-        Outcome::Skipped(why) | Outcome::Incorrect(why) | Outcome::Failed(why) => {
-            return Err(Error::Refused(format!("{}: {why}", series.name())));
-        }
-    }
+    let Some(measured) = finish(contest, plan, program)? else { return Ok(None) };
     let deltas = measured.deltas(1);
     let verdict = Verdict::from(plan.rule.judge(std::slice::from_ref(&deltas))[0].verdict);
     Ok(Some(Trial { created, seed: plan.seed, load, deltas, verdict }))
@@ -202,7 +254,7 @@ pub(super) fn render(record: &NoiseRecord, colour: bool) -> String {
                 format!("[{}, {}]", percent(low), percent(high)),
                 tally.same.to_string(),
                 format!("{:.1}", tally.sessions),
-                format!("{:+.2} %", 100.0 * tally.centre.exp_m1()),
+                format!("{:+.3} %", 100.0 * tally.centre.exp_m1()),
                 format!("{} / {} / {}", sees(10.0), sees(20.0), sees(40.0)),
             ],
             tone: Tone::Plain,

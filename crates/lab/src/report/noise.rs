@@ -27,6 +27,9 @@ pub struct NoiseRecord {
     pub plan: Plan,
     /// What was tried.
     pub series: Vec<Series>,
+    /// Nanoseconds of a timed call without work in each session, where they were asked for: what the harness adds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub empty_call_ns: Vec<f64>,
     /// SHA-256 over this record with an empty seal.
     pub seal: String,
 }
@@ -78,7 +81,26 @@ pub(crate) struct Tally {
     pub(crate) sessions: f64,
 }
 
+/// One promise about measuring, and whether the record keeps it.
+pub(crate) struct Promise {
+    pub(crate) says: String,
+    pub(crate) holds: bool,
+}
+
 impl Series {
+    /// What the trials say about what a comparison of this kind promises.
+    pub(crate) fn promise(&self) -> Promise {
+        let tally = self.tally();
+        let (trials, name) = (tally.trials, self.name());
+        if self.extra_permille == 0 {
+            let claims = tally.slower + tally.faster;
+            let says = format!("{name}: {claims} of {trials} called different, at most 1 % may be");
+            return Promise { says, holds: claims * 100 <= trials };
+        }
+        let says = format!("{name}: {} of {trials} found, 95 % must be", tally.slower);
+        Promise { says, holds: tally.slower * 100 >= trials * 95 }
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         let count = |verdict| self.trials.iter().filter(|trial| trial.verdict == verdict).count() as u64;
         let (slower, faster, same) = (count(Verdict::Slower), count(Verdict::Faster), count(Verdict::Same));
@@ -109,7 +131,40 @@ impl Series {
     }
 }
 
+/// Dearest call without work.
+const MOST_OVERHEAD_NS: f64 = 20.0;
+
+/// Largest bias between identical sides of a microsecond's workload.
+const MOST_BIAS: f64 = 0.001;
+
 impl NoiseRecord {
+    /// What the harness itself costs and favours: `short` names the case of about a microsecond.
+    pub(crate) fn harness(&self, short: &str) -> Vec<Promise> {
+        let mut promises = Vec::new();
+        if !self.empty_call_ns.is_empty() {
+            let ns = median(&self.empty_call_ns);
+            promises.push(Promise {
+                says: format!("the harness adds {ns:.2} ns to a timed call, at most {MOST_OVERHEAD_NS} ns"),
+                holds: ns < MOST_OVERHEAD_NS,
+            });
+        }
+        let identical = |series: &&Series| series.case == short && series.extra_permille == 0;
+        for series in self.series.iter().filter(identical).filter(|series| !series.trials.is_empty()) {
+            let deltas: Vec<f64> = series.trials.iter().flat_map(|trial| trial.deltas.clone()).collect();
+            let bias = median(&deltas).exp_m1();
+            promises.push(Promise {
+                says: format!(
+                    "{}: bias {:+.4} %, at most {} %",
+                    series.name(),
+                    bias * 100.0,
+                    MOST_BIAS * 100.0
+                ),
+                holds: bias.abs() < MOST_BIAS,
+            });
+        }
+        promises
+    }
+
     /// The seal that belongs to the rest of the record.
     #[must_use]
     pub fn compute_seal(&self) -> String {
@@ -129,6 +184,9 @@ impl NoiseRecord {
         let mut found = Vec::new();
         if self.machine.id != self.machine.fingerprint() {
             found.push(format!("the machine's id {} belongs to another machine", self.machine.id));
+        }
+        if self.empty_call_ns.iter().any(|ns| !(ns.is_finite() && *ns > 0.0)) {
+            found.push("an empty call cannot take that time".to_owned());
         }
         let rule = self.plan.rule();
         if let Err(error) = rule.validate() {
@@ -155,5 +213,62 @@ impl NoiseRecord {
             found.push("seal: the record was changed after it was written".to_owned());
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::verdict::Rule;
+
+    /// Trials of ten sessions with the given delta, judged by the standard rule.
+    fn series(case: &str, extra_permille: u64, deltas: &[f64]) -> Series {
+        let trial = |delta: &f64| {
+            let deltas: Vec<f64> = (0..20).map(|i| delta + 1e-6 * f64::from(i % 5)).collect();
+            let verdict = Verdict::from(Rule::standard().judge(std::slice::from_ref(&deltas))[0].verdict);
+            Trial { created: String::new(), seed: 1, load: None, deltas, verdict }
+        };
+        let trials = deltas.iter().map(trial).collect();
+        Series { case: case.to_owned(), extra_permille, together: false, trials }
+    }
+
+    #[test]
+    fn one_false_claim_in_a_hundred_is_allowed_and_two_are_not() {
+        let with = |claims: usize| {
+            let deltas: Vec<f64> = (0..100).map(|i| if i < claims { 0.02 } else { 0.0 }).collect();
+            series("x", 0, &deltas).promise()
+        };
+        assert!(with(0).holds && with(1).holds);
+        assert!(!with(2).holds);
+        assert!(with(2).says.contains("2 of 100 called different"), "{}", with(2).says);
+    }
+
+    #[test]
+    fn ninety_five_of_a_hundred_true_slowdowns_must_be_found() {
+        let with = |found: usize| {
+            let deltas: Vec<f64> = (0..100).map(|i| if i < found { 0.01 } else { 0.0 }).collect();
+            series("x", 10, &deltas).promise().holds
+        };
+        assert!(with(95) && !with(94));
+        assert!(!series("x", 10, &[-0.01; 100]).promise().holds, "the wrong way is not found");
+    }
+
+    #[test]
+    fn bias_and_overhead_have_their_limits() {
+        let record = |delta: f64, ns: f64| NoiseRecord {
+            schema: SCHEMA.to_owned(),
+            tool: String::new(),
+            program_sha256: String::new(),
+            machine: Machine::default(),
+            plan: super::super::assemble::wire_plan(&crate::plan::Plan::default(), 1, true),
+            series: vec![series("short", 0, &[delta]), series("other", 0, &[0.5])],
+            empty_call_ns: vec![ns, ns, 400.0],
+            seal: String::new(),
+        };
+        let holds = |delta, ns| -> Vec<bool> {
+            record(delta, ns).harness("short").iter().map(|promise| promise.holds).collect()
+        };
+        assert_eq!(holds(0.0008, 2.0), [true, true]);
+        assert_eq!(holds(-0.0011, 21.0), [false, false]);
     }
 }

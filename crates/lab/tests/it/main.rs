@@ -3,5 +3,6 @@
 mod ab;
 mod browser;
 mod check;
+mod noise;
 mod program;
 mod signed_rank;
