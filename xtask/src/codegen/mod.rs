@@ -1,4 +1,4 @@
-//! Generates the assembly of the x86-64 BLAKE3 kernels.
+//! Generates the assembly of the x86-64 BLAKE3 and Argon2 kernels.
 //!
 //! The kernels are long but regular: seven rounds of the same eight mixings, over registers whose roles are fixed by
 //! hand. This generator writes them out, so that the order of instructions, which compilers do not keep, is ours, and
@@ -8,6 +8,7 @@
 #![allow(clippy::too_many_arguments, clippy::type_complexity, reason = "a line has many operands")]
 #![allow(clippy::wrong_self_convention, reason = "`from` and `to`: where a line takes and puts its operands")]
 
+mod argon2;
 mod column;
 mod isa;
 mod row;
@@ -41,6 +42,11 @@ fn files() -> Vec<(PathBuf, String)> {
     add("avx2_lanes2.s", row::lanes(&pair));
     add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));
     add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
+    let folder = Path::new("crates/hash/src/argon2/x86_64");
+    for (suffix, adds) in [("", false), ("_add", true)] {
+        files.push((folder.join(format!("avx2_block{suffix}.s")), argon2::avx2(adds)));
+        files.push((folder.join(format!("avx512_block{suffix}.s")), argon2::avx512(adds)));
+    }
     files
 }
 

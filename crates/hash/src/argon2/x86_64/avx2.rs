@@ -1,8 +1,8 @@
-//! AVX2: two rows or two columns in eight 256-bit registers at a time.
+//! AVX2: four rows, or two pairs of columns, at a time.
 //!
 //! Four words of a row are a vector: a row is A, B, C, D. The same vectors of all eight rows are two columns side by
-//! side, each word pair of a column in a half of two vectors. So again nothing moves from rows to columns; rows are
-//! turned within vectors, columns by taking halves of two.
+//! side, each word pair of a column in a half of two vectors. So nothing moves from rows to columns; rows are
+//! turned within vectors, columns by taking halves of two. The instructions come from `cargo xtask codegen`.
 
 use super::super::kernel::Layout;
 use super::super::memory::Block;
@@ -40,106 +40,28 @@ unsafe fn compress<const ADD: bool>(
     dst: *mut __m256i,
 ) -> u64 {
     let mut state = MaybeUninit::<[__m256i; 32]>::uninit();
-    let state = state.as_mut_ptr().cast::<__m256i>();
-    for rows in 0..4 {
-        let mut v = [_mm256_setzero_si256(); 8];
-        for (i, v) in v.iter_mut().enumerate() {
-            let i = 8 * rows + i;
-            // SAFETY: the caller's.
-            unsafe {
-                *v = _mm256_xor_si256(_mm256_load_si256(prev.add(i)), _mm256_load_si256(reference.add(i)));
-                // What the result is added to waits in the destination.
-                let rest = if ADD { _mm256_xor_si256(*v, _mm256_load_si256(dst.add(i))) } else { *v };
-                _mm256_store_si256(dst.add(i), rest);
-            }
+    let state = state.as_mut_ptr();
+    // SAFETY: the caller's. The body reads `prev` and `reference`, writes `dst` and, before it reads it, `state`; it
+    // destroys what the ABI allows and nothing else.
+    unsafe {
+        if ADD {
+            super::block!("avx2_block_add.s", prev, reference, dst, &raw const TURNS, in("r8") state);
+        } else {
+            super::block!("avx2_block.s", prev, reference, dst, &raw const TURNS, in("r8") state);
         }
-        let [a0, b0, c0, d0, a1, b1, c1, d1] = v;
-        let mut two = Two { a: [a0, a1], b: [b0, b1], c: [c0, c1], d: [d0, d1] };
-        two.mix();
-        two.a = two.a.map(|a| _mm256_permute4x64_epi64::<0b10_01_00_11>(a));
-        two.d = two.d.map(|d| _mm256_permute4x64_epi64::<0b01_00_11_10>(d));
-        two.c = two.c.map(|c| _mm256_permute4x64_epi64::<0b00_11_10_01>(c));
-        two.mix();
-        two.a = two.a.map(|a| _mm256_permute4x64_epi64::<0b00_11_10_01>(a));
-        two.d = two.d.map(|d| _mm256_permute4x64_epi64::<0b01_00_11_10>(d));
-        two.c = two.c.map(|c| _mm256_permute4x64_epi64::<0b10_01_00_11>(c));
-        let Two { a: [a0, a1], b: [b0, b1], c: [c0, c1], d: [d0, d1] } = two;
-        for (i, v) in [a0, b0, c0, d0, a1, b1, c1, d1].into_iter().enumerate() {
-            // SAFETY: one of 32 vectors.
-            unsafe { state.add(8 * rows + i).write(v) };
-        }
-    }
-    let mut first_word = 0;
-    for columns in 0..4 {
-        // SAFETY: all 32 vectors were written.
-        let row = |row: usize| unsafe { state.add(4 * row + columns).read() };
-        let mut two =
-            Two { a: [row(0), row(1)], b: [row(2), row(3)], c: [row(4), row(5)], d: [row(6), row(7)] };
-        two.mix();
-        // The other half of each: of the next vector, or of the one before. Two further on is the other vector.
-        two.a = [halves(two.a[1], two.a[0]), halves(two.a[0], two.a[1])];
-        two.d = [two.d[1], two.d[0]];
-        two.c = [halves(two.c[0], two.c[1]), halves(two.c[1], two.c[0])];
-        two.mix();
-        two.a = [halves(two.a[0], two.a[1]), halves(two.a[1], two.a[0])];
-        two.d = [two.d[1], two.d[0]];
-        two.c = [halves(two.c[1], two.c[0]), halves(two.c[0], two.c[1])];
-        let Two { a: [r0, r1], b: [r2, r3], c: [r4, r5], d: [r6, r7] } = two;
-        for (row, v) in [r0, r1, r2, r3, r4, r5, r6, r7].into_iter().enumerate() {
-            // SAFETY: the caller's.
-            unsafe {
-                let place = dst.add(4 * row + columns);
-                let sum = _mm256_xor_si256(v, _mm256_load_si256(place));
-                _mm256_store_si256(place, sum);
-                if (row, columns) == (0, 0) {
-                    first_word = _mm256_extract_epi64::<0>(sum) as u64;
-                }
-            }
-        }
-    }
-    first_word
-}
-
-/// Two rows or two columns.
-struct Two {
-    a: [__m256i; 2],
-    b: [__m256i; 2],
-    c: [__m256i; 2],
-    d: [__m256i; 2],
-}
-
-impl Two {
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn mix(&mut self) {
-        let Two { a, b, c, d } = self;
-        for i in 0..2 {
-            a[i] = add(a[i], b[i]);
-            d[i] = turn_32(_mm256_xor_si256(d[i], a[i]));
-            c[i] = add(c[i], d[i]);
-            b[i] = turn_24(_mm256_xor_si256(b[i], c[i]));
-            a[i] = add(a[i], b[i]);
-            d[i] = turn_16(_mm256_xor_si256(d[i], a[i]));
-            c[i] = add(c[i], d[i]);
-            b[i] = turn_63(_mm256_xor_si256(b[i], c[i]));
-        }
+        dst.cast::<u64>().read()
     }
 }
 
-/// The second word of each half of `x` beside the first of `y`.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn halves(x: __m256i, y: __m256i) -> __m256i {
-    _mm256_castpd_si256(_mm256_shuffle_pd::<0b0101>(_mm256_castsi256_pd(x), _mm256_castsi256_pd(y)))
-}
+/// Which bytes of a half stand where, in words that are turned right by 24 bits and by 16.
+#[repr(C, align(64))]
+struct Turns([[u8; 16]; 4]);
 
-/// `x + y + 2 * low(x) * low(y)`.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn add(x: __m256i, y: __m256i) -> __m256i {
-    let product = _mm256_mul_epu32(x, y);
-    _mm256_add_epi64(_mm256_add_epi64(x, y), _mm256_add_epi64(product, product))
-}
+static TURNS: Turns = {
+    let by_24 = [3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10];
+    let by_16 = [2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9];
+    Turns([by_24, by_24, by_16, by_16])
+};
 
 #[inline]
 #[target_feature(enable = "avx2")]

@@ -15,3 +15,20 @@ fn fetch(block: *const Block) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(block.cast::<i8>().wrapping_add(64 * line)) };
     }
 }
+
+/// The body of a compression from a generated file.
+macro_rules! block {
+    ($file:literal, $prev:expr, $reference:expr, $dst:expr, $turns:expr $(, $($operand:tt)+)?) => {
+        core::arch::asm!(
+            include_str!($file),
+            in("rdi") $prev,
+            in("rsi") $reference,
+            in("rdx") $dst,
+            in("rax") $turns,
+            $($($operand)+,)?
+            clobber_abi("sysv64"),
+            options(raw, nostack),
+        )
+    };
+}
+use block;
