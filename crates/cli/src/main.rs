@@ -7,6 +7,7 @@ mod info;
 mod lab;
 mod os;
 mod out;
+mod password;
 mod sum;
 
 use flags::Command;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     };
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
+        Command::Password(low) => Ok(password::run(low.command)),
         Command::Info(low) => info::run(&low).map(|()| OK),
         Command::Lab(low) => Ok(lab::run(low)),
     };

@@ -55,7 +55,7 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
-    Place::new("crates/cli/src/os.rs", "sizes of pages"),
+    Place::new("crates/cli/src/os.rs", "sizes of pages, terminals, file descriptors"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
     Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),
 ];

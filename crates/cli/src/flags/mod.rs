@@ -3,10 +3,15 @@
 mod info;
 mod lab;
 mod operands;
+mod password;
 mod sum;
 
 pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;
+pub(crate) use password::{
+    BenchArgs, CalibrateArgs, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags, NeedsRehashArgs, PasswordArgs,
+    PasswordCommand, PolicyFlags, VerifyArgs,
+};
 pub(crate) use sum::{AlgorithmName, EngineName, SumArgs};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -28,6 +33,7 @@ struct Line {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Sum(Box<SumArgs>),
+    Password(Box<PasswordArgs>),
     Info(InfoArgs),
     Lab(LabArgs),
 }
@@ -48,12 +54,21 @@ impl std::error::Error for Misuse {}
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Early> {
     let mut parser = Line::command();
     let (args, operands) = operands::take_out(&parser, "sum", args);
+    let args = with_long_id(args);
     let mut matches = parser.try_get_matches_from_mut(args).map_err(Early)?;
     let mut command = Line::from_arg_matches_mut(&mut matches).map_err(Early)?.command;
     if let Command::Sum(low) = &mut command {
         low.files.extend(operands.into_iter().map(PathBuf::from));
     }
     Ok(command)
+}
+
+/// `-id` of the program `argon2` is one flag, where the parser sees two.
+fn with_long_id(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_some_and(|word| word == "password") && args.get(2).is_some_and(|word| word == "kdf") {
+        args.iter_mut().filter(|word| *word == "-id").for_each(|word| *word = "--id".into());
+    }
+    args
 }
 
 /// Help, a version or a mistake: in each case the program ends before it does anything.

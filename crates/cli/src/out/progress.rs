@@ -4,6 +4,7 @@ use hashmill_files::Files;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -41,6 +42,17 @@ impl Bar {
     /// A bar over the counters of `files`, if anybody can see one. `paths` are stated to learn the total, unless
     /// that cannot be known.
     pub(crate) fn over(files: &Arc<Files>, paths: Option<Vec<PathBuf>>) -> Option<Bar> {
+        let files = Arc::clone(files);
+        Bar::start(move |bar, ended| show_files(bar, ended, &files, paths))
+    }
+
+    /// A bar over things that are counted, if anybody can see one.
+    pub(crate) fn counting(done: &Arc<AtomicU64>, total: Option<u64>, things: &'static str) -> Option<Bar> {
+        let done = Arc::clone(done);
+        Bar::start(move |bar, ended| show_count(bar, ended, &done, total, things))
+    }
+
+    fn start(show: impl FnOnce(&ProgressBar, &Ended) + Send + 'static) -> Option<Bar> {
         // Terminals that cannot move the cursor get no bar. Its style has no colours, so NO_COLOR asks for nothing.
         if !stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
             return None;
@@ -48,8 +60,12 @@ impl Bar {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let ended = Arc::new(Ended::default());
         let run = {
-            let (bar, ended, files) = (bar.clone(), Arc::clone(&ended), Arc::clone(files));
-            move || show(&bar, &ended, &files, paths)
+            let (bar, ended) = (bar.clone(), Arc::clone(&ended));
+            move || {
+                if !ended.within(PATIENCE) {
+                    show(&bar, &ended);
+                }
+            }
         };
         let thread = thread::Builder::new().name("progress".into()).spawn(run).ok()?;
         Some(Bar { bar, ended, thread: Some(thread) })
@@ -72,16 +88,30 @@ impl Bar {
     }
 }
 
-fn show(bar: &ProgressBar, ended: &Ended, files: &Files, paths: Option<Vec<PathBuf>>) {
-    if ended.within(PATIENCE) {
-        return;
-    }
+fn show_files(bar: &ProgressBar, ended: &Ended, files: &Files, paths: Option<Vec<PathBuf>>) {
     let total: Option<u64> =
         paths.and_then(|paths| paths.iter().map(|path| path.metadata().ok().map(|m| m.len())).sum());
     let template = match total {
         Some(_) => "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} {msg}",
         None => "{spinner} {bytes} {binary_bytes_per_sec} {msg}",
     };
+    run(bar, ended, template, total, || {
+        bar.set_position(files.progress().bytes());
+        bar.set_message(format!("{} files", files.progress().files()));
+    });
+}
+
+fn show_count(bar: &ProgressBar, ended: &Ended, done: &AtomicU64, total: Option<u64>, things: &'static str) {
+    let template = match total {
+        Some(_) => "{wide_bar} {pos}/{len} {msg} {per_sec} {eta}",
+        None => "{spinner} {pos} {msg}",
+    };
+    bar.set_message(things);
+    run(bar, ended, template, total, || bar.set_position(done.load(Ordering::Relaxed)));
+}
+
+/// Draws until the end.
+fn run(bar: &ProgressBar, ended: &Ended, template: &str, total: Option<u64>, update: impl Fn()) {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
@@ -90,8 +120,7 @@ fn show(bar: &ProgressBar, ended: &Ended, files: &Files, paths: Option<Vec<PathB
     }
     bar.set_draw_target(ProgressDrawTarget::stderr());
     loop {
-        bar.set_position(files.progress().bytes());
-        bar.set_message(format!("{} files", files.progress().files()));
+        update();
         bar.tick();
         if ended.within(TICK) {
             return;

@@ -1,0 +1,373 @@
+//! The flags of `hashmill password`.
+
+use clap::{Args, Subcommand};
+use hashmill_hash::argon2::Variant;
+use hashmill_hash::password::Preset;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Hash and check passwords with Argon2
+///
+/// Passwords are never arguments: they are read from standard input (without its last newline), from a file
+/// descriptor, or at a prompt without echo if standard input is a terminal.
+///
+/// Exit codes: 0 done, or yes; 1 no: the password does not match, or the hash may stay; 2 no answer: the command line
+/// cannot be used, a hash is malformed or over a limit, or the machine lacks something.
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct PasswordArgs {
+    #[command(subcommand)]
+    pub(crate) command: PasswordCommand,
+}
+
+/// What to do with passwords.
+#[derive(Subcommand, Debug)]
+pub(crate) enum PasswordCommand {
+    Hash(HashArgs),
+    Verify(VerifyArgs),
+    NeedsRehash(NeedsRehashArgs),
+    Calibrate(CalibrateArgs),
+    Kdf(KdfArgs),
+    Bench(BenchArgs),
+}
+
+/// Print the PHC string to store for a password, with a fresh salt
+#[derive(Args, Debug)]
+pub(crate) struct HashArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+
+    #[command(flatten)]
+    pub(crate) input: InputFlags,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Check a password against a hash, or against every hash of a file
+///
+/// Exit codes: 0 it matches (all of them), 1 it does not (one of them), 2 no answer for one of them.
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) stored: StoredFlags,
+
+    /// Line N of this file is the password for line N of --file; - is standard input
+    #[arg(long, value_name = "FILE", requires = "file", conflicts_with_all = ["password_fd", "prompt"])]
+    pub(crate) passwords: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) input: InputFlags,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitFlags,
+
+    /// Print nothing; the exit code says it all
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    /// Print one JSON object for each hash
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// With --file: show no progress bar
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+/// Tell whether a hash falls short of the costs asked for, and in what
+///
+/// Exit codes: 0 yes (one of them), 1 no, 2 no answer for one of them.
+#[derive(Args, Debug)]
+pub(crate) struct NeedsRehashArgs {
+    #[command(flatten)]
+    pub(crate) stored: StoredFlags,
+
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+
+    /// Also read hashes that only other implementations take (docs/password.md)
+    #[arg(long)]
+    pub(crate) lenient: bool,
+
+    /// Print nothing; the exit code says it all
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    /// Print one JSON object for each hash
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Choose costs for a time and a memory on this machine, and say what an attacker pays
+#[derive(Args, Debug)]
+pub(crate) struct CalibrateArgs {
+    /// How long a hash may take: 250ms, 1s, 0.5s
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = time)]
+    pub(crate) time: Duration,
+
+    /// How much memory a hash may take: a number of KiB, or with a unit
+    #[arg(short = 'm', long, value_name = "SIZE", default_value = "64MiB")]
+    pub(crate) memory: Kib,
+
+    /// Lanes; a server with many guests at once does best with 1
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 1)]
+    pub(crate) lanes: u32,
+
+    /// Which of the three functions
+    #[arg(long, value_name = "NAME", default_value = "argon2id")]
+    pub(crate) variant: Variant,
+
+    /// The attacker's card: rtx-4090, rtx-5090, h100, h200, mi300x
+    #[arg(long, value_name = "NAME", default_value = "rtx-4090")]
+    pub(crate) gpu: String,
+
+    /// The price of a kilowatt hour, in your currency
+    #[arg(long, value_name = "PRICE", default_value_t = 0.2)]
+    pub(crate) energy_price: f64,
+
+    /// How many passwords the attacker tries
+    #[arg(long, value_name = "COUNT", default_value_t = 1e9)]
+    pub(crate) guesses: f64,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Derive a key as the reference implementation's program `argon2` does: same flags, same lines
+///
+/// The password is all of standard input, newlines included.
+#[derive(Args, Debug)]
+pub(crate) struct KdfArgs {
+    /// The salt to use, at least 8 characters
+    #[arg(value_name = "SALT")]
+    pub(crate) salt: OsString,
+
+    /// Use Argon2i (this is the default)
+    #[arg(short = 'i', conflicts_with_all = ["d", "id"])]
+    pub(crate) i: bool,
+
+    /// Use Argon2d instead of Argon2i
+    #[arg(short = 'd', conflicts_with = "id")]
+    pub(crate) d: bool,
+
+    /// Use Argon2id instead of Argon2i; also written -id
+    #[arg(long)]
+    pub(crate) id: bool,
+
+    /// The number of iterations
+    #[arg(short = 't', value_name = "N", default_value_t = 3)]
+    pub(crate) t: u32,
+
+    /// Use 2^N KiB of memory [default: 12]
+    #[arg(short = 'm', value_name = "N", conflicts_with = "k", value_parser = clap::value_parser!(u32).range(1..=32))]
+    pub(crate) m: Option<u32>,
+
+    /// Use N KiB of memory [default: 4096]
+    #[arg(short = 'k', value_name = "N")]
+    pub(crate) k: Option<u32>,
+
+    /// Lanes, and threads where there are as many
+    #[arg(short = 'p', value_name = "N", default_value_t = 1)]
+    pub(crate) p: u32,
+
+    /// The length of the output in bytes
+    #[arg(short = 'l', value_name = "N", default_value_t = 32)]
+    pub(crate) l: usize,
+
+    /// Output only the encoded hash
+    #[arg(short = 'e', conflicts_with = "r")]
+    pub(crate) e: bool,
+
+    /// Output only the bytes of the hash, in hexadecimal digits
+    #[arg(short = 'r')]
+    pub(crate) r: bool,
+
+    /// The version: 10 or 13, in hexadecimal digits
+    #[arg(short = 'v', value_name = "VERSION", default_value = "13", value_parser = ["10", "13"])]
+    pub(crate) v: String,
+}
+
+/// Measure named costs on this machine
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// Which costs, again and again; all that fit into --max-memory by default
+    #[arg(long = "preset", value_name = "NAME", value_parser = preset)]
+    pub(crate) presets: Vec<Preset>,
+
+    /// Leave out costs with more memory
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    pub(crate) max_memory: Kib,
+
+    /// Print one JSON object for each
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What new hashes look like.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Costs")]
+pub(crate) struct PolicyFlags {
+    /// Costs by name [default: owasp]; `password bench` lists them
+    #[arg(long, value_name = "NAME", value_parser = preset)]
+    pub(crate) preset: Option<Preset>,
+
+    /// Memory: a number of KiB, or with a unit, such as 64MiB
+    #[arg(short = 'm', long, value_name = "SIZE")]
+    pub(crate) memory: Option<Kib>,
+
+    /// Passes over the memory
+    #[arg(short = 't', long, value_name = "N")]
+    pub(crate) passes: Option<u32>,
+
+    /// Lanes
+    #[arg(short = 'p', long, value_name = "N")]
+    pub(crate) lanes: Option<u32>,
+
+    /// argon2id, argon2i or argon2d [default: argon2id]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<Variant>,
+
+    /// Bytes of salt, 8 to 64 [default: 16]
+    #[arg(long, value_name = "N")]
+    pub(crate) salt_len: Option<usize>,
+
+    /// Bytes of tag, 4 to 128 [default: 32]
+    #[arg(short = 'l', long, value_name = "N")]
+    pub(crate) tag_len: Option<usize>,
+}
+
+/// Where the password comes from.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Password")]
+pub(crate) struct InputFlags {
+    /// Read the password from this file descriptor
+    #[arg(long, value_name = "FD")]
+    pub(crate) password_fd: Option<u32>,
+
+    /// Ask for the password on the terminal, whatever standard input is
+    #[arg(long, conflicts_with = "password_fd")]
+    pub(crate) prompt: bool,
+
+    /// Take an empty password, which is refused otherwise
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+
+    /// Read a key that all hashes are bound to ("pepper") from this file descriptor
+    #[arg(long, value_name = "FD")]
+    pub(crate) secret_fd: Option<u32>,
+}
+
+/// Where the stored hashes come from.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct StoredFlags {
+    /// The PHC string; others can see it in the list of processes, see --file
+    #[arg(long, value_name = "PHC")]
+    pub(crate) hash: Option<OsString>,
+
+    /// A file with one PHC string on each line, after a name and a colon or alone; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// What a stored hash may cost.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitFlags {
+    /// Refuse hashes that need more memory [default: 2GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_memory: Option<Kib>,
+
+    /// Refuse hashes with more passes [default: 1024]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_passes: Option<u32>,
+
+    /// Refuse hashes with more lanes [default: 256]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_lanes: Option<u32>,
+
+    /// Refuse hashes with more memory times passes [default: 8GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_work: Option<Kib>,
+
+    /// Refuse tags of fewer bytes [default: 16]
+    #[arg(long, value_name = "N")]
+    pub(crate) min_tag: Option<usize>,
+
+    /// Also read hashes that only other implementations take (docs/password.md)
+    #[arg(long)]
+    pub(crate) lenient: bool,
+}
+
+/// An amount of memory in KiB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kib(pub(crate) u64);
+
+impl FromStr for Kib {
+    type Err = String;
+
+    /// A whole number with `K`, `M` or `G`, followed by `iB`, `B` or nothing; without a unit of KiB.
+    fn from_str(text: &str) -> Result<Kib, String> {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let shift = match unit.trim_start().to_ascii_lowercase().as_str() {
+            "" | "k" | "kb" | "kib" => 0,
+            "m" | "mb" | "mib" => 10,
+            "g" | "gb" | "gib" => 20,
+            _ => return Err("a size is a whole number, and K, M or G; alone it counts KiB".to_owned()),
+        };
+        let number: u64 = number.parse().map_err(|_| "a size begins with a whole number".to_owned())?;
+        number.checked_mul(1 << shift).map(Kib).ok_or_else(|| "too large".to_owned())
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let scale = match unit.trim_start() {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return Err("a time is a number and ms or s".to_owned()),
+    };
+    let seconds = number.parse::<f64>().map_err(|error| error.to_string())? * scale;
+    if !(0.001..=3600.0).contains(&seconds) {
+        return Err("choose 1ms to 3600s".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+fn preset(name: &str) -> Result<Preset, String> {
+    Preset::by_name(name).ok_or_else(|| {
+        let names: Vec<_> = Preset::ALL.iter().map(Preset::name).collect();
+        format!("presets are {}", names.join(" "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, kib) in [("64", 64), ("64K", 64), ("64MiB", 65536), ("2 g", 2 << 20), ("1gb", 1 << 20)] {
+            assert_eq!(text.parse(), Ok(Kib(kib)), "{text}");
+        }
+        for text in ["", "M", "-1", "1.5G", "1T", "18446744073709551615G", "99999999999999999999"] {
+            assert!(text.parse::<Kib>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_units_and_bounds() {
+        assert_eq!(time("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(time("0.5s"), Ok(Duration::from_millis(500)));
+        for text in ["", "5", "5min", "0ms", "3601s", "1.2.3s", "ms"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+}

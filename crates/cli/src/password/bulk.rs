@@ -1,0 +1,316 @@
+//! A file of hashes, many at a time: what stands on each line, and the answers in their order.
+
+use super::input::{MOST, Secret};
+use super::verify::{self, Answer};
+use super::{NO, UNKNOWN, YES};
+use crate::flags::{Misuse, VerifyArgs};
+use crate::out::progress::Bar;
+use crate::out::{self, Out, json, shown};
+use anyhow::{Context, Result, bail};
+use hashmill_hash::password::{Login, Passwords};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use zeroize::Zeroizing;
+
+/// Which password is for which hash.
+pub(super) enum Given<'a> {
+    /// One for all of them.
+    One(Secret),
+    /// A file with one for each.
+    Each(&'a Path),
+}
+
+/// Lines of a file, one by one, in memory that is wiped: they may be passwords.
+pub(super) struct Lines {
+    source: Box<dyn Read>,
+    /// What has been read and not yet given out is `buffer[start..end]`.
+    buffer: Secret,
+    start: usize,
+    end: usize,
+    number: u64,
+    path: String,
+}
+
+/// A line without its end.
+pub(super) struct Line {
+    pub(super) number: u64,
+    pub(super) bytes: Secret,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path) -> Result<Lines> {
+        let source: Box<dyn Read> = if path.as_os_str() == "-" {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(path).with_context(|| shown(path).into_owned())?)
+        };
+        Ok(Lines::over(source, shown(path).into_owned()))
+    }
+
+    fn over(source: Box<dyn Read>, path: String) -> Lines {
+        // Behind the longest line there is more room than standard input's own buffer has, so that one stays empty.
+        Lines { source, buffer: Zeroizing::new(vec![0; 2 * MOST]), start: 0, end: 0, number: 0, path }
+    }
+
+    /// The next line.
+    pub(super) fn next(&mut self) -> Result<Option<Line>> {
+        self.number += 1;
+        let mut searched = self.start;
+        let end = loop {
+            let fresh = &self.buffer[searched..self.end];
+            if let Some(at) = fresh.iter().position(|byte| *byte == b'\n') {
+                break searched + at;
+            }
+            if self.end - self.start > MOST {
+                let place = format!("{}:{}", self.path, self.number);
+                bail!(Misuse(format!("{place}: a line of more than {MOST} bytes")));
+            }
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            searched = self.end;
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(0) if self.end == 0 => return Ok(None),
+                Ok(0) => break self.end,
+                Ok(more) => self.end += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).with_context(|| self.path.clone()),
+            }
+        };
+        let bytes = Zeroizing::new(self.buffer[self.start..end].to_vec());
+        self.start = self.end.min(end + 1);
+        if bytes.len() > MOST {
+            bail!(Misuse(format!("{}:{}: a line of more than {MOST} bytes", self.path, self.number)));
+        }
+        Ok(Some(Line { number: self.number, bytes }))
+    }
+}
+
+/// One hash of a file.
+pub(super) struct Entry {
+    pub(super) line: u64,
+    /// What stands before it, without the colon.
+    pub(super) name: Option<String>,
+    pub(super) hash: String,
+}
+
+impl Entry {
+    /// `HASH` or `NAME:HASH`; nothing for an empty line.
+    pub(super) fn of(line: &Line) -> Option<Entry> {
+        let text = String::from_utf8_lossy(&line.bytes);
+        let text = text.trim_end_matches('\r');
+        let (name, hash) = match text.find(":$") {
+            Some(at) => (Some(text[..at].to_owned()), &text[at + 1..]),
+            None => (None, text),
+        };
+        (!text.is_empty()).then(|| Entry { line: line.number, name, hash: hash.to_owned() })
+    }
+
+    /// How the entry is called in lines of text.
+    pub(super) fn label(&self) -> String {
+        match &self.name {
+            Some(name) if name.contains(char::is_control) => name.escape_debug().to_string(),
+            Some(name) => name.clone(),
+            None => self.line.to_string(),
+        }
+    }
+}
+
+/// How many answers of which kind.
+#[derive(Default)]
+struct Count {
+    yes: u64,
+    no: u64,
+    unknown: u64,
+}
+
+pub(super) fn run(passwords: &Passwords, file: &Path, given: &Given<'_>, low: &VerifyArgs) -> Result<u8> {
+    let mut lines = Lines::open(file)?;
+    let mut each = match given {
+        Given::Each(path) => Some(Lines::open(path)?),
+        Given::One(_) => None,
+    };
+    let done = Arc::new(AtomicU64::new(0));
+    let total = total(file);
+    let bar = if low.no_progress || low.quiet { None } else { Bar::counting(&done, total, "passwords") };
+    let mut out = Out::new(bar);
+    let mut count = Count::default();
+    // Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
+    let group = 8 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut flow = ControlFlow::Continue(());
+    while flow.is_continue() {
+        let group = read_group(&mut lines, each.as_mut(), group)?;
+        if group.is_empty() {
+            break;
+        }
+        let logins: Vec<_> = group
+            .iter()
+            .map(|(entry, own)| Login { password: password(own, given), stored: &entry.hash })
+            .collect();
+        for ((entry, _), result) in group.iter().zip(passwords.verify_many(&logins)) {
+            let answer = verify::answer(result);
+            count.add(answer.matches);
+            if flow.is_continue() {
+                flow = show(&mut out, entry, answer, low);
+            }
+        }
+        done.fetch_add(group.len() as u64, Ordering::Relaxed);
+        if flow.is_continue() {
+            flow = out.flush();
+        }
+    }
+    let written = out.finish();
+    if count.yes + count.no + count.unknown == 0 {
+        out::complain(&format!("{}: no hashes in it", shown(file)));
+        return Ok(UNKNOWN);
+    }
+    Ok(match count {
+        _ if !written => UNKNOWN,
+        Count { unknown: 1.., .. } => UNKNOWN,
+        Count { no: 1.., .. } => NO,
+        _ => YES,
+    })
+}
+
+impl Count {
+    fn add(&mut self, matches: Option<bool>) {
+        match matches {
+            Some(true) => self.yes += 1,
+            Some(false) => self.no += 1,
+            None => self.unknown += 1,
+        }
+    }
+}
+
+fn password<'a>(own: &'a Option<Secret>, given: &'a Given<'_>) -> &'a [u8] {
+    match (own, given) {
+        (Some(own), _) => own,
+        (None, Given::One(one)) => one,
+        (None, Given::Each(_)) => &[],
+    }
+}
+
+/// The next entries, each with the line of the other file that belongs to it.
+fn read_group(
+    lines: &mut Lines,
+    mut each: Option<&mut Lines>,
+    most: usize,
+) -> Result<Vec<(Entry, Option<Secret>)>> {
+    let mut group = Vec::new();
+    while group.len() < most
+        && let Some(line) = lines.next()?
+    {
+        let own = match &mut each {
+            Some(each) => {
+                let missing = || Misuse(format!("{}: no password on line {}", each.path, line.number));
+                let path = missing();
+                Some(each.next()?.ok_or(path)?.bytes)
+            }
+            None => None,
+        };
+        if let Some(entry) = Entry::of(&line) {
+            group.push((entry, own));
+        }
+    }
+    Ok(group)
+}
+
+fn show(out: &mut Out, entry: &Entry, answer: Answer, low: &VerifyArgs) -> ControlFlow<()> {
+    if low.json {
+        let answer = Answer { line: Some(entry.line), name: entry.name.clone(), ..answer };
+        return out.print(|out| json::line(out, &answer));
+    }
+    if low.quiet {
+        return ControlFlow::Continue(());
+    }
+    let label = entry.label();
+    out.print(|out| match (answer.matches, &answer.error) {
+        (Some(true), _) => writeln!(out, "{label}: match"),
+        (Some(false), _) => writeln!(out, "{label}: no match"),
+        (None, error) => writeln!(out, "{label}: no answer ({})", error.as_deref().unwrap_or_default()),
+    })
+}
+
+/// How many lines there are, where reading them twice is possible.
+fn total(file: &Path) -> Option<u64> {
+    let is_file = file.as_os_str() != "-" && file.metadata().is_ok_and(|facts| facts.is_file());
+    let mut reader = BufReader::new(is_file.then(|| File::open(file).ok())??);
+    let mut count = 0;
+    loop {
+        let piece = reader.fill_buf().ok()?;
+        if piece.is_empty() {
+            return Some(count);
+        }
+        count += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let len = piece.len();
+        reader.consume(len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time.
+    struct Drops(Vec<u8>, usize);
+
+    impl Read for Drops {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let len = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..len].copy_from_slice(&self.0[..len]);
+            self.0.drain(..len);
+            Ok(len)
+        }
+    }
+
+    fn lines(text: &[u8], step: usize) -> Result<Vec<(u64, Vec<u8>)>> {
+        let mut lines = Lines::over(Box::new(Drops(text.to_vec(), step)), "f".to_owned());
+        let mut all = Vec::new();
+        while let Some(line) = lines.next()? {
+            all.push((line.number, line.bytes.to_vec()));
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn lines_are_cut_wherever_pieces_end() {
+        for step in [1, 2, 3, 1000] {
+            let line = |number, text: &[u8]| (number, text.to_vec());
+            assert_eq!(lines(b"", step).expect("lines"), []);
+            assert_eq!(
+                lines(b"ab\n\ncde\n", step).expect("lines"),
+                [line(1, b"ab"), line(2, b""), line(3, b"cde")]
+            );
+            assert_eq!(lines(b"\nab", step).expect("lines"), [line(1, b""), line(2, b"ab")]);
+        }
+    }
+
+    #[test]
+    fn lines_have_a_longest() {
+        let longest = [b"x\n".to_vec(), vec![b'a'; MOST], b"\ny".to_vec()].concat();
+        for step in [977, 1 << 20] {
+            assert_eq!(lines(&longest, step).expect("lines")[1].1.len(), MOST);
+            let longer = [&b"x\na"[..], &longest[2..]].concat();
+            let error = lines(&longer, step).expect_err("too long").to_string();
+            assert_eq!(error, "f:2: a line of more than 65536 bytes");
+        }
+    }
+
+    #[test]
+    fn entries_may_have_names() {
+        let entry = |text: &[u8]| {
+            Entry::of(&Line { number: 7, bytes: Zeroizing::new(text.to_vec()) })
+                .map(|entry| (entry.label(), entry.hash))
+        };
+        let pair = |label: &str, hash: &str| Some((label.to_owned(), hash.to_owned()));
+        assert_eq!(entry(b"$argon2id$x"), pair("7", "$argon2id$x"));
+        assert_eq!(entry(b"ann:$argon2id$x\r"), pair("ann", "$argon2id$x"));
+        assert_eq!(entry(b"a:b:$x"), pair("a:b", "$x"));
+        assert_eq!(entry(b"a\x1b[m:$x"), pair("a\\u{1b}[m", "$x"));
+        assert_eq!(entry(b""), None);
+        assert_eq!(entry(b"nonsense"), pair("7", "nonsense"));
+    }
+}

@@ -1,0 +1,50 @@
+//! `password hash`: the string to store for a new password.
+
+use super::{YES, costs, input, print, print_json};
+use crate::flags::HashArgs;
+use anyhow::{Context, Result};
+use hashmill_hash::password::{PasswordHash, Passwords};
+use serde::Serialize;
+
+/// What a hash is made of. The names of the fields are those of the JSON.
+#[derive(Serialize)]
+struct Made {
+    hash: String,
+    variant: &'static str,
+    version: u32,
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+    salt_len: usize,
+    tag_len: usize,
+}
+
+pub(super) fn run(low: &HashArgs) -> Result<u8> {
+    let policy = costs::policy(&low.policy)?;
+    let password = input::new_password(&low.input)?;
+    let secret = input::secret(&low.input)?;
+    let mut salt = vec![0; policy.salt_len()];
+    getrandom::fill(&mut salt).context("random bytes for the salt")?;
+    let passwords = Passwords::new(policy).secret(secret);
+    let hash = passwords.hash(&password, &salt)?;
+    if low.json {
+        print_json(&made(&hash))?;
+    } else {
+        print(&format!("{hash}\n"))?;
+    }
+    Ok(YES)
+}
+
+fn made(hash: &PasswordHash) -> Made {
+    let params = hash.params();
+    Made {
+        hash: hash.to_string(),
+        variant: params.variant().name(),
+        version: params.version().number(),
+        memory_kib: params.memory_kib(),
+        passes: params.passes(),
+        lanes: params.lanes(),
+        salt_len: hash.salt().len(),
+        tag_len: hash.tag_len(),
+    }
+}

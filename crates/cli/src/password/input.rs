@@ -1,0 +1,108 @@
+//! Passwords and secrets from wherever they come, in memory that is wiped.
+
+use crate::flags::{InputFlags, Misuse};
+use crate::os;
+use anyhow::{Context, Result, bail};
+use std::io::{ErrorKind, IsTerminal, Read, stdin};
+use zeroize::Zeroizing;
+
+/// The longest password, secret, or line of a file, in bytes.
+pub(super) const MOST: usize = 64 * 1024;
+
+/// A password, or another secret.
+pub(super) type Secret = Zeroizing<Vec<u8>>;
+
+/// Reads the password that the flags name. One newline at its end goes.
+pub(super) fn password(flags: &InputFlags) -> Result<Secret> {
+    read(flags, false)
+}
+
+/// The same for a password that nothing is known about yet: at a prompt it is asked for twice.
+pub(super) fn new_password(flags: &InputFlags) -> Result<Secret> {
+    read(flags, true)
+}
+
+fn read(flags: &InputFlags, twice: bool) -> Result<Secret> {
+    let password = match flags.password_fd {
+        Some(number) => without_newline(from_fd(number, "password")?),
+        None if flags.prompt || stdin().is_terminal() => prompt(twice)?,
+        None => without_newline(from(stdin().lock()).context("the password on standard input")?),
+    };
+    if password.is_empty() && !flags.allow_empty {
+        bail!(Misuse("the password is empty; --allow-empty takes it all the same".to_owned()));
+    }
+    Ok(password)
+}
+
+/// Reads the secret, if there is one.
+pub(super) fn secret(flags: &InputFlags) -> Result<Vec<u8>> {
+    let Some(number) = flags.secret_fd else { return Ok(Vec::new()) };
+    if flags.password_fd == Some(number) {
+        bail!(Misuse("--password-fd and --secret-fd need file descriptors of their own".to_owned()));
+    }
+    let mut secret = without_newline(from_fd(number, "secret")?);
+    if secret.is_empty() {
+        bail!(Misuse(format!("the secret on file descriptor {number} is empty; leave --secret-fd out")));
+    }
+    Ok(std::mem::take(&mut *secret))
+}
+
+/// All of standard input, or a line that is typed.
+pub(super) fn everything() -> Result<Secret> {
+    if stdin().is_terminal() {
+        return prompt(false);
+    }
+    from(stdin().lock()).context("the password on standard input")
+}
+
+fn prompt(twice: bool) -> Result<Secret> {
+    let ask = |words: &str| {
+        os::read_hidden(words, MOST).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput => {
+                anyhow::Error::new(error).context("no password")
+            }
+            _ => anyhow::Error::new(error).context(
+                "no terminal to ask for the password; give it on standard input or with --password-fd",
+            ),
+        })
+    };
+    let first = ask("Password: ")?;
+    if twice && *first != *ask("The same again: ")? {
+        bail!(Misuse("the two passwords differ".to_owned()));
+    }
+    Ok(first)
+}
+
+fn from_fd(number: u32, what: &str) -> Result<Secret> {
+    let place = || format!("the {what} on file descriptor {number}");
+    let file = os::open_fd(number).with_context(place)?;
+    from(file).with_context(place)
+}
+
+/// Everything that is there, up to the limit, without leaving copies behind.
+fn from(mut source: impl Read) -> Result<Secret> {
+    // One byte of room more than the limit, and no growth. Standard input's own buffer is left out as long as there is
+    // more room here than there.
+    let mut bytes = Zeroizing::new(vec![0; MOST + 1]);
+    let mut len = 0;
+    while len < bytes.len() {
+        match source.read(&mut bytes[len..]) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if len > MOST {
+        bail!(Misuse(format!("longer than {MOST} bytes, which is the limit of this program")));
+    }
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
+fn without_newline(mut bytes: Secret) -> Secret {
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    bytes
+}

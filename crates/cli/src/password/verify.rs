@@ -1,0 +1,103 @@
+//! `password verify`: whether a password belongs to a hash.
+
+use super::bulk::{self, Given};
+use super::{NO, UNKNOWN, YES, costs, input, print, print_json};
+use crate::flags::{Misuse, VerifyArgs};
+use crate::out;
+use anyhow::{Result, bail};
+use hashmill_hash::password::{PasswordHash, Passwords, PhcError, Quantity, VerifyError};
+use serde::Serialize;
+
+/// The answer for one hash. The names of the fields are those of the JSON.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    /// In a file of hashes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<u64>,
+    /// What stands before the hash on its line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    /// `null` if there is no answer.
+    #[serde(rename = "match")]
+    pub(super) matches: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+}
+
+pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
+    let limits = costs::limits(&low.limits)?;
+    let syntax = costs::syntax(low.limits.lenient);
+    let keeper = |secret| Passwords::default().limits(limits).syntax(syntax).secret(secret);
+    if let Some(file) = &low.stored.file {
+        let password_on_stdin =
+            low.passwords.is_none() && low.input.password_fd.is_none() && !low.input.prompt;
+        let lists_on_stdin = [Some(file), low.passwords.as_ref()].into_iter().flatten();
+        let readers = lists_on_stdin.filter(|path| path.as_os_str() == "-").count();
+        if readers + usize::from(password_on_stdin) > 1 {
+            bail!(Misuse(
+                "standard input cannot be the hashes and the password: see --password-fd".to_owned()
+            ));
+        }
+        let given = match &low.passwords {
+            Some(path) => Given::Each(path),
+            None => Given::One(input::password(&low.input)?),
+        };
+        let passwords = keeper(input::secret(&low.input)?);
+        return bulk::run(&passwords, file, &given, low);
+    }
+    let hash = low.stored.hash.as_deref().unwrap_or_default();
+    // A hash that cannot be checked is told about before anybody is asked for a password.
+    let answer = match PasswordHash::decode(hash.as_encoded_bytes(), syntax, &limits) {
+        Err(error) => answer(Err(error.into())),
+        Ok(hash) => {
+            let passwords = keeper(input::secret(&low.input)?);
+            let password = input::password(&low.input)?;
+            answer(passwords.verify_decoded(&password, &hash))
+        }
+    };
+    if low.json {
+        print_json(&answer)?;
+    } else if let Some(matches) = answer.matches
+        && !low.quiet
+    {
+        print(if matches { "match\n" } else { "no match\n" })?;
+    }
+    if let Some(error) = &answer.error
+        && !low.json
+    {
+        out::complain(error);
+    }
+    Ok(code(answer.matches))
+}
+
+/// The exit code for one answer.
+pub(super) fn code(matches: Option<bool>) -> u8 {
+    match matches {
+        Some(true) => YES,
+        Some(false) => NO,
+        None => UNKNOWN,
+    }
+}
+
+pub(super) fn answer(result: Result<(), VerifyError>) -> Answer {
+    let (matches, error) = match result {
+        Ok(()) => (Some(true), None),
+        Err(VerifyError::Mismatch) => (Some(false), None),
+        Err(error) => (None, Some(words(&error))),
+    };
+    Answer { line: None, name: None, matches, error }
+}
+
+/// The error with the flag that helps.
+fn words(error: &VerifyError) -> String {
+    let VerifyError::Phc(PhcError::OverLimit { error: over, .. }) = error else { return error.to_string() };
+    let flag = match over.what {
+        Quantity::Memory => "--max-memory",
+        Quantity::Passes => "--max-passes",
+        Quantity::Lanes => "--max-lanes",
+        Quantity::Work => "--max-work",
+        Quantity::Tag if over.is_least => "--min-tag",
+        _ => return error.to_string(),
+    };
+    format!("{error} (see {flag})")
+}

@@ -1,0 +1,419 @@
+//! `hashmill password` as scripts use it: pipes, exit codes, JSON, and everything that is refused.
+
+use crate::world::{Done, World, hashmill};
+use std::ffi::OsStr;
+
+/// Made by the reference implementation: `echo -n password | argon2 somesalt -id -t 2 -k 64 -e`.
+const GOOD: &str = "$argon2id$v=19$m=64,t=2,p=1$c29tZXNhbHQ$";
+
+pub(crate) fn run<S: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = S>, input: &[u8]) -> Done {
+    let words = ["password".into()];
+    let args = words.into_iter().chain(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+    world.run(&hashmill(), args, input)
+}
+
+/// A cheap hash of a password.
+fn made(world: &World, password: &[u8], args: &[&str]) -> String {
+    let mut args = [&["hash"], args].concat();
+    for (flag, value) in [("-m", "64"), ("-t", "1")] {
+        if !args.contains(&flag) {
+            args.extend([flag, value]);
+        }
+    }
+    run(world, args, password).quiet_success().trim_end().to_owned()
+}
+
+fn verify(world: &World, hash: &str, password: &[u8]) -> Done {
+    run(world, ["verify", "--hash", hash], password)
+}
+
+fn json(done: &Done) -> Vec<serde_json::Value> {
+    done.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn what_is_hashed_is_accepted_and_exit_codes_say_so() {
+    let world = World::new();
+    let hash = made(&world, b"secret\n", &[]);
+    assert!(hash.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{hash}");
+    assert_eq!(verify(&world, &hash, b"secret").quiet_success(), "match\n");
+    assert_eq!(verify(&world, &hash, b"secret\n").quiet_success(), "match\n");
+    for wrong in [&b"secret\n\n"[..], b"Secret", b"secret\r\n", b"x"] {
+        let done = verify(&world, &hash, wrong);
+        assert_eq!((done.code(), &*done.text(), &*done.err), (1, "no match\n", ""));
+    }
+    let quiet = |input: &[u8]| run(&world, ["verify", "--quiet", "--hash", &hash], input);
+    assert_eq!((quiet(b"secret").code(), quiet(b"no").code()), (0, 1));
+    assert_eq!(quiet(b"no").out, b"");
+}
+
+#[test]
+fn every_hash_has_a_salt_of_its_own() {
+    let world = World::new();
+    let (one, other) = (made(&world, b"x", &[]), made(&world, b"x", &[]));
+    assert_ne!(one, other);
+    let parts: Vec<_> = one.split('$').collect();
+    assert_eq!((parts[4].len(), parts[5].len()), (22, 43), "16 and 32 bytes");
+}
+
+#[test]
+fn costs_are_those_asked_for() {
+    let world = World::new();
+    let start = |args: &[&str]| {
+        let done = run(&world, [&["hash"], args].concat(), b"x");
+        let text = done.quiet_success();
+        text.rsplitn(3, '$').last().expect("costs").to_owned()
+    };
+    assert_eq!(start(&[]), "$argon2id$v=19$m=19456,t=2,p=1", "OWASP's by default");
+    assert_eq!(start(&["--preset", "argon2sharp-test"]), "$argon2id$v=19$m=32,t=3,p=4");
+    assert_eq!(start(&["--preset", "owasp-7m", "-t", "1"]), "$argon2id$v=19$m=7168,t=1,p=1");
+    assert_eq!(start(&["-m", "1MiB", "-t", "1", "--variant", "argon2i"]), "$argon2i$v=19$m=1024,t=1,p=1");
+    let done = run(&world, ["hash", "-m", "64", "-t1", "-p2", "-l", "20", "--salt-len", "8", "--json"], b"x");
+    let facts = &json(&done)[0];
+    assert_eq!(facts["memory_kib"], 64);
+    assert_eq!(facts["lanes"], 2);
+    assert_eq!((facts["salt_len"].as_u64(), facts["tag_len"].as_u64()), (Some(8), Some(20)));
+    let hash = facts["hash"].as_str().expect("a hash");
+    assert_eq!(verify(&world, hash, b"x").code(), 0);
+}
+
+#[test]
+fn hashes_of_the_reference_implementation_verify() {
+    let world = World::new();
+    let done = run(&world, ["kdf", "somesalt", "-id", "-t", "2", "-k", "64", "-e"], b"password");
+    let hash = done.quiet_success();
+    assert!(hash.starts_with(GOOD));
+    assert_eq!(verify(&world, hash.trim_end(), b"password").code(), 0);
+    // src/test.c of phc-winner-argon2.
+    let old = "$argon2i$m=256,t=2,p=2$c29tZXNhbHQ$tsEVYKap1h6scGt5ovl9aLRGOqOth+AMB+KwHpDFZPs";
+    assert_eq!(verify(&world, old, b"password").code(), 0);
+    assert_eq!(verify(&world, old, b"Password").code(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn passwords_and_secrets_come_from_descriptors() {
+    let world = World::new();
+    world.write("pw", "secret\n").write("pepper", "pepper").write("empty", "");
+    let shell = |line: &str| {
+        let program = hashmill();
+        let line = line.replace("hashmill", program.to_str().expect("a path"));
+        world.run("bash".as_ref(), ["-c", &line], b"")
+    };
+    let done = shell("hashmill password hash -m 64 -t 1 --password-fd 3 --secret-fd 4 3<pw 4<pepper");
+    let hash = done.quiet_success();
+    let verify = |rest: &str| {
+        shell(&format!("hashmill password verify --hash '{}' --password-fd 3 3<pw {rest}", hash.trim_end()))
+            .code()
+    };
+    assert_eq!(verify("--secret-fd 4 4<pepper"), 0);
+    assert_eq!(verify("--secret-fd 4 4<pw"), 1);
+    assert_eq!(verify(""), 1, "without the secret");
+    shell("hashmill password hash --password-fd 3 --secret-fd 4 3<pw 4<empty")
+        .failure(2, &["the secret on file descriptor 4 is empty; leave --secret-fd out"]);
+    shell("hashmill password hash --password-fd 3 --secret-fd 3 3<pw")
+        .failure(2, &["--password-fd and --secret-fd need file descriptors of their own"]);
+    shell("hashmill password hash --password-fd 9")
+        .failure(2, &["the password on file descriptor 9: No such file or directory (os error 2)"]);
+}
+
+#[test]
+fn malformed_hashes_have_a_place_and_a_reason() {
+    let world = World::new();
+    let tag = "MTIzNDU2Nzg5MDEyMzQ1Njc4OTA";
+    for (hash, line) in [
+        (String::new(), "password hash, byte 0: expected $argon2d$, $argon2i$ or $argon2id$"),
+        ("$2b$12$abc".to_owned(), "password hash, byte 0: expected $argon2d$, $argon2i$ or $argon2id$"),
+        (
+            format!("$argon2id$v=19$m=064,t=2,p=1$c29tZXNhbHQ${tag}"),
+            "password hash, byte 17: expected a decimal number without sign and leading zeroes",
+        ),
+        (
+            format!("{GOOD}{tag}="),
+            "password hash, byte 67: a character that base64 without padding does not have",
+        ),
+        (
+            format!("$argon2id$v=99$m=64,t=2,p=1$c29tZXNhbHQ${tag}"),
+            "password hash, byte 12: version 99: only 16 (1.0) and 19 (1.3) exist",
+        ),
+        (
+            format!("$argon2id$v=19$m=64,t=0,p=1$c29tZXNhbHQ${tag}"),
+            "password hash, byte 15: 0 passes: choose at least 1",
+        ),
+        (
+            format!("$argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ${tag}"),
+            "password hash, byte 15: 4294967295 KiB of memory, where at most 2097152 are allowed (see --max-memory)",
+        ),
+        (
+            format!("$argon2id$v=19$m=8,t=4294967295,p=1$c29tZXNhbHQ${tag}"),
+            "password hash, byte 15: 4294967295 passes, where at most 1024 are allowed (see --max-passes)",
+        ),
+        (
+            format!("$argon2id$v=19$m=134217720,t=1,p=16777215$c29tZXNhbHQ${tag}"),
+            "password hash, byte 15: 134217720 KiB of memory, where at most 2097152 are allowed (see --max-memory)",
+        ),
+        (
+            format!("$argon2id$v=19$m=8000,t=1,p=1000$c29tZXNhbHQ${tag}"),
+            "password hash, byte 15: 1000 lanes, where at most 256 are allowed (see --max-lanes)",
+        ),
+        (
+            format!("$argon2id$v=19$m=2097152,t=9,p=1$c29tZXNhbHQ${tag}"),
+            "password hash, byte 15: 18874368 KiB of memory times passes, where at most 8388608 are allowed (see --max-work)",
+        ),
+        (
+            format!("{GOOD}MTIzNDU"),
+            "password hash, byte 40: 5 bytes of tag, where at least 16 are required (see --min-tag)",
+        ),
+        (
+            format!("$argon2id$v=19$m=64,t=2,p=1$c29tZXM${tag}"),
+            "password hash, byte 28: 5 bytes of salt, where at least 8 are required",
+        ),
+    ] {
+        assert_eq!(verify(&world, &hash, b"x").failure(2, &[line]), "", "{hash}");
+        let done = run(&world, ["verify", "--json", "--hash", &hash], b"x");
+        assert_eq!((done.code(), &*done.err), (2, ""));
+        assert_eq!(json(&done)[0]["match"], serde_json::Value::Null);
+        assert_eq!(json(&done)[0]["error"].as_str(), Some(line));
+    }
+}
+
+#[test]
+fn limits_can_be_moved_both_ways() {
+    let world = World::new();
+    let short = made(&world, b"x", &["-l", "8"]);
+    assert_eq!(verify(&world, &short, b"x").code(), 2);
+    assert_eq!(run(&world, ["verify", "--min-tag", "8", "--hash", &short], b"x").code(), 0);
+    let hash = made(&world, b"x", &["-t", "3", "-p", "2"]);
+    for limit in ["--max-memory=63", "--max-passes=2", "--max-lanes=1", "--max-work=191", "--min-tag=33"] {
+        assert_eq!(run(&world, ["verify", limit, "--hash", &hash], b"x").code(), 2, "{limit}");
+    }
+    for limit in ["--max-memory=64", "--max-passes=3", "--max-lanes=2", "--max-work=192", "--min-tag=32"] {
+        assert_eq!(run(&world, ["verify", limit, "--hash", &hash], b"x").code(), 0, "{limit}");
+    }
+    let other_order = hash.replace("m=64,t=3,p=2", "t=3,p=2,m=64");
+    assert_eq!(verify(&world, &other_order, b"x").code(), 2);
+    assert_eq!(run(&world, ["verify", "--lenient", "--hash", &other_order], b"x").code(), 0);
+}
+
+#[test]
+fn passwords_have_a_shortest_and_a_longest() {
+    let world = World::new();
+    for empty in [&b""[..], b"\n"] {
+        run(&world, ["hash"], empty)
+            .failure(2, &["the password is empty; --allow-empty takes it all the same"]);
+    }
+    let hash = made(&world, b"", &["--allow-empty"]);
+    assert_eq!(run(&world, ["verify", "--allow-empty", "--hash", &hash], b"\n").code(), 0);
+    let longest = vec![b'x'; 65536];
+    let hash = made(&world, &longest, &[]);
+    assert_eq!(verify(&world, &hash, &longest).code(), 0);
+    assert_eq!(verify(&world, &hash, &longest[1..]).code(), 1);
+    let line = "the password on standard input: longer than 65536 bytes, which is the limit of this program";
+    run(&world, ["hash"], &vec![b'x'; 65537]).failure(2, &[line]);
+    run(&world, ["hash"], &vec![b'x'; 10 << 20]).failure(2, &[line]);
+    let bytes: Vec<u8> = (0..=255).collect();
+    let hash = made(&world, &bytes, &[]);
+    assert_eq!(verify(&world, &hash, &bytes).code(), 0, "any bytes");
+}
+
+#[test]
+fn costs_that_cannot_be_are_refused() {
+    let world = World::new();
+    for (args, line) in [
+        (&["-m", "7"][..], "7 KiB of memory: choose at least 8 KiB, which is 8 KiB for each lane"),
+        (&["-p", "0"], "0 lanes: choose 1 to 16777215"),
+        (&["-p", "16777216"], "16777216 lanes: choose 1 to 16777215"),
+        (&["-p", "3000"], "19456 KiB of memory: choose at least 24000 KiB, which is 8 KiB for each lane"),
+        (&["-t", "0"], "0 passes: choose at least 1"),
+        (
+            &["-m", "4TiB"],
+            "invalid value '4TiB' for '--memory <SIZE>': a size is a whole number, and K, M or G; alone it counts KiB (see --help)",
+        ),
+        (&["-m", "4294967296"], "--memory: 4294967296 KiB, where at most 4294967295 can be"),
+        (
+            &["-t", "4294967296"],
+            "invalid value '4294967296' for '--passes <N>': 4294967296 is not in 0..=4294967295 (see --help)",
+        ),
+        (&["--salt-len", "7"], "--salt-len: 7 bytes of salt, where at least 8 are required"),
+        (&["--salt-len", "65"], "--salt-len: 65 bytes of salt, where at most 64 are allowed"),
+        (&["-l", "3"], "--tag-len: 3 bytes of tag, where at least 4 are required"),
+        (&["-l", "129"], "--tag-len: 129 bytes of tag, where at most 128 are allowed"),
+        (
+            &["--variant", "argon2"],
+            "invalid value 'argon2' for '--variant <NAME>': unknown variant: only argon2d, argon2i and argon2id exist (see --help)",
+        ),
+        (
+            &["--prompt", "--password-fd", "3"],
+            "the argument '--prompt' cannot be used with '--password-fd <FD>' (see --help)",
+        ),
+    ] {
+        assert_eq!(run(&world, [&["hash"], args].concat(), b"x").failure(2, &[line]), "", "{args:?}");
+    }
+    let done = run(&world, ["hash", "--preset", "best"], b"x");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("presets are owasp owasp-46m"), "{}", done.err);
+    // A password among the arguments would be seen by everybody.
+    let done = run(&world, ["hash", "secret"], b"");
+    assert_eq!(done.code(), 2);
+    run(&world, ["verify", "--hash", "x", "--file", "y"], b"")
+        .failure(2, &["the argument '--hash <PHC>' cannot be used with '--file <FILE>' (see --help)"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_is_refused_is_no_crash() {
+    let world = World::new();
+    let program = hashmill();
+    let line = format!("ulimit -v 1500000; {} password hash -m 3GiB -t 1", program.to_str().expect("a path"));
+    let done = world.run("bash".as_ref(), ["-c", &line], b"x");
+    done.failure(2, &["the system refused 3221225472 bytes of memory: choose a smaller memory cost"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_wrong_password() {
+    let world = World::new();
+    let hash = made(&world, b"x", &[]);
+    world.write("hashes", &hash);
+    let program = hashmill();
+    let program = program.to_str().expect("a path");
+    for rest in [format!("verify --hash '{hash}'"), "verify --file hashes --password-fd 0".to_owned()] {
+        let line = format!("{program} password {rest} >/dev/full");
+        world
+            .run("bash".as_ref(), ["-c", &line], b"x")
+            .failure(2, &["standard output: No space left on device (os error 28)"]);
+    }
+}
+
+#[test]
+fn files_of_hashes() {
+    let world = World::new();
+    let (ann, bob) = (made(&world, b"ann's", &[]), made(&world, b"bob's", &[]));
+    world.write("hashes", format!("ann:{ann}\n\nbob:{bob}\n{ann}\nbad:$argon2id$\n"));
+    world.write("good", format!("{ann}\n")).write("passwords", "ann's\n\nbob's\nann's\n\n");
+    let file = |args: &[&str], input: &[u8]| run(&world, [&["verify", "--file"], args].concat(), input);
+    let done = file(&["hashes"], b"ann's\n");
+    assert_eq!(done.code(), 2, "one has no answer");
+    assert_eq!(
+        done.text(),
+        "ann: match\nbob: no match\n4: match\nbad: no answer (password hash, byte 10: expected m=)\n"
+    );
+    assert_eq!(file(&["good"], b"ann's").quiet_success(), "1: match\n");
+    assert_eq!(file(&["good"], b"bob's").code(), 1);
+    let done = file(&["hashes", "--passwords", "passwords"], b"");
+    assert!(done.text().starts_with("ann: match\nbob: match\n4: match\nbad: no answer"), "{}", done.text());
+    let done = file(&["-", "--passwords", "passwords", "--quiet"], format!("{ann}\n").as_bytes());
+    assert_eq!((done.code(), done.text().as_str()), (0, ""));
+    let answers = json(&file(&["hashes", "--json"], b"bob's"));
+    assert_eq!(answers.len(), 4);
+    assert_eq!((answers[1]["line"].as_u64(), answers[1]["name"].as_str()), (Some(3), Some("bob")));
+    assert_eq!((answers[0]["match"].as_bool(), answers[1]["match"].as_bool()), (Some(false), Some(true)));
+    world.write("nothing", "\n\n");
+    file(&["nothing"], b"x").failure(2, &["nothing: no hashes in it"]);
+    file(&["none"], b"x").failure(2, &["none: No such file or directory (os error 2)"]);
+    let twice = "standard input cannot be the hashes and the password: see --password-fd";
+    file(&["-"], b"x").failure(2, &[twice]);
+    file(&["-", "--passwords", "-"], b"x").failure(2, &[twice]);
+    world.write("few", "ann's\n");
+    let done = file(&["hashes", "--passwords", "few"], b"");
+    assert_eq!((done.code(), &*done.err), (2, "hashmill: few: no password on line 2\n"));
+}
+
+#[test]
+fn many_hashes_keep_their_order() {
+    let world = World::new();
+    let hashes: Vec<String> = (0..5).map(|at| made(&world, &[b'a' + at], &["-p", "2"])).collect();
+    let (mut file, mut passwords, mut expected) = (String::new(), String::new(), String::new());
+    for at in 0..100 {
+        let wrong = at % 7 == 3;
+        file += &format!("guest{at}:{}\n", hashes[at % 5]);
+        passwords += if wrong { "wrong\n" } else { ["a\n", "b\n", "c\n", "d\n", "e\n"][at % 5] };
+        expected += &format!("guest{at}: {}\n", if wrong { "no match" } else { "match" });
+    }
+    world.write("hashes", file).write("passwords", passwords);
+    let done = run(&world, ["verify", "--file", "hashes", "--passwords", "passwords"], b"");
+    assert_eq!((done.code(), done.text(), &*done.err), (1, expected, ""));
+}
+
+#[test]
+fn weak_hashes_are_named_with_their_weakness() {
+    let world = World::new();
+    let weak = made(&world, b"x", &["--variant", "argon2i"]);
+    let strong = made(&world, b"x", &["-m", "20MiB", "-t", "2"]);
+    let ask = |args: &[&str]| run(&world, [&["needs-rehash"], args].concat(), b"");
+    let done = ask(&["--hash", &weak]);
+    assert_eq!(
+        done.quiet_success(),
+        "yes: argon2i instead of argon2id, 64 instead of 19456 KiB of memory, 1 instead of 2 passes\n"
+    );
+    let done = ask(&["--hash", &strong]);
+    assert_eq!((done.code(), &*done.text(), &*done.err), (1, "no\n", ""));
+    let done = ask(&["--hash", &weak, "-m", "64", "-t", "1", "--variant", "argon2i"]);
+    assert_eq!(done.code(), 1);
+    // No cost is too high to be told about, as nothing is computed.
+    let huge = strong.replace("m=20480", "m=4294967295");
+    assert_eq!(ask(&["--quiet", "--hash", &huge]).code(), 1);
+    ask(&["--hash", "nonsense"])
+        .failure(2, &["password hash, byte 0: expected $argon2d$, $argon2i$ or $argon2id$"]);
+    world.write("hashes", format!("ann:{strong}\nbob:{weak}\n")).write("strong", &strong);
+    let done = ask(&["--file", "hashes", "--json"]);
+    assert_eq!(done.code(), 0);
+    assert_eq!(
+        (json(&done)[0]["needs_rehash"].as_bool(), json(&done)[1]["line"].as_u64()),
+        (Some(false), Some(2))
+    );
+    assert_eq!(ask(&["--file", "strong"]).code(), 1);
+}
+
+#[test]
+fn calibrating_stays_within_time_and_memory() {
+    let world = World::new();
+    let done = run(&world, ["calibrate", "--time", "100ms", "-m", "4MiB", "--json"], b"");
+    let facts = &json(&done)[0];
+    assert_eq!(done.code(), 0);
+    assert!(facts["memory_kib"].as_u64().expect("a number") <= 4096, "{facts}");
+    assert!(facts["milliseconds"].as_f64().expect("a number") <= 100.0, "{facts}");
+    assert!(facts["gpu_guesses_per_second"].as_f64().expect("a number") > 0.0, "{facts}");
+    let words =
+        run(&world, ["calibrate", "--time", "50ms", "-m", "1MiB", "--gpu", "h200"], b"").quiet_success();
+    assert!(words.contains("An attacker with one NVIDIA H200 SXM (4800 GB/s) tries at most"), "{words}");
+    // The first line is flags for `password hash`.
+    let flags: Vec<&str> = words.lines().next().expect("flags").split(' ').collect();
+    assert_eq!(run(&world, [vec!["hash"], flags].concat(), b"x").code(), 0);
+    for (args, line) in [
+        (
+            &["--time", "soon"][..],
+            "invalid value 'soon' for '--time <TIME>': a time is a number and ms or s (see --help)",
+        ),
+        (&["--gpu", "abacus"], "--gpu abacus: known are rtx-4090 rtx-5090 h100 h200 mi300x"),
+        (&["-m", "4", "-p", "1"], "4 KiB of memory: choose at least 8 KiB, which is 8 KiB for each lane"),
+        (&["--energy-price=-1"], "--energy-price: choose a number from 0 up"),
+        (&["--guesses", "NaN"], "--guesses: choose a number from 0 up"),
+    ] {
+        run(&world, [&["calibrate"], args].concat(), b"").failure(2, &[line]);
+    }
+}
+
+#[test]
+fn bench_prints_a_line_for_each_preset() {
+    let world = World::new();
+    let args = ["bench", "--preset", "argon2sharp-test", "--preset", "argon2sharp-test-labelled"];
+    let text = run(&world, args, b"").quiet_success();
+    let names: Vec<_> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["preset", "argon2sharp-test", "argon2sharp-test-labelled"]);
+    let done = run(&world, ["bench", "--max-memory", "1MiB", "--json"], b"");
+    let rows = json(&done);
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row["hashes_per_second"].as_f64().is_some_and(|rate| rate > 0.0)));
+    run(&world, ["bench", "--max-memory", "1"], b"").failure(2, &["--max-memory: no preset needs as little"]);
+}
+
+#[test]
+fn help_documents_exit_codes_and_where_passwords_come_from() {
+    let world = World::new();
+    for args in [&["--help"][..], &["verify", "--help"], &["needs-rehash", "--help"]] {
+        let help = run(&world, args, b"").quiet_success();
+        assert!(help.contains("Exit codes: 0"), "{help}");
+    }
+    assert!(run(&world, ["--help"], b"").text().contains("never arguments"));
+}
