@@ -62,6 +62,15 @@ impl std::error::Error for Error {
     }
 }
 
+impl From<Error> for io::Error {
+    fn from(error: Error) -> io::Error {
+        match error {
+            Error::Io(error) => error,
+            error => io::Error::other(error),
+        }
+    }
+}
+
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
         Error::Io(error)

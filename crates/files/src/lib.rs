@@ -9,6 +9,7 @@
 //! | a directory to visit in a fixed order | [`walk::Walk`] |
 //! | a directory that needs one digest | [`Files::hash_tree`] |
 //! | a list of digests to write or to read | [`checkfile`] |
+//! | a hasher of my own, and a file for it | [`HasherExt::update_mmap`] |
 //!
 //! Data flows one way: facts about a file → a [`plan`] (pure) → bytes from a source → chaining values → one digest.
 //! Every [`Strategy`] gives the same digest; they differ in time and memory only. Memory is bounded whatever the
@@ -28,6 +29,7 @@ mod os;
 mod pool;
 mod source;
 mod tree;
+mod update;
 
 pub mod checkfile;
 pub mod plan;
@@ -38,3 +40,4 @@ pub use files::{Files, Options, Progress};
 pub use function::{Digest, Function, Output};
 pub use many::{Input, Item, Sink};
 pub use plan::Strategy;
+pub use update::HasherExt;

@@ -118,7 +118,7 @@ pub(crate) const MMAP_WINDOW: usize = 32 * 1024 * 1024;
 
 /// The largest tile that is read, and the largest window of a larger file that is mapped.
 const PREAD_TILE: usize = 1024 * 1024;
-const MMAP_TILE: usize = 8 * 1024 * 1024;
+pub(crate) const MMAP_TILE: usize = 8 * 1024 * 1024;
 
 /// Below this, starting and waiting for threads costs more than they save.
 const PARALLEL_FROM: u64 = 4 * 1024 * 1024;

@@ -23,7 +23,13 @@ use std::process::ExitCode;
 
 /// Work whose cost is hashing.
 #[derive(Parser, Debug)]
-#[command(name = "hashmill", version, max_term_width(100), arg_required_else_help(true))]
+#[command(
+    name = "hashmill",
+    version,
+    propagate_version = true,
+    max_term_width(100),
+    arg_required_else_help(true)
+)]
 struct Line {
     #[command(subcommand)]
     command: Command,

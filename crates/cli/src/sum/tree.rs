@@ -28,8 +28,15 @@ fn one(files: &Files, path: &Path, how: &How, style: Style, out: &mut Out) -> Co
             for (file, error) in &failures {
                 out.fail(&format!("{}: {error}", shown(file)));
             }
-            let error = format!("no digest, as {} of its entries have none", failures.len());
-            out.fail(&format!("{}: {error}", shown(path)));
+            let error = match &failures[..] {
+                // The argument itself: nothing more is to be said about it.
+                [(file, error)] if file == path => error.to_string(),
+                _ => {
+                    let error = format!("no digest, as {} below it failed", failures.len());
+                    out.fail(&format!("{}: {error}", shown(path)));
+                    error
+                }
+            };
             if how.form != Form::Json {
                 return ControlFlow::Continue(());
             }

@@ -228,8 +228,14 @@ fn trees() {
     let out =
         world.sum(["--tree", "--check", "list"]).failure(1, &["WARNING: 1 computed checksum did NOT match"]);
     assert_eq!(out, "a: FAILED\n");
-    world.sum(["--tree", "none"]).failure(
-        1,
-        &["none: No such file or directory (os error 2)", "none: no digest, as 1 of its entries have none"],
-    );
+    world.sum(["--tree", "none"]).failure(1, &["none: No such file or directory (os error 2)"]);
+}
+
+#[test]
+fn the_version_is_that_of_the_program() {
+    let world = World::new();
+    for flag in ["--version", "-V"] {
+        let expected = format!("hashmill-sum {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!(world.sum([flag]).quiet_success(), expected);
+    }
 }

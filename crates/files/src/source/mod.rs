@@ -11,7 +11,7 @@ use std::io::{Cursor, Read};
 pub(crate) mod mmap;
 mod pread;
 pub(crate) mod read;
-mod tiles;
+pub(crate) mod tiles;
 
 /// Hashes an open file, of which `prefix` has been read already.
 pub(crate) fn hash_file(files: &Files, file: &File, prefix: &[u8]) -> Result<Digest, Error> {

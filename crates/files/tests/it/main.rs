@@ -3,6 +3,7 @@
 mod many;
 mod strategies;
 mod tree;
+mod update;
 
 use hashmill_files::{Digest, Files, Function, Options, Output, Strategy};
 use std::num::NonZero;

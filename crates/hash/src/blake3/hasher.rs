@@ -140,6 +140,7 @@ impl Hasher {
     ///
     /// Never slower than [`update`](Hasher::update) by more than the cost of asking a thread for help: the calling
     /// thread works from the start, and what no other thread has taken by then it does itself.
+    #[doc(alias = "update_rayon")]
     #[cfg(feature = "std")]
     pub fn update_parallel(&mut self, input: &[u8]) -> &mut Hasher {
         self.update_by(input, super::parallel::children_of)
