@@ -97,8 +97,11 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
     let result = dispatch(mount, lab.command, &mut Console { out: &mut out, colour });
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(Error::Output));
     result.unwrap_or_else(|error| {
-        writeln!(std::io::stderr(), "{}: {error}", mount.name).ok();
-        error.exit()
+        let exit = error.exit();
+        if exit != Exit::Ok {
+            writeln!(std::io::stderr(), "{}: {error}", mount.name).ok();
+        }
+        exit
     })
 }
 
