@@ -143,11 +143,16 @@ fn advance_copied(isa: &Isa) -> Vec<String> {
     let mut code = transpose_block(isa);
     code.extend(start(isa));
     code.extend(flags(isa));
+    let blocks_left = format!("qword ptr {}", at("r10", SPILL));
+    code.push(format!("mov {blocks_left}, rsi"));
     code.push("2:".into());
     code.push(format!("lea rax, {}", at("r11", FULL_LEN)));
-    code.push("dec rsi".into());
+    code.push(format!("lea rsi, [rcx + {FAR}]"));
+    code.push(format!("dec {blocks_left}"));
     code.push("jnz 3f".into());
     code.push("sub rcx, 64".into());
+    // A single block may be a parent's, and looking for memory far from it takes longer than the block.
+    code.push("cmovz rsi, rcx".into());
     code.push(format!("lea rdx, {}", at("r10", LAST_FLAGS)));
     code.push(format!("lea rax, {}", at("rdi", LAST_LEN)));
     code.push("3:".into());
@@ -156,7 +161,7 @@ fn advance_copied(isa: &Isa) -> Vec<String> {
     code.extend(weave(rounds(isa, Messages::Transposed("r9")), copy_block(isa)));
     code.extend(feed_forward(isa));
     code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
-    code.push("test rsi, rsi".into());
+    code.push(format!("cmp {blocks_left}, 0"));
     code.push("jnz 2b".into());
     code
 }
@@ -318,13 +323,13 @@ fn transpose_fours(isa: &Isa) -> Vec<String> {
 }
 
 /// The block at offset `rcx` of every lane to where [`transpose_block`] would put it, eight bytes at a time by way of
-/// `rdx`. Advances `rcx`. What is stored in halves is loaded a block later, when it has long left the store queue.
+/// `rdx`; what lies at offset `rsi` is asked for. Advances `rcx`. What is stored in halves is loaded a block later, when it has long left the store queue.
 fn copy_block(isa: &Isa) -> Vec<String> {
     let mut code = Vec::new();
     for lane in 0..isa.all_lanes() {
         code.push(format!("mov rax, {}", at("rdi", 8 * lane)));
         code.push(format!("prefetcht0 [rax + rcx + {NEAR}]"));
-        code.push(format!("prefetcht1 [rax + rcx + {FAR}]"));
+        code.push("prefetcht1 [rax + rsi]".into());
         for pair in 0..8 {
             let place = |word: usize| at("r8", isa.stride() * word + 4 * lane);
             code.push(format!("mov rdx, qword ptr [rax + rcx + {}]", 8 * pair));
@@ -369,35 +374,25 @@ enum Messages<'a> {
     Broadcast(&'a str),
 }
 
-/// Seven rounds in every stream. The second stream is a few steps behind the first, so that the rotates of one, for
-/// which there are few ports, meet the additions of the other.
+/// Seven rounds in every stream, one operation of each in turns.
 fn rounds(isa: &Isa, messages: Messages<'_>) -> Vec<String> {
-    const LAG: usize = 5;
-    let streams: Vec<_> = (0..isa.streams).map(|stream| steps(isa, stream, messages)).collect();
-    let mut code = Vec::new();
-    for tick in 0..streams[0].len() + LAG * (isa.streams - 1) {
-        for (stream, steps) in streams.iter().enumerate() {
-            let step = tick.checked_sub(LAG * stream).and_then(|step| steps.get(step));
-            code.extend(step.into_iter().flatten().cloned());
-        }
-    }
-    code
+    (0..isa.streams).map(|stream| steps(isa, stream, messages)).reduce(weave).expect("at least one stream")
 }
 
-/// Seven rounds of one stream in steps: each is one operation in four mixings side by side.
-fn steps(isa: &Isa, stream: usize, messages: Messages<'_>) -> Vec<Vec<String>> {
-    let mut steps = Vec::new();
+/// Seven rounds of one stream, one operation in four mixings at a time.
+fn steps(isa: &Isa, stream: usize, messages: Messages<'_>) -> Vec<String> {
+    let mut code = Vec::new();
     for order in schedule() {
         for half in 0..2 {
             // Mixing i takes word i of each row; on the diagonals each row is turned once more than the one above.
             let word = |i: usize, row: usize| 4 * row + if half == 0 { i } else { (i + row) % 4 };
             for (step, (rot_d, rot_b)) in [(16, 12), (8, 7)].into_iter().enumerate() {
                 let m = |i: usize| order[8 * half + 2 * i + step];
-                steps.extend(half_mix(isa, stream, messages, m, word, rot_d, rot_b));
+                code.extend(half_mix(isa, stream, messages, m, word, rot_d, rot_b));
             }
         }
     }
-    steps
+    code
 }
 
 /// Half of four mixings, one operation at a time.
@@ -409,7 +404,7 @@ fn half_mix(
     word: impl Fn(usize, usize) -> usize,
     rot_d: u32,
     rot_b: u32,
-) -> [Vec<String>; 7] {
+) -> Vec<String> {
     let v = &isa.state[stream];
     let each = |op: &dyn Fn(usize) -> Vec<String>| (0..4).flat_map(op).collect::<Vec<_>>();
     let [a, b, c, d] = [0, 1, 2, 3].map(|row| {
@@ -435,6 +430,7 @@ fn half_mix(
         each(&|i| isa.op("pxor", b(i), c(i))),
         rotate_b,
     ]
+    .concat()
 }
 
 /// Chaining values back to memory, lane after lane.
@@ -459,59 +455,78 @@ fn finish(isa: &Isa) -> Vec<String> {
 /// `xof(job, counter, groups, out)`: whole groups of output blocks, one per lane.
 ///
 /// The message is the same in every lane, so it is broadcast once and for all. Registers: `rdi` job (block, cv, len,
-/// flags), `rsi` counter, `rdx` groups left, `rcx` output, `r10` scratch, `r11` constants.
+/// flags), `rsi` counter, `rdx` groups left, `rcx` output, `r10` scratch, `r11` constants, `rax` temporary.
 pub(super) fn xof(isa: &Isa) -> String {
     let mut code = Vec::new();
     if !isa.masks() {
         code.extend(xof_broadcast(isa));
     }
-    if isa.ahead == Ahead::Shuffled {
+    if isa.ahead == Ahead::Nothing {
+        code.push("2:".into());
+        code.extend(xof_group(isa, Vec::new()));
+        code.extend(xof_emit(isa));
+        code.push("dec rdx".into());
+        code.push("jnz 2b".into());
+    } else {
         // While the rounds of one group go on, the output of the group before is put in order.
+        let beside = if isa.ahead == Ahead::Copied { xof_copy(isa) } else { xof_emit(isa) };
         code.extend(xof_group(isa, Vec::new()));
         code.push("dec rdx".into());
         code.push("jz 3f".into());
         code.push("2:".into());
-        code.extend(xof_group(isa, xof_emit(isa)));
+        code.extend(xof_group(isa, beside));
         code.push("dec rdx".into());
         code.push("jnz 2b".into());
         code.push("3:".into());
         code.extend(xof_emit(isa));
-    } else {
-        code.push("2:".into());
-        code.extend(xof_group(isa, Vec::new()));
-        code.extend(xof_emit(isa));
-        code.push("dec rdx".into());
-        code.push("jnz 2b".into());
     }
     if isa.lanes > 4 {
         code.push("vzeroupper".into());
     }
     let head = format!(
         "BLAKE3 output, {} blocks at once, {}: rdx groups from counter rsi to rcx.",
-        isa.lanes, isa.name
+        isa.all_lanes(),
+        isa.name
     );
     file(&head, &code)
 }
 
 /// One group of output blocks into scratch, still transposed, beside the work `side`.
 fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
-    let v = &isa.state[0];
     let mut code = xof_state(isa);
     let messages = if isa.masks() { Messages::Broadcast("rdi") } else { Messages::Transposed("r10") };
-    code.push(format!("add rsi, {}", isa.lanes));
+    code.push(format!("add rsi, {}", isa.all_lanes()));
     code.extend(weave(rounds(isa, messages), side));
     // The first eight words are a chaining value; the others are what a chaining value throws away.
     for word in 0..8 {
-        code.extend(isa.op("pxor", v[word], v[word + 8]));
         let cv = match isa.masks() {
             true => isa.broadcast_operand(&at("rdi", XOF_CV + 4 * word)),
             false => at("r10", SAVED_CV + 64 * word),
         };
-        code.extend(isa.op_mem("pxor", v[word + 8], &cv));
+        for v in isa.state {
+            code.extend(isa.op("pxor", v[word], v[word + 8]));
+            code.extend(isa.op_mem("pxor", v[word + 8], &cv));
+        }
     }
-    for (word, &register) in v.iter().enumerate() {
-        code.push(isa.store(&at("r10", OUTPUT + isa.stride() * word), register));
+    for (stream, v) in isa.state.iter().enumerate() {
+        for (word, &register) in v.iter().enumerate() {
+            let place = OUTPUT + isa.stride() * word + stream * isa.width();
+            code.push(isa.store(&at("r10", place), register));
+        }
     }
+    code
+}
+
+/// [`xof_emit`] by general registers.
+fn xof_copy(isa: &Isa) -> Vec<String> {
+    let mut code = Vec::new();
+    for lane in 0..isa.all_lanes() {
+        for word in 0..16 {
+            code.push(format!("mov eax, dword ptr {}", at("r10", OUTPUT + isa.stride() * word + 4 * lane)));
+            code.push(format!("mov dword ptr {}, eax", at("rcx", 64 * lane + 4 * word)));
+        }
+    }
+    code.push(format!("add rcx, {}", 64 * isa.all_lanes()));
     code
 }
 
@@ -531,11 +546,42 @@ fn xof_broadcast(isa: &Isa) -> Vec<String> {
 
 /// The state before the rounds of a group.
 fn xof_state(isa: &Isa) -> Vec<String> {
-    let v = &isa.state[0];
+    let mut code = if isa.masks() { xof_counters(isa) } else { Vec::new() };
+    for (stream, v) in isa.state.iter().enumerate() {
+        if isa.masks() {
+            for word in 0..8 {
+                code.extend(isa.broadcast(v[word], &at("rdi", XOF_CV + 4 * word)));
+            }
+            code.extend(isa.broadcast(v[14], &at("rdi", XOF_LEN)));
+            code.extend(isa.broadcast(v[15], &at("rdi", XOF_FLAGS)));
+        } else {
+            // By scalar steps: two dozen of them are nothing beside a group.
+            for lane in 0..isa.lanes {
+                code.push(format!("lea rax, [rsi + {}]", stream * isa.lanes + lane));
+                code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 4 * lane)));
+                code.push("shr rax, 32".into());
+                code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 64 + 4 * lane)));
+            }
+            for word in 0..8 {
+                code.push(isa.load(v[word], &at("r10", SAVED_CV + 64 * word)));
+            }
+            for word in 0..4 {
+                code.push(isa.load(v[12 + word], &at("r10", XOF_D + 64 * word)));
+            }
+        }
+        for word in 0..4 {
+            code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
+        }
+    }
+    code
+}
+
+/// The counters of a group, by vector steps.
+fn xof_counters(isa: &Isa) -> Vec<String> {
     let mut code = Vec::new();
-    if isa.masks() {
+    for (stream, v) in isa.state.iter().enumerate() {
         let [low, high] = [12, 13].map(|word| isa.r(v[word]));
-        let lane_numbers = at("r11", LANE_NUMBERS);
+        let lane_numbers = at("r11", LANE_NUMBERS + lane_offset(isa, stream));
         code.push(format!("vpbroadcastd {low}, esi"));
         code.push("mov rax, rsi".into());
         code.push("shr rax, 32".into());
@@ -547,28 +593,6 @@ fn xof_state(isa: &Isa) -> Vec<String> {
             "vpaddd {high}{{k1}}, {high}, {}",
             isa.broadcast_operand(&at("r11", LANE_NUMBERS + 4))
         ));
-        for word in 0..8 {
-            code.extend(isa.broadcast(v[word], &at("rdi", XOF_CV + 4 * word)));
-        }
-        code.extend(isa.broadcast(v[14], &at("rdi", XOF_LEN)));
-        code.extend(isa.broadcast(v[15], &at("rdi", XOF_FLAGS)));
-    } else {
-        // By scalar steps: two dozen of them are nothing beside a group.
-        for lane in 0..isa.lanes {
-            code.push(format!("lea rax, [rsi + {lane}]"));
-            code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 4 * lane)));
-            code.push("shr rax, 32".into());
-            code.push(format!("mov dword ptr {}, eax", at("r10", XOF_D + 64 + 4 * lane)));
-        }
-        for word in 0..8 {
-            code.push(isa.load(v[word], &at("r10", SAVED_CV + 64 * word)));
-        }
-        for word in 0..4 {
-            code.push(isa.load(v[12 + word], &at("r10", XOF_D + 64 * word)));
-        }
-    }
-    for word in 0..4 {
-        code.push(isa.load(v[8 + word], &at("r11", IV + 64 * word)));
     }
     code
 }
@@ -577,19 +601,21 @@ fn xof_state(isa: &Isa) -> Vec<String> {
 fn xof_emit(isa: &Isa) -> Vec<String> {
     let t = isa.spare;
     let mut code = Vec::new();
-    for quarter in 0..4 {
+    for (stream, quarter) in (0..isa.streams).flat_map(|stream| (0..4).map(move |quarter| (stream, quarter)))
+    {
         let t = if quarter % 2 == 1 && t.len() >= 16 { &t[8..] } else { t };
         for (word, &register) in t[..4].iter().enumerate() {
-            code.push(isa.load(register, &at("r10", OUTPUT + isa.stride() * (4 * quarter + word))));
+            let place = OUTPUT + isa.stride() * (4 * quarter + word) + stream * isa.width();
+            code.push(isa.load(register, &at("r10", place)));
         }
         code.extend(transpose_quads(isa, &t[..4], [t[4], t[5], t[6], t[7]]));
         for (row, &register) in t[..4].iter().enumerate() {
             for quad in 0..isa.lanes / 4 {
-                let lane = row + 4 * quad;
+                let lane = stream * isa.lanes + row + 4 * quad;
                 code.push(isa.store_quad(&at("rcx", 64 * lane + 16 * quarter), register, quad));
             }
         }
     }
-    code.push(format!("add rcx, {}", 64 * isa.lanes));
+    code.push(format!("add rcx, {}", 64 * isa.all_lanes()));
     code
 }

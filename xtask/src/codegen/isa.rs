@@ -24,6 +24,7 @@ pub(super) enum Ahead {
 }
 
 /// An instruction set, and how the lanes of one kernel lie in its registers.
+#[derive(Clone, Copy)]
 pub(super) struct Isa {
     pub(super) name: &'static str,
     /// The letter of the registers: `x`, `y` or `z`.
@@ -43,6 +44,8 @@ pub(super) struct Isa {
     pub(super) spare: &'static [u8],
     /// `Shuffled` needs `spare` to be free during the rounds too.
     pub(super) ahead: Ahead,
+    /// Added to every register number of a row kernel: where two streams share the registers, one has the upper half.
+    pub(super) first: u8,
 }
 
 const LOW: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -59,6 +62,7 @@ pub(super) const SSE41: Isa = Isa {
     state: &[LOW],
     spare: &[0, 1, 2, 3, 4, 5, 6, 7],
     ahead: Ahead::Nothing,
+    first: 0,
 };
 
 pub(super) const AVX2: Isa = Isa { name: "AVX2", letter: 'y', lanes: 8, vex: true, ..SSE41 };
@@ -94,7 +98,12 @@ impl Isa {
     }
 
     pub(super) fn r(&self, register: u8) -> String {
-        format!("{}mm{register}", self.letter)
+        format!("{}mm{}", self.letter, self.first + register)
+    }
+
+    /// The lowest 16 bytes of a register.
+    fn x(&self, register: u8) -> String {
+        format!("xmm{}", self.first + register)
     }
 
     /// Whether a rotate needs a spare register.
@@ -127,7 +136,7 @@ impl Isa {
     /// `to = a OP b` where `b` is a register or memory.
     pub(super) fn op3(&self, op: &str, to: u8, a: u8, b: &str) -> Vec<String> {
         // The older encoding is shorter but knows neither 512 bits nor the upper registers.
-        let short = self.letter != 'z' && self.streams == 1;
+        let short = self.letter != 'z' && self.streams == 1 && self.first == 0;
         let suffix = if self.evex && !short && matches!(op, "pxor" | "por") { "d" } else { "" };
         if self.vex {
             return vec![format!("v{op}{suffix} {}, {}, {b}", self.r(to), self.r(a))];
@@ -218,16 +227,21 @@ impl Isa {
 
     /// 16 bytes from any address.
     pub(super) fn load_any(&self, to: u8, from: &str) -> String {
-        format!("{}movdqu xmm{to}, {from}", self.v())
+        self.move_any(&self.x(to), from)
+    }
+
+    fn move_any(&self, to: &str, from: &str) -> String {
+        let kind = if self.evex && self.first > 0 { "32" } else { "" };
+        format!("{}movdqu{kind} {to}, {from}", self.v())
     }
 
     pub(super) fn store_any(&self, to: &str, from: u8) -> String {
-        format!("{}movdqu {to}, xmm{from}", self.v())
+        self.move_any(to, &self.x(from))
     }
 
     /// The low half of a 128-bit register from a general one.
     pub(super) fn from_general(&self, to: u8, from: &str) -> String {
-        format!("{}movq xmm{to}, {from}", self.v())
+        format!("{}movq {}, {from}", self.v(), self.x(to))
     }
 
     pub(super) fn copy(&self, to: u8, from: u8) -> String {
@@ -256,7 +270,7 @@ impl Isa {
     pub(super) fn load_quad(&self, to: u8, address: &str, quad: usize) -> String {
         let r = self.r(to);
         match (quad, self.evex) {
-            (0, true) => format!("vmovdqu32 xmm{to}, {address}"),
+            (0, true) => format!("vmovdqu32 {}, {address}", self.x(to)),
             (0, false) => self.load_any(to, address),
             (_, true) => format!("vinserti32x4 {r}, {r}, {address}, {quad}"),
             (_, false) => format!("vinserti128 {r}, {r}, {address}, {quad}"),
@@ -266,7 +280,7 @@ impl Isa {
     pub(super) fn store_quad(&self, to: &str, from: u8, quad: usize) -> String {
         let r = self.r(from);
         match (quad, self.evex) {
-            (0, true) => format!("vmovdqu32 {to}, xmm{from}"),
+            (0, true) => format!("vmovdqu32 {to}, {}", self.x(from)),
             (0, false) => self.store_any(to, from),
             (_, true) => format!("vextracti32x4 {to}, {r}, {quad}"),
             (_, false) => format!("vextracti128 {to}, {r}, {quad}"),
@@ -288,26 +302,30 @@ impl Isa {
         vec![format!("{v}pshufd {}, {}, {places}", self.r(to), self.r(from))]
     }
 
-    /// The words of `a`, but the last of each four from `b`. 512-bit registers take their mask from `k1`.
+    /// The words of `a`, but the last of each four from `b`. 512-bit and upper registers take their mask from `k1`.
     pub(super) fn blend_last(&self, to: u8, a: u8, b: u8) -> Vec<String> {
         let (to, a, b) = (self.r(to), self.r(a), self.r(b));
         match self.letter {
-            'z' => vec![format!("vpblendmd {to}{{k1}}, {a}, {b}")],
+            _ if self.blends_by_mask() => vec![format!("vpblendmd {to}{{k1}}, {a}, {b}")],
             'y' => vec![format!("vpblendd {to}, {a}, {b}, 0x88")],
             _ if self.vex => vec![format!("vpblendd {to}, {a}, {b}, 0x8")],
             _ => vec![format!("movdqa {to}, {a}"), format!("pblendw {to}, {b}, 0xc0")],
         }
     }
 
+    fn blends_by_mask(&self) -> bool {
+        self.letter == 'z' || self.first > 0
+    }
+
     /// The mask for `blend_last`, by way of a free general register.
     pub(super) fn blend_setup(&self, free: &str) -> Vec<String> {
-        match self.letter {
-            'z' => vec![
+        match self.blends_by_mask() {
+            true => vec![
                 format!("mov {free}, 0x8888"),
                 format!("kmovq k1, {free}"),
                 format!("xor {free}, {free}"),
             ],
-            _ => Vec::new(),
+            false => Vec::new(),
         }
     }
 }

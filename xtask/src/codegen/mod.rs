@@ -31,16 +31,18 @@ fn files() -> Vec<(PathBuf, String)> {
     add("sse41_xof4.s", column::xof(&isa::SSE41));
     add("avx2_xof8.s", column::xof(&isa::AVX2));
     add("avx512_xof16.s", column::xof(&isa::AVX512_ZMM));
+    add("avx512_xof2x8.s", column::xof(&isa::AVX512_2YMM));
     for (name, isa) in &row::RUNS {
         add(&format!("{name}.s"), row::run(isa));
     }
     let pair = isa::Isa { letter: 'y', lanes: 8, ..isa::AVX512_ROW };
-    add("avx512_lanes2.s", row::lanes(&pair));
-    add("avx512_lanes2_fused.s", row::lanes(&isa::Isa { rotate: isa::Rotate::Fused, ..pair }));
-    add("avx512_lanes4.s", row::lanes(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
-    let pair = isa::Isa { letter: 'y', lanes: 8, ..isa::AVX2 };
-    add("avx2_lanes2.s", row::lanes(&pair));
+    add("avx512_lanes2.s", row::lanes(&[pair]));
+    add("avx512_lanes2_fused.s", row::lanes(&[isa::Isa { rotate: isa::Rotate::Fused, ..pair }]));
+    add("avx512_lanes4.s", row::lanes(&[isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }]));
+    add("avx512_lanes2x2.s", row::lanes(&[pair, isa::Isa { first: 16, ..pair }]));
+    add("avx2_lanes2.s", row::lanes(&[isa::Isa { letter: 'y', lanes: 8, ..isa::AVX2 }]));
     add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));
+    add("avx512_xof1_fused.s", row::xof(&isa::Isa { rotate: isa::Rotate::Fused, ..isa::AVX512_ROW }));
     add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
     let folder = Path::new("crates/hash/src/argon2/x86_64");
     for (suffix, adds) in [("", false), ("_add", true)] {

@@ -19,7 +19,7 @@
 //! (fewer instructions, but 182 to 224 cycles a block against 174).
 
 use super::isa::{Isa, Rotate};
-use super::{file, isa};
+use super::{file, isa, weave};
 
 // Rows.
 const A: u8 = 0;
@@ -185,58 +185,100 @@ fn rows_c_d(isa: &Isa) -> Vec<String> {
     code
 }
 
-/// Two or four messages, block after block.
+/// Two or four messages, block after block: in one stream of registers, or four messages in two streams of two.
 ///
 /// Registers: `rax`, `rdx`, `rcx`, `r8` inputs; `rsi` blocks; `rdi` chaining values; `r9` the key or null, later the
-/// offset of the block; `r10` the rows d of later blocks; `r11` constants; register 14 the row d of the first block
-/// (through memory it would come too late for the first operation that waits for it).
-pub(super) fn lanes(isa: &Isa) -> String {
-    let pointers = &["rax", "rdx", "rcx", "r8"][..isa.lanes / 4];
-    let mut code = vec![
-        "test r9, r9".into(),
-        "jz 4f".into(),
-        isa.repeat_quad(A, "[r9]"),
-        isa.repeat_quad(B, "[r9 + 16]"),
-        "jmp 5f".into(),
-        "4:".into(),
-    ];
-    for row in [A, B] {
-        code.extend(isa.load_quads(row, |lane| format!("[rdi + {}]", 32 * lane + 16 * usize::from(row))));
+/// offset of the block; `r10` the rows d of later blocks; `r11` constants; `zmm14` the rows d of the first block
+/// (through memory they would come too late for the first operation that waits for them).
+pub(super) fn lanes(streams: &[Isa]) -> String {
+    let code: Vec<_> = streams.iter().enumerate().map(|(index, &isa)| Stream { isa, index }).collect();
+    let each = |part: &dyn Fn(&Stream) -> Vec<String>| code.iter().flat_map(part).collect::<Vec<_>>();
+    let in_turns = |part: &dyn Fn(&Stream) -> Vec<String>| {
+        code.iter().map(part).reduce(weave).expect("at least one stream")
+    };
+    let mut lines = vec!["test r9, r9".into(), "jz 4f".into()];
+    lines.extend(each(&Stream::start_from_key));
+    lines.extend(["jmp 5f", "4:"].map(String::from));
+    lines.extend(each(&Stream::go_on));
+    lines.push("5:".into());
+    lines.extend(streams.last().expect("at least one stream").blend_setup("r9"));
+    lines.push("xor r9d, r9d".into());
+    lines.extend(each(&Stream::keep));
+    lines.extend(["dec rsi", "jz 3f", "2:"].map(String::from));
+    lines.extend(in_turns(&Stream::block));
+    lines.extend(each(&|stream| stream.later_row(D_MIDDLE)));
+    lines.extend(["add r9, 64", "dec rsi", "jnz 2b"].map(String::from));
+    lines.extend(each(&|stream| stream.later_row(D_LAST)));
+    lines.push("3:".into());
+    lines.extend(in_turns(&Stream::block));
+    lines.extend(each(&Stream::finish));
+    lines.push("vzeroupper".into());
+    let messages: usize = streams.iter().map(|isa| isa.lanes / 4).sum();
+    file(
+        &format!("BLAKE3, {messages} messages in rows, {}: rsi blocks in every lane.", streams[0].name),
+        &lines,
+    )
+}
+
+/// One of the streams of [`lanes`].
+struct Stream {
+    isa: Isa,
+    index: usize,
+}
+
+impl Stream {
+    /// Where this stream's part of each row is: `quad` counts 16 bytes.
+    fn lane(&self, quad: usize) -> usize {
+        self.index * self.isa.lanes / 4 + quad
     }
-    code.push("5:".into());
-    code.extend(isa.blend_setup("r9"));
-    code.push("xor r9d, r9d".into());
-    code.push(isa.repeat_quad(KEPT_IV, &format!("[r11 + {}]", super::column::IV_ROW)));
-    let block = || {
+
+    fn start_from_key(&self) -> Vec<String> {
+        vec![self.isa.repeat_quad(A, "[r9]"), self.isa.repeat_quad(B, "[r9 + 16]")]
+    }
+
+    fn go_on(&self) -> Vec<String> {
+        let row = |row: u8| {
+            self.isa
+                .load_quads(row, |quad| format!("[rdi + {}]", 32 * self.lane(quad) + 16 * usize::from(row)))
+        };
+        [A, B].into_iter().flat_map(row).collect()
+    }
+
+    fn keep(&self) -> Vec<String> {
+        let mut code = vec![self.isa.repeat_quad(KEPT_IV, &format!("[r11 + {}]", super::column::IV_ROW))];
+        if self.index > 0 {
+            code.push(format!("vextracti64x4 {}, zmm14, 1", self.isa.r(KEPT_D)));
+        }
+        code
+    }
+
+    fn later_row(&self, which: usize) -> Vec<String> {
+        vec![self.isa.load(KEPT_D, &format!("[r10 + {}]", which + self.index * self.isa.width()))]
+    }
+
+    fn block(&self) -> Vec<String> {
+        let pointers = ["rax", "rdx", "rcx", "r8"];
         let mut code = Vec::new();
         for (i, register) in NEXT.into_iter().enumerate() {
-            code.extend(isa.load_quads(register, |lane| format!("[{} + r9 + {}]", pointers[lane], 16 * i)));
+            let address = |quad: usize| format!("[{} + r9 + {}]", pointers[self.lane(quad)], 16 * i);
+            code.extend(self.isa.load_quads(register, address));
         }
-        code.push(isa.copy(C, KEPT_IV));
-        code.push(isa.copy(D, KEPT_D));
-        code.extend(rounds(isa));
+        code.push(self.isa.copy(C, KEPT_IV));
+        code.push(self.isa.copy(D, KEPT_D));
+        code.extend(rounds(&self.isa));
         code
-    };
-    code.push("dec rsi".into());
-    code.push("jz 3f".into());
-    code.push("2:".into());
-    code.extend(block());
-    code.push(isa.load(KEPT_D, &format!("[r10 + {D_MIDDLE}]")));
-    code.push("add r9, 64".into());
-    code.push("dec rsi".into());
-    code.push("jnz 2b".into());
-    code.push(isa.load(KEPT_D, &format!("[r10 + {D_LAST}]")));
-    code.push("3:".into());
-    code.extend(block());
-    for row in [A, B] {
-        for lane in 0..isa.lanes / 4 {
-            code.push(isa.store_quad(&format!("[rdi + {}]", 32 * lane + 16 * usize::from(row)), row, lane));
-        }
     }
-    code.push("vzeroupper".into());
-    let head =
-        format!("BLAKE3, {} messages in rows, {}: rsi blocks in every lane.", pointers.len(), isa.name);
-    file(&head, &code)
+
+    fn finish(&self) -> Vec<String> {
+        let mut code = Vec::new();
+        for row in [A, B] {
+            for quad in 0..self.isa.lanes / 4 {
+                let place = format!("[rdi + {}]", 32 * self.lane(quad) + 16 * usize::from(row));
+                code.push(self.isa.store_quad(&place, row, quad));
+            }
+        }
+        code
+    }
 }
 
 /// `xof(job, out)`: one output block per lane.

@@ -74,15 +74,17 @@ impl Chunk {
             self.cv = lanes::run(plan.one(blocks.len()), &self.cv, blocks, self.counter, flags);
             self.compressed += (blocks.len() / BLOCK_LEN) as u8;
         }
-        self.block[..rest.len()].copy_from_slice(rest);
+        match rest.first_chunk() {
+            // A copy of known length takes no call.
+            Some(block) => self.block = *block,
+            None => self.block[..rest.len()].copy_from_slice(rest),
+        }
         self.held = rest.len() as u8;
     }
 
     fn output(&self, mode: u8) -> Output {
-        let mut block = [0; BLOCK_LEN];
-        block[..usize::from(self.held)].copy_from_slice(&self.block[..usize::from(self.held)]);
         let flags = mode | self.start_flag() | CHUNK_END;
-        Output { cv: self.cv, block, len: self.held, counter: self.counter, flags }
+        Output { cv: self.cv, block: self.block, len: self.held, counter: self.counter, flags }
     }
 }
 

@@ -5,10 +5,14 @@ use super::{BLOCK_LEN, Plan, ROOT, lanes};
 use core::fmt;
 use zeroize::Zeroize;
 
+/// How many blocks are made at once where the last is short.
+const SHARED: usize = 4;
+
 /// A node that is not yet compressed: whether it is the root is still open.
 #[derive(Clone)]
 pub(super) struct Output {
     pub(super) cv: Cv,
+    /// Anything may lie behind `len`.
     pub(super) block: [u8; BLOCK_LEN],
     pub(super) len: u8,
     pub(super) counter: u64,
@@ -44,7 +48,10 @@ pub struct OutputReader {
 
 impl OutputReader {
     pub(super) fn new(output: &Output, plan: Plan) -> OutputReader {
-        let &Output { cv, block, len, flags, .. } = output;
+        let &Output { cv, mut block, len, flags, .. } = output;
+        if usize::from(len) < BLOCK_LEN {
+            block[usize::from(len)..].fill(0);
+        }
         let job = XofJob { block, cv, len: u32::from(len), flags: u32::from(flags | ROOT) };
         OutputReader { job, plan, position: 0 }
     }
@@ -64,11 +71,19 @@ impl OutputReader {
             self.position += len as u64;
             rest = later;
         }
-        let (blocks, tail) = rest.as_chunks_mut::<BLOCK_LEN>();
-        lanes::xof(self.plan.xof(), &self.job, self.position / BLOCK_LEN as u64, blocks);
-        self.position += (blocks.len() * BLOCK_LEN) as u64;
-        if !tail.is_empty() {
-            tail.copy_from_slice(&self.block(self.position)[..tail.len()]);
+        // A kernel makes a few blocks in the time of one: those before a short last one are made with it.
+        let whole = rest.len() / BLOCK_LEN;
+        let direct = if rest.len().is_multiple_of(BLOCK_LEN) { whole } else { whole / SHARED * SHARED };
+        let (now, last) = rest.split_at_mut(direct * BLOCK_LEN);
+        let counter = self.position / BLOCK_LEN as u64;
+        if direct > 0 {
+            lanes::xof(self.plan.xof(), &self.job, counter, now.as_chunks_mut().0);
+        }
+        if !last.is_empty() {
+            let mut blocks = [[0; BLOCK_LEN]; SHARED];
+            let blocks = &mut blocks[..last.len().div_ceil(BLOCK_LEN)];
+            lanes::xof(self.plan.xof(), &self.job, counter + direct as u64, blocks);
+            last.copy_from_slice(&blocks.as_flattened()[..last.len()]);
         }
         self.position = end;
     }

@@ -2,7 +2,7 @@
 //!
 //! `avx512` is for processors with one-cycle rotates and full-width 512-bit units (Intel, Zen 5). `avx512-ymm` is for
 //! Zen 4, where a rotate takes two cycles and a 512-bit operation holds its pipe for two: rotates are fused off the
-//! latency chain, and sixteen lanes go as two streams of eight.
+//! latency chain, and sixteen lanes go as two streams of eight, four messages in rows as two streams of two.
 
 use super::{CONSTANTS, advance, run, xof};
 use crate::blake3::BLOCK_LEN;
@@ -33,11 +33,11 @@ pub(in crate::blake3) static AVX512_YMM: Table = Table {
     run_cost: 200,
     wide: &[
         Wide { lanes: 2, cost: 203, advance: lanes2_fused::advance, uniform: lanes2_fused::uniform },
-        Wide { lanes: 4, cost: 283, advance: lanes4::advance, uniform: lanes4::uniform },
+        Wide { lanes: 4, cost: 251, advance: lanes2x2::advance, uniform: lanes2x2::uniform },
         Wide { lanes: 8, cost: 298, advance: lanes8::advance, uniform: lanes8::uniform },
         Wide { lanes: 16, cost: 435, advance: lanes2x8::advance, uniform: lanes2x8::uniform },
     ],
-    xof,
+    xof: xof_ymm,
 };
 
 /// See [`crate::blake3::kernel::Run`].
@@ -145,6 +145,7 @@ macro_rules! rows {
 rows!(lanes2, "avx512_lanes2.s");
 rows!(lanes4, "avx512_lanes4.s");
 rows!(lanes2_fused, "avx512_lanes2_fused.s");
+rows!(lanes2x2, "avx512_lanes2x2.s");
 
 /// The two entries of a column kernel around one body.
 macro_rules! columns {
@@ -192,34 +193,42 @@ macro_rules! xof_rows {
     }};
 }
 
-/// See [`crate::blake3::kernel::Xof`].
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
-fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
-    let (groups, rest) = out.as_chunks_mut::<16>();
-    let rest_counter = counter.wrapping_add(16 * groups.len() as u64);
-    if !groups.is_empty() {
-        xof!("avx512_xof16.s", job, counter, groups);
-    }
-    // A few blocks go faster in rows than in columns most of which nobody needs.
-    let (fours, rest) = rest.as_chunks_mut::<4>();
-    let four_d = |counter| rows_d(counters(counter, true), job.len, job.flags);
-    for (four, index) in fours.iter_mut().zip(0..) {
-        xof_rows!("avx512_xof4.s", 4, job, four_d(rest_counter.wrapping_add(4 * index)), four);
-    }
-    let rest_counter = rest_counter.wrapping_add(4 * fours.len() as u64);
-    match rest {
-        [] => {}
-        [one] => {
-            let one = core::array::from_mut(one);
-            let len_flags = u64::from(job.len) | u64::from(job.flags) << 32;
-            let d = _mm_set_epi64x(len_flags.cast_signed(), rest_counter.cast_signed());
-            xof_rows!("avx512_xof1.s", 1, job, _mm512_castsi128_si512(d), one);
+/// Output by a body of sixteen blocks, one of four and one of one.
+macro_rules! outputs {
+    ($name:ident, $sixteen:literal, $one:literal) => {
+        /// See [`crate::blake3::kernel::Xof`].
+        #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+        fn $name(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+            let (groups, rest) = out.as_chunks_mut::<16>();
+            let rest_counter = counter.wrapping_add(16 * groups.len() as u64);
+            if !groups.is_empty() {
+                xof!($sixteen, job, counter, groups);
+            }
+            // A few blocks go faster in rows than in columns most of which nobody needs.
+            let (fours, rest) = rest.as_chunks_mut::<4>();
+            let four_d = |counter| rows_d(counters(counter, true), job.len, job.flags);
+            for (four, index) in fours.iter_mut().zip(0..) {
+                xof_rows!("avx512_xof4.s", 4, job, four_d(rest_counter.wrapping_add(4 * index)), four);
+            }
+            let rest_counter = rest_counter.wrapping_add(4 * fours.len() as u64);
+            match rest {
+                [] => {}
+                [one] => {
+                    let one = core::array::from_mut(one);
+                    let len_flags = u64::from(job.len) | u64::from(job.flags) << 32;
+                    let d = _mm_set_epi64x(len_flags.cast_signed(), rest_counter.cast_signed());
+                    xof_rows!($one, 1, job, _mm512_castsi128_si512(d), one);
+                }
+                several => {
+                    let mut four = [[0; BLOCK_LEN]; 4];
+                    let out = &mut four;
+                    xof_rows!("avx512_xof4.s", 4, job, four_d(rest_counter), out);
+                    several.copy_from_slice(&four[..several.len()]);
+                }
+            }
         }
-        several => {
-            let mut four = [[0; BLOCK_LEN]; 4];
-            let out = &mut four;
-            xof_rows!("avx512_xof4.s", 4, job, four_d(rest_counter), out);
-            several.copy_from_slice(&four[..several.len()]);
-        }
-    }
+    };
 }
+
+outputs!(xof, "avx512_xof16.s", "avx512_xof1.s");
+outputs!(xof_ymm, "avx512_xof2x8.s", "avx512_xof1_fused.s");

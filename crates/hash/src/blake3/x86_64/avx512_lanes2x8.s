@@ -248,11 +248,14 @@
     vpord ymm15, ymm15, [rdi + 288]
 7:
     vmovdqa32 [r10 + 2656], ymm15
+    mov qword ptr [r10 + 2048], rsi
 2:
     lea rax, [r11 + 256]
-    dec rsi
+    lea rsi, [rcx + 16384]
+    dec qword ptr [r10 + 2048]
     jnz 3f
     sub rcx, 64
+    cmovz rsi, rcx
     lea rdx, [r10 + 2624]
     lea rax, [rdi + 448]
 3:
@@ -274,2132 +277,2132 @@
     vmovdqa32 ymm30, [rax + 32]
     vmovdqa32 ymm31, [rdx + 32]
     vpaddd ymm0, ymm0, [r9]
+    vpaddd ymm16, ymm16, [r9 + 32]
     vpaddd ymm1, ymm1, [r9 + 128]
-    vpaddd ymm2, ymm2, [r9 + 256]
     mov rax, [rdi]
-    vpaddd ymm3, ymm3, [r9 + 384]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vpxord ymm12, ymm12, ymm0
-    prefetcht1 [rax + rcx + 16384]
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    mov rdx, qword ptr [rax + rcx + 0]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    mov dword ptr [r8], edx
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    vpaddd ymm8, ymm8, ymm12
-    shr rdx, 32
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    mov dword ptr [r8 + 64], edx
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 32]
     vpaddd ymm17, ymm17, [r9 + 160]
-    mov dword ptr [r8 + 128], edx
-    vpaddd ymm18, ymm18, [r9 + 288]
-    vpaddd ymm19, ymm19, [r9 + 416]
-    shr rdx, 32
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    mov dword ptr [r8 + 192], edx
-    vprord ymm7, ymm7, 12
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 64]
-    mov dword ptr [r8 + 256], edx
-    vpaddd ymm1, ymm1, [r9 + 192]
-    vpaddd ymm2, ymm2, [r9 + 320]
-    vpaddd ymm3, ymm3, [r9 + 448]
-    shr rdx, 32
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 320], edx
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    mov dword ptr [r8 + 384], edx
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    shr rdx, 32
-    vprord ymm31, ymm31, 16
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    mov dword ptr [r8 + 448], edx
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    mov dword ptr [r8 + 512], edx
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    shr rdx, 32
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vpxord ymm20, ymm20, ymm24
-    mov dword ptr [r8 + 576], edx
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    mov dword ptr [r8 + 640], edx
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vprord ymm20, ymm20, 12
-    shr rdx, 32
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    mov dword ptr [r8 + 704], edx
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 96]
-    vpaddd ymm17, ymm17, [r9 + 224]
-    mov dword ptr [r8 + 768], edx
-    vpaddd ymm18, ymm18, [r9 + 352]
-    vpaddd ymm19, ymm19, [r9 + 480]
-    shr rdx, 32
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    mov dword ptr [r8 + 832], edx
-    vprord ymm7, ymm7, 7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 512]
-    mov dword ptr [r8 + 896], edx
-    vpaddd ymm1, ymm1, [r9 + 640]
-    vpaddd ymm2, ymm2, [r9 + 768]
-    vpaddd ymm3, ymm3, [r9 + 896]
-    shr rdx, 32
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 960], edx
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    mov rax, [rdi + 8]
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    prefetcht0 [rax + rcx + 128]
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    prefetcht1 [rax + rcx + 16384]
-    vprord ymm31, ymm31, 8
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 4], edx
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    shr rdx, 32
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    mov dword ptr [r8 + 68], edx
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vpxord ymm20, ymm20, ymm24
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 132], edx
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    shr rdx, 32
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm20, ymm20, 7
-    mov dword ptr [r8 + 196], edx
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    mov dword ptr [r8 + 260], edx
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 544]
-    shr rdx, 32
-    vpaddd ymm17, ymm17, [r9 + 672]
-    vpaddd ymm18, ymm18, [r9 + 800]
-    vpaddd ymm19, ymm19, [r9 + 928]
-    mov dword ptr [r8 + 324], edx
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    mov rdx, qword ptr [rax + rcx + 24]
-    vprord ymm4, ymm4, 12
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    mov dword ptr [r8 + 388], edx
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 576]
-    shr rdx, 32
-    vpaddd ymm1, ymm1, [r9 + 704]
-    vpaddd ymm2, ymm2, [r9 + 832]
-    mov dword ptr [r8 + 452], edx
-    vpaddd ymm3, ymm3, [r9 + 960]
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    mov dword ptr [r8 + 516], edx
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    shr rdx, 32
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    mov dword ptr [r8 + 580], edx
-    vprord ymm30, ymm30, 16
-    vpxord ymm15, ymm15, ymm0
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 644], edx
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    shr rdx, 32
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    mov dword ptr [r8 + 708], edx
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vpxord ymm21, ymm21, ymm26
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    mov dword ptr [r8 + 772], edx
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    shr rdx, 32
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm21, ymm21, 12
-    mov dword ptr [r8 + 836], edx
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    mov dword ptr [r8 + 900], edx
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 608]
-    shr rdx, 32
-    vpaddd ymm17, ymm17, [r9 + 736]
-    vpaddd ymm18, ymm18, [r9 + 864]
-    vpaddd ymm19, ymm19, [r9 + 992]
-    mov dword ptr [r8 + 964], edx
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    mov rax, [rdi + 16]
-    vprord ymm4, ymm4, 7
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 128]
-    prefetcht1 [rax + rcx + 16384]
-    vpaddd ymm1, ymm1, [r9 + 192]
-    vpaddd ymm2, ymm2, [r9 + 448]
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpaddd ymm3, ymm3, [r9 + 256]
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    mov dword ptr [r8 + 8], edx
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    shr rdx, 32
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    mov dword ptr [r8 + 72], edx
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    mov rdx, qword ptr [rax + rcx + 8]
-    vprord ymm30, ymm30, 8
-    vpxord ymm12, ymm12, ymm0
-    mov dword ptr [r8 + 136], edx
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    shr rdx, 32
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    mov dword ptr [r8 + 200], edx
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    mov dword ptr [r8 + 264], edx
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    shr rdx, 32
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    mov dword ptr [r8 + 328], edx
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vprord ymm21, ymm21, 7
-    mov rdx, qword ptr [rax + rcx + 24]
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    mov dword ptr [r8 + 392], edx
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    shr rdx, 32
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 160]
-    mov dword ptr [r8 + 456], edx
-    vpaddd ymm17, ymm17, [r9 + 224]
-    vpaddd ymm18, ymm18, [r9 + 480]
-    vpaddd ymm19, ymm19, [r9 + 288]
-    mov rdx, qword ptr [rax + rcx + 32]
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    mov dword ptr [r8 + 520], edx
-    vprord ymm7, ymm7, 12
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    shr rdx, 32
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    mov dword ptr [r8 + 584], edx
-    vpaddd ymm0, ymm0, [r9 + 384]
-    vpaddd ymm1, ymm1, [r9 + 640]
-    vpaddd ymm2, ymm2, [r9]
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm3, ymm3, [r9 + 832]
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 648], edx
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    shr rdx, 32
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    mov dword ptr [r8 + 712], edx
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    mov rdx, qword ptr [rax + rcx + 48]
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
-    vpxord ymm12, ymm12, ymm0
-    mov dword ptr [r8 + 776], edx
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    shr rdx, 32
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    mov dword ptr [r8 + 840], edx
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    mov rdx, qword ptr [rax + rcx + 56]
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    mov dword ptr [r8 + 904], edx
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    shr rdx, 32
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    mov dword ptr [r8 + 968], edx
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    vprord ymm20, ymm20, 12
-    mov rax, [rdi + 24]
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    prefetcht0 [rax + rcx + 128]
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    prefetcht1 [rax + rcx + 16384]
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 416]
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpaddd ymm17, ymm17, [r9 + 672]
-    vpaddd ymm18, ymm18, [r9 + 32]
-    vpaddd ymm19, ymm19, [r9 + 864]
-    mov dword ptr [r8 + 12], edx
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    shr rdx, 32
-    vprord ymm7, ymm7, 7
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    mov dword ptr [r8 + 76], edx
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpaddd ymm0, ymm0, [r9 + 64]
-    vpaddd ymm1, ymm1, [r9 + 768]
-    vpaddd ymm2, ymm2, [r9 + 576]
-    mov dword ptr [r8 + 140], edx
-    vpaddd ymm3, ymm3, [r9 + 960]
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    shr rdx, 32
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    mov dword ptr [r8 + 204], edx
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 268], edx
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    vpxord ymm15, ymm15, ymm0
-    shr rdx, 32
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 332], edx
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm15, ymm15, 16
-    mov dword ptr [r8 + 396], edx
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    shr rdx, 32
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 460], edx
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm20, ymm20, 7
-    mov dword ptr [r8 + 524], edx
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    shr rdx, 32
-    vprord ymm23, ymm23, 7
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    mov dword ptr [r8 + 588], edx
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 96]
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm17, ymm17, [r9 + 800]
-    vpaddd ymm18, ymm18, [r9 + 608]
-    vpaddd ymm19, ymm19, [r9 + 992]
-    mov dword ptr [r8 + 652], edx
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    shr rdx, 32
-    vprord ymm4, ymm4, 12
-    vpaddd ymm16, ymm16, ymm21
-    mov dword ptr [r8 + 716], edx
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpaddd ymm0, ymm0, [r9 + 704]
-    vpaddd ymm1, ymm1, [r9 + 320]
-    vpaddd ymm2, ymm2, [r9 + 896]
-    mov dword ptr [r8 + 780], edx
-    vpaddd ymm3, ymm3, [r9 + 512]
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    shr rdx, 32
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    mov dword ptr [r8 + 844], edx
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 908], edx
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vpxord ymm15, ymm15, ymm0
-    shr rdx, 32
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 972], edx
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    mov rax, [rdi + 32]
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm15, ymm15, 8
-    prefetcht0 [rax + rcx + 128]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    prefetcht1 [rax + rcx + 16384]
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    mov dword ptr [r8 + 16], edx
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm21, ymm21, 12
-    shr rdx, 32
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    mov dword ptr [r8 + 80], edx
-    vprord ymm20, ymm20, 12
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 736]
-    mov dword ptr [r8 + 144], edx
-    vpaddd ymm17, ymm17, [r9 + 352]
-    vpaddd ymm18, ymm18, [r9 + 928]
-    vpaddd ymm19, ymm19, [r9 + 544]
-    shr rdx, 32
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    mov dword ptr [r8 + 208], edx
-    vprord ymm4, ymm4, 7
-    vpaddd ymm16, ymm16, ymm21
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    mov dword ptr [r8 + 272], edx
-    vpaddd ymm0, ymm0, [r9 + 192]
-    vpaddd ymm1, ymm1, [r9 + 640]
-    vpaddd ymm2, ymm2, [r9 + 832]
-    shr rdx, 32
-    vpaddd ymm3, ymm3, [r9 + 448]
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    mov dword ptr [r8 + 336], edx
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    mov dword ptr [r8 + 400], edx
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    shr rdx, 32
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vpxord ymm12, ymm12, ymm0
-    mov dword ptr [r8 + 464], edx
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    mov dword ptr [r8 + 528], edx
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm12, ymm12, 16
-    shr rdx, 32
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    mov dword ptr [r8 + 592], edx
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    mov dword ptr [r8 + 656], edx
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    shr rdx, 32
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    mov dword ptr [r8 + 720], edx
-    vprord ymm20, ymm20, 7
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 224]
-    mov dword ptr [r8 + 784], edx
-    vpaddd ymm17, ymm17, [r9 + 672]
-    vpaddd ymm18, ymm18, [r9 + 864]
-    vpaddd ymm19, ymm19, [r9 + 480]
-    shr rdx, 32
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    mov dword ptr [r8 + 848], edx
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm16, ymm16, ymm20
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    mov dword ptr [r8 + 912], edx
-    vpaddd ymm0, ymm0, [r9 + 256]
-    vpaddd ymm1, ymm1, [r9 + 768]
-    vpaddd ymm2, ymm2, [r9 + 128]
-    shr rdx, 32
-    vpaddd ymm3, ymm3, [r9 + 896]
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 976], edx
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    mov rax, [rdi + 40]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    prefetcht1 [rax + rcx + 16384]
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
-    vpxord ymm12, ymm12, ymm0
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    mov dword ptr [r8 + 20], edx
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    shr rdx, 32
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm12, ymm12, 8
-    mov dword ptr [r8 + 84], edx
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 148], edx
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    shr rdx, 32
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    mov dword ptr [r8 + 212], edx
-    vprord ymm20, ymm20, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm23, ymm23, 12
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    mov dword ptr [r8 + 276], edx
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 288]
-    shr rdx, 32
-    vpaddd ymm17, ymm17, [r9 + 800]
-    vpaddd ymm18, ymm18, [r9 + 160]
-    vpaddd ymm19, ymm19, [r9 + 928]
-    mov dword ptr [r8 + 340], edx
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    mov rdx, qword ptr [rax + rcx + 24]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vpaddd ymm16, ymm16, ymm20
-    mov dword ptr [r8 + 404], edx
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    shr rdx, 32
-    vpaddd ymm0, ymm0, [r9 + 384]
-    vpaddd ymm1, ymm1, [r9 + 576]
-    vpaddd ymm2, ymm2, [r9 + 704]
-    mov dword ptr [r8 + 468], edx
-    vpaddd ymm3, ymm3, [r9 + 512]
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    mov dword ptr [r8 + 532], edx
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    shr rdx, 32
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 596], edx
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    vpxord ymm15, ymm15, ymm0
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 660], edx
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    shr rdx, 32
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm15, ymm15, 16
-    mov dword ptr [r8 + 724], edx
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 788], edx
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm10, ymm10, ymm15
-    shr rdx, 32
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    mov dword ptr [r8 + 852], edx
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    mov rdx, qword ptr [rax + rcx + 56]
-    vprord ymm23, ymm23, 7
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    mov dword ptr [r8 + 916], edx
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 416]
-    shr rdx, 32
-    vpaddd ymm17, ymm17, [r9 + 608]
-    vpaddd ymm18, ymm18, [r9 + 736]
-    mov dword ptr [r8 + 980], edx
-    vpaddd ymm19, ymm19, [r9 + 544]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    mov rax, [rdi + 48]
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vpaddd ymm16, ymm16, ymm21
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    prefetcht1 [rax + rcx + 16384]
-    vpaddd ymm0, ymm0, [r9 + 320]
-    vpaddd ymm1, ymm1, [r9]
-    vpaddd ymm2, ymm2, [r9 + 960]
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpaddd ymm3, ymm3, [r9 + 64]
-    vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 24], edx
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    shr rdx, 32
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    mov dword ptr [r8 + 88], edx
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm31, ymm31, 16
-    vprord ymm28, ymm28, 16
-    mov rdx, qword ptr [rax + rcx + 8]
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vpxord ymm15, ymm15, ymm0
-    mov dword ptr [r8 + 152], edx
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    shr rdx, 32
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    mov dword ptr [r8 + 216], edx
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm15, ymm15, 8
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    mov dword ptr [r8 + 280], edx
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    shr rdx, 32
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm10, ymm10, ymm15
-    mov dword ptr [r8 + 344], edx
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    mov rdx, qword ptr [rax + rcx + 24]
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    mov dword ptr [r8 + 408], edx
-    vprord ymm20, ymm20, 12
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    shr rdx, 32
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 352]
-    mov dword ptr [r8 + 472], edx
-    vpaddd ymm17, ymm17, [r9 + 32]
-    vpaddd ymm18, ymm18, [r9 + 992]
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm19, ymm19, [r9 + 96]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    mov dword ptr [r8 + 536], edx
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    vpaddd ymm16, ymm16, ymm21
-    shr rdx, 32
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    mov dword ptr [r8 + 600], edx
-    vpaddd ymm0, ymm0, [r9 + 640]
-    vpaddd ymm1, ymm1, [r9 + 768]
-    vpaddd ymm2, ymm2, [r9 + 896]
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm3, ymm3, [r9 + 832]
-    vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 664], edx
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    shr rdx, 32
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    mov dword ptr [r8 + 728], edx
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm31, ymm31, 8
-    vprord ymm28, ymm28, 8
-    mov rdx, qword ptr [rax + rcx + 48]
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vpxord ymm12, ymm12, ymm0
-    mov dword ptr [r8 + 792], edx
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    shr rdx, 32
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    mov dword ptr [r8 + 856], edx
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm12, ymm12, 16
-    mov rdx, qword ptr [rax + rcx + 56]
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    mov dword ptr [r8 + 920], edx
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    shr rdx, 32
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm8, ymm8, ymm12
-    mov dword ptr [r8 + 984], edx
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    mov rax, [rdi + 56]
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    prefetcht0 [rax + rcx + 128]
-    vprord ymm20, ymm20, 7
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    prefetcht1 [rax + rcx + 16384]
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpaddd ymm16, ymm16, [r9 + 672]
-    vpaddd ymm17, ymm17, [r9 + 800]
-    vpaddd ymm18, ymm18, [r9 + 928]
-    mov dword ptr [r8 + 28], edx
-    vpaddd ymm19, ymm19, [r9 + 864]
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    shr rdx, 32
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vpaddd ymm16, ymm16, ymm20
-    mov dword ptr [r8 + 92], edx
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpaddd ymm0, ymm0, [r9 + 448]
-    vpaddd ymm1, ymm1, [r9 + 576]
-    mov dword ptr [r8 + 156], edx
-    vpaddd ymm2, ymm2, [r9 + 192]
-    vpaddd ymm3, ymm3, [r9 + 960]
-    vpxord ymm28, ymm28, ymm16
-    shr rdx, 32
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    mov dword ptr [r8 + 220], edx
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    mov dword ptr [r8 + 284], edx
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
-    shr rdx, 32
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    mov dword ptr [r8 + 348], edx
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm12, ymm12, 8
-    mov dword ptr [r8 + 412], edx
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    shr rdx, 32
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    mov dword ptr [r8 + 476], edx
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm8, ymm8, ymm12
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    mov dword ptr [r8 + 540], edx
-    vprord ymm20, ymm20, 12
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    shr rdx, 32
-    vprord ymm23, ymm23, 12
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    mov dword ptr [r8 + 604], edx
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm16, ymm16, [r9 + 480]
-    vpaddd ymm17, ymm17, [r9 + 608]
-    vpaddd ymm18, ymm18, [r9 + 224]
-    mov dword ptr [r8 + 668], edx
-    vpaddd ymm19, ymm19, [r9 + 992]
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    shr rdx, 32
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vpaddd ymm16, ymm16, ymm20
-    mov dword ptr [r8 + 732], edx
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpaddd ymm0, ymm0, [r9 + 256]
-    vpaddd ymm1, ymm1, [r9 + 704]
-    mov dword ptr [r8 + 796], edx
-    vpaddd ymm2, ymm2, [r9 + 320]
-    vpaddd ymm3, ymm3, [r9 + 64]
-    vpxord ymm28, ymm28, ymm16
-    shr rdx, 32
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    mov dword ptr [r8 + 860], edx
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 924], edx
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    shr rdx, 32
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    mov dword ptr [r8 + 988], edx
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    mov rax, [rdi + 64]
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm15, ymm15, 16
-    prefetcht0 [rax + rcx + 128]
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    prefetcht1 [rax + rcx + 16384]
-    vprord ymm14, ymm14, 16
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm10, ymm10, ymm15
-    mov dword ptr [r8 + 32], edx
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    shr rdx, 32
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    mov dword ptr [r8 + 96], edx
-    vprord ymm23, ymm23, 7
-    vpxord ymm5, ymm5, ymm10
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    mov dword ptr [r8 + 160], edx
-    vpaddd ymm16, ymm16, [r9 + 288]
-    vpaddd ymm17, ymm17, [r9 + 736]
-    vpaddd ymm18, ymm18, [r9 + 352]
-    shr rdx, 32
-    vpaddd ymm19, ymm19, [r9 + 96]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    mov dword ptr [r8 + 224], edx
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    vpaddd ymm16, ymm16, ymm21
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    mov dword ptr [r8 + 288], edx
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9]
-    vpaddd ymm1, ymm1, [r9 + 128]
-    shr rdx, 32
-    vpaddd ymm2, ymm2, [r9 + 512]
-    vpaddd ymm3, ymm3, [r9 + 384]
-    vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 352], edx
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    mov dword ptr [r8 + 416], edx
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm31, ymm31, 16
-    shr rdx, 32
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    mov dword ptr [r8 + 480], edx
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    mov dword ptr [r8 + 544], edx
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm15, ymm15, 8
-    shr rdx, 32
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    mov dword ptr [r8 + 608], edx
-    vprord ymm14, ymm14, 8
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm10, ymm10, ymm15
-    mov dword ptr [r8 + 672], edx
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    shr rdx, 32
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    mov dword ptr [r8 + 736], edx
-    vprord ymm20, ymm20, 12
-    vpxord ymm5, ymm5, ymm10
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    mov dword ptr [r8 + 800], edx
-    vpaddd ymm16, ymm16, [r9 + 32]
-    vpaddd ymm17, ymm17, [r9 + 160]
-    vpaddd ymm18, ymm18, [r9 + 544]
-    shr rdx, 32
-    vpaddd ymm19, ymm19, [r9 + 416]
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    mov dword ptr [r8 + 864], edx
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    vpaddd ymm16, ymm16, ymm21
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    mov dword ptr [r8 + 928], edx
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 768]
-    vpaddd ymm1, ymm1, [r9 + 576]
-    shr rdx, 32
-    vpaddd ymm2, ymm2, [r9 + 960]
-    vpaddd ymm3, ymm3, [r9 + 896]
-    vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 992], edx
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    vpxord ymm30, ymm30, ymm19
-    mov rax, [rdi + 72]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm31, ymm31, 8
-    prefetcht1 [rax + rcx + 16384]
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    mov dword ptr [r8 + 36], edx
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    vpaddd ymm27, ymm27, ymm28
-    shr rdx, 32
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    mov dword ptr [r8 + 100], edx
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    mov rdx, qword ptr [rax + rcx + 8]
-    vprord ymm15, ymm15, 16
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    mov dword ptr [r8 + 164], edx
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm8, ymm8, ymm12
-    shr rdx, 32
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    mov dword ptr [r8 + 228], edx
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    vpxord ymm4, ymm4, ymm8
-    mov dword ptr [r8 + 292], edx
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    shr rdx, 32
-    vpaddd ymm16, ymm16, [r9 + 800]
-    vpaddd ymm17, ymm17, [r9 + 608]
-    vpaddd ymm18, ymm18, [r9 + 992]
-    mov dword ptr [r8 + 356], edx
-    vpaddd ymm19, ymm19, [r9 + 928]
-    vprord ymm4, ymm4, 12
-    vprord ymm5, ymm5, 12
-    mov rdx, qword ptr [rax + rcx + 24]
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    mov dword ptr [r8 + 420], edx
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    shr rdx, 32
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 832]
-    vpaddd ymm1, ymm1, [r9 + 704]
-    mov dword ptr [r8 + 484], edx
-    vpaddd ymm2, ymm2, [r9 + 640]
-    vpaddd ymm3, ymm3, [r9 + 512]
-    vpxord ymm28, ymm28, ymm16
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    mov dword ptr [r8 + 548], edx
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    shr rdx, 32
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 612], edx
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    mov dword ptr [r8 + 676], edx
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    vpaddd ymm25, ymm25, ymm29
-    shr rdx, 32
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    mov dword ptr [r8 + 740], edx
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    mov rdx, qword ptr [rax + rcx + 48]
-    vprord ymm15, ymm15, 8
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    mov dword ptr [r8 + 804], edx
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm8, ymm8, ymm12
-    shr rdx, 32
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
-    mov dword ptr [r8 + 868], edx
-    vprord ymm20, ymm20, 12
-    vprord ymm21, ymm21, 12
-    mov rdx, qword ptr [rax + rcx + 56]
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vpxord ymm4, ymm4, ymm8
-    mov dword ptr [r8 + 932], edx
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    shr rdx, 32
-    vpaddd ymm16, ymm16, [r9 + 864]
-    vpaddd ymm17, ymm17, [r9 + 736]
-    vpaddd ymm18, ymm18, [r9 + 672]
-    mov dword ptr [r8 + 996], edx
-    vpaddd ymm19, ymm19, [r9 + 544]
-    vprord ymm4, ymm4, 7
-    vprord ymm5, ymm5, 7
-    mov rax, [rdi + 80]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    prefetcht1 [rax + rcx + 16384]
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 448]
-    vpaddd ymm1, ymm1, [r9 + 320]
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpaddd ymm2, ymm2, [r9]
-    vpaddd ymm3, ymm3, [r9 + 384]
-    vpxord ymm28, ymm28, ymm16
-    mov dword ptr [r8 + 40], edx
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    vpxord ymm31, ymm31, ymm19
-    shr rdx, 32
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 104], edx
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm28, ymm28, 8
-    mov rdx, qword ptr [rax + rcx + 8]
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    mov dword ptr [r8 + 168], edx
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    shr rdx, 32
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    mov dword ptr [r8 + 232], edx
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    mov dword ptr [r8 + 296], edx
-    vprord ymm14, ymm14, 16
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    shr rdx, 32
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    vpaddd ymm10, ymm10, ymm15
-    mov dword ptr [r8 + 360], edx
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    mov dword ptr [r8 + 424], edx
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpxord ymm5, ymm5, ymm10
-    shr rdx, 32
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    mov dword ptr [r8 + 488], edx
-    vpaddd ymm16, ymm16, [r9 + 480]
-    vpaddd ymm17, ymm17, [r9 + 352]
-    vpaddd ymm18, ymm18, [r9 + 32]
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm19, ymm19, [r9 + 416]
-    vprord ymm5, ymm5, 12
-    mov dword ptr [r8 + 552], edx
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    shr rdx, 32
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    mov dword ptr [r8 + 616], edx
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 128]
-    vpaddd ymm1, ymm1, [r9 + 192]
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm2, ymm2, [r9 + 64]
-    vpaddd ymm3, ymm3, [r9 + 256]
-    vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 680], edx
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    shr rdx, 32
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 744], edx
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm31, ymm31, 16
-    mov rdx, qword ptr [rax + rcx + 48]
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    mov dword ptr [r8 + 808], edx
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    vpxord ymm13, ymm13, ymm2
-    shr rdx, 32
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    mov dword ptr [r8 + 872], edx
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    mov rdx, qword ptr [rax + rcx + 56]
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    mov dword ptr [r8 + 936], edx
-    vprord ymm14, ymm14, 8
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    shr rdx, 32
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    vpaddd ymm10, ymm10, ymm15
-    mov dword ptr [r8 + 1000], edx
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    mov rax, [rdi + 88]
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    prefetcht0 [rax + rcx + 128]
-    vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpxord ymm5, ymm5, ymm10
-    prefetcht1 [rax + rcx + 16384]
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    vpxord ymm4, ymm4, ymm9
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpaddd ymm16, ymm16, [r9 + 160]
-    vpaddd ymm17, ymm17, [r9 + 224]
-    vpaddd ymm18, ymm18, [r9 + 96]
-    mov dword ptr [r8 + 44], edx
-    vpaddd ymm19, ymm19, [r9 + 288]
-    vprord ymm5, ymm5, 7
-    shr rdx, 32
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    mov dword ptr [r8 + 108], edx
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 576]
-    vpaddd ymm1, ymm1, [r9 + 704]
-    mov dword ptr [r8 + 172], edx
-    vpaddd ymm2, ymm2, [r9 + 512]
-    vpaddd ymm3, ymm3, [r9 + 960]
-    vpxord ymm31, ymm31, ymm16
-    shr rdx, 32
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    mov dword ptr [r8 + 236], edx
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm31, ymm31, 8
-    mov dword ptr [r8 + 300], edx
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    shr rdx, 32
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    vpxord ymm14, ymm14, ymm2
-    mov dword ptr [r8 + 364], edx
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    mov dword ptr [r8 + 428], edx
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    shr rdx, 32
-    vprord ymm15, ymm15, 16
-    vpxord ymm21, ymm21, ymm26
-    vpxord ymm22, ymm22, ymm27
-    mov dword ptr [r8 + 492], edx
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    mov dword ptr [r8 + 556], edx
-    vpaddd ymm11, ymm11, ymm15
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    shr rdx, 32
-    vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    vpxord ymm4, ymm4, ymm8
-    mov dword ptr [r8 + 620], edx
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm16, ymm16, [r9 + 608]
-    vpaddd ymm17, ymm17, [r9 + 736]
-    mov dword ptr [r8 + 684], edx
-    vpaddd ymm18, ymm18, [r9 + 544]
-    vpaddd ymm19, ymm19, [r9 + 992]
-    vprord ymm4, ymm4, 12
-    shr rdx, 32
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    mov dword ptr [r8 + 748], edx
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 896]
-    vpaddd ymm1, ymm1, [r9 + 320]
-    mov dword ptr [r8 + 812], edx
-    vpaddd ymm2, ymm2, [r9 + 768]
-    vpaddd ymm3, ymm3, [r9 + 64]
-    shr rdx, 32
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    mov dword ptr [r8 + 876], edx
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 940], edx
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    vprord ymm31, ymm31, 16
-    shr rdx, 32
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    mov dword ptr [r8 + 1004], edx
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    mov rax, [rdi + 96]
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    prefetcht0 [rax + rcx + 128]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    prefetcht1 [rax + rcx + 16384]
-    vprord ymm15, ymm15, 8
-    vpxord ymm20, ymm20, ymm24
-    vpxord ymm21, ymm21, ymm25
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    mov dword ptr [r8 + 48], edx
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    shr rdx, 32
-    vpaddd ymm11, ymm11, ymm15
-    vprord ymm20, ymm20, 12
-    vprord ymm21, ymm21, 12
-    mov dword ptr [r8 + 112], edx
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    vpxord ymm4, ymm4, ymm8
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    vpxord ymm7, ymm7, ymm11
-    mov dword ptr [r8 + 176], edx
-    vpaddd ymm16, ymm16, [r9 + 928]
-    vpaddd ymm17, ymm17, [r9 + 352]
-    shr rdx, 32
-    vpaddd ymm18, ymm18, [r9 + 800]
-    vpaddd ymm19, ymm19, [r9 + 96]
-    vprord ymm4, ymm4, 7
-    mov dword ptr [r8 + 240], edx
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    vpaddd ymm18, ymm18, ymm22
-    mov dword ptr [r8 + 304], edx
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 832]
-    vpaddd ymm1, ymm1, [r9]
-    shr rdx, 32
-    vpaddd ymm2, ymm2, [r9 + 128]
-    vpaddd ymm3, ymm3, [r9 + 256]
-    mov dword ptr [r8 + 368], edx
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 432], edx
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm28, ymm28, 8
-    shr rdx, 32
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    vprord ymm31, ymm31, 8
-    mov dword ptr [r8 + 496], edx
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    mov dword ptr [r8 + 560], edx
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    shr rdx, 32
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    mov dword ptr [r8 + 624], edx
-    vprord ymm14, ymm14, 16
-    vpxord ymm20, ymm20, ymm24
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    mov dword ptr [r8 + 688], edx
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    shr rdx, 32
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm20, ymm20, 7
-    vprord ymm21, ymm21, 7
-    mov dword ptr [r8 + 752], edx
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    vpxord ymm5, ymm5, ymm10
-    mov rdx, qword ptr [rax + rcx + 48]
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    mov dword ptr [r8 + 816], edx
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 864]
-    vpaddd ymm17, ymm17, [r9 + 32]
-    shr rdx, 32
-    vpaddd ymm18, ymm18, [r9 + 160]
-    vpaddd ymm19, ymm19, [r9 + 288]
-    vprord ymm5, ymm5, 12
-    mov dword ptr [r8 + 880], edx
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    vprord ymm4, ymm4, 12
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    mov dword ptr [r8 + 944], edx
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 192]
-    shr rdx, 32
-    vpaddd ymm1, ymm1, [r9 + 640]
-    vpaddd ymm2, ymm2, [r9 + 384]
-    vpaddd ymm3, ymm3, [r9 + 448]
-    mov dword ptr [r8 + 1008], edx
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    mov rax, [rdi + 104]
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vprord ymm31, ymm31, 16
-    prefetcht1 [rax + rcx + 16384]
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    mov rdx, qword ptr [rax + rcx + 0]
-    vprord ymm30, ymm30, 16
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    mov dword ptr [r8 + 52], edx
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    shr rdx, 32
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    mov dword ptr [r8 + 116], edx
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    mov rdx, qword ptr [rax + rcx + 8]
-    vprord ymm14, ymm14, 8
-    vpxord ymm21, ymm21, ymm26
-    mov dword ptr [r8 + 180], edx
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    shr rdx, 32
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    mov dword ptr [r8 + 244], edx
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm21, ymm21, 12
-    vprord ymm22, ymm22, 12
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm23, ymm23, 12
-    vprord ymm20, ymm20, 12
-    vpxord ymm5, ymm5, ymm10
-    mov dword ptr [r8 + 308], edx
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    shr rdx, 32
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 224]
-    vpaddd ymm17, ymm17, [r9 + 672]
-    mov dword ptr [r8 + 372], edx
-    vpaddd ymm18, ymm18, [r9 + 416]
-    vpaddd ymm19, ymm19, [r9 + 480]
-    vprord ymm5, ymm5, 7
-    mov rdx, qword ptr [rax + rcx + 24]
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    vprord ymm4, ymm4, 7
-    mov dword ptr [r8 + 436], edx
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    vpaddd ymm18, ymm18, ymm23
-    shr rdx, 32
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 704]
-    mov dword ptr [r8 + 500], edx
-    vpaddd ymm1, ymm1, [r9 + 320]
-    vpaddd ymm2, ymm2, [r9 + 64]
-    vpaddd ymm3, ymm3, [r9 + 512]
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    mov dword ptr [r8 + 564], edx
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    shr rdx, 32
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    vprord ymm31, ymm31, 8
-    mov dword ptr [r8 + 628], edx
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    mov rdx, qword ptr [rax + rcx + 40]
-    vprord ymm30, ymm30, 8
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    mov dword ptr [r8 + 692], edx
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm26, ymm26, ymm31
-    shr rdx, 32
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm25, ymm25, ymm30
-    mov dword ptr [r8 + 756], edx
-    vprord ymm12, ymm12, 16
-    vprord ymm13, ymm13, 16
-    mov rdx, qword ptr [rax + rcx + 48]
-    vprord ymm14, ymm14, 16
-    vprord ymm15, ymm15, 16
-    vpxord ymm21, ymm21, ymm26
-    mov dword ptr [r8 + 820], edx
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    shr rdx, 32
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    mov dword ptr [r8 + 884], edx
-    vpaddd ymm11, ymm11, ymm15
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    mov rdx, qword ptr [rax + rcx + 56]
-    vprord ymm23, ymm23, 7
-    vprord ymm20, ymm20, 7
-    mov dword ptr [r8 + 948], edx
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    shr rdx, 32
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 736]
-    vpaddd ymm17, ymm17, [r9 + 352]
-    mov dword ptr [r8 + 1012], edx
-    vpaddd ymm18, ymm18, [r9 + 96]
-    vpaddd ymm19, ymm19, [r9 + 544]
-    vprord ymm4, ymm4, 12
-    mov rax, [rdi + 112]
-    vprord ymm5, ymm5, 12
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    prefetcht0 [rax + rcx + 128]
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    prefetcht1 [rax + rcx + 16384]
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 960]
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpaddd ymm1, ymm1, [r9]
-    vpaddd ymm2, ymm2, [r9 + 576]
-    vpaddd ymm3, ymm3, [r9 + 384]
-    mov dword ptr [r8 + 56], edx
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    shr rdx, 32
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    mov dword ptr [r8 + 120], edx
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
-    mov rdx, qword ptr [rax + rcx + 8]
-    vprord ymm28, ymm28, 16
-    vprord ymm29, ymm29, 16
-    vprord ymm30, ymm30, 16
-    mov dword ptr [r8 + 184], edx
-    vprord ymm31, ymm31, 16
-    vpxord ymm12, ymm12, ymm0
-    vpxord ymm13, ymm13, ymm1
-    shr rdx, 32
-    vpxord ymm14, ymm14, ymm2
-    vpxord ymm15, ymm15, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    mov dword ptr [r8 + 248], edx
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    vpaddd ymm27, ymm27, ymm31
-    mov rdx, qword ptr [rax + rcx + 16]
-    vprord ymm12, ymm12, 8
-    vprord ymm13, ymm13, 8
-    mov dword ptr [r8 + 312], edx
-    vprord ymm14, ymm14, 8
-    vprord ymm15, ymm15, 8
-    vpxord ymm20, ymm20, ymm24
-    shr rdx, 32
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    mov dword ptr [r8 + 376], edx
-    vpaddd ymm8, ymm8, ymm12
-    vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm11, ymm11, ymm15
-    vprord ymm20, ymm20, 12
-    vprord ymm21, ymm21, 12
-    mov dword ptr [r8 + 440], edx
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
-    shr rdx, 32
-    vpxord ymm4, ymm4, ymm8
-    vpxord ymm5, ymm5, ymm9
-    vpxord ymm6, ymm6, ymm10
-    mov dword ptr [r8 + 504], edx
-    vpxord ymm7, ymm7, ymm11
-    vpaddd ymm16, ymm16, [r9 + 992]
-    vpaddd ymm17, ymm17, [r9 + 32]
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm18, ymm18, [r9 + 608]
-    vpaddd ymm19, ymm19, [r9 + 416]
-    vprord ymm4, ymm4, 7
-    mov dword ptr [r8 + 568], edx
-    vprord ymm5, ymm5, 7
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    shr rdx, 32
-    vpaddd ymm16, ymm16, ymm20
-    vpaddd ymm17, ymm17, ymm21
-    mov dword ptr [r8 + 632], edx
-    vpaddd ymm18, ymm18, ymm22
-    vpaddd ymm19, ymm19, ymm23
-    vpaddd ymm0, ymm0, [r9 + 896]
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpaddd ymm1, ymm1, [r9 + 128]
-    vpaddd ymm2, ymm2, [r9 + 192]
-    vpaddd ymm3, ymm3, [r9 + 448]
-    mov dword ptr [r8 + 696], edx
-    vpxord ymm28, ymm28, ymm16
-    vpxord ymm29, ymm29, ymm17
-    vpxord ymm30, ymm30, ymm18
-    shr rdx, 32
-    vpxord ymm31, ymm31, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 760], edx
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    mov rdx, qword ptr [rax + rcx + 48]
-    vprord ymm28, ymm28, 8
-    vprord ymm29, ymm29, 8
-    vprord ymm30, ymm30, 8
-    mov dword ptr [r8 + 824], edx
-    vprord ymm31, ymm31, 8
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    shr rdx, 32
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm24, ymm24, ymm28
-    mov dword ptr [r8 + 888], edx
-    vpaddd ymm25, ymm25, ymm29
-    vpaddd ymm26, ymm26, ymm30
-    mov rdx, qword ptr [rax + rcx + 56]
-    vpaddd ymm27, ymm27, ymm31
-    vprord ymm15, ymm15, 16
-    vprord ymm12, ymm12, 16
-    mov dword ptr [r8 + 952], edx
-    vprord ymm13, ymm13, 16
-    vprord ymm14, ymm14, 16
-    vpxord ymm20, ymm20, ymm24
-    shr rdx, 32
-    vpxord ymm21, ymm21, ymm25
-    vpxord ymm22, ymm22, ymm26
-    vpxord ymm23, ymm23, ymm27
-    mov dword ptr [r8 + 1016], edx
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    mov rax, [rdi + 120]
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm20, ymm20, 7
-    prefetcht0 [rax + rcx + 128]
-    vprord ymm21, ymm21, 7
-    vprord ymm22, ymm22, 7
-    vprord ymm23, ymm23, 7
-    prefetcht1 [rax + rcx + 16384]
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    mov rdx, qword ptr [rax + rcx + 0]
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 928]
-    vpaddd ymm17, ymm17, [r9 + 160]
-    mov dword ptr [r8 + 60], edx
-    vpaddd ymm18, ymm18, [r9 + 224]
-    vpaddd ymm19, ymm19, [r9 + 480]
-    vprord ymm5, ymm5, 12
-    shr rdx, 32
-    vprord ymm6, ymm6, 12
-    vprord ymm7, ymm7, 12
-    mov dword ptr [r8 + 124], edx
-    vprord ymm4, ymm4, 12
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
-    mov rdx, qword ptr [rax + rcx + 8]
-    vpaddd ymm18, ymm18, ymm23
-    vpaddd ymm19, ymm19, ymm20
-    vpaddd ymm0, ymm0, [r9 + 640]
-    mov dword ptr [r8 + 188], edx
-    vpaddd ymm1, ymm1, [r9 + 768]
     vpaddd ymm2, ymm2, [r9 + 256]
-    vpaddd ymm3, ymm3, [r9 + 832]
+    vpaddd ymm18, ymm18, [r9 + 288]
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm3, ymm3, [r9 + 384]
+    vpaddd ymm19, ymm19, [r9 + 416]
+    vpaddd ymm0, ymm0, ymm4
+    prefetcht1 [rax + rsi]
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8], edx
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
     shr rdx, 32
-    vpxord ymm31, ymm31, ymm16
-    vpxord ymm28, ymm28, ymm17
-    vpxord ymm29, ymm29, ymm18
-    mov dword ptr [r8 + 252], edx
-    vpxord ymm30, ymm30, ymm19
-    vpaddd ymm0, ymm0, ymm5
-    mov rdx, qword ptr [rax + rcx + 16]
-    vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    mov dword ptr [r8 + 316], edx
-    vprord ymm31, ymm31, 16
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 64], edx
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 128], edx
+    vprord ymm13, ymm13, 16
     vprord ymm29, ymm29, 16
     shr rdx, 32
+    vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
-    vpxord ymm15, ymm15, ymm0
-    vpxord ymm12, ymm12, ymm1
-    mov dword ptr [r8 + 380], edx
-    vpxord ymm13, ymm13, ymm2
-    vpxord ymm14, ymm14, ymm3
-    vpaddd ymm26, ymm26, ymm31
+    vprord ymm15, ymm15, 16
+    mov dword ptr [r8 + 192], edx
+    vprord ymm31, ymm31, 16
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    mov dword ptr [r8 + 256], edx
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    shr rdx, 32
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    mov dword ptr [r8 + 320], edx
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
     mov rdx, qword ptr [rax + rcx + 24]
-    vpaddd ymm27, ymm27, ymm28
-    vpaddd ymm24, ymm24, ymm29
-    mov dword ptr [r8 + 444], edx
-    vpaddd ymm25, ymm25, ymm30
-    vprord ymm15, ymm15, 8
-    vprord ymm12, ymm12, 8
-    shr rdx, 32
-    vprord ymm13, ymm13, 8
-    vprord ymm14, ymm14, 8
-    vpxord ymm21, ymm21, ymm26
-    mov dword ptr [r8 + 508], edx
-    vpxord ymm22, ymm22, ymm27
-    vpxord ymm23, ymm23, ymm24
-    vpxord ymm20, ymm20, ymm25
-    mov rdx, qword ptr [rax + rcx + 32]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
-    mov dword ptr [r8 + 572], edx
-    vpaddd ymm9, ymm9, ymm14
-    vprord ymm21, ymm21, 12
-    shr rdx, 32
-    vprord ymm22, ymm22, 12
-    vprord ymm23, ymm23, 12
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    mov dword ptr [r8 + 384], edx
+    vprord ymm4, ymm4, 12
     vprord ymm20, ymm20, 12
-    mov dword ptr [r8 + 636], edx
-    vpxord ymm5, ymm5, ymm10
-    vpxord ymm6, ymm6, ymm11
-    vpxord ymm7, ymm7, ymm8
-    mov rdx, qword ptr [rax + rcx + 40]
-    vpxord ymm4, ymm4, ymm9
-    vpaddd ymm16, ymm16, [r9 + 672]
-    vpaddd ymm17, ymm17, [r9 + 800]
-    mov dword ptr [r8 + 700], edx
-    vpaddd ymm18, ymm18, [r9 + 288]
-    vpaddd ymm19, ymm19, [r9 + 864]
-    vprord ymm5, ymm5, 7
+    vprord ymm5, ymm5, 12
     shr rdx, 32
-    vprord ymm6, ymm6, 7
-    vprord ymm7, ymm7, 7
-    mov dword ptr [r8 + 764], edx
-    vprord ymm4, ymm4, 7
-    vpaddd ymm16, ymm16, ymm21
-    vpaddd ymm17, ymm17, ymm22
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    mov dword ptr [r8 + 448], edx
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm0, ymm0, [r9 + 64]
+    vpaddd ymm16, ymm16, [r9 + 96]
+    vpaddd ymm1, ymm1, [r9 + 192]
+    mov dword ptr [r8 + 512], edx
+    vpaddd ymm17, ymm17, [r9 + 224]
+    vpaddd ymm2, ymm2, [r9 + 320]
+    vpaddd ymm18, ymm18, [r9 + 352]
+    shr rdx, 32
+    vpaddd ymm3, ymm3, [r9 + 448]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    vpaddd ymm0, ymm0, ymm4
+    mov dword ptr [r8 + 576], edx
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8 + 640], edx
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
+    shr rdx, 32
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 704], edx
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
     mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    mov dword ptr [r8 + 768], edx
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    shr rdx, 32
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    vprord ymm15, ymm15, 8
+    mov dword ptr [r8 + 832], edx
+    vprord ymm31, ymm31, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    mov dword ptr [r8 + 896], edx
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    shr rdx, 32
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    mov dword ptr [r8 + 960], edx
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
+    mov rax, [rdi + 8]
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    prefetcht0 [rax + rcx + 128]
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    vprord ymm5, ymm5, 7
+    prefetcht1 [rax + rsi]
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    mov dword ptr [r8 + 4], edx
+    vpaddd ymm0, ymm0, [r9 + 512]
+    vpaddd ymm16, ymm16, [r9 + 544]
+    vpaddd ymm1, ymm1, [r9 + 640]
+    shr rdx, 32
+    vpaddd ymm17, ymm17, [r9 + 672]
+    vpaddd ymm2, ymm2, [r9 + 768]
+    vpaddd ymm18, ymm18, [r9 + 800]
+    mov dword ptr [r8 + 68], edx
+    vpaddd ymm3, ymm3, [r9 + 896]
+    vpaddd ymm19, ymm19, [r9 + 928]
+    vpaddd ymm0, ymm0, ymm5
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 132], edx
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
     vpaddd ymm18, ymm18, ymm23
+    shr rdx, 32
+    vpaddd ymm3, ymm3, ymm4
     vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    mov dword ptr [r8 + 196], edx
     vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 828], edx
+    vpxord ymm12, ymm12, ymm1
     vpxord ymm28, ymm28, ymm17
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm13, ymm13, ymm2
     vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 260], edx
     vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 16
+    shr rdx, 32
+    vprord ymm31, ymm31, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 324], edx
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm30, ymm30, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm26, ymm26, ymm31
+    mov dword ptr [r8 + 388], edx
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    shr rdx, 32
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    mov dword ptr [r8 + 452], edx
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm21, ymm21, ymm26
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    mov dword ptr [r8 + 516], edx
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    vpxord ymm20, ymm20, ymm25
+    shr rdx, 32
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    mov dword ptr [r8 + 580], edx
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    mov rdx, qword ptr [rax + rcx + 40]
+    vprord ymm23, ymm23, 12
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    mov dword ptr [r8 + 644], edx
+    vpaddd ymm0, ymm0, [r9 + 576]
+    vpaddd ymm16, ymm16, [r9 + 608]
+    vpaddd ymm1, ymm1, [r9 + 704]
+    shr rdx, 32
+    vpaddd ymm17, ymm17, [r9 + 736]
+    vpaddd ymm2, ymm2, [r9 + 832]
+    vpaddd ymm18, ymm18, [r9 + 864]
+    mov dword ptr [r8 + 708], edx
+    vpaddd ymm3, ymm3, [r9 + 960]
+    vpaddd ymm19, ymm19, [r9 + 992]
+    vpaddd ymm0, ymm0, ymm5
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 772], edx
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm18, ymm18, ymm23
+    shr rdx, 32
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    mov dword ptr [r8 + 836], edx
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm28, ymm28, ymm17
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 900], edx
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 8
     shr rdx, 32
     vprord ymm31, ymm31, 8
+    vprord ymm12, ymm12, 8
     vprord ymm28, ymm28, 8
+    mov dword ptr [r8 + 964], edx
+    vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 892], edx
+    vprord ymm14, ymm14, 8
+    mov rax, [rdi + 16]
     vprord ymm30, ymm30, 8
+    vpaddd ymm10, ymm10, ymm15
     vpaddd ymm26, ymm26, ymm31
-    mov rdx, qword ptr [rax + rcx + 56]
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm11, ymm11, ymm12
     vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    prefetcht1 [rax + rsi]
     vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm25, ymm25, ymm30
-    mov dword ptr [r8 + 956], edx
+    vpxord ymm5, ymm5, ymm10
     vpxord ymm21, ymm21, ymm26
+    mov dword ptr [r8 + 8], edx
+    vpxord ymm6, ymm6, ymm11
     vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    shr rdx, 32
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    vpxord ymm20, ymm20, ymm25
+    mov dword ptr [r8 + 72], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    mov dword ptr [r8 + 136], edx
+    vprord ymm23, ymm23, 7
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    shr rdx, 32
+    vpaddd ymm0, ymm0, [r9 + 128]
+    vpaddd ymm16, ymm16, [r9 + 160]
+    vpaddd ymm1, ymm1, [r9 + 192]
+    mov dword ptr [r8 + 200], edx
+    vpaddd ymm17, ymm17, [r9 + 224]
+    vpaddd ymm2, ymm2, [r9 + 448]
+    vpaddd ymm18, ymm18, [r9 + 480]
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    vpaddd ymm19, ymm19, [r9 + 288]
+    mov dword ptr [r8 + 264], edx
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    shr rdx, 32
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8 + 328], edx
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 392], edx
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    shr rdx, 32
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 16
+    mov dword ptr [r8 + 456], edx
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    mov rdx, qword ptr [rax + rcx + 32]
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    vprord ymm15, ymm15, 16
+    mov dword ptr [r8 + 520], edx
+    vprord ymm31, ymm31, 16
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    shr rdx, 32
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    mov dword ptr [r8 + 584], edx
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    mov dword ptr [r8 + 648], edx
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
+    shr rdx, 32
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    mov dword ptr [r8 + 712], edx
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    mov dword ptr [r8 + 776], edx
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    shr rdx, 32
+    vpaddd ymm0, ymm0, [r9 + 384]
+    vpaddd ymm16, ymm16, [r9 + 416]
+    vpaddd ymm1, ymm1, [r9 + 640]
+    mov dword ptr [r8 + 840], edx
+    vpaddd ymm17, ymm17, [r9 + 672]
+    vpaddd ymm2, ymm2, [r9]
+    vpaddd ymm18, ymm18, [r9 + 32]
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm3, ymm3, [r9 + 832]
+    vpaddd ymm19, ymm19, [r9 + 864]
+    mov dword ptr [r8 + 904], edx
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    shr rdx, 32
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8 + 968], edx
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
+    mov rax, [rdi + 24]
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    prefetcht1 [rax + rsi]
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 8
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 12], edx
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    vprord ymm15, ymm15, 8
+    shr rdx, 32
+    vprord ymm31, ymm31, 8
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 76], edx
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    mov dword ptr [r8 + 140], edx
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    shr rdx, 32
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
+    mov dword ptr [r8 + 204], edx
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    mov rdx, qword ptr [rax + rcx + 16]
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 268], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    shr rdx, 32
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    mov dword ptr [r8 + 332], edx
+    vpaddd ymm0, ymm0, [r9 + 64]
+    vpaddd ymm16, ymm16, [r9 + 96]
+    vpaddd ymm1, ymm1, [r9 + 768]
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm17, ymm17, [r9 + 800]
+    vpaddd ymm2, ymm2, [r9 + 576]
+    mov dword ptr [r8 + 396], edx
+    vpaddd ymm18, ymm18, [r9 + 608]
+    vpaddd ymm3, ymm3, [r9 + 960]
+    vpaddd ymm19, ymm19, [r9 + 992]
+    shr rdx, 32
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 460], edx
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm18, ymm18, ymm23
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    mov dword ptr [r8 + 524], edx
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    shr rdx, 32
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm29, ymm29, ymm18
+    mov dword ptr [r8 + 588], edx
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 16
+    mov rdx, qword ptr [rax + rcx + 40]
+    vprord ymm31, ymm31, 16
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 652], edx
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    shr rdx, 32
+    vprord ymm30, ymm30, 16
+    vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 716], edx
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm27, ymm27, ymm28
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    mov dword ptr [r8 + 780], edx
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm21, ymm21, ymm26
+    shr rdx, 32
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    mov dword ptr [r8 + 844], edx
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    mov dword ptr [r8 + 908], edx
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    shr rdx, 32
+    vprord ymm23, ymm23, 12
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    mov dword ptr [r8 + 972], edx
+    vpaddd ymm0, ymm0, [r9 + 704]
+    vpaddd ymm16, ymm16, [r9 + 736]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    mov rax, [rdi + 32]
+    vpaddd ymm17, ymm17, [r9 + 352]
+    vpaddd ymm2, ymm2, [r9 + 896]
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm18, ymm18, [r9 + 928]
+    vpaddd ymm3, ymm3, [r9 + 512]
+    vpaddd ymm19, ymm19, [r9 + 544]
+    prefetcht1 [rax + rsi]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm18, ymm18, ymm23
+    mov dword ptr [r8 + 16], edx
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    shr rdx, 32
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    mov dword ptr [r8 + 80], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm29, ymm29, ymm18
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 8
+    mov dword ptr [r8 + 144], edx
+    vprord ymm31, ymm31, 8
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    shr rdx, 32
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    mov dword ptr [r8 + 208], edx
+    vprord ymm30, ymm30, 8
+    vpaddd ymm10, ymm10, ymm15
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 272], edx
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    shr rdx, 32
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm21, ymm21, ymm26
+    mov dword ptr [r8 + 336], edx
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    mov dword ptr [r8 + 400], edx
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    shr rdx, 32
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    mov dword ptr [r8 + 464], edx
+    vprord ymm23, ymm23, 7
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm0, ymm0, [r9 + 192]
+    vpaddd ymm16, ymm16, [r9 + 224]
+    mov dword ptr [r8 + 528], edx
+    vpaddd ymm1, ymm1, [r9 + 640]
+    vpaddd ymm17, ymm17, [r9 + 672]
+    vpaddd ymm2, ymm2, [r9 + 832]
+    shr rdx, 32
+    vpaddd ymm18, ymm18, [r9 + 864]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    mov dword ptr [r8 + 592], edx
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8 + 656], edx
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    shr rdx, 32
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    mov dword ptr [r8 + 720], edx
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 16
+    mov dword ptr [r8 + 784], edx
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    shr rdx, 32
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    mov dword ptr [r8 + 848], edx
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    vpaddd ymm8, ymm8, ymm12
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    mov dword ptr [r8 + 912], edx
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    shr rdx, 32
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    mov dword ptr [r8 + 976], edx
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    mov rax, [rdi + 40]
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    prefetcht1 [rax + rsi]
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 20], edx
+    vpaddd ymm0, ymm0, [r9 + 256]
+    vpaddd ymm16, ymm16, [r9 + 288]
+    shr rdx, 32
+    vpaddd ymm1, ymm1, [r9 + 768]
+    vpaddd ymm17, ymm17, [r9 + 800]
+    vpaddd ymm2, ymm2, [r9 + 128]
+    mov dword ptr [r8 + 84], edx
+    vpaddd ymm18, ymm18, [r9 + 160]
+    vpaddd ymm3, ymm3, [r9 + 896]
+    vpaddd ymm19, ymm19, [r9 + 928]
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    mov dword ptr [r8 + 148], edx
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    shr rdx, 32
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 212], edx
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    mov dword ptr [r8 + 276], edx
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 8
+    shr rdx, 32
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 340], edx
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    vpaddd ymm8, ymm8, ymm12
+    mov dword ptr [r8 + 404], edx
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    shr rdx, 32
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    mov dword ptr [r8 + 468], edx
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 532], edx
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    shr rdx, 32
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 596], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    mov rdx, qword ptr [rax + rcx + 40]
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    mov dword ptr [r8 + 660], edx
+    vpaddd ymm0, ymm0, [r9 + 384]
+    vpaddd ymm16, ymm16, [r9 + 416]
+    shr rdx, 32
+    vpaddd ymm1, ymm1, [r9 + 576]
+    vpaddd ymm17, ymm17, [r9 + 608]
+    vpaddd ymm2, ymm2, [r9 + 704]
+    mov dword ptr [r8 + 724], edx
+    vpaddd ymm18, ymm18, [r9 + 736]
+    vpaddd ymm3, ymm3, [r9 + 512]
+    vpaddd ymm19, ymm19, [r9 + 544]
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 788], edx
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    shr rdx, 32
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm19, ymm19, ymm20
+    mov dword ptr [r8 + 852], edx
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm29, ymm29, ymm18
+    mov dword ptr [r8 + 916], edx
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 16
+    shr rdx, 32
+    vprord ymm31, ymm31, 16
+    vprord ymm12, ymm12, 16
+    mov dword ptr [r8 + 980], edx
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    mov rax, [rdi + 48]
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    vpaddd ymm10, ymm10, ymm15
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm27, ymm27, ymm28
+    prefetcht1 [rax + rsi]
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 24], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm22, ymm22, ymm27
+    shr rdx, 32
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    mov dword ptr [r8 + 88], edx
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 152], edx
+    vprord ymm23, ymm23, 12
+    vprord ymm4, ymm4, 12
+    shr rdx, 32
+    vprord ymm20, ymm20, 12
+    vpaddd ymm0, ymm0, [r9 + 320]
+    vpaddd ymm16, ymm16, [r9 + 352]
+    mov dword ptr [r8 + 216], edx
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm17, ymm17, [r9 + 32]
+    vpaddd ymm2, ymm2, [r9 + 960]
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm18, ymm18, [r9 + 992]
+    vpaddd ymm3, ymm3, [r9 + 64]
+    vpaddd ymm19, ymm19, [r9 + 96]
+    mov dword ptr [r8 + 280], edx
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    shr rdx, 32
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    mov dword ptr [r8 + 344], edx
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm19, ymm19, ymm20
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    mov dword ptr [r8 + 408], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm29, ymm29, ymm18
+    shr rdx, 32
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 8
+    mov dword ptr [r8 + 472], edx
+    vprord ymm31, ymm31, 8
+    vprord ymm12, ymm12, 8
+    mov rdx, qword ptr [rax + rcx + 32]
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 536], edx
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    vpaddd ymm10, ymm10, ymm15
+    shr rdx, 32
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 600], edx
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 664], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm22, ymm22, ymm27
+    shr rdx, 32
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    mov dword ptr [r8 + 728], edx
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    mov dword ptr [r8 + 792], edx
+    vprord ymm23, ymm23, 7
+    vprord ymm4, ymm4, 7
+    shr rdx, 32
+    vprord ymm20, ymm20, 7
+    vpaddd ymm0, ymm0, [r9 + 640]
+    vpaddd ymm16, ymm16, [r9 + 672]
+    mov dword ptr [r8 + 856], edx
+    vpaddd ymm1, ymm1, [r9 + 768]
+    vpaddd ymm17, ymm17, [r9 + 800]
+    vpaddd ymm2, ymm2, [r9 + 896]
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm18, ymm18, [r9 + 928]
+    vpaddd ymm3, ymm3, [r9 + 832]
+    vpaddd ymm19, ymm19, [r9 + 864]
+    mov dword ptr [r8 + 920], edx
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    shr rdx, 32
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    mov dword ptr [r8 + 984], edx
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    mov rax, [rdi + 56]
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    prefetcht1 [rax + rsi]
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 28], edx
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    shr rdx, 32
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    vpaddd ymm8, ymm8, ymm12
+    mov dword ptr [r8 + 92], edx
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    mov dword ptr [r8 + 156], edx
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    shr rdx, 32
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 220], edx
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    mov dword ptr [r8 + 284], edx
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    shr rdx, 32
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 348], edx
+    vprord ymm23, ymm23, 12
+    vpaddd ymm0, ymm0, [r9 + 448]
+    vpaddd ymm16, ymm16, [r9 + 480]
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm1, ymm1, [r9 + 576]
+    vpaddd ymm17, ymm17, [r9 + 608]
+    vpaddd ymm2, ymm2, [r9 + 192]
+    mov dword ptr [r8 + 412], edx
+    vpaddd ymm18, ymm18, [r9 + 224]
+    vpaddd ymm3, ymm3, [r9 + 960]
+    vpaddd ymm19, ymm19, [r9 + 992]
+    shr rdx, 32
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 476], edx
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 540], edx
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    vpxord ymm13, ymm13, ymm1
+    shr rdx, 32
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    mov dword ptr [r8 + 604], edx
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    mov rdx, qword ptr [rax + rcx + 40]
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    mov dword ptr [r8 + 668], edx
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    shr rdx, 32
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    vpaddd ymm8, ymm8, ymm12
+    mov dword ptr [r8 + 732], edx
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    mov dword ptr [r8 + 796], edx
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    shr rdx, 32
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 860], edx
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    vpxord ymm7, ymm7, ymm11
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 924], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    shr rdx, 32
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    mov dword ptr [r8 + 988], edx
+    vprord ymm23, ymm23, 7
+    vpaddd ymm0, ymm0, [r9 + 256]
+    vpaddd ymm16, ymm16, [r9 + 288]
+    mov rax, [rdi + 64]
+    vpaddd ymm1, ymm1, [r9 + 704]
+    vpaddd ymm17, ymm17, [r9 + 736]
+    vpaddd ymm2, ymm2, [r9 + 320]
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm18, ymm18, [r9 + 352]
+    vpaddd ymm3, ymm3, [r9 + 64]
+    prefetcht1 [rax + rsi]
+    vpaddd ymm19, ymm19, [r9 + 96]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    mov dword ptr [r8 + 32], edx
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm19, ymm19, ymm20
+    shr rdx, 32
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    mov dword ptr [r8 + 96], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    mov dword ptr [r8 + 160], edx
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    vprord ymm12, ymm12, 16
+    shr rdx, 32
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    mov dword ptr [r8 + 224], edx
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    vpaddd ymm10, ymm10, ymm15
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    mov dword ptr [r8 + 288], edx
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    shr rdx, 32
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 352], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm22, ymm22, ymm27
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    mov dword ptr [r8 + 416], edx
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 12
+    shr rdx, 32
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    mov dword ptr [r8 + 480], edx
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    vprord ymm4, ymm4, 12
+    mov rdx, qword ptr [rax + rcx + 32]
+    vprord ymm20, ymm20, 12
+    vpaddd ymm0, ymm0, [r9]
+    vpaddd ymm16, ymm16, [r9 + 32]
+    mov dword ptr [r8 + 544], edx
+    vpaddd ymm1, ymm1, [r9 + 128]
+    vpaddd ymm17, ymm17, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9 + 512]
+    shr rdx, 32
+    vpaddd ymm18, ymm18, [r9 + 544]
+    vpaddd ymm3, ymm3, [r9 + 384]
+    mov dword ptr [r8 + 608], edx
+    vpaddd ymm19, ymm19, [r9 + 416]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    mov dword ptr [r8 + 672], edx
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm19, ymm19, ymm20
+    shr rdx, 32
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    mov dword ptr [r8 + 736], edx
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    mov dword ptr [r8 + 800], edx
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    vprord ymm12, ymm12, 8
+    shr rdx, 32
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 864], edx
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    vpaddd ymm10, ymm10, ymm15
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    mov dword ptr [r8 + 928], edx
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    shr rdx, 32
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 992], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    vpxord ymm22, ymm22, ymm27
+    mov rax, [rdi + 72]
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 7
+    prefetcht1 [rax + rsi]
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 36], edx
+    vprord ymm20, ymm20, 7
+    vpaddd ymm0, ymm0, [r9 + 768]
+    vpaddd ymm16, ymm16, [r9 + 800]
+    shr rdx, 32
+    vpaddd ymm1, ymm1, [r9 + 576]
+    vpaddd ymm17, ymm17, [r9 + 608]
+    mov dword ptr [r8 + 100], edx
+    vpaddd ymm2, ymm2, [r9 + 960]
+    vpaddd ymm18, ymm18, [r9 + 992]
+    vpaddd ymm3, ymm3, [r9 + 896]
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm19, ymm19, [r9 + 928]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 164], edx
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    shr rdx, 32
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 228], edx
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 292], edx
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    shr rdx, 32
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 356], edx
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    mov dword ptr [r8 + 420], edx
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    shr rdx, 32
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    mov dword ptr [r8 + 484], edx
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 548], edx
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    shr rdx, 32
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 12
+    mov dword ptr [r8 + 612], edx
+    vprord ymm20, ymm20, 12
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    mov rdx, qword ptr [rax + rcx + 40]
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 676], edx
+    vprord ymm23, ymm23, 12
+    vpaddd ymm0, ymm0, [r9 + 832]
+    vpaddd ymm16, ymm16, [r9 + 864]
+    shr rdx, 32
+    vpaddd ymm1, ymm1, [r9 + 704]
+    vpaddd ymm17, ymm17, [r9 + 736]
+    mov dword ptr [r8 + 740], edx
+    vpaddd ymm2, ymm2, [r9 + 640]
+    vpaddd ymm18, ymm18, [r9 + 672]
+    vpaddd ymm3, ymm3, [r9 + 512]
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm19, ymm19, [r9 + 544]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 804], edx
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    vpaddd ymm2, ymm2, ymm6
+    shr rdx, 32
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 868], edx
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 932], edx
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    shr rdx, 32
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    mov dword ptr [r8 + 996], edx
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    mov rax, [rdi + 80]
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    prefetcht1 [rax + rsi]
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    vpxord ymm4, ymm4, ymm8
+    mov dword ptr [r8 + 40], edx
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    vpxord ymm21, ymm21, ymm25
+    shr rdx, 32
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 104], edx
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 7
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm20, ymm20, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    mov dword ptr [r8 + 168], edx
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    shr rdx, 32
+    vprord ymm23, ymm23, 7
+    vpaddd ymm0, ymm0, [r9 + 448]
+    mov dword ptr [r8 + 232], edx
+    vpaddd ymm16, ymm16, [r9 + 480]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm17, ymm17, [r9 + 352]
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm2, ymm2, [r9]
+    vpaddd ymm18, ymm18, [r9 + 32]
+    vpaddd ymm3, ymm3, [r9 + 384]
+    mov dword ptr [r8 + 296], edx
+    vpaddd ymm19, ymm19, [r9 + 416]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    shr rdx, 32
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    mov dword ptr [r8 + 360], edx
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 424], edx
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    shr rdx, 32
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    mov dword ptr [r8 + 488], edx
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    vprord ymm12, ymm12, 16
+    mov rdx, qword ptr [rax + rcx + 32]
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 552], edx
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    shr rdx, 32
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    mov dword ptr [r8 + 616], edx
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 680], edx
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    shr rdx, 32
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm23, ymm23, ymm24
+    mov dword ptr [r8 + 744], edx
+    vpxord ymm4, ymm4, ymm9
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 12
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    mov dword ptr [r8 + 808], edx
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    vprord ymm4, ymm4, 12
+    shr rdx, 32
+    vprord ymm20, ymm20, 12
+    vpaddd ymm0, ymm0, [r9 + 128]
+    mov dword ptr [r8 + 872], edx
+    vpaddd ymm16, ymm16, [r9 + 160]
+    vpaddd ymm1, ymm1, [r9 + 192]
+    vpaddd ymm17, ymm17, [r9 + 224]
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm2, ymm2, [r9 + 64]
+    vpaddd ymm18, ymm18, [r9 + 96]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    mov dword ptr [r8 + 936], edx
+    vpaddd ymm19, ymm19, [r9 + 288]
+    vpaddd ymm0, ymm0, ymm5
+    vpaddd ymm16, ymm16, ymm21
+    shr rdx, 32
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    vpaddd ymm2, ymm2, ymm7
+    mov dword ptr [r8 + 1000], edx
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    mov rax, [rdi + 88]
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    prefetcht1 [rax + rsi]
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    vpxord ymm30, ymm30, ymm19
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    vprord ymm12, ymm12, 8
+    mov dword ptr [r8 + 44], edx
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    shr rdx, 32
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    mov dword ptr [r8 + 108], edx
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    vpaddd ymm24, ymm24, ymm29
+    mov dword ptr [r8 + 172], edx
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    vpxord ymm5, ymm5, ymm10
+    shr rdx, 32
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    mov dword ptr [r8 + 236], edx
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm23, ymm23, ymm24
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm4, ymm4, ymm9
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 7
+    mov dword ptr [r8 + 300], edx
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    shr rdx, 32
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 364], edx
+    vprord ymm20, ymm20, 7
+    vpaddd ymm0, ymm0, [r9 + 576]
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm16, ymm16, [r9 + 608]
+    vpaddd ymm1, ymm1, [r9 + 704]
+    vpaddd ymm17, ymm17, [r9 + 736]
+    mov dword ptr [r8 + 428], edx
+    vpaddd ymm2, ymm2, [r9 + 512]
+    vpaddd ymm18, ymm18, [r9 + 544]
+    vpaddd ymm3, ymm3, [r9 + 960]
+    shr rdx, 32
+    vpaddd ymm19, ymm19, [r9 + 992]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 492], edx
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    mov dword ptr [r8 + 556], edx
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    shr rdx, 32
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 620], edx
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    mov rdx, qword ptr [rax + rcx + 40]
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 684], edx
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    shr rdx, 32
+    vprord ymm30, ymm30, 16
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    mov dword ptr [r8 + 748], edx
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    mov dword ptr [r8 + 812], edx
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    shr rdx, 32
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    mov dword ptr [r8 + 876], edx
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 12
+    mov dword ptr [r8 + 940], edx
+    vprord ymm20, ymm20, 12
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    shr rdx, 32
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    mov dword ptr [r8 + 1004], edx
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    vpaddd ymm0, ymm0, [r9 + 896]
+    mov rax, [rdi + 96]
+    vpaddd ymm16, ymm16, [r9 + 928]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm17, ymm17, [r9 + 352]
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm2, ymm2, [r9 + 768]
+    vpaddd ymm18, ymm18, [r9 + 800]
+    vpaddd ymm3, ymm3, [r9 + 64]
+    prefetcht1 [rax + rsi]
+    vpaddd ymm19, ymm19, [r9 + 96]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm16, ymm16, ymm20
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    mov dword ptr [r8 + 48], edx
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    shr rdx, 32
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    mov dword ptr [r8 + 112], edx
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    vpxord ymm14, ymm14, ymm2
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
+    vpxord ymm31, ymm31, ymm19
+    mov dword ptr [r8 + 176], edx
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    shr rdx, 32
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    mov dword ptr [r8 + 240], edx
+    vprord ymm30, ymm30, 8
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    vpaddd ymm9, ymm9, ymm13
+    mov dword ptr [r8 + 304], edx
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm26, ymm26, ymm30
+    shr rdx, 32
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 368], edx
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 432], edx
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    vprord ymm4, ymm4, 7
+    shr rdx, 32
+    vprord ymm20, ymm20, 7
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    mov dword ptr [r8 + 496], edx
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    mov rdx, qword ptr [rax + rcx + 32]
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    vpaddd ymm0, ymm0, [r9 + 832]
+    mov dword ptr [r8 + 560], edx
+    vpaddd ymm16, ymm16, [r9 + 864]
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm17, ymm17, [r9 + 32]
+    shr rdx, 32
+    vpaddd ymm2, ymm2, [r9 + 128]
+    vpaddd ymm18, ymm18, [r9 + 160]
+    vpaddd ymm3, ymm3, [r9 + 256]
+    mov dword ptr [r8 + 624], edx
+    vpaddd ymm19, ymm19, [r9 + 288]
+    vpaddd ymm0, ymm0, ymm5
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    mov dword ptr [r8 + 688], edx
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    shr rdx, 32
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 752], edx
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 816], edx
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    shr rdx, 32
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 880], edx
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    vprord ymm30, ymm30, 16
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    mov dword ptr [r8 + 944], edx
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    shr rdx, 32
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 1008], edx
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    mov rax, [rdi + 104]
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    vpxord ymm23, ymm23, ymm24
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm4, ymm4, ymm9
+    vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 12
+    prefetcht1 [rax + rsi]
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    mov rdx, qword ptr [rax + rcx + 0]
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 52], edx
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    vpaddd ymm0, ymm0, [r9 + 192]
+    shr rdx, 32
+    vpaddd ymm16, ymm16, [r9 + 224]
+    vpaddd ymm1, ymm1, [r9 + 640]
+    vpaddd ymm17, ymm17, [r9 + 672]
+    mov dword ptr [r8 + 116], edx
+    vpaddd ymm2, ymm2, [r9 + 384]
+    vpaddd ymm18, ymm18, [r9 + 416]
+    vpaddd ymm3, ymm3, [r9 + 448]
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    vpaddd ymm0, ymm0, ymm5
+    mov dword ptr [r8 + 180], edx
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    shr rdx, 32
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    mov dword ptr [r8 + 244], edx
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    vpxord ymm31, ymm31, ymm16
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm28, ymm28, ymm17
+    vpxord ymm13, ymm13, ymm2
+    mov dword ptr [r8 + 308], edx
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    shr rdx, 32
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 372], edx
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    mov rdx, qword ptr [rax + rcx + 24]
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    vprord ymm30, ymm30, 8
+    mov dword ptr [r8 + 436], edx
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm26, ymm26, ymm31
+    vpaddd ymm11, ymm11, ymm12
+    shr rdx, 32
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    mov dword ptr [r8 + 500], edx
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    mov dword ptr [r8 + 564], edx
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
     vpxord ymm23, ymm23, ymm24
     shr rdx, 32
+    vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
+    vprord ymm5, ymm5, 7
+    mov dword ptr [r8 + 628], edx
     vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm22, ymm22, 7
-    mov dword ptr [r8 + 1020], edx
+    vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
+    mov dword ptr [r8 + 692], edx
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    vpaddd ymm0, ymm0, [r9 + 704]
+    shr rdx, 32
+    vpaddd ymm16, ymm16, [r9 + 736]
+    vpaddd ymm1, ymm1, [r9 + 320]
+    vpaddd ymm17, ymm17, [r9 + 352]
+    mov dword ptr [r8 + 756], edx
+    vpaddd ymm2, ymm2, [r9 + 64]
+    vpaddd ymm18, ymm18, [r9 + 96]
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm3, ymm3, [r9 + 512]
+    vpaddd ymm19, ymm19, [r9 + 544]
+    vpaddd ymm0, ymm0, ymm4
+    mov dword ptr [r8 + 820], edx
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    shr rdx, 32
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    mov dword ptr [r8 + 884], edx
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 948], edx
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
+    shr rdx, 32
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 1012], edx
+    vprord ymm13, ymm13, 16
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    mov rax, [rdi + 112]
+    vprord ymm30, ymm30, 16
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    prefetcht0 [rax + rcx + 128]
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    prefetcht1 [rax + rsi]
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 56], edx
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    shr rdx, 32
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 120], edx
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    mov rdx, qword ptr [rax + rcx + 8]
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    vprord ymm5, ymm5, 12
+    mov dword ptr [r8 + 184], edx
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    vprord ymm22, ymm22, 12
+    shr rdx, 32
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    vpaddd ymm0, ymm0, [r9 + 960]
+    mov dword ptr [r8 + 248], edx
+    vpaddd ymm16, ymm16, [r9 + 992]
+    vpaddd ymm1, ymm1, [r9]
+    vpaddd ymm17, ymm17, [r9 + 32]
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpaddd ymm2, ymm2, [r9 + 576]
+    vpaddd ymm18, ymm18, [r9 + 608]
+    mov dword ptr [r8 + 312], edx
+    vpaddd ymm3, ymm3, [r9 + 384]
+    vpaddd ymm19, ymm19, [r9 + 416]
+    vpaddd ymm0, ymm0, ymm4
+    shr rdx, 32
+    vpaddd ymm16, ymm16, ymm20
+    vpaddd ymm1, ymm1, ymm5
+    vpaddd ymm17, ymm17, ymm21
+    mov dword ptr [r8 + 376], edx
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm18, ymm18, ymm22
+    vpaddd ymm3, ymm3, ymm7
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm19, ymm19, ymm23
+    vpxord ymm12, ymm12, ymm0
+    vpxord ymm28, ymm28, ymm16
+    mov dword ptr [r8 + 440], edx
+    vpxord ymm13, ymm13, ymm1
+    vpxord ymm29, ymm29, ymm17
+    shr rdx, 32
+    vpxord ymm14, ymm14, ymm2
+    vpxord ymm30, ymm30, ymm18
+    vpxord ymm15, ymm15, ymm3
+    mov dword ptr [r8 + 504], edx
+    vpxord ymm31, ymm31, ymm19
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    mov rdx, qword ptr [rax + rcx + 32]
+    vprord ymm13, ymm13, 8
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    mov dword ptr [r8 + 568], edx
+    vprord ymm30, ymm30, 8
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    shr rdx, 32
+    vpaddd ymm8, ymm8, ymm12
+    vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 632], edx
+    vpaddd ymm9, ymm9, ymm13
+    vpaddd ymm25, ymm25, ymm29
+    vpaddd ymm10, ymm10, ymm14
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpaddd ymm26, ymm26, ymm30
+    vpaddd ymm11, ymm11, ymm15
+    vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 696], edx
+    vpxord ymm4, ymm4, ymm8
+    vpxord ymm20, ymm20, ymm24
+    vpxord ymm5, ymm5, ymm9
+    shr rdx, 32
+    vpxord ymm21, ymm21, ymm25
+    vpxord ymm6, ymm6, ymm10
+    vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 760], edx
+    vpxord ymm7, ymm7, ymm11
+    vpxord ymm23, ymm23, ymm27
+    mov rdx, qword ptr [rax + rcx + 48]
+    vprord ymm4, ymm4, 7
+    vprord ymm20, ymm20, 7
+    vprord ymm5, ymm5, 7
+    mov dword ptr [r8 + 824], edx
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    vprord ymm22, ymm22, 7
+    shr rdx, 32
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    vpaddd ymm0, ymm0, [r9 + 896]
+    mov dword ptr [r8 + 888], edx
+    vpaddd ymm16, ymm16, [r9 + 928]
+    vpaddd ymm1, ymm1, [r9 + 128]
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpaddd ymm17, ymm17, [r9 + 160]
+    vpaddd ymm2, ymm2, [r9 + 192]
+    vpaddd ymm18, ymm18, [r9 + 224]
+    mov dword ptr [r8 + 952], edx
+    vpaddd ymm3, ymm3, [r9 + 448]
+    vpaddd ymm19, ymm19, [r9 + 480]
+    vpaddd ymm0, ymm0, ymm5
+    shr rdx, 32
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    mov dword ptr [r8 + 1016], edx
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    mov rax, [rdi + 120]
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    prefetcht0 [rax + rcx + 128]
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm28, ymm28, ymm17
+    prefetcht1 [rax + rsi]
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    mov rdx, qword ptr [rax + rcx + 0]
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 16
+    vprord ymm31, ymm31, 16
+    mov dword ptr [r8 + 60], edx
+    vprord ymm12, ymm12, 16
+    vprord ymm28, ymm28, 16
+    vprord ymm13, ymm13, 16
+    shr rdx, 32
+    vprord ymm29, ymm29, 16
+    vprord ymm14, ymm14, 16
+    mov dword ptr [r8 + 124], edx
+    vprord ymm30, ymm30, 16
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm26, ymm26, ymm31
+    mov rdx, qword ptr [rax + rcx + 8]
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    mov dword ptr [r8 + 188], edx
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    shr rdx, 32
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    mov dword ptr [r8 + 252], edx
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    vpxord ymm20, ymm20, ymm25
+    mov dword ptr [r8 + 316], edx
+    vprord ymm5, ymm5, 12
+    vprord ymm21, ymm21, 12
+    vprord ymm6, ymm6, 12
+    shr rdx, 32
+    vprord ymm22, ymm22, 12
+    vprord ymm7, ymm7, 12
+    vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 380], edx
+    vprord ymm4, ymm4, 12
+    vprord ymm20, ymm20, 12
+    vpaddd ymm0, ymm0, [r9 + 640]
+    mov rdx, qword ptr [rax + rcx + 24]
+    vpaddd ymm16, ymm16, [r9 + 672]
+    vpaddd ymm1, ymm1, [r9 + 768]
+    mov dword ptr [r8 + 444], edx
+    vpaddd ymm17, ymm17, [r9 + 800]
+    vpaddd ymm2, ymm2, [r9 + 256]
+    vpaddd ymm18, ymm18, [r9 + 288]
+    shr rdx, 32
+    vpaddd ymm3, ymm3, [r9 + 832]
+    vpaddd ymm19, ymm19, [r9 + 864]
+    vpaddd ymm0, ymm0, ymm5
+    mov dword ptr [r8 + 508], edx
+    vpaddd ymm16, ymm16, ymm21
+    vpaddd ymm1, ymm1, ymm6
+    vpaddd ymm17, ymm17, ymm22
+    mov rdx, qword ptr [rax + rcx + 32]
+    vpaddd ymm2, ymm2, ymm7
+    vpaddd ymm18, ymm18, ymm23
+    vpaddd ymm3, ymm3, ymm4
+    mov dword ptr [r8 + 572], edx
+    vpaddd ymm19, ymm19, ymm20
+    vpxord ymm15, ymm15, ymm0
+    shr rdx, 32
+    vpxord ymm31, ymm31, ymm16
+    vpxord ymm12, ymm12, ymm1
+    vpxord ymm28, ymm28, ymm17
+    mov dword ptr [r8 + 636], edx
+    vpxord ymm13, ymm13, ymm2
+    vpxord ymm29, ymm29, ymm18
+    vpxord ymm14, ymm14, ymm3
+    mov rdx, qword ptr [rax + rcx + 40]
+    vpxord ymm30, ymm30, ymm19
+    vprord ymm15, ymm15, 8
+    vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 700], edx
+    vprord ymm12, ymm12, 8
+    vprord ymm28, ymm28, 8
+    vprord ymm13, ymm13, 8
+    shr rdx, 32
+    vprord ymm29, ymm29, 8
+    vprord ymm14, ymm14, 8
+    mov dword ptr [r8 + 764], edx
+    vprord ymm30, ymm30, 8
+    vpaddd ymm10, ymm10, ymm15
+    vpaddd ymm26, ymm26, ymm31
+    mov rdx, qword ptr [rax + rcx + 48]
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm27, ymm27, ymm28
+    vpaddd ymm8, ymm8, ymm13
+    mov dword ptr [r8 + 828], edx
+    vpaddd ymm24, ymm24, ymm29
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm25, ymm25, ymm30
+    shr rdx, 32
+    vpxord ymm5, ymm5, ymm10
+    vpxord ymm21, ymm21, ymm26
+    vpxord ymm6, ymm6, ymm11
+    mov dword ptr [r8 + 892], edx
+    vpxord ymm22, ymm22, ymm27
+    vpxord ymm7, ymm7, ymm8
+    mov rdx, qword ptr [rax + rcx + 56]
+    vpxord ymm23, ymm23, ymm24
+    vpxord ymm4, ymm4, ymm9
+    vpxord ymm20, ymm20, ymm25
+    mov dword ptr [r8 + 956], edx
+    vprord ymm5, ymm5, 7
+    vprord ymm21, ymm21, 7
+    vprord ymm6, ymm6, 7
+    shr rdx, 32
+    vprord ymm22, ymm22, 7
+    vprord ymm7, ymm7, 7
+    vprord ymm23, ymm23, 7
+    mov dword ptr [r8 + 1020], edx
+    vprord ymm4, ymm4, 7
     vprord ymm20, ymm20, 7
     add rcx, 64
     vpxord ymm0, ymm0, ymm8
@@ -2419,7 +2422,7 @@
     vpxord ymm7, ymm7, ymm15
     vpxord ymm23, ymm23, ymm31
     lea rdx, [rdi + 320]
-    test rsi, rsi
+    cmp qword ptr [r10 + 2048], 0
     jnz 2b
     mov rax, [rdi + 512]
     vpunpckldq ymm8, ymm0, ymm1
