@@ -9,6 +9,7 @@ mod campaign;
 pub mod clock;
 pub mod cmd;
 mod fingerprint;
+mod gate;
 pub mod host;
 pub mod memory;
 pub mod model;

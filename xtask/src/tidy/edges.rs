@@ -14,12 +14,23 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-lab", &[]),
     ("hashmill-doc", &["hashmill-hash"]),
     ("hashmill-files", &["hashmill-hash"]),
-    ("hashmill-cli", &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab"]),
+    ("hashmill-workloads", &["hashmill-files", "hashmill-hash", "hashmill-lab"]),
+    (
+        "hashmill-cli",
+        &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-workloads"],
+    ),
     // An oracle that shared code with what it judges would agree with its mistakes.
     ("hashmill-testkit", &[]),
     (
         "hashmill-rivals",
-        &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-testkit"],
+        &[
+            "hashmill-doc",
+            "hashmill-files",
+            "hashmill-hash",
+            "hashmill-lab",
+            "hashmill-testkit",
+            "hashmill-workloads",
+        ],
     ),
     // The tool must run while the crates do not build.
     ("xtask", &[]),

@@ -70,5 +70,5 @@ pub(super) const ENVIRONMENT: &[Place] = &[
 pub(super) const LONG_FILES: &[Place] = &[];
 
 /// Library crates: what they do depends on their arguments alone, never on the environment.
-pub(super) const LIBRARIES: [&str; 4] =
-    ["crates/hash/src/", "crates/files/src/", "crates/doc/src/", "crates/lab/src/"];
+pub(super) const LIBRARIES: [&str; 5] =
+    ["crates/hash/src/", "crates/files/src/", "crates/doc/src/", "crates/lab/src/", "crates/workloads/src/"];

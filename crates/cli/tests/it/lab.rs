@@ -146,3 +146,88 @@ fn wrong_words_are_one_line_and_code_2() {
         assert_eq!(done.err.lines().count(), 1, "{}", done.err);
     }
 }
+
+/// A file of one gate on two engines of the program.
+fn gates(must: &str, more: &str) -> String {
+    format!(
+        "# why\n[defaults]\nconfirm = 1\n{more}\n[[gate]]\nname = \"streams\"\ncases = [\"blake3/hasher/oneshot/*/t1\"]\n\
+         rival = \"hash\"\nmust = {must} # as of today\n"
+    )
+}
+
+fn gate(world: &World, args: &[&str]) -> Done {
+    let tiny = ["--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001", "--control", "off", "--out", "g"];
+    lab(world, &[&["gate", "gates.toml"], args, &tiny].concat())
+}
+
+#[test]
+fn gates_pass_fail_and_are_raised_to_what_was_proven() {
+    let world = World::new();
+    world.write("gates.toml", gates("{ 64 = 0.001, 1KiB = 0.001 }", ""));
+    let passed = gate(&world, &["--ratchet"]);
+    assert_eq!((passed.code(), &*passed.err), (0, ""), "{}", passed.text());
+    assert_eq!(passed.text().matches("pass").count(), 2, "{}", passed.text());
+    let raised = fs::read_to_string(world.path("gates.toml")).expect("gates");
+    assert!(raised.starts_with("# why\n") && raised.ends_with("# as of today\n"), "{raised}");
+    assert!(!raised.contains("0.001"), "{raised}");
+    // No machine hashes a thousand times faster than itself, also in the run that repeats the failure.
+    world.write("gates.toml", gates("{ 64 = 1000 }", ""));
+    let failed = gate(&world, &[]);
+    assert_eq!(failed.code(), 1, "{failed:?}");
+    assert!(failed.text().contains("FAIL"), "{}", failed.text());
+    assert!(world.path("g/confirm-1/report.json").exists());
+    // The report of that run can be judged again, by other bars.
+    world.write("gates.toml", gates("0.001", "").replace("/*/", "/64/"));
+    let again = gate(&world, &["--report", "g/report.json"]);
+    assert_eq!(again.code(), 0, "{again:?}");
+    world.write("gates.toml", gates("0.001", "").replace("/*/", "/128/"));
+    let missing = gate(&world, &["--report", "g/report.json"]);
+    assert_eq!(missing.code(), 1, "{missing:?}");
+    assert!(missing.text().contains("MISSING: no report compares it"), "{}", missing.text());
+}
+
+#[test]
+fn bad_gates_are_one_line_each() {
+    let world = World::new();
+    let absent = gates("1", "").replace("/hasher/", "/hashr/");
+    let rival = gates("1", "").replace("rival = \"hash\"", "rival = \"hasg\"");
+    for (text, code, words) in [
+        (gates("0", ""), 2, "gates.toml: gate `streams`: must is 0, but a ratio is a finite number above 0"),
+        (gates("-1", ""), 2, "must is -1,"),
+        (absent, 2, "gates.toml: gate `streams`: no engine matches `hashr`"),
+        (rival, 2, "no engine matches `hasg` in `blake3/hasg/oneshot/1/t1` (did you mean `hash`?)"),
+        (gates("1", "").replace("must", "mist"), 2, "gates.toml: "),
+        (
+            gates("1", "").replace("rival = \"hash\"", "machines = [\"Z80\"]"),
+            2,
+            "no gate is for this program and this machine",
+        ),
+        (String::new(), 2, "it has no gates"),
+    ] {
+        world.write("gates.toml", &text);
+        let done = gate(&world, &[]);
+        assert_eq!(done.code(), code, "{done:?}");
+        assert!(done.err.contains(words), "{}", done.err);
+        assert_eq!(done.err.lines().count(), 1, "{}", done.err);
+    }
+    world.write("gates.toml", gates("1", "")).write("foreign.json", "{}");
+    let foreign = gate(&world, &["--report", "foreign.json"]);
+    assert_eq!((foreign.code(), foreign.err.lines().count()), (4, 1), "{foreign:?}");
+    let nowhere = gate(&world, &["--filter", "nothing"]);
+    assert_eq!(nowhere.code(), 2, "{nowhere:?}");
+    let missing = lab(&world, &["gate", "absent.toml"]);
+    assert!(missing.err.starts_with("hashmill lab: cannot read absent.toml"), "{missing:?}");
+}
+
+#[test]
+fn a_report_of_another_machine_decides_no_gate() {
+    let world = World::new();
+    world.write("gates.toml", gates("0.001", "").replace("/*/", "/64/"));
+    assert_eq!(gate(&world, &[]).code(), 0);
+    // Changed by hand it is no report any more; the seal says so before the machine is looked at.
+    let report = fs::read_to_string(world.path("g/report.json")).expect("a report");
+    world.write("changed.json", report.replace("\"memory_gib\": ", "\"memory_gib\": 1"));
+    let done = gate(&world, &["--report", "changed.json"]);
+    assert_eq!(done.code(), 4, "{done:?}");
+    assert!(done.err.contains("changed.json: machine: "), "{}", done.err);
+}

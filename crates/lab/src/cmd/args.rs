@@ -25,6 +25,8 @@ pub(super) enum Command {
     Duel(Duel),
     /// Compare two builds: a revision, a directory or a program against another, built alike and measured side by side.
     Ab(super::ab::Ab),
+    /// Hold comparisons against a file of gates: pass, fail or unproven.
+    Gate(super::gate::GateArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.
     Noise(Noise),
     /// Check reports: shape, rules, and every conclusion computed again from the raw samples.
@@ -123,7 +125,7 @@ pub(super) enum Format {
 }
 
 /// Options of every command that measures.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct Measuring {
     /// Folder for report.json, report.html and report.md [default: lab-results/<id>].
     #[arg(long, value_name = "DIR")]

@@ -17,6 +17,7 @@ mod ab;
 mod args;
 mod duel;
 mod error;
+mod gate;
 mod interrupt;
 mod list;
 mod measure;
@@ -121,6 +122,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Run(args) => run::main(mount, &args, console),
         Command::Duel(args) => duel::main(mount, &args, console),
         Command::Ab(args) => ab::main(mount, &args, console),
+        Command::Gate(args) => gate::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::render(&args, console),

@@ -8,7 +8,8 @@ use super::key::{Key, Knobs, is_name};
 use super::select::{hint, matches};
 use super::units::{Size, Units};
 use crate::probe::PREFIX;
-use std::any::Any;
+use std::any::{Any, TypeId};
+use std::marker::PhantomData;
 use std::rc::Rc;
 
 /// Everything that can be measured.
@@ -54,6 +55,7 @@ type MakeDriver = dyn Fn(&Prepared, Spec) -> Box<dyn Drive>;
 struct WorkloadEntry {
     name: String,
     sizes: Vec<Size>,
+    input: TypeId,
     prepare: Box<Prepare>,
     work: Box<CountWork>,
     engines: Vec<EngineEntry>,
@@ -135,18 +137,18 @@ impl Offer {
     }
 }
 
-/// Adds engines to a workload that was just registered.
-pub struct AddEngines<'a, W> {
+/// Adds engines that read `I` to a workload.
+pub struct AddEngines<'a, I> {
     entry: &'a mut WorkloadEntry,
-    workload: std::marker::PhantomData<W>,
+    input: PhantomData<I>,
 }
 
-impl<W: Workload> AddEngines<'_, W> {
+impl<I: 'static> AddEngines<'_, I> {
     /// Adds an engine under `name`.
     ///
     /// # Panics
     /// When the name cannot stand in a key or is taken: the program that registers it is wrong.
-    pub fn engine<E: Engine<Input = W::Input>>(self, name: &str, engine: E, offer: Offer) -> Self {
+    pub fn engine<E: Engine<Input = I>>(self, name: &str, engine: E, offer: Offer) -> Self {
         assert!(is_name(name), "`{name}` cannot be the name of an engine");
         assert!(self.entry.engines.iter().all(|e| e.name != name), "engine `{name}` is registered twice");
         let engine = Rc::new(engine);
@@ -179,7 +181,7 @@ impl Registry {
     ///
     /// # Panics
     /// When the name cannot stand in a key or is taken: the program that registers it is wrong.
-    pub fn workload<W: Workload>(&mut self, workload: W, sizes: &[u64]) -> AddEngines<'_, W> {
+    pub fn workload<W: Workload>(&mut self, workload: W, sizes: &[u64]) -> AddEngines<'_, W::Input> {
         let name = workload.name().to_owned();
         assert!(is_name(&name), "`{name}` cannot be the name of a workload");
         assert!(self.workloads.iter().all(|w| w.name != name), "workload `{name}` is registered twice");
@@ -193,9 +195,21 @@ impl Registry {
         };
         let sizes = sizes.iter().copied().map(Size).collect();
         let (prepare, work) = (Box::new(prepare), Box::new(work));
-        self.workloads.push(WorkloadEntry { name, sizes, prepare, work, engines: Vec::new() });
+        let input = TypeId::of::<W::Input>();
+        self.workloads.push(WorkloadEntry { name, sizes, input, prepare, work, engines: Vec::new() });
         let entry = self.workloads.last_mut().expect("just pushed");
-        AddEngines { entry, workload: std::marker::PhantomData }
+        AddEngines { entry, input: PhantomData }
+    }
+
+    /// More engines for a workload that was registered before, by whoever made its input.
+    ///
+    /// # Panics
+    /// When there is none of that name, or its input is another: the program that registers them is wrong.
+    pub fn more_engines<I: 'static>(&mut self, name: &str) -> AddEngines<'_, I> {
+        let entry = self.workloads.iter_mut().find(|workload| workload.name == name);
+        let entry = entry.unwrap_or_else(|| panic!("there is no workload `{name}`"));
+        assert!(entry.input == TypeId::of::<I>(), "the engines of `{name}` read another input");
+        AddEngines { entry, input: PhantomData }
     }
 
     /// Registers a suite.

@@ -6,7 +6,7 @@ use hashmill_lab::model::engine::Fault;
 /// `len` pseudo-random bytes.
 ///
 /// They are never given back: a session is a process that ends, and messages may point into them.
-pub(super) fn bytes(len: u64, seed: u64) -> Result<&'static [u8], Fault> {
+pub(crate) fn bytes(len: u64, seed: u64) -> Result<&'static [u8], Fault> {
     let len = usize::try_from(len).map_err(Fault::failed)?;
     // A mapping cannot be empty.
     let memory = HugeBytes::zeroed(len.max(1));

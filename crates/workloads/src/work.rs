@@ -17,7 +17,7 @@ const fn compressions(count: u64) -> u64 {
 }
 
 /// One BLAKE3 hash of `len` bytes.
-pub(super) fn blake3(len: u64) -> Work {
+pub(crate) fn blake3(len: u64) -> Work {
     let chunks = len.div_ceil(1024).max(1);
     let blocks = len.div_ceil(64).max(1);
     let parents = chunks - 1;
@@ -31,7 +31,7 @@ pub(super) fn blake3(len: u64) -> Work {
 }
 
 /// `count` BLAKE3 hashes of `len` bytes that do not wait for each other.
-pub(super) fn blake3_batch(count: u64, len: u64) -> Work {
+pub(crate) fn blake3_batch(count: u64, len: u64) -> Work {
     let one = blake3(len);
     Work {
         memory_bytes: Work::from_memory(count.saturating_mul(len)),
@@ -41,7 +41,7 @@ pub(super) fn blake3_batch(count: u64, len: u64) -> Work {
 }
 
 /// `len` bytes of BLAKE3's extended output, from a message of one block.
-pub(super) fn blake3_xof(len: u64) -> Work {
+pub(crate) fn blake3_xof(len: u64) -> Work {
     let blocks = len.div_ceil(64).max(1);
     Work {
         memory_bytes: Work::from_memory(len),
@@ -55,7 +55,7 @@ pub(super) fn blake3_xof(len: u64) -> Work {
 /// A block is sixteen permutations of eight mixings, twice twelve instructions each on 64-bit words, and three
 /// exclusive-ors of blocks. Its chain goes through two permutations: four times two half mixings, in each of which
 /// two products (three cycles) with two additions alternate with an exclusive-or and a rotation.
-pub(super) fn argon2(blocks: u64, passes: u64, lanes: u64) -> Work {
+pub(crate) fn argon2(blocks: u64, passes: u64, lanes: u64) -> Work {
     const BLOCK_BYTES: u64 = 16 * 8 * 24 * 8 + 3 * 1024;
     const BLOCK_CHAIN: u64 = 4 * 2 * 2 * (3 + 2 + 2) + 2;
     let filled = blocks * passes;

@@ -1,6 +1,6 @@
 //! BLAKE3 as workloads: one message in each mode, streams, batches, extended output, and all the threads.
 
-use super::{input, thread_counts, work};
+use crate::{input, thread_counts, work};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{self, Context, Gathered, Hash, Hasher, Kernel, Plan, Threads, batch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What all engines of a message read.
-type Bytes = &'static [u8];
+pub type Bytes = &'static [u8];
 
 /// Sizes of the edges in the tree, and of what people hash.
 const SIZES: [u64; 14] = [
@@ -31,20 +31,35 @@ const SIZES: [u64; 14] = [
     256 << 20,
 ];
 
-const KEY: &[u8; 32] = b"whats the Elvish word for friend";
-const CONTEXT: &str = "hashmill 2026-11-21 lab";
+/// Workload of one message.
+pub const MESSAGE: &str = "blake3";
+/// Workload of one message under [`KEY`].
+pub const MESSAGE_KEYED: &str = "blake3-keyed";
+/// Workload of one message as key material in [`CONTEXT`].
+pub const MESSAGE_DERIVE: &str = "blake3-derive";
+/// Workload of many messages; its engines give the [`fold`] of their digests.
+pub const BATCH: &str = "blake3-batch";
+/// Workload of extended output; its engines give the digest of what they made.
+pub const XOF: &str = "blake3-xof";
+
+/// The key of keyed hashes.
+pub const KEY: &[u8; 32] = b"whats the Elvish word for friend";
+/// The context of derived keys.
+pub const CONTEXT: &str = "hashmill 2026-11-21 lab";
+/// Length of the pieces of a stream whose case does not say.
+pub const PIECE: usize = 1000;
 /// Messages of a batch whose case does not say how many.
 const MESSAGES: usize = 64;
 /// Length of the message whose extended output is made.
 const XOF_MESSAGE: u64 = 64;
 
-pub(super) fn register(registry: &mut Registry) {
+pub(crate) fn register(registry: &mut Registry) {
     let kernels = || Kernel::all().map(Kernel::name);
     // Where much comes out, reading it takes the time of another hash: no class of these may time that.
     let kernel = || Offer::classes(&["kernel"]).kernels(kernels());
     let one = || Offer::classes(&["kernel", "oneshot"]).kernels(kernels());
     registry
-        .workload(Message("blake3", Hashing::Plain), &SIZES)
+        .workload(Message(MESSAGE, Hashing::Plain), &SIZES)
         .engine("hash", whole(Hashing::Plain), one())
         .engine("hasher", hasher(), Offer::classes(&["oneshot"]).kernels(kernels()))
         .engine(
@@ -60,7 +75,7 @@ pub(super) fn register(registry: &mut Registry) {
                 .threads(thread_counts()),
         )
         .engine("first", whole(Hashing::Plain), Offer::classes(&["cold"]));
-    for (name, mode) in [("blake3-keyed", Hashing::Keyed), ("blake3-derive", Hashing::Derive)] {
+    for (name, mode) in [(MESSAGE_KEYED, Hashing::Keyed), (MESSAGE_DERIVE, Hashing::Derive)] {
         let sizes = [64, 1 << 10, 64 << 10];
         registry.workload(Message(name, mode), &sizes).engine("hash", whole(mode), one());
     }
@@ -198,7 +213,7 @@ fn hasher() -> impl Engine<Input = Bytes> {
 
 /// One message in pieces, gathered.
 fn stream() -> impl Engine<Input = Bytes> {
-    let init = |spec: &Spec| Ok((Lane::new(spec)?, number(spec, "piece", 1000)?));
+    let init = |spec: &Spec| Ok((Lane::new(spec)?, number(spec, "piece", PIECE)?));
     let run = |(lane, piece): &mut (Lane, usize), message: &Bytes| {
         let mut hasher = Gathered::new(lane.hasher());
         for piece in message.chunks(*piece) {
@@ -224,7 +239,10 @@ fn context() -> impl Engine<Input = Bytes> {
 }
 
 /// A knob that is a positive number or a size.
-fn number(spec: &Spec, knob: &str, default: usize) -> Result<usize, Fault> {
+///
+/// # Errors
+/// When it is neither.
+pub fn number(spec: &Spec, knob: &str, default: usize) -> Result<usize, Fault> {
     let Some(text) = spec.knobs.get(knob) else { return Ok(default) };
     let size: Size = text.parse().map_err(|error| Fault::failed(format!("`{knob}`: {error}")))?;
     match usize::try_from(size.0) {
@@ -241,7 +259,7 @@ impl Workload for Batch {
     type Input = Vec<Bytes>;
 
     fn name(&self) -> &str {
-        "blake3-batch"
+        BATCH
     }
 
     fn units(&self, spec: &Spec) -> Units {
@@ -263,15 +281,15 @@ impl Workload for Batch {
     }
 
     fn reference(&self, _: &Spec, messages: &Vec<Bytes>) -> Result<Digest, Fault> {
-        Ok(all(messages.iter().map(|message| reference_plan().hash(message))))
+        Ok(fold(messages.iter().map(|message| *reference_plan().hash(message).as_bytes())))
     }
 }
 
-/// The digest of digests.
-fn all(digests: impl Iterator<Item = Hash>) -> Digest {
+/// The digest of digests, each of 32 bytes.
+pub fn fold(digests: impl IntoIterator<Item = [u8; 32]>) -> Digest {
     let mut hasher = Hasher::new().with_plan(reference_plan());
     for digest in digests {
-        hasher.update(digest.as_bytes());
+        hasher.update(&digest);
     }
     digest(hasher.finalize().as_bytes())
 }
@@ -289,7 +307,9 @@ fn batched() -> impl Engine<Input = Vec<Bytes>> {
     };
     // Lanes hold a message each, and the plan's widest kernel has the most of them.
     let name = |(lane, _): &(Lane, Digests)| kernel_for(lane.plan(), 1 << 20);
-    Routine::new(init, name, run, |digests: &Digests| all(digests.borrow().iter().copied()))
+    Routine::new(init, name, run, |digests: &Digests| {
+        fold(digests.borrow().iter().map(|digest| *digest.as_bytes()))
+    })
 }
 
 /// Extended output of the case's size, from a short message.
@@ -299,7 +319,7 @@ impl Workload for Xof {
     type Input = Bytes;
 
     fn name(&self) -> &str {
-        "blake3-xof"
+        XOF
     }
 
     fn units(&self, spec: &Spec) -> Units {

@@ -1,6 +1,6 @@
 //! Argon2 as workloads: the three variants, with their memory kept or made for each hash.
 
-use super::{thread_counts, work};
+use crate::{thread_counts, work};
 use hashmill_hash::argon2::{Hasher, Input, Kernel, Params, Plan, Threads, Variant};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
 use hashmill_lab::model::floor::Work;
@@ -12,7 +12,7 @@ const SALT: &[u8] = b"somesalt of 32 bytes, as it were";
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-pub(super) fn register(registry: &mut Registry) {
+pub(crate) fn register(registry: &mut Registry) {
     for variant in Variant::ALL {
         // 2 GiB can be asked for by name: it is too much to be among what `*` means.
         let sizes = [64 << 10, 1 << 20, 19 << 20, 64 << 20];

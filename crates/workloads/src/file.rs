@@ -1,6 +1,6 @@
 //! Files as a workload: one file in the page cache, fetched by each strategy.
 
-use super::{input, thread_counts, work};
+use crate::{input, thread_counts, work};
 use hashmill_files::{Files, Function, Options, Strategy};
 use hashmill_hash::blake3::{Kernel, Plan};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
@@ -10,7 +10,7 @@ use hashmill_lab::model::units::Units;
 use std::num::NonZero;
 use tempfile::NamedTempFile;
 
-pub(super) fn register(registry: &mut Registry) {
+pub(crate) fn register(registry: &mut Registry) {
     let classes: Vec<String> = Strategy::ALL.iter().map(|strategy| format!("file:{strategy}")).collect();
     let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
     let sizes = [4 << 10, 1 << 20, 16 << 20, 256 << 20];

@@ -1,6 +1,6 @@
 //! The suite that a newcomer runs first.
 
-use super::thread_counts;
+use crate::thread_counts;
 use hashmill_lab::model::registry::Registry;
 
 /// One call of each public function on one thread.
@@ -30,7 +30,7 @@ const ALL_THREADS: [&str; 4] = [
     "argon2id/hasher/backend/64MiB",
 ];
 
-pub(super) fn register(registry: &mut Registry) {
+pub(crate) fn register(registry: &mut Registry) {
     let mut patterns: Vec<String> = ONE_THREAD.map(str::to_owned).into();
     for threads in thread_counts().into_iter().filter(|threads| *threads > 1) {
         patterns.extend(ALL_THREADS.map(|case| format!("{case}/t{threads}")));

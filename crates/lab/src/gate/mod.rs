@@ -1,0 +1,299 @@
+//! Gates: what must be true of comparisons, as a file that people write, and the judgement of reports by it.
+//!
+//! A gate speaks of the rival's time over ours: `must = 1.05` asks for five percent more speed, `must = 0.99` allows to
+//! be one percent slower. It is decided on the whole 99 % interval: what lies on neither side of the bar is unproven.
+
+pub(crate) mod judge;
+pub(crate) mod ratchet;
+
+use crate::host::Machine;
+use crate::model::key::Key;
+use crate::model::registry::{Registry, SelectError};
+use crate::model::select::{matches, nearest};
+use crate::model::units::Size;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml_edit::DocumentMut;
+
+/// The file. Other tables at its top belong to other tools.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Gates {
+    #[serde(default)]
+    pub(crate) defaults: Defaults,
+    #[serde(default)]
+    pub(crate) gate: Vec<Gate>,
+}
+
+/// How all gates of a file are treated.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Defaults {
+    /// What an unproven gate means for the exit code.
+    pub(crate) unproven: Unproven,
+    /// How many independent runs must repeat a failure.
+    pub(crate) confirm: usize,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Defaults { unproven: Unproven::Warn, confirm: 1 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Unproven {
+    /// It is said, and nothing else happens.
+    Warn,
+    /// It counts as a failure.
+    Fail,
+}
+
+/// One requirement.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Gate {
+    /// What a reader calls it.
+    pub(crate) name: String,
+    /// Cases of ours, as patterns.
+    pub(crate) cases: Vec<String>,
+    /// The engine that they are compared with, in the same program; without one, the baseline build of an A/B report.
+    pub(crate) rival: Option<String>,
+    /// The ratio that must be reached: for all cases, or by size.
+    pub(crate) must: Bars,
+    /// Names, models or fingerprints of machines for which it holds, as patterns; every machine when absent.
+    #[serde(default)]
+    pub(crate) machines: Vec<String>,
+    /// The program whose engines are meant, as it is typed; any program when absent.
+    pub(crate) program: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Bars {
+    One(f64),
+    BySize(BTreeMap<String, f64>),
+}
+
+/// One case of a gate, to be judged.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Demand {
+    /// Index of the gate.
+    pub(crate) gate: usize,
+    pub(crate) ours: Key,
+    /// The other case of a duel; none where builds are compared.
+    pub(crate) rival: Option<Key>,
+    pub(crate) must: f64,
+}
+
+/// What is wrong with a file of gates.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GateError {
+    #[error("{0}")]
+    Syntax(String),
+    #[error("`{found}` is not known here; did you mean `{meant}`?")]
+    Misspelt { found: String, meant: &'static str },
+    #[error("it has no gates: write at least one [[gate]]")]
+    Empty,
+    #[error("gate `{gate}`: must is {value}, but a ratio is a finite number above 0")]
+    Bar { gate: String, value: f64 },
+    #[error("gate `{gate}`: {why}")]
+    Key { gate: String, why: String },
+    #[error("gate `{gate}`: {source}")]
+    Absent { gate: String, source: Box<SelectError> },
+}
+
+/// Reads the text of a file.
+pub(crate) fn parse(text: &str) -> Result<Gates, GateError> {
+    let document: DocumentMut = text.parse().map_err(|error| syntax(&error))?;
+    let known = ["schema", "defaults", "gate"];
+    for (key, _) in document.iter().filter(|(key, _)| !known.contains(key)) {
+        if let Some(meant) = nearest(key, known) {
+            return Err(GateError::Misspelt { found: key.to_owned(), meant });
+        }
+    }
+    match document.get("schema").map(|schema| schema.as_integer()) {
+        None | Some(Some(1)) => {}
+        _ => return Err(GateError::Syntax("`schema` must be 1".to_owned())),
+    }
+    let gates: Gates = toml_edit::de::from_document(document).map_err(|error| syntax(&error))?;
+    if gates.gate.is_empty() {
+        return Err(GateError::Empty);
+    }
+    for gate in &gates.gate {
+        gate.validate()?;
+    }
+    Ok(gates)
+}
+
+/// The parser shows the place over several lines; one has to do.
+fn syntax(error: &impl ToString) -> GateError {
+    let text = error.to_string();
+    let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_picture(line)).collect();
+    GateError::Syntax(words.join(": "))
+}
+
+fn is_picture(line: &str) -> bool {
+    line.is_empty()
+        || line.starts_with('|')
+        || line.split_once('|').is_some_and(|(n, _)| n.trim().parse::<u32>().is_ok())
+}
+
+impl Gate {
+    fn validate(&self) -> Result<(), GateError> {
+        let wrong = |why: &str| GateError::Key { gate: self.name.clone(), why: why.to_owned() };
+        if self.cases.is_empty() {
+            return Err(wrong("it names no cases"));
+        }
+        let bars: Vec<f64> = match &self.must {
+            Bars::One(bar) => vec![*bar],
+            Bars::BySize(bars) => bars.values().copied().collect(),
+        };
+        if bars.is_empty() {
+            return Err(wrong("`must` names no size"));
+        }
+        match bars.into_iter().find(|bar| !bar.is_finite() || *bar <= 0.0) {
+            Some(value) => Err(GateError::Bar { gate: self.name.clone(), value }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it is about this machine.
+    pub(crate) fn holds_for(&self, machine: &Machine) -> bool {
+        let names = [&machine.cpu, &machine.model, &machine.id];
+        let fits = |pattern: &String| names.iter().any(|name| matches(pattern, name));
+        self.machines.is_empty() || self.machines.iter().any(fits)
+    }
+
+    /// Its cases in this program, each with its bar.
+    pub(crate) fn demands(&self, index: usize, registry: &Registry) -> Result<Vec<Demand>, GateError> {
+        let mut demands: Vec<Demand> = Vec::new();
+        for (pattern, must) in self.patterns()? {
+            let keys = registry.select(&[&pattern]).map_err(|source| self.absent(source))?;
+            for ours in keys {
+                let rival = self.rival.as_ref().map(|engine| Key { engine: engine.clone(), ..ours.clone() });
+                if let Some(rival) = &rival {
+                    registry.select(&[rival.to_string()]).map_err(|source| self.absent(source))?;
+                }
+                demands.push(Demand { gate: index, ours, rival, must });
+            }
+        }
+        Ok(demands)
+    }
+
+    fn absent(&self, source: SelectError) -> GateError {
+        GateError::Absent { gate: self.name.clone(), source: Box::new(source) }
+    }
+
+    /// Each pattern with the bar of what it selects: the size segment stands for the sizes of the bars.
+    fn patterns(&self) -> Result<Vec<(String, f64)>, GateError> {
+        let bars = match &self.must {
+            Bars::One(bar) => return Ok(self.cases.iter().map(|case| (case.clone(), *bar)).collect()),
+            Bars::BySize(bars) => bars,
+        };
+        let wrong = |why: String| GateError::Key { gate: self.name.clone(), why };
+        let mut patterns = Vec::new();
+        for (size, bar) in bars {
+            let size: Size =
+                size.parse().map_err(|error: crate::model::units::SizeError| wrong(error.to_string()))?;
+            for case in &self.cases {
+                let mut segments: Vec<String> = case.split('/').map(str::to_owned).collect();
+                match segments.get_mut(3) {
+                    Some(segment) if segment == "*" => *segment = size.to_string(),
+                    _ => {
+                        return Err(wrong(format!(
+                            "`must` is by size, so the size segment of `{case}` must be *"
+                        )));
+                    }
+                }
+                patterns.push((size, segments.join("/"), *bar));
+            }
+        }
+        patterns.sort_by_key(|(size, _, _)| *size);
+        Ok(patterns.into_iter().map(|(_, pattern, bar)| (pattern, bar)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str) -> String {
+        parse(text).expect_err("a bad file").to_string()
+    }
+
+    #[test]
+    fn bad_files_take_one_line_each() {
+        for (text, words) in [
+            ("", "it has no gates: write at least one [[gate]]"),
+            ("[[gates]]\n", "`gates` is not known here; did you mean `gate`?"),
+            ("schema = 2\n", "`schema` must be 1"),
+            ("[[gate]]\nname = \"x\"\ncases = []\nmust = 1\n", "gate `x`: it names no cases"),
+            (
+                "[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = 0\n",
+                "gate `x`: must is 0, but a ratio is a finite number above 0",
+            ),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = -1.5\n", "gate `x`: must is -1.5,"),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = { 64 = nan }\n", "gate `x`: must is NaN,"),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = {}\n", "`must` names no size"),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmist = 1\n", "mist"),
+            ("name = \n", "TOML"),
+        ] {
+            let found = problem(text);
+            assert!(found.contains(words), "{text:?}: {found}");
+            assert_eq!(found.lines().count(), 1, "{found}");
+        }
+    }
+
+    #[test]
+    fn tables_of_other_tools_are_left_alone() {
+        let text = "[[blake3]]\nx = 1\n[[gate]]\nname = \"x\"\ncases = [\"lab.cpu\"]\nmust = 1\n";
+        let gates = parse(text).expect("a file");
+        assert_eq!(gates.defaults, Defaults { unproven: Unproven::Warn, confirm: 1 });
+        assert_eq!(gates.gate.len(), 1);
+    }
+
+    #[test]
+    fn bars_by_size_select_these_sizes() {
+        let text = "[[gate]]\nname = \"x\"\ncases = [\"lab.cpu/probe/kernel/*/t1\"]\nmust = { 4KiB = 1.1, 64 = 1.2 }\n";
+        let gates = parse(text).expect("a file");
+        let demands = gates.gate[0].demands(0, &Registry::new()).expect("known cases");
+        let shown: Vec<(String, f64)> = demands.iter().map(|d| (d.ours.to_string(), d.must)).collect();
+        let expected = [("lab.cpu/probe/kernel/64/t1", 1.2), ("lab.cpu/probe/kernel/4KiB/t1", 1.1)];
+        assert_eq!(shown, expected.map(|(key, must)| (key.to_owned(), must)));
+        assert!(demands.iter().all(|demand| demand.rival.is_none()));
+    }
+
+    #[test]
+    fn absent_cases_and_rivals_are_named() {
+        let text = |case: &str| {
+            format!("[[gate]]\nname = \"x\"\ncases = [\"{case}\"]\nrival = \"prob\"\nmust = 1\n")
+        };
+        for (case, words) in [
+            ("lab.cpo", "gate `x`: no workload matches `lab.cpo` in `lab.cpo` (did you mean `lab.cpu`?)"),
+            ("lab.cpu", "no engine matches `prob`"),
+        ] {
+            let gates = parse(&text(case)).expect("a file");
+            let error = gates.gate[0].demands(0, &Registry::new()).expect_err("absent").to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn machines_are_patterns() {
+        let machine = Machine { cpu: "AMD EPYC".into(), model: "25-17-1".into(), ..Machine::default() };
+        let gate = |machines: &[&str]| Gate {
+            name: String::new(),
+            cases: Vec::new(),
+            rival: None,
+            must: Bars::One(1.0),
+            machines: machines.iter().map(|m| (*m).to_owned()).collect(),
+            program: None,
+        };
+        for (machines, holds) in
+            [(&[][..], true), (&["*"], true), (&["Intel*", "25-17-*"], true), (&["Intel*"], false)]
+        {
+            assert_eq!(gate(machines).holds_for(&machine), holds, "{machines:?}");
+        }
+    }
+}

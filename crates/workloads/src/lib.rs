@@ -1,0 +1,38 @@
+//! What Hashmill is measured on: BLAKE3, files and Argon2 as workloads and engines of the lab, with their known answers,
+//! the least work of each, and the suite that a newcomer runs first.
+//!
+//! The program mounts it as it is; `cargo rivals` adds the engines of competitors.
+#![forbid(unsafe_code)]
+
+mod answers;
+mod argon2;
+mod blake3;
+mod file;
+mod headline;
+mod input;
+mod work;
+
+pub use blake3::{
+    BATCH, Bytes, CONTEXT, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, PIECE, XOF, fold, number,
+};
+
+use hashmill_lab::model::registry::Registry;
+
+/// Everything that can be measured.
+#[must_use]
+pub fn registry() -> Registry {
+    let mut registry = Registry::new();
+    blake3::register(&mut registry);
+    file::register(&mut registry);
+    argon2::register(&mut registry);
+    answers::register(&mut registry);
+    headline::register(&mut registry);
+    registry
+}
+
+/// One thread, and as many as the machine offers.
+#[must_use]
+pub fn thread_counts() -> Vec<u32> {
+    let all = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    if all == 1 { vec![1] } else { vec![1, all] }
+}
