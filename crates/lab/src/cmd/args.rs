@@ -25,6 +25,8 @@ pub(super) enum Command {
     Duel(Duel),
     /// Compare two builds: a revision, a directory or a program against another, built alike and measured side by side.
     Ab(super::ab::Ab),
+    /// Run cases for minutes: is the last quarter as fast as the first?
+    Soak(super::soak::SoakArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.
     Noise(Noise),
     /// Check reports: shape, rules, and every conclusion computed again from the raw samples.

@@ -26,6 +26,7 @@ mod paths;
 mod progress;
 mod reports;
 mod run;
+mod soak;
 
 use crate::clock::Monotonic;
 use crate::model::registry::Registry;
@@ -118,6 +119,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Run(args) => run::main(mount, &args, console),
         Command::Duel(args) => duel::main(mount, &args, console),
         Command::Ab(args) => ab::main(mount, &args, console),
+        Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::render(&args, console),

@@ -2,6 +2,7 @@
 
 use super::quality::explain;
 use super::schema::{Comparison, Report, Role, Row, Side, State, Status, Verdict};
+use super::soak::{Course, Soak};
 use crate::model::key::Key;
 use crate::model::units::{self, duration, percent};
 
@@ -49,7 +50,9 @@ impl View {
         if !contests.is_empty() {
             tables.push(comparisons(&contests));
         }
-        if !alone.is_empty() {
+        if report.kind == super::schema::Kind::Soak {
+            tables.push(sustained(&alone));
+        } else if !alone.is_empty() {
             tables.push(solo(&alone));
         }
         View { title: format!("{title} {}", report.id), facts: facts(report), tables, notes: notes(report) }
@@ -188,6 +191,40 @@ fn solo(rows: &[&Row]) -> Table {
         Line { cells, tone }
     });
     let columns = vec!["case", "time", "99 % interval", "rate", "kernel", "sessions", "status"];
+    Table { columns, rows: lines.collect() }
+}
+
+fn sustained(rows: &[&Row]) -> Table {
+    let lines = rows.iter().map(|row| {
+        let Some(soak) = Soak::of(row) else {
+            let mut cells = vec![row.title.clone(), row.samples.ns.len().to_string()];
+            cells.extend(["–", "–", "–", "–"].map(str::to_owned));
+            let short = if row.status == Status::Ok { "too short".to_owned() } else { status(&row.status) };
+            cells.push(short);
+            return Line { cells, tone: Tone::Bad };
+        };
+        let per_iteration = row.units.per_iteration as f64;
+        let rate = |rate: f64| {
+            row_units(row).map_or_else(|| "–".to_owned(), |units| units.rate(per_iteration / rate))
+        };
+        let cells = vec![
+            row.title.clone(),
+            soak.windows.len().to_string(),
+            rate(soak.first),
+            rate(soak.last),
+            percent(soak.last / soak.first),
+            percent(1.0 + soak.slope_per_minute),
+            soak.course.word().to_owned(),
+        ];
+        let tone = match soak.course {
+            Course::Stable => Tone::Good,
+            Course::Drifting => Tone::Dim,
+            Course::Throttled => Tone::Bad,
+        };
+        Line { cells, tone }
+    });
+    let columns =
+        vec!["case", "windows", "first quarter", "last quarter", "last/first", "per minute", "course"];
     Table { columns, rows: lines.collect() }
 }
 
