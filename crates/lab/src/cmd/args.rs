@@ -27,6 +27,8 @@ pub(super) enum Command {
     Ab(super::ab::Ab),
     /// Hold comparisons against a file of gates: pass, fail or unproven.
     Gate(super::gate::GateArgs),
+    /// Run cases for minutes: is the last quarter as fast as the first?
+    Soak(super::soak::SoakArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.
     Noise(Noise),
     /// Check reports: shape, rules, and every conclusion computed again from the raw samples.

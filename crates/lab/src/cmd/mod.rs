@@ -27,6 +27,7 @@ mod paths;
 mod progress;
 mod reports;
 mod run;
+mod soak;
 
 use crate::clock::Monotonic;
 use crate::model::registry::Registry;
@@ -123,6 +124,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Duel(args) => duel::main(mount, &args, console),
         Command::Ab(args) => ab::main(mount, &args, console),
         Command::Gate(args) => gate::main(mount, &args, console),
+        Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::render(&args, console),

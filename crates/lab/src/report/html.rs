@@ -1,7 +1,8 @@
 //! One static HTML file: tables and SVG, no script, nothing loaded from anywhere.
 
-use super::schema::{Report, Role};
-use super::svg::{Series, curve, escape, strip};
+use super::schema::{Kind, Report, Role};
+use super::soak::Soak;
+use super::svg::{Series, curve, escape, strip, timeline};
 use super::view::{Table, Tone, View, curves, row_units};
 
 const STYLE: &str = "\
@@ -79,6 +80,12 @@ fn charts(report: &Report) -> String {
             let chart =
                 strip(&caption, &ratios, comparison.ratio, comparison.interval, report.plan.same_within);
             out += &figure(&caption, &chart);
+        }
+    }
+    for row in report.rows.iter().filter(|_| report.kind == Kind::Soak) {
+        if let Some(soak) = Soak::of(row) {
+            let chart = timeline(&row.title, &soak.windows, (soak.first, soak.last), "G/s");
+            out += &figure(&row.title, &chart);
         }
     }
     let curves = curves(report);

@@ -9,6 +9,7 @@ pub mod noise;
 pub mod quality;
 pub mod schema;
 pub mod seine;
+pub mod soak;
 pub mod store;
 pub mod svg;
 pub mod text;

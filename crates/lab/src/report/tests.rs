@@ -183,6 +183,44 @@ fn all_forms_of_a_report_are_as_they_were() {
     golden("tests/golden/report.html", &html::render(&report));
 }
 
+/// A sustained run: a window of a second at each rate, in bytes per nanosecond.
+fn sustained(title: &str, rates: &[f64]) -> Row {
+    let mut row = row(title, "hash/ours/sustained/1MiB/t1", 1, &[("ours", Role::Baseline, "ours", 1.0, 0.0)]);
+    let windows = rates.len();
+    row.rounds = windows;
+    row.samples = Samples {
+        session: vec![0; windows],
+        round: (0..windows).collect(),
+        position: vec![0; windows],
+        side: vec![0; windows],
+        ns: rates.iter().map(|rate| (1000.0 * f64::from(1 << 20) / rate) as u64).collect(),
+        cpu_ns: vec![None; windows],
+        faults: vec![None; windows],
+        switches: vec![None; windows],
+    };
+    row
+}
+
+#[test]
+fn a_sustained_run_is_judged_by_its_quarters() {
+    let rates = |at: &dyn Fn(f64) -> f64| (0..40).map(|i| at(f64::from(i) / 39.0)).collect::<Vec<f64>>();
+    let rows = vec![
+        sustained("stable", &rates(&|_| 1.0)),
+        sustained("drifting", &rates(&|t| 1.0 - 0.02 * t)),
+        sustained("throttled", &rates(&|t| if t < 0.6 { 1.0 } else { 0.8 })),
+        sustained("one pause", &rates(&|t| if (0.5..0.52).contains(&t) { 0.1 } else { 1.0 })),
+        sustained("short", &rates(&|_| 1.0)[..7]),
+    ];
+    let mut soaked = Report { kind: Kind::Soak, rows, ..report() };
+    soaked.plan.family = 1;
+    conclude(&soaked.plan, &mut soaked.rows);
+    soaked.quality.flags = quality::flags(&soaked);
+    soaked.seal = soaked.compute_seal();
+    assert_eq!(check::problems(&soaked), []);
+    golden("tests/golden/soak.txt", &text::render(&soaked, false));
+    golden("tests/golden/soak.html", &html::render(&soaked));
+}
+
 #[test]
 fn the_stored_report_reads_back_as_itself() {
     let report = report();

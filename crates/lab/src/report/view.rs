@@ -2,7 +2,8 @@
 
 use super::floor::is_probe;
 use super::quality::explain;
-use super::schema::{Answers, Comparison, Floor, Report, Role, Row, Side, State, Status, Verdict};
+use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Verdict};
+use super::soak::{Course, Soak};
 use crate::model::key::Key;
 use crate::model::units::{self, duration, percent};
 
@@ -37,12 +38,12 @@ pub(crate) enum Tone {
 impl View {
     pub(crate) fn of(report: &Report) -> Self {
         let title = match report.kind {
-            super::schema::Kind::Run => "lab run",
-            super::schema::Kind::Duel => "lab duel",
-            super::schema::Kind::Ab => "lab ab",
-            super::schema::Kind::Tune => "lab tune",
-            super::schema::Kind::Noise => "lab noise",
-            super::schema::Kind::Soak => "lab soak",
+            Kind::Run => "lab run",
+            Kind::Duel => "lab duel",
+            Kind::Ab => "lab ab",
+            Kind::Tune => "lab tune",
+            Kind::Noise => "lab noise",
+            Kind::Soak => "lab soak",
         };
         let (contests, alone): (Vec<&Row>, Vec<&Row>) =
             report.rows.iter().partition(|row| row.sides.len() > 1);
@@ -51,8 +52,9 @@ impl View {
             tables.push(comparisons(&contests));
         }
         let (probes, alone): (Vec<&Row>, Vec<&Row>) = alone.into_iter().partition(|row| is_probe(row));
+        let form = if report.kind == Kind::Soak { sustained } else { solo };
         for rows in [alone, probes].into_iter().filter(|rows| !rows.is_empty()) {
-            tables.push(solo(&rows));
+            tables.push(form(&rows));
         }
         View { title: format!("{title} {}", report.id), facts: facts(report), tables, notes: notes(report) }
     }
@@ -218,6 +220,40 @@ fn floor_cells(floor: Option<Floor>) -> [String; 2] {
         }
         None => ["–", "–"].map(str::to_owned),
     }
+}
+
+fn sustained(rows: &[&Row]) -> Table {
+    let lines = rows.iter().map(|row| {
+        let Some(soak) = Soak::of(row) else {
+            let mut cells = vec![row.title.clone(), row.samples.ns.len().to_string()];
+            cells.extend(["–", "–", "–", "–"].map(str::to_owned));
+            let short = if row.status == Status::Ok { "too short".to_owned() } else { status(&row.status) };
+            cells.push(short);
+            return Line { cells, tone: Tone::Bad };
+        };
+        let per_iteration = row.units.per_iteration as f64;
+        let rate = |rate: f64| {
+            row_units(row).map_or_else(|| "–".to_owned(), |units| units.rate(per_iteration / rate))
+        };
+        let cells = vec![
+            row.title.clone(),
+            soak.windows.len().to_string(),
+            rate(soak.first),
+            rate(soak.last),
+            percent(soak.last / soak.first),
+            percent(1.0 + soak.slope_per_minute),
+            soak.course.word().to_owned(),
+        ];
+        let tone = match soak.course {
+            Course::Stable => Tone::Good,
+            Course::Drifting => Tone::Dim,
+            Course::Throttled => Tone::Bad,
+        };
+        Line { cells, tone }
+    });
+    let columns =
+        vec!["case", "windows", "first quarter", "last quarter", "last/first", "per minute", "course"];
+    Table { columns, rows: lines.collect() }
 }
 
 /// The work of an iteration, in the words of the model.

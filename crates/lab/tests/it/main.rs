@@ -6,3 +6,4 @@ mod check;
 mod noise;
 mod program;
 mod signed_rank;
+mod soak;

@@ -1,0 +1,35 @@
+//! `lab soak` from command to report.
+
+use crate::program::{Folder, lab, said};
+use serde_json::Value;
+
+#[test]
+fn windows_become_a_timeline() {
+    let folder = Folder::new("soak");
+    let soak = |case: &str, more: &[&str]| {
+        let mut command = lab();
+        command.args(["soak", case, "--window-ms", "20", "--out"]).arg(folder.join("out"));
+        said(command.args(more))
+    };
+    let result = soak("sum/copied/sustained/1KiB", &["--seconds", "0.4"]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let text = std::fs::read(folder.join("out/report.json")).expect("a report");
+    let report: Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!(report["kind"], "soak");
+    assert_eq!(report["rows"][0]["samples"]["ns"].as_array().map(Vec::len), Some(20));
+    assert!(result.out.contains("last/first"), "{}", result.out);
+    let html = std::fs::read_to_string(folder.join("out/report.html")).expect("a page");
+    assert!(html.contains("<svg"), "a timeline");
+    let check = said(lab().arg("check").arg(folder.join("out/report.json")));
+    assert_eq!(check.code, Some(0), "{check:?}");
+
+    for (case, more, says) in [
+        ("sum/copied/cold", &["--seconds", "1"][..], "its second call is another case"),
+        ("sum/copied/sustained/1KiB", &["--seconds", "0"], "must be above 0"),
+        ("sum/copied/sustained/1KiB", &["--seconds", "90"], "rounds is 4500"),
+    ] {
+        let refused = soak(case, more);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.err.contains(says), "{}", refused.err);
+    }
+}
