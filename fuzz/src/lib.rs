@@ -8,16 +8,18 @@
 mod blake3_modes;
 mod blake3_split;
 mod checkfile;
+mod phc;
 pub mod script;
 mod subject;
 
 pub use blake3_modes::blake3_modes;
 pub use blake3_split::blake3_split;
 pub use checkfile::checkfile;
+pub use phc::phc;
 
 /// The body of a target: it must return, whatever the input.
 pub type Body = fn(&[u8]);
 
 /// Every target by name.
 pub const TARGETS: &[(&str, Body)] =
-    &[("blake3_modes", blake3_modes), ("blake3_split", blake3_split), ("checkfile", checkfile)];
+    &[("blake3_modes", blake3_modes), ("blake3_split", blake3_split), ("checkfile", checkfile), ("phc", phc)];

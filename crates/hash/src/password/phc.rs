@@ -194,14 +194,9 @@ impl<'a> Reader<'a> {
         let over = |at| move |error| PhcError::OverLimit { offset: at, error };
         limits.check_salt(decoded_len(salt.text)).map_err(over(salt.at))?;
         limits.check_tag(decoded_len(tag.text)).map_err(over(tag.at))?;
-        let mut hash = PasswordHash::new(params, self.base64(salt)?, self.base64(tag)?);
-        if let Some(piece) = costs.key_id {
-            hash.key_id = self.base64(piece)?;
-        }
-        if let Some(piece) = costs.data {
-            hash.associated_data = self.base64(piece)?;
-        }
-        Ok(hash)
+        let hash = PasswordHash::new(params, self.base64(salt)?, self.base64(tag)?);
+        let draft = |piece: Option<Piece<'_>>| piece.map_or(Ok(Vec::new()), |piece| self.base64(piece));
+        Ok(hash.with_draft_parts(draft(costs.key_id)?, draft(costs.data)?))
     }
 
     fn variant(&mut self) -> Result<Variant, PhcError> {

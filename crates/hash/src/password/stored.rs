@@ -16,8 +16,8 @@ pub struct PasswordHash {
     salt: Vec<u8>,
     tag: Zeroizing<Vec<u8>>,
     /// Both only in strings of early drafts, see [`Syntax::Lenient`](super::Syntax::Lenient).
-    pub(super) key_id: Vec<u8>,
-    pub(super) associated_data: Vec<u8>,
+    key_id: Vec<u8>,
+    associated_data: Vec<u8>,
 }
 
 impl PasswordHash {
@@ -25,6 +25,11 @@ impl PasswordHash {
     pub fn new(params: Params, salt: Vec<u8>, tag: Vec<u8>) -> PasswordHash {
         let (key_id, associated_data) = (Vec::new(), Vec::new());
         PasswordHash { params, salt, tag: Zeroizing::new(tag), key_id, associated_data }
+    }
+
+    /// The same with what strings of early drafts may hold: which secret was used, and data that the hash is bound to.
+    pub fn with_draft_parts(self, key_id: Vec<u8>, associated_data: Vec<u8>) -> PasswordHash {
+        PasswordHash { key_id, associated_data, ..self }
     }
 
     /// Variant, version and costs.

@@ -10,4 +10,5 @@ mod blake3_streams;
 mod blake3_subtrees;
 mod doc_changes;
 mod doc_stories;
+mod phc;
 mod plans;
