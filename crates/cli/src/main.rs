@@ -5,6 +5,7 @@
 mod flags;
 mod info;
 mod lab;
+mod memory;
 mod os;
 mod out;
 mod password;

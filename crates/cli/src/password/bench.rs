@@ -2,6 +2,7 @@
 
 use super::{YES, print, print_json};
 use crate::flags::{BenchArgs, Misuse};
+use crate::memory;
 use anyhow::{Result, bail};
 use hashmill_hash::password::{NewPassword, Passwords, Preset};
 use hashmill_lab::clock::{Clock, Monotonic};
@@ -45,6 +46,8 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
         ))?;
     }
     for preset in presets {
+        let needed = u64::from(preset.policy().params().memory_kib());
+        memory::check(needed.max(BUDGET_KIB))?;
         let row = measure(preset)?;
         if low.json {
             print_json(&row)?;

@@ -138,31 +138,17 @@ pub(super) fn run(passwords: &Passwords, file: &Path, given: &Given<'_>, low: &V
     let bar = if low.no_progress || low.quiet { None } else { Bar::counting(&done, total, "passwords") };
     let mut out = Out::new(bar);
     let mut count = Count::default();
-    // Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
-    let group = 8 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut flow = ControlFlow::Continue(());
-    while flow.is_continue() {
-        let group = read_group(&mut lines, each.as_mut(), group)?;
-        if group.is_empty() {
-            break;
-        }
-        let logins: Vec<_> = group
-            .iter()
-            .map(|(entry, own)| Login { password: password(own, given), stored: &entry.hash })
-            .collect();
-        for ((entry, _), result) in group.iter().zip(passwords.verify_many(&logins)) {
-            let answer = verify::answer(result);
+    let checked = check(passwords, &mut lines, each.as_mut(), given, |answers| {
+        done.fetch_add(answers.len() as u64, Ordering::Relaxed);
+        for (entry, answer) in answers {
             count.add(answer.matches);
-            if flow.is_continue() {
-                flow = show(&mut out, entry, answer, low);
-            }
+            show(&mut out, &entry, answer, low)?;
         }
-        done.fetch_add(group.len() as u64, Ordering::Relaxed);
-        if flow.is_continue() {
-            flow = out.flush();
-        }
-    }
+        out.flush()
+    });
+    // The bar goes before anything else is said.
     let written = out.finish();
+    checked?;
     if count.yes + count.no + count.unknown == 0 {
         out::complain(&format!("{}: no hashes in it", shown(file)));
         return Ok(UNKNOWN);
@@ -173,6 +159,33 @@ pub(super) fn run(passwords: &Passwords, file: &Path, given: &Given<'_>, low: &V
         Count { no: 1.., .. } => NO,
         _ => YES,
     })
+}
+
+/// Answers group by group, until the file or the interest in it ends.
+fn check(
+    passwords: &Passwords,
+    lines: &mut Lines,
+    mut each: Option<&mut Lines>,
+    given: &Given<'_>,
+    mut tell: impl FnMut(Vec<(Entry, Answer)>) -> ControlFlow<()>,
+) -> Result<()> {
+    // Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
+    let most = 8 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    loop {
+        let group = read_group(lines, each.as_deref_mut(), most)?;
+        if group.is_empty() {
+            return Ok(());
+        }
+        let logins: Vec<_> = group
+            .iter()
+            .map(|(entry, own)| Login { password: password(own, given), stored: &entry.hash })
+            .collect();
+        let answers: Vec<Answer> = passwords.verify_many(&logins).into_iter().map(verify::answer).collect();
+        drop(logins);
+        if tell(group.into_iter().map(|(entry, _)| entry).zip(answers).collect()).is_break() {
+            return Ok(());
+        }
+    }
 }
 
 impl Count {

@@ -3,6 +3,7 @@
 use super::attack::{Bill, CARDS, Card};
 use super::{YES, costs, print, print_json};
 use crate::flags::{CalibrateArgs, Misuse};
+use crate::memory;
 use crate::out::progress::Bar;
 use anyhow::{Result, bail};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Params};
@@ -47,6 +48,7 @@ pub(super) fn run(low: &CalibrateArgs) -> Result<u8> {
         }
     }
     let most = Params::new(costs::kib("--memory", low.memory)?, 1, low.lanes).map_err(costs::impossible)?;
+    memory::check(most.blocks())?;
     let most = most.with_variant(low.variant);
     let budget_ns = u64::try_from(low.time.as_nanos()).unwrap_or(u64::MAX);
 

@@ -2,6 +2,7 @@
 
 use super::{YES, costs, input, print, print_json};
 use crate::flags::HashArgs;
+use crate::memory;
 use anyhow::{Context, Result};
 use hashmill_hash::password::{PasswordHash, Passwords};
 use serde::Serialize;
@@ -21,6 +22,7 @@ struct Made {
 
 pub(super) fn run(low: &HashArgs) -> Result<u8> {
     let policy = costs::policy(&low.policy)?;
+    memory::check(policy.params().blocks())?;
     let password = input::new_password(&low.input)?;
     let secret = input::secret(&low.input)?;
     let mut salt = vec![0; policy.salt_len()];

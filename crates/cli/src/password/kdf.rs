@@ -2,7 +2,7 @@
 
 use super::{YES, costs, input, print};
 use crate::flags::{KdfArgs, Misuse};
-use crate::{os, out};
+use crate::{memory, os, out};
 use anyhow::{Result, bail, ensure};
 use hashmill_hash::argon2::{Hasher, Input, Params, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Syntax};
@@ -29,6 +29,7 @@ pub(super) fn run(low: &KdfArgs) -> Result<u8> {
     if !(Params::MIN_TAG_LEN..=1 << 20).contains(&low.l) {
         bail!(Misuse(format!("-l {}: choose {} to {} bytes", low.l, Params::MIN_TAG_LEN, 1 << 20)));
     }
+    memory::check(params.blocks())?;
     let password = input::everything()?;
     ensure!(!password.is_empty(), Misuse("no password on standard input".to_owned()));
     print_costs(low, params)?;

@@ -3,7 +3,7 @@
 use super::bulk::{self, Given};
 use super::{NO, UNKNOWN, YES, costs, input, print, print_json};
 use crate::flags::{Misuse, VerifyArgs};
-use crate::out;
+use crate::{memory, out};
 use anyhow::{Result, bail};
 use hashmill_hash::password::{PasswordHash, Passwords, PhcError, Quantity, VerifyError};
 use serde::Serialize;
@@ -50,6 +50,7 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
     let answer = match PasswordHash::decode(hash.as_encoded_bytes(), syntax, &limits) {
         Err(error) => answer(Err(error.into())),
         Ok(hash) => {
+            memory::check(hash.params().blocks())?;
             let passwords = keeper(input::secret(&low.input)?);
             let password = input::password(&low.input)?;
             answer(passwords.verify_decoded(&password, &hash))

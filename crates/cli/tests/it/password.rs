@@ -264,9 +264,18 @@ fn costs_that_cannot_be_are_refused() {
 fn memory_that_is_refused_is_no_crash() {
     let world = World::new();
     let program = hashmill();
-    let line = format!("ulimit -v 1500000; {} password hash -m 3GiB -t 1", program.to_str().expect("a path"));
+    let line =
+        format!("ulimit -v 300000; {} password hash -m 400MiB -t 1", program.to_str().expect("a path"));
     let done = world.run("bash".as_ref(), ["-c", &line], b"x");
-    done.failure(2, &["the system refused 3221225472 bytes of memory: choose a smaller memory cost"]);
+    done.failure(2, &["the system refused 419430400 bytes of memory: choose a smaller memory cost"]);
+    // More than any machine has is refused before it is asked for.
+    for args in
+        [&["hash", "-m", "4294967295"][..], &["kdf", "somesalt", "-m", "32"], &["calibrate", "-m", "4095GiB"]]
+    {
+        let done = run(&world, args, b"x");
+        assert_eq!(done.code(), 2);
+        assert!(done.err.contains(" KiB are free here: choose a smaller memory cost"), "{}", done.err);
+    }
 }
 
 #[cfg(target_os = "linux")]

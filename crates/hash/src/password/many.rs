@@ -42,6 +42,11 @@ impl fmt::Debug for NewPassword<'_> {
     }
 }
 
+/// The memory of hashes that go side by side.
+fn unit_kib(unit: &[&mut Work<'_>]) -> u64 {
+    unit.iter().map(|work| work.params.blocks()).sum()
+}
+
 /// One hash to compute.
 struct Work<'a> {
     params: Params,
@@ -64,7 +69,9 @@ impl<'a> Work<'a> {
 }
 
 impl Passwords {
-    /// [`verify`](Passwords::verify) for each login, in their order, on all threads of the current rayon pool.
+    /// [`verify`](Passwords::verify) for each login, in their order, on all threads of the current rayon pool. All of
+    /// them together take no more memory than the limits allow one of them, or than new hashes need on every thread,
+    /// whichever is more.
     pub fn verify_many(&self, logins: &[Login<'_>]) -> Vec<Result<(), VerifyError>> {
         let decoded: Vec<_> = logins.iter().map(|login| self.decode(login.stored)).collect();
         let work = logins.iter().zip(&decoded).map(|(login, stored)| {
@@ -109,7 +116,8 @@ impl Passwords {
             units.into_iter().for_each(|unit| self.unit(unit, threads));
             return work;
         }
-        let workers = threads.min(units.len());
+        let largest = units.iter().map(|unit| unit_kib(unit)).max().unwrap_or(0);
+        let workers = threads.min(units.len()).min(self.room_for(largest));
         let units = Mutex::new(units.into_iter());
         let next = || units.lock().unwrap_or_else(PoisonError::into_inner).next();
         rayon::scope(|scope| {
@@ -124,11 +132,20 @@ impl Passwords {
         work
     }
 
+    /// How many pieces of work of this size may run at once. Strings from elsewhere may ask for much: all of them
+    /// together get what the costliest one may have alone, or what new hashes need on every thread.
+    fn room_for(&self, kib: u64) -> usize {
+        let usual = 2 * self.most_threads() as u64 * self.policy().params().blocks();
+        let most = usual.max(self.stored_limits().memory_kib.into());
+        let room = usize::try_from(most / kib.max(1)).unwrap_or(usize::MAX);
+        self.pool.room_for(kib).min(room).max(1)
+    }
+
     /// Neighbours of equal cost, as many as one thread does side by side.
     fn units<'w, 'a>(&self, order: Vec<&'w mut Work<'a>>) -> Vec<Vec<&'w mut Work<'a>>> {
         let mut units: Vec<Vec<&mut Work<'a>>> = Vec::new();
         for work in order {
-            let room = self.pool.room_for(work.params.blocks()).min(MAX_BATCH);
+            let room = self.room_for(work.params.blocks()).min(MAX_BATCH);
             let width = batch_width(self.kernel_plan(), work.params).min(room);
             match units.last_mut() {
                 Some(unit) if unit.len() < width && unit[0].params == work.params => unit.push(work),
@@ -156,5 +173,23 @@ impl Passwords {
         let mut jobs: Vec<Job<'_>> =
             unit.iter_mut().map(|work| Job { input: work.input, tag: &mut work.tag }).collect();
         hash_batch_into(self.kernel_plan(), params, threads, lease.arenas(), &mut jobs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argon2::Threads;
+    use crate::password::{Limits, Policy};
+
+    #[test]
+    fn strings_from_elsewhere_share_what_one_of_them_may_have() {
+        let policy = Policy::new(Params::new(64, 1, 1).unwrap());
+        let limits = Limits { memory_kib: 1000, ..Limits::DEFAULT };
+        let passwords = Passwords::new(policy).limits(limits).threads(Threads::Serial);
+        assert_eq!([1000, 500, 499, 64].map(|kib| passwords.room_for(kib)), [1, 2, 2, 15]);
+        assert_eq!(passwords.room_for(5000), 1, "one at a time at least");
+        let limits = Limits { memory_kib: 64, ..limits };
+        assert_eq!(passwords.limits(limits).room_for(64), 2, "new hashes need that much");
     }
 }

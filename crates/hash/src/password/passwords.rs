@@ -168,7 +168,6 @@ impl Passwords {
         Input { password, salt, secret: &self.secret, associated_data }
     }
 
-    #[cfg(feature = "password-hash")]
     pub(super) fn stored_limits(&self) -> &Limits {
         &self.limits
     }

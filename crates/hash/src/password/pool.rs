@@ -18,7 +18,7 @@ pub(super) struct Pool {
 #[derive(Default)]
 struct State {
     idle: Vec<Arena>,
-    /// What leases may use. Arenas that were larger before do not count: their pages exist anyway.
+    /// What leases may use.
     used_kib: u64,
 }
 
@@ -54,7 +54,23 @@ impl Pool {
         state.used_kib += kib;
         let idle = state.idle.len();
         let mut arenas = state.idle.split_off(idle - idle.min(count));
+        // What nobody uses counts as well, and so does what is larger than it need be.
+        let spare: u64 = arenas.iter().map(|arena| arena.capacity().saturating_sub(kib / count as u64)).sum();
+        let excess = |state: &State| {
+            let idle: u64 = state.idle.iter().map(Arena::capacity).sum();
+            state.used_kib.saturating_add(idle).saturating_add(spare) > self.budget_kib
+        };
+        let mut too_much = Vec::new();
+        while excess(&state)
+            && let Some(arena) = state.idle.pop()
+        {
+            too_much.push(arena);
+        }
+        if excess(&state) {
+            too_much.append(&mut arenas);
+        }
         drop(state);
+        drop(too_much);
         arenas.resize_with(count, || Arena::new(PagePolicy::default()));
         Lease { pool: self, arenas, kib }
     }
@@ -144,6 +160,14 @@ mod tests {
             }
         });
         assert!(most.into_inner() <= 25);
+        {
+            let mut lease = pool.lease(20, 1);
+            lease.arenas()[0].reserve(20).unwrap();
+        }
+        let lease = pool.lease(10, 2);
+        let capacity: u64 = lease.arenas.iter().map(Arena::capacity).sum();
+        assert_eq!(capacity, 0, "an arena from before that is too large now was given back");
+        drop(lease);
         drop(pool.lease(1000, 1));
         assert_eq!(pool.state().used_kib, 0, "what exceeds the budget runs alone");
     }
