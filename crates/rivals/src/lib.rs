@@ -4,6 +4,7 @@
 //! [`pace`] takes paired samples in one process, [`stats`] turns them into a ratio, [`judge`] holds it against [`gates`], [`report`]
 //! keeps it and [`table`] shows it; [`fleet`] builds and runs the measuring processes, [`host`] describes the machine.
 //! Only [`argon2`], [`blake3`] and [`b3sum`] know what is being measured.
+//! [`mod@lab`] puts rivals into the lab.
 #![deny(unsafe_code)]
 
 pub mod argon2;
@@ -14,6 +15,7 @@ pub mod fleet;
 pub mod gates;
 pub mod host;
 pub mod judge;
+pub mod lab;
 pub mod pace;
 pub mod report;
 pub mod size;

@@ -1,6 +1,7 @@
 //! `cargo rivals …`: competitors beside Hashmill, as a table, as JSON, and as a committed record.
 #![forbid(unsafe_code)]
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -9,14 +10,23 @@ use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
 use hashmill_rivals::gates::{Gates, Verdict};
 use hashmill_rivals::report::Report;
-use hashmill_rivals::{argon2, b3sum, blake3, fleet, gates, table};
+use hashmill_rivals::{argon2, b3sum, blake3, fleet, gates, lab, table};
 
 /// Competitors beside Hashmill, measured in pairs.
 #[derive(Parser)]
 #[command(name = "cargo rivals", bin_name = "cargo rivals")]
 struct Cli {
     #[command(subcommand)]
-    rival: Rival,
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    #[command(flatten)]
+    Rival(Rival),
+    /// The lab with rivals in it: duels, gates and claims that name them.
+    #[command(disable_help_flag = true)]
+    Lab(LabArgs),
 }
 
 #[derive(Subcommand)]
@@ -68,6 +78,14 @@ enum Rival {
     },
 }
 
+/// Everything after the word is for the lab's own parser.
+#[derive(Args)]
+struct LabArgs {
+    /// A command of the lab and its flags; `cargo rivals lab --help` lists them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
 #[derive(Args)]
 struct Common {
     /// Measure only gates and rows whose name contains this.
@@ -91,15 +109,18 @@ struct Common {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let cli = Cli::parse();
+    let rival = match Cli::parse().what {
+        What::Rival(rival) => rival,
+        What::Lab(low) => return Ok(ExitCode::from(lab::run(low.args))),
+    };
     let gates = read_gates()?;
-    let (topic, common) = match &cli.rival {
+    let (topic, common) = match &rival {
         Rival::Blake3 { common, .. } => ("blake3", common),
         Rival::B3sum { common, .. } => ("b3sum", common),
         Rival::Argon2 { common, .. } => ("argon2", common),
     };
     if common.build_only {
-        match cli.rival {
+        match rival {
             Rival::Blake3 { .. } => blake3::build(&gates.blake3, &common.filter)?,
             Rival::B3sum { .. } => drop(b3sum::programs::Programs::build()?),
             // This program is the one that measures.
@@ -107,7 +128,7 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let report = compare(&cli.rival, &gates)?;
+    let report = compare(&rival, &gates)?;
     show(&report, topic, common)
 }
 
