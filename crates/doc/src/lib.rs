@@ -3,17 +3,33 @@
 //!
 //! Layers, each using only those before it: `types` → `codec` → `store` → editing and reading → the document.
 #![forbid(unsafe_code)]
-#![allow(dead_code, reason = "the store, the user of most of the codec, is the next layer")]
 
 mod codec;
+mod document;
+mod edit;
 mod error;
+mod literal;
+mod queue;
+mod read;
+mod storage;
+mod store;
+mod transaction;
 mod types;
+mod update;
+mod view;
 
 pub use codec::change::Change;
 pub use codec::limits::Limits;
+pub use document::{Commit, Document, Snapshot};
+pub use edit::CommitOptions;
 pub use error::{
     ApplyError, DecodeError, EditError, Fault, FormatError, LimitError, LoadError, OpFault, Place, Rule,
 };
+pub use literal::Literal;
+pub use read::ReadDoc;
+pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
+pub use transaction::{AutoCommit, Transactable, Transaction};
 pub use types::{
     ActorId, ChangeHash, ObjId, ObjType, ParseHexError, Prop, ROOT, ScalarValue, TextEncoding, Value,
 };
+pub use view::View;

@@ -79,11 +79,6 @@ impl BoolEncoder {
         self.some |= value;
     }
 
-    #[inline]
-    pub(crate) fn push(&mut self, value: bool) {
-        self.push_n(value, 1);
-    }
-
     /// Whether any row was true. Some columns are left out of the file when none is.
     pub(crate) fn has_true(&self) -> bool {
         self.some
@@ -114,7 +109,7 @@ mod tests {
         for len in 0..8u32 {
             for bits in 0..1u32 << len {
                 let mut encoder = BoolEncoder::default();
-                (0..len).for_each(|i| encoder.push(bits >> i & 1 == 1));
+                (0..len).for_each(|i| encoder.push_n(bits >> i & 1 == 1, 1));
                 let bytes = encoder.finish().to_vec();
                 let mut cursor = BoolCursor::new(&bytes);
                 for i in 0..len {

@@ -444,10 +444,6 @@ impl Change {
         frame_with(ChunkType::Deflated, &deflate(&self.body), &self.hash)
     }
 
-    pub(crate) fn body(&self) -> &[u8] {
-        &self.body
-    }
-
     /// How many bytes the uncompressed body takes.
     pub(crate) fn body_len(&self) -> usize {
         self.body.len()

@@ -81,11 +81,6 @@ impl<'a> Columns<'a> {
         self.find(spec).map_or(&[], |i| &self.columns[i].1)
     }
 
-    /// Takes the bytes of a column out.
-    pub(crate) fn take(&mut self, spec: u32) -> Cow<'a, [u8]> {
-        self.find(spec).map_or(Cow::Borrowed(&[]), |i| std::mem::take(&mut self.columns[i].1))
-    }
-
     /// The first column not in `known`.
     pub(crate) fn unknown(&self, known: &[u32]) -> Option<u32> {
         self.columns.iter().map(|(spec, _)| *spec).find(|spec| !known.contains(spec))

@@ -78,11 +78,6 @@ macro_rules! column_reads {
                 }
             }
 
-            /// The next row, or nothing at the end even of a column that is not there.
-            pub(super) fn next_or_end(&mut self) -> Result<Option<$item>, Fault> {
-                self.cursor.next().map_err(|rule| self.fault(rule))
-            }
-
             /// The run ahead, and how long it is; nothing at the end.
             #[inline]
             pub(super) fn peek(&mut self) -> Result<($peek, u64), Fault> {
@@ -113,6 +108,20 @@ column_reads!(RleCursor<'a, u64>, Option<u64>, Option<u64>, None, None);
 column_reads!(RleCursor<'a, &'a str>, Option<&'a str>, Option<&'a str>, None, None);
 column_reads!(DeltaCursor<'a>, Option<Ramp>, Option<i64>, None, None);
 column_reads!(BoolCursor<'a>, bool, bool, false, false);
+
+impl<'a> Col<RleCursor<'a, u64>> {
+    /// The next row, or nothing at the end even of a column that is not there.
+    pub(super) fn next_or_end(&mut self) -> Result<Option<Option<u64>>, Fault> {
+        self.cursor.next().map_err(|rule| self.fault(rule))
+    }
+}
+
+impl<'a> Col<DeltaCursor<'a>> {
+    /// The next row, or nothing at the end even of a column that is not there.
+    pub(super) fn next_or_end(&mut self) -> Result<Option<Option<i64>>, Fault> {
+        self.cursor.next().map_err(|rule| self.fault(rule))
+    }
+}
 
 /// The length of a run when it is of `value`, else 0.
 #[inline]

@@ -153,9 +153,9 @@ impl<'a> Value<'a> {
     }
 }
 
-impl<'a> From<ScalarValue<'a>> for Value<'a> {
-    fn from(scalar: ScalarValue<'a>) -> Self {
-        Value::Scalar(scalar)
+impl<'a, T: Into<ScalarValue<'a>>> From<T> for Value<'a> {
+    fn from(scalar: T) -> Self {
+        Value::Scalar(scalar.into())
     }
 }
 

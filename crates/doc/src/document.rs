@@ -1,0 +1,265 @@
+//! The document: what the outside world holds.
+
+use std::sync::Arc;
+
+use crate::codec::change::{Change, Scratch};
+use crate::codec::limits::Limits;
+use crate::edit::{CommitOptions, Open};
+use crate::error::{ApplyError, EditError};
+use crate::queue::Queue;
+use crate::read::ReadDoc;
+use crate::store::state::State;
+use crate::transaction::Transaction;
+use crate::types::{ActorId, ChangeHash, TextEncoding};
+use crate::view::View;
+
+/// A change of this document that may not have been hashed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Commit {
+    row: u32,
+}
+
+/// A document with its whole history.
+///
+/// It is `Send` and `Sync`; many may read at once. [`Self::fork`] and [`Self::snapshot`] share everything and cost O(1).
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub(crate) state: Arc<State>,
+    pub(crate) queue: Queue,
+    pub(crate) actor: ActorId,
+    pub(crate) limits: Limits,
+    /// What [`Self::save_incremental`] gave out.
+    pub(crate) saved: Vec<u32>,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self::with_encoding(TextEncoding::default())
+    }
+}
+
+impl Document {
+    /// An empty document with a random actor.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty document that counts indexes into text in `encoding`.
+    pub fn with_encoding(encoding: TextEncoding) -> Self {
+        Self::of(State::new(encoding), Limits::default())
+    }
+
+    pub(crate) fn of(state: State, limits: Limits) -> Self {
+        Self {
+            state: Arc::new(state),
+            queue: Queue::default(),
+            actor: ActorId::random(),
+            limits,
+            saved: Vec::new(),
+        }
+    }
+
+    /// The same document, writing as `actor`.
+    #[must_use]
+    pub fn with_actor(mut self, actor: ActorId) -> Self {
+        self.actor = actor;
+        self
+    }
+
+    /// Writes as `actor` from now on.
+    pub fn set_actor(&mut self, actor: ActorId) -> &mut Self {
+        self.actor = actor;
+        self
+    }
+
+    /// Who writes here.
+    pub fn get_actor(&self) -> &ActorId {
+        &self.actor
+    }
+
+    pub(crate) fn state_mut(&mut self) -> &mut State {
+        Arc::make_mut(&mut self.state)
+    }
+
+    pub(crate) fn open(&mut self) -> Open {
+        let actor = self.actor.clone();
+        let state = Arc::make_mut(&mut self.state);
+        let open = Open::new(state, &actor);
+        self.queue.claim(&actor, open.seq());
+        open
+    }
+
+    /// A document of its own that is this one as it was at `heads`, to write in as if nothing else had happened. Its
+    /// actor is this document's, or one derived from it when that has written something the heads do not contain.
+    pub(crate) fn isolated(&self, heads: &[ChangeHash]) -> Result<Self, EditError> {
+        let mut past = self.fork_at(heads)?;
+        let written = |doc: &Self, actor: &ActorId| {
+            doc.state.actors.find(actor).map_or(0, |actor| doc.state.history.seq(actor))
+        };
+        let mut actor = self.actor.clone();
+        let mut level = 0;
+        while written(self, &actor) > written(&past, &actor) {
+            level += 1;
+            actor = self.actor.at_level(level);
+        }
+        past.actor = actor;
+        past.state_mut().max_op = self.state.max_op;
+        Ok(past)
+    }
+
+    /// Takes over what the actor of `past`, a document made by [`Self::isolated`], wrote last.
+    pub(crate) fn integrate(&mut self, past: &Self) -> Option<Commit> {
+        let change = past.get_last_local_change()?;
+        let hash = change.hash();
+        let applied = self.apply_changes([change]);
+        debug_assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
+        self.state.row(&hash).map(|row| Commit { row })
+    }
+
+    /// Runs `edit` as one change on the document as it was at `heads`: concurrent to everything since. Committed when it
+    /// gives `Ok`, forgotten when it gives `Err`.
+    ///
+    /// Costs as much as rebuilding the document at `heads`.
+    pub fn transact_at<T, E: From<EditError>>(
+        &mut self,
+        heads: &[ChangeHash],
+        options: &CommitOptions,
+        edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, Option<Commit>), E> {
+        let mut past = self.isolated(heads)?;
+        let mut transaction = Transaction::isolated(&mut past);
+        let value = edit(&mut transaction)?;
+        let made = transaction.commit_with(options).is_some();
+        Ok((value, if made { self.integrate(&past) } else { None }))
+    }
+
+    pub(crate) fn close(&mut self, open: Open, options: &CommitOptions) -> Commit {
+        Commit { row: open.commit(self.state_mut(), options) }
+    }
+
+    /// Starts a change.
+    pub fn transaction(&mut self) -> Transaction<'_> {
+        Transaction::new(self)
+    }
+
+    /// Runs `edit` as one change: committed when it gives `Ok`, taken back when it gives `Err`.
+    pub fn transact<T, E>(
+        &mut self,
+        edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut transaction = self.transaction();
+        let value = edit(&mut transaction)?;
+        transaction.commit();
+        Ok(value)
+    }
+
+    /// Makes a change without operations.
+    pub fn empty_commit(&mut self, options: &CommitOptions) -> Commit {
+        let open = self.open();
+        self.close(open, options)
+    }
+
+    /// The hash of a commit of this document, computed now if it was not before.
+    pub fn hash(&self, commit: Commit) -> ChangeHash {
+        self.state.hash(commit.row)
+    }
+
+    /// The same document with another actor, in O(1): both share everything until one of them changes it.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self { actor: ActorId::random(), ..self.clone() }
+    }
+
+    /// The document as it is now, to be read while this one is written, in O(1).
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { state: Arc::clone(&self.state) }
+    }
+
+    /// The changes that no other change was made after, in ascending order.
+    ///
+    /// Hashes of changes made or loaded since the last time are computed now.
+    pub fn get_heads(&self) -> Vec<ChangeHash> {
+        self.state.heads()
+    }
+
+    /// All changes that are not among `have` and what came before them, each after those it depends on. Unknown hashes
+    /// are ignored.
+    pub fn get_changes(&self, have: &[ChangeHash]) -> Vec<Change> {
+        let known: Vec<u32> = have.iter().filter_map(|hash| self.state.row(hash)).collect();
+        let mut scratch = Scratch::default();
+        let rows = self.state.rows_since(&known);
+        rows.into_iter().map(|row| self.state.change(row, &mut scratch)).collect()
+    }
+
+    /// The changes of `other` that this document lacks, each after those it depends on.
+    pub fn get_changes_added(&self, other: &Self) -> Vec<Change> {
+        let mut scratch = Scratch::default();
+        let heads = self.get_heads();
+        let known: Vec<u32> = heads.iter().filter_map(|hash| other.state.row(hash)).collect();
+        let rows = other.state.rows_since(&known).into_iter();
+        let missing = rows.filter(|row| self.state.row(&other.state.hash(*row)).is_none());
+        missing.map(|row| other.state.change(row, &mut scratch)).collect()
+    }
+
+    /// One change.
+    pub fn get_change_by_hash(&self, hash: &ChangeHash) -> Option<Change> {
+        let row = self.state.row(hash)?;
+        Some(self.state.change(row, &mut Scratch::default()))
+    }
+
+    /// The last change this document's actor made.
+    pub fn get_last_local_change(&self) -> Option<Change> {
+        let actor = self.state.actors.find(&self.actor)?;
+        let row = self.state.history.by_seq(actor, self.state.history.seq(actor))?;
+        Some(self.state.change(row, &mut Scratch::default()))
+    }
+
+    /// Applies changes from elsewhere, in any order. Those whose dependencies are missing wait for them.
+    ///
+    /// When one of them cannot be applied, none of this call is: the document is as it was.
+    pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
+        let Self { state, queue, .. } = self;
+        queue.apply(Arc::make_mut(state), changes)
+    }
+
+    /// Takes over everything `other` has and this document lacks. Gives the new heads.
+    pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
+        self.apply_changes(self.get_changes_added(other))?;
+        Ok(self.get_heads())
+    }
+
+    /// Hashes among `heads`, and among what waiting changes depend on, of changes that are neither here nor waiting.
+    pub fn get_missing_deps(&self, heads: &[ChangeHash]) -> Vec<ChangeHash> {
+        self.queue.missing(&self.state, heads)
+    }
+
+    /// Panics where the document's structures contradict themselves. With `deep`, every element is looked at.
+    pub fn check(&self, deep: bool) {
+        self.state.check(deep);
+    }
+}
+
+impl ReadDoc for Document {
+    fn view(&self) -> View<'_> {
+        View::now(&self.state)
+    }
+}
+
+/// A document that never changes: an immutable reader that needs no locks. Cheap to clone and to send.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    state: Arc<State>,
+}
+
+impl Snapshot {
+    /// As [`Document::get_heads`].
+    pub fn get_heads(&self) -> Vec<ChangeHash> {
+        self.state.heads()
+    }
+}
+
+impl ReadDoc for Snapshot {
+    fn view(&self) -> View<'_> {
+        View::now(&self.state)
+    }
+}

@@ -1,0 +1,541 @@
+//! Editing: the calls of a transaction as operations on the state. The bytes of the change that comes of them are
+//! those that every other implementation writes for the same calls.
+
+use smallvec::{SmallVec, smallvec};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::codec::ops::Action;
+use crate::codec::value::{RawValue, code};
+use crate::error::EditError;
+use crate::store::history::ChangeRun;
+use crate::store::log::{Key, Keyed, Val};
+use crate::store::register::Visible;
+use crate::store::seq::{At, Gap, Kind};
+use crate::store::state::State;
+use crate::store::undo::Mark;
+use crate::types::{ActorId, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding};
+
+/// A change in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    actor: u32,
+    seq: u32,
+    start: u32,
+    /// Counter of the next operation.
+    next: u32,
+    mark: Mark,
+    first_run: usize,
+    /// The change builds on exactly the heads.
+    isolated: bool,
+}
+
+/// What goes into a change besides its operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommitOptions {
+    message: Option<String>,
+    time: i64,
+    author: Option<Vec<u8>>,
+}
+
+impl CommitOptions {
+    /// A message for whoever reads the history.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// When the change was made, in seconds since 1970. 0 if not said: this library reads no clock.
+    #[must_use]
+    pub fn with_time(mut self, seconds: i64) -> Self {
+        self.time = seconds;
+        self
+    }
+
+    /// Who stands behind the actor. Only an actor's first change records it.
+    #[must_use]
+    pub fn with_author(mut self, author: impl Into<Vec<u8>>) -> Self {
+        self.author = Some(author.into());
+        self
+    }
+}
+
+impl Open {
+    /// Starts a change by an actor, with counters after every known operation.
+    pub(crate) fn new(state: &mut State, actor: &ActorId) -> Self {
+        let actor = state.actors.add(actor);
+        let start = state.max_op + 1;
+        let first_run = state.log.runs.len().saturating_sub(1);
+        let mark = state.mark(OpId::new(start, actor));
+        let seq = state.history.seq(actor) + 1;
+        Self { actor, seq, start, next: start, mark, first_run, isolated: false }
+    }
+
+    /// A change that names the heads only, not the actor's change before.
+    pub(crate) fn isolated(mut self) -> Self {
+        self.isolated = true;
+        self
+    }
+
+    /// Its number among the actor's changes.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq.into()
+    }
+
+    /// How many operations it has.
+    pub(crate) fn len(&self) -> usize {
+        (self.next - self.start) as usize
+    }
+
+    /// Makes the change part of the history; gives its row.
+    pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
+        let mut deps: SmallVec<[u32; 2]> = state.history.heads.clone();
+        // An actor's changes name the one before even where a head has it in its past.
+        let own = self.seq.checked_sub(1).and_then(|seq| state.history.by_seq(self.actor, seq));
+        deps.extend(own.filter(|own| !self.isolated && !state.history.heads.contains(own)));
+        if deps.len() > 1 {
+            deps.sort_by_cached_key(|row| state.hash(*row));
+        }
+        let message = state.heap.push(options.message.as_deref().unwrap_or_default().as_bytes());
+        let author = options.author.as_deref().filter(|_| self.seq == 1);
+        let extra = author.map(crate::codec::change::author_footer).unwrap_or_default();
+        let extra = state.heap.push(&extra);
+        state.max_op = state.max_op.max(self.next - 1);
+        let run = ChangeRun {
+            row: 0,
+            rows: 1,
+            actor: self.actor,
+            seq: self.seq,
+            start: self.start,
+            ops: self.next - self.start,
+            time: options.time,
+            message,
+            extra,
+            deps,
+            log: state.log_of(self.first_run, self.start, self.actor),
+        };
+        state.push_changes(run)
+    }
+
+    /// Takes every operation back.
+    pub(crate) fn rollback(self, state: &mut State) -> usize {
+        if self.len() > 0 {
+            state.undo(&self.mark);
+        }
+        self.len()
+    }
+}
+
+/// The state and the change in the making.
+pub(crate) struct Editor<'a> {
+    pub(crate) state: &'a mut State,
+    pub(crate) open: &'a mut Open,
+}
+
+/// A put that was compared with what is there.
+enum Resolved {
+    Nothing,
+    /// Delete these losers of a conflict.
+    Losers(SmallVec<[OpId; 1]>),
+    Write(SmallVec<[OpId; 1]>),
+}
+
+impl Editor<'_> {
+    /// Ids of the next `n` operations.
+    fn take(&mut self, n: u32) -> OpId {
+        let id = OpId::new(self.open.next, self.open.actor);
+        self.open.next += n;
+        id
+    }
+
+    /// Checks that there are counters and bytes for what is to come, before anything is changed.
+    fn room(&self, ops: usize, bytes: usize) -> Result<(), EditError> {
+        let counters = u64::from(self.open.next) + ops as u64;
+        if counters >= u64::from(u32::MAX) || self.state.heap.room(bytes).is_err() {
+            return Err(EditError::Full);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn object(&self, obj: &ObjId) -> Result<(u32, ObjType), EditError> {
+        let number = self.state.resolve(obj)?;
+        Ok((number, self.state.objects[number as usize].kind))
+    }
+
+    pub(crate) fn put(
+        &mut self,
+        obj: &ObjId,
+        prop: &Prop<'_>,
+        value: &ScalarValue<'_>,
+    ) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        let mut scratch = Vec::new();
+        let raw = RawValue::encode(value, &mut scratch);
+        self.room(1, raw.bytes.len())?;
+        match (prop, kind) {
+            (Prop::Map(key), ObjType::Map) => {
+                self.room(1, key.len() + raw.bytes.len())?;
+                self.write_key(number, key, Write::Scalar(raw)).map(drop)
+            }
+            (Prop::Seq(index), ObjType::List | ObjType::Text) => {
+                self.write_element(number, *index, Write::Scalar(raw)).map(drop)
+            }
+            _ => Err(EditError::WrongType { found: kind }),
+        }
+    }
+
+    pub(crate) fn put_object(
+        &mut self,
+        obj: &ObjId,
+        prop: &Prop<'_>,
+        made: ObjType,
+    ) -> Result<ObjId, EditError> {
+        let (number, kind) = self.object(obj)?;
+        let val = match (prop, kind) {
+            (Prop::Map(key), ObjType::Map) => {
+                self.room(1, key.len())?;
+                self.write_key(number, key, Write::Object(made))?
+            }
+            (Prop::Seq(index), ObjType::List) => {
+                self.room(1, 0)?;
+                self.write_element(number, *index, Write::Object(made))?
+            }
+            _ => return Err(EditError::WrongType { found: kind }),
+        };
+        Ok(self.made(val))
+    }
+
+    fn made(&self, val: Option<Val>) -> ObjId {
+        let (_, number) = val.and_then(Val::as_object).expect("making an object always writes it");
+        self.state.obj_id(number)
+    }
+
+    pub(crate) fn delete(&mut self, obj: &ObjId, prop: &Prop<'_>) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        match (prop, kind) {
+            (Prop::Map(key), ObjType::Map | ObjType::Table) => {
+                self.room(1, 0)?;
+                self.write_key(number, key, Write::Delete).map(drop)
+            }
+            (Prop::Seq(index), ObjType::List) => {
+                self.room(1, 0)?;
+                self.write_element(number, *index, Write::Delete).map(drop)
+            }
+            (Prop::Seq(index), ObjType::Text) => self.delete_units(number, *index, 1),
+            _ => Err(EditError::WrongType { found: kind }),
+        }
+    }
+
+    pub(crate) fn increment(&mut self, obj: &ObjId, prop: &Prop<'_>, by: i64) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        let by = ScalarValue::Int(by);
+        let mut scratch = Vec::new();
+        let raw = RawValue::encode(&by, &mut scratch);
+        self.room(1, raw.bytes.len())?;
+        match (prop, kind.is_map()) {
+            (Prop::Map(key), true) => self.write_key(number, key, Write::Increment(raw)).map(drop),
+            (Prop::Seq(index), false) => self.write_element(number, *index, Write::Increment(raw)).map(drop),
+            _ => Err(EditError::WrongType { found: kind }),
+        }
+    }
+
+    /// What a write does to the values that are there.
+    fn resolve(&self, there: &[Visible], write: &Write<'_>) -> Result<Resolved, EditError> {
+        let preds = |values: &[Visible]| values.iter().map(|value| value.id).collect();
+        match (write, there.last()) {
+            (Write::Delete, None) => return Ok(Resolved::Nothing),
+            (Write::Increment(_), _) if !there.iter().any(|value| value.val.is_counter()) => {
+                return Err(EditError::NotCounter);
+            }
+            (Write::Scalar(raw), Some(winner)) if self.equal(winner, *raw) => {
+                return Ok(match there.len() {
+                    1 => Resolved::Nothing,
+                    n => Resolved::Losers(preds(&there[..n - 1])),
+                });
+            }
+            _ => {}
+        }
+        Ok(Resolved::Write(preds(there)))
+    }
+
+    /// Whether a value that is there equals one to be written. Counters compare by what they have grown to.
+    fn equal(&self, there: &Visible, raw: RawValue<'_>) -> bool {
+        let val = there.val;
+        if val.as_object().is_some() || val.code != raw.code {
+            return false;
+        }
+        if raw.code == code::F64 {
+            return self.state.raw(val).decode() == raw.decode();
+        }
+        if there.added != 0 {
+            let start = self.state.raw(val).number().unwrap_or(0);
+            return raw.number() == Some(start.wrapping_add(there.added));
+        }
+        self.state.heap.get(val.bytes) == raw.bytes
+    }
+
+    fn keyed(&mut self, obj: u32, write: &Write<'_>, preds: SmallVec<[OpId; 1]>) -> Keyed {
+        let id = self.take(1);
+        let (action, val) = match write {
+            Write::Scalar(raw) => (Action::Set, self.state.keep_raw(*raw)),
+            Write::Object(kind) => (Action::make(*kind), self.state.make(id, *kind, obj)),
+            Write::Increment(raw) => (Action::Increment, self.state.keep_raw(*raw)),
+            Write::Delete => (Action::Delete, Val::NULL),
+        };
+        Keyed { id, obj, key: Key::Elem(OpId::NONE), action, val, preds, before: 0, clears: false }
+    }
+
+    /// Writes to a key of a map; gives what was written.
+    fn write_key(&mut self, obj: u32, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
+        let entry = self.state.map(obj).and_then(|map| map.get(key, &self.state.heap));
+        let there = entry.map_or(&[][..], |entry| &entry.values);
+        let op = match self.resolve(there, &write)? {
+            Resolved::Nothing => return Ok(None),
+            Resolved::Losers(preds) => self.keyed(obj, &Write::Delete, preds),
+            Resolved::Write(preds) => self.keyed(obj, &write, preds),
+        };
+        let val = op.val;
+        self.state.put_key(obj, key, op);
+        Ok(Some(val))
+    }
+
+    /// Writes to an element that is there.
+    fn write_element(&mut self, obj: u32, index: usize, write: Write<'_>) -> Result<Option<Val>, EditError> {
+        let (seq, ctx) = self.state.seq_mut(obj);
+        let found = u32::try_from(index).ok().and_then(|index| seq.locate_hot(index, &ctx));
+        let Some((at, _)) = found else { return Err(EditError::Index { index, len: seq.width() }) };
+        let seq = self.state.seq(obj).expect("it is a sequence");
+        let span = *seq.span(at);
+        let there = self.state.element_values(seq, &span, at.off);
+        let resolved = self.resolve(&there, &write)?;
+        if matches!(write, Write::Delete) && span.reg == 0 {
+            let id = self.take(1);
+            self.state.delete_run(obj, at, 1, id, 1);
+            return Ok(None);
+        }
+        let op = match resolved {
+            Resolved::Nothing => return Ok(None),
+            Resolved::Losers(preds) => self.keyed(obj, &Write::Delete, preds),
+            Resolved::Write(preds) => self.keyed(obj, &write, preds),
+        };
+        let val = op.val;
+        self.state.put_elem(obj, at, op);
+        Ok(Some(val))
+    }
+
+    pub(crate) fn insert(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        value: &ScalarValue<'_>,
+    ) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        if !kind.is_sequence() {
+            return Err(EditError::WrongType { found: kind });
+        }
+        let mut scratch = Vec::new();
+        let raw = RawValue::encode(value, &mut scratch);
+        self.room(1, raw.bytes.len())?;
+        let (gap, origin, _) = self.gap(number, index)?;
+        let id = self.take(1);
+        let one_char = value.as_str().filter(|text| text.chars().count() == 1);
+        match one_char {
+            Some(text) if kind == ObjType::Text => self.state.insert_text(number, gap, origin, id, text),
+            _ => {
+                let val = self.state.keep_raw(raw);
+                self.state.insert_values(number, gap, origin, id, &[val]);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn insert_object(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        made: ObjType,
+    ) -> Result<ObjId, EditError> {
+        let (number, kind) = self.object(obj)?;
+        if !kind.is_sequence() {
+            return Err(EditError::WrongType { found: kind });
+        }
+        self.room(1, 0)?;
+        let (gap, origin, _) = self.gap(number, index)?;
+        let id = self.take(1);
+        let val = self.state.make(id, made, number);
+        self.state.insert_values(number, gap, origin, id, &[val]);
+        Ok(self.made(Some(val)))
+    }
+
+    /// Where to insert before unit `index`, after which element, and the unit that really is.
+    fn gap(&mut self, obj: u32, index: usize) -> Result<(Gap, OpId, usize), EditError> {
+        let (seq, ctx) = self.state.seq_mut(obj);
+        let len = seq.width();
+        if index > len {
+            return Err(EditError::Index { index, len });
+        }
+        let (gap, origin, index) = match index.checked_sub(1) {
+            None => (seq.front(), OpId::NONE, 0),
+            Some(before) => {
+                let Some((at, start)) = seq.locate_hot(before as u32, &ctx) else {
+                    return Err(EditError::Index { index, len });
+                };
+                let span = *seq.span(at);
+                let plain = span.width == span.len;
+                let end = if plain { before + 1 } else { start as usize + self.state.width_of(obj, at) };
+                let seq = self.state.seq(obj).expect("it is a sequence");
+                (seq.behind(at), span.id.plus(at.off), end)
+            }
+        };
+        let marks = self.state.seq(obj).is_some_and(|seq| seq.marks > 0);
+        let (gap, origin) = if marks { self.past_marks(obj, gap, origin) } else { (gap, origin) };
+        Ok((gap, origin, index))
+    }
+
+    /// The last place before the next visible element that every mark in between allows: inside marks that expand over
+    /// what is typed at their edge, outside others, and never between the ends of a mark around nothing.
+    fn past_marks(&self, obj: u32, gap: Gap, origin: OpId) -> (Gap, OpId) {
+        let seq = self.state.seq(obj).expect("the caller checked the kind");
+        let mut places: SmallVec<[(Gap, OpId); 4]> = smallvec![(gap, origin)];
+        let mut next = seq.span_behind(gap);
+        while let Some((at, behind)) = next {
+            let span = seq.span(at);
+            if span.visible {
+                break;
+            }
+            next = seq.span_behind(behind);
+            if span.kind != Kind::Mark {
+                continue;
+            }
+            let mark = &self.state.log.marks[span.at as usize];
+            let begin = OpId::new(span.id.ctr - 1, span.id.actor);
+            if mark.name.is_none()
+                && let Some(at) = places.iter().skip(1).position(|(_, id)| *id == begin)
+            {
+                places.truncate(at + 1);
+                continue;
+            }
+            if mark.name.is_some() == mark.expand {
+                places.push((behind, span.id));
+            }
+        }
+        places.pop().expect("there is at least the first")
+    }
+
+    /// Inserts text before unit `index` after deleting `del` units there; a negative number deletes before it.
+    pub(crate) fn splice_text(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        del: isize,
+        text: &str,
+    ) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        if kind != ObjType::Text {
+            return Err(EditError::WrongType { found: kind });
+        }
+        let (mut index, del) = back(index, del)?;
+        if !text.is_empty() {
+            self.room(text.len(), text.len())?;
+            let (gap, origin, at) = self.gap(number, index)?;
+            index = at + self.state.encoding.width(text);
+            self.insert_text(number, gap, origin, text);
+        }
+        if del == 0 { Ok(()) } else { self.delete_units(number, index, del) }
+    }
+
+    fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, text: &str) {
+        if self.state.encoding != TextEncoding::GraphemeCluster || text.is_ascii() && !text.contains('\r') {
+            let chars = if text.is_ascii() { text.len() } else { text.chars().count() };
+            let id = self.take(chars as u32);
+            self.state.insert_text(obj, gap, origin, id, text);
+            return;
+        }
+        let (mut gap, mut origin) = (gap, origin);
+        for cluster in text.graphemes(true) {
+            let id = self.take(1);
+            if cluster.chars().nth(1).is_none() {
+                self.state.insert_text(obj, gap, origin, id, cluster);
+            } else {
+                let val = self.state.keep_raw(RawValue { code: code::STR, bytes: cluster.as_bytes() });
+                self.state.insert_values(obj, gap, origin, id, &[val]);
+            }
+            let seq = self.state.seq(obj).expect("it is a text");
+            gap = seq.behind(seq.find(id).expect("it was just inserted"));
+            origin = id;
+        }
+    }
+
+    /// Deletes whole elements from unit `index` on until `count` units are gone or the sequence ends.
+    pub(crate) fn delete_units(&mut self, obj: u32, index: usize, count: usize) -> Result<(), EditError> {
+        let (mut index, mut left) = (index, count);
+        while left > 0 {
+            self.room(left.min(self.state.seq(obj).map_or(0, |seq| seq.width())), 0)?;
+            let (seq, ctx) = self.state.seq_mut(obj);
+            let found = u32::try_from(index).ok().and_then(|index| seq.locate_hot(index, &ctx));
+            let Some((at, start)) = found else { return Ok(()) };
+            let span = *seq.span(at);
+            if (start as usize) < index {
+                // Elements are never divided: go on behind this one.
+                index = start as usize + self.state.width_of(obj, at);
+                continue;
+            }
+            if span.reg > 0 {
+                left = left.saturating_sub(span.width as usize);
+                self.delete_updated(obj, at);
+            } else if span.width == span.len {
+                let n = left.min((span.len - at.off) as usize) as u32;
+                let id = self.take(n);
+                self.state.delete_run(obj, at, n, id, 1);
+                left -= n as usize;
+            } else {
+                left = left.saturating_sub(self.state.width_of(obj, at));
+                let id = self.take(1);
+                self.state.delete_run(obj, at, 1, id, 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes an element with updates: every value that is visible.
+    fn delete_updated(&mut self, obj: u32, at: At) {
+        let seq = self.state.seq(obj).expect("the caller found it there");
+        let reg = seq.reg(seq.span(at)).expect("the element has a register");
+        let preds: SmallVec<[OpId; 1]> = reg.values.iter().map(|value| value.id).collect();
+        let op = self.keyed(obj, &Write::Delete, preds);
+        self.state.put_elem(obj, at, op);
+    }
+}
+
+/// What to write at a place.
+#[derive(Clone, Copy)]
+enum Write<'a> {
+    Scalar(RawValue<'a>),
+    Object(ObjType),
+    Increment(RawValue<'a>),
+    Delete,
+}
+
+/// The start and length of a deletion that may go backwards.
+pub(crate) fn back(index: usize, del: isize) -> Result<(usize, usize), EditError> {
+    let count = del.unsigned_abs();
+    if del >= 0 {
+        return Ok((index, count));
+    }
+    index.checked_sub(count).map(|index| (index, count)).ok_or(EditError::Underflow { index, count })
+}
+
+impl State {
+    /// The width of one visible element.
+    fn width_of(&self, obj: u32, at: At) -> usize {
+        let Some(seq) = self.seq(obj) else { return 0 };
+        let span = seq.span(at);
+        if span.len == 1 {
+            return span.width as usize;
+        }
+        if !seq.is_text {
+            return 1;
+        }
+        self.encoding.width(self.rendered(self.inserted(span, at.off)).0)
+    }
+}

@@ -1,0 +1,204 @@
+//! Values with everything inside them, to be put into a document at once.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use crate::edit::Editor;
+use crate::error::EditError;
+use crate::types::{ObjId, ObjType, Prop, ScalarValue};
+
+/// A value with everything inside it. Made from scalars, `Vec`s and maps of the standard library, or by hand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// A scalar.
+    Scalar(ScalarValue<'static>),
+    /// A map with its entries.
+    Map(BTreeMap<String, Literal>),
+    /// A list with its elements.
+    List(Vec<Literal>),
+    /// A text.
+    Text(String),
+}
+
+impl Literal {
+    /// The kind of object this makes.
+    pub fn kind(&self) -> Option<ObjType> {
+        match self {
+            Literal::Scalar(_) => None,
+            Literal::Map(_) => Some(ObjType::Map),
+            Literal::List(_) => Some(ObjType::List),
+            Literal::Text(_) => Some(ObjType::Text),
+        }
+    }
+}
+
+impl<T: Into<ScalarValue<'static>>> From<T> for Literal {
+    fn from(value: T) -> Self {
+        Literal::Scalar(value.into())
+    }
+}
+
+impl<K: Into<String>, V: Into<Literal>, const N: usize> From<[(K, V); N]> for Literal {
+    fn from(entries: [(K, V); N]) -> Self {
+        Literal::Map(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+impl<K: Into<String>, V: Into<Literal>> From<BTreeMap<K, V>> for Literal {
+    fn from(entries: BTreeMap<K, V>) -> Self {
+        Literal::Map(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+impl<K: Into<String>, V: Into<Literal>> From<HashMap<K, V>> for Literal {
+    fn from(entries: HashMap<K, V>) -> Self {
+        Literal::Map(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+impl From<Vec<Literal>> for Literal {
+    fn from(elements: Vec<Literal>) -> Self {
+        Literal::List(elements)
+    }
+}
+
+impl<V: Into<Literal>> FromIterator<V> for Literal {
+    fn from_iter<I: IntoIterator<Item = V>>(elements: I) -> Self {
+        Literal::List(elements.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Objects whose contents are still to be written, oldest first: every implementation numbers them so.
+type Pending<'l> = VecDeque<(ObjId, &'l Literal)>;
+
+impl Editor<'_> {
+    /// Puts a value with everything inside it at a place; gives the object, if it is one.
+    pub(crate) fn put_literal(
+        &mut self,
+        obj: &ObjId,
+        prop: &Prop<'_>,
+        value: &Literal,
+    ) -> Result<Option<ObjId>, EditError> {
+        match value {
+            Literal::Scalar(scalar) => self.put(obj, prop, scalar).map(|()| None),
+            _ => {
+                let kind = value.kind().expect("scalars were handled");
+                let made = self.put_object(obj, prop, kind)?;
+                self.fill([(made.clone(), value)].into())?;
+                Ok(Some(made))
+            }
+        }
+    }
+
+    /// Deletes `del` elements of a list from `index` on and inserts values there.
+    pub(crate) fn splice(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        del: isize,
+        values: &[Literal],
+    ) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        if kind != ObjType::List {
+            return Err(EditError::WrongType { found: kind });
+        }
+        let (index, del) = crate::edit::back(index, del)?;
+        let made = self.insert_row(obj, index, values)?;
+        self.fill(made)?;
+        if del == 0 { Ok(()) } else { self.delete_units(number, index + values.len(), del) }
+    }
+
+    /// Inserts values one after the other; what they hold is still to be written.
+    fn insert_row<'l>(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        values: &'l [Literal],
+    ) -> Result<Pending<'l>, EditError> {
+        let mut made = Pending::new();
+        for (at, value) in (index..).zip(values) {
+            match value {
+                Literal::Scalar(scalar) => self.insert(obj, at, scalar)?,
+                _ => {
+                    let kind = value.kind().expect("scalars were handled");
+                    made.push_back((self.insert_object(obj, at, kind)?, value));
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    fn fill(&mut self, mut todo: Pending<'_>) -> Result<(), EditError> {
+        while let Some((obj, value)) = todo.pop_front() {
+            match value {
+                Literal::Map(entries) => {
+                    for (key, value) in entries {
+                        let prop = Prop::from(key);
+                        match value.kind() {
+                            None => {
+                                self.put_literal(&obj, &prop, value)?;
+                            }
+                            Some(kind) => todo.push_back((self.put_object(&obj, &prop, kind)?, value)),
+                        }
+                    }
+                }
+                Literal::List(elements) => todo.extend(self.insert_row(&obj, 0, elements)?),
+                Literal::Text(text) => self.splice_text(&obj, 0, 0, text)?,
+                Literal::Scalar(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the object at hand equal to `value` with few edits: what is equal stays, texts are compared by grapheme
+    /// clusters, lists element by element.
+    pub(crate) fn update_object(&mut self, obj: &ObjId, value: &Literal) -> Result<(), EditError> {
+        let (_, kind) = self.object(obj)?;
+        match value {
+            Literal::Map(entries) if kind.is_map() => self.update_map(obj, entries),
+            Literal::List(elements) if kind == ObjType::List => self.update_list(obj, elements),
+            Literal::Text(text) if kind == ObjType::Text => self.update_text(obj, text),
+            _ => Err(EditError::WrongValue { expected: expected(kind) }),
+        }
+    }
+
+    fn update_map(&mut self, obj: &ObjId, entries: &BTreeMap<String, Literal>) -> Result<(), EditError> {
+        let view = crate::view::View::now(self.state);
+        let keys: Vec<String> = view.keys(obj).map(str::to_owned).collect();
+        for key in keys.iter().filter(|key| !entries.contains_key(*key)) {
+            self.delete(obj, &Prop::from(key))?;
+        }
+        for (key, value) in entries {
+            self.update_place(obj, &Prop::from(key), value)?;
+        }
+        Ok(())
+    }
+
+    fn update_list(&mut self, obj: &ObjId, elements: &[Literal]) -> Result<(), EditError> {
+        let len = crate::view::View::now(self.state).length(obj);
+        let common = len.min(elements.len());
+        for (index, value) in elements[..common].iter().enumerate() {
+            self.update_place(obj, &Prop::Seq(index), value)?;
+        }
+        self.splice(obj, common, (len - common) as isize, &elements[common..])
+    }
+
+    fn update_place(&mut self, obj: &ObjId, prop: &Prop<'_>, value: &Literal) -> Result<(), EditError> {
+        let found = crate::view::View::now(self.state).get(obj, prop.clone())?;
+        let same: Option<ObjId> = match (found, value.kind()) {
+            (Some((crate::types::Value::Object(kind), id)), Some(wanted)) if kind == wanted => Some(id),
+            _ => None,
+        };
+        match same {
+            Some(id) => self.update_object(&id, value),
+            None => self.put_literal(obj, prop, value).map(drop),
+        }
+    }
+}
+
+fn expected(kind: ObjType) -> &'static str {
+    match kind {
+        ObjType::Map | ObjType::Table => "a map",
+        ObjType::List => "a list",
+        ObjType::Text => "a text",
+    }
+}

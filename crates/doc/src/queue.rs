@@ -1,0 +1,165 @@
+//! Changes on their way in: each waits until what it depends on is there.
+
+use hashbrown::{HashMap, HashSet};
+use smallvec::SmallVec;
+
+use crate::codec::change::Change;
+use crate::error::{ApplyError, Fault, LimitError};
+use crate::store::state::State;
+use crate::store::undo::Mark;
+use crate::types::{ActorId, ChangeHash};
+
+/// Changes that wait. Cloning copies it; it is empty most of the time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue {
+    waiting: HashMap<ChangeHash, (u64, Change)>,
+    /// Who waits for a hash first.
+    by_dep: HashMap<ChangeHash, Vec<ChangeHash>>,
+    /// Numbers the arrivals.
+    arrived: u64,
+}
+
+/// What to take back when a batch fails.
+struct Applied {
+    mark: Mark,
+    rows: u32,
+    heads: SmallVec<[u32; 2]>,
+    hash: ChangeHash,
+}
+
+impl Queue {
+    /// Waiting changes in order of arrival.
+    pub(crate) fn changes(&self) -> Vec<&Change> {
+        let mut changes: Vec<&(u64, Change)> = self.waiting.values().collect();
+        changes.sort_unstable_by_key(|(arrived, _)| *arrived);
+        changes.into_iter().map(|(_, change)| change).collect()
+    }
+
+    pub(crate) fn contains(&self, hash: &ChangeHash) -> bool {
+        self.waiting.contains_key(hash)
+    }
+
+    /// Applies what can be applied, now and of what was waiting; keeps the rest. All or nothing.
+    pub(crate) fn apply(
+        &mut self,
+        state: &mut State,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<(), ApplyError> {
+        let mut applied = vec![];
+        let mut queued = vec![];
+        let mut seen: HashMap<(ActorId, u64), ChangeHash> = HashMap::new();
+        let result = changes.into_iter().try_for_each(|change| {
+            if state.row(&change.hash()).is_some() || self.contains(&change.hash()) {
+                return Ok(());
+            }
+            self.check_seq(state, &change, &mut seen)?;
+            self.settle(state, change, &mut applied, &mut queued)
+        });
+        if result.is_err() {
+            self.restore(state, applied, &queued);
+        }
+        result
+    }
+
+    /// Forgets waiting changes by an actor who is about to use their sequence numbers.
+    pub(crate) fn claim(&mut self, actor: &ActorId, seq: u64) {
+        if !self.waiting.is_empty() {
+            self.waiting.retain(|_, (_, change)| change.seq() < seq || change.actor_id() != actor);
+            self.sweep();
+        }
+    }
+
+    /// Forgets who waits for what where nobody waits.
+    fn sweep(&mut self) {
+        let waiting = &self.waiting;
+        self.by_dep.retain(|_, hashes| {
+            hashes.retain(|hash| waiting.contains_key(hash));
+            !hashes.is_empty()
+        });
+    }
+
+    /// Two changes with one sequence number mean two writers with one actor id.
+    fn check_seq(
+        &self,
+        state: &State,
+        change: &Change,
+        seen: &mut HashMap<(ActorId, u64), ChangeHash>,
+    ) -> Result<(), ApplyError> {
+        let (actor, seq, hash) = (change.actor_id(), change.seq(), change.hash());
+        let applied =
+            state.actors.find(actor).is_some_and(|actor| u64::from(state.history.seq(actor)) >= seq);
+        // Only changes that wait now or did during this call are looked up: most calls bring one change.
+        let other = |other: &Change| other.seq() == seq && other.actor_id() == actor && other.hash() != hash;
+        let waiting = !self.waiting.is_empty() && self.waiting.values().any(|(_, change)| other(change));
+        let twice = seen.insert((actor.clone(), seq), hash).is_some_and(|before| before != hash);
+        if applied || waiting || twice {
+            return Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash });
+        }
+        Ok(())
+    }
+
+    /// Applies a change and everything that waited for it, or lets it wait.
+    fn settle(
+        &mut self,
+        state: &mut State,
+        change: Change,
+        applied: &mut Vec<Applied>,
+        queued: &mut Vec<ChangeHash>,
+    ) -> Result<(), ApplyError> {
+        let mut ready = vec![change];
+        while let Some(change) = ready.pop() {
+            let rows: Result<SmallVec<[u32; 2]>, ChangeHash> =
+                change.deps().iter().map(|dep| state.row(dep).ok_or(*dep)).collect();
+            let rows = match rows {
+                Ok(rows) => rows,
+                Err(missing) => {
+                    self.by_dep.entry(missing).or_default().push(change.hash());
+                    queued.push(change.hash());
+                    self.arrived += 1;
+                    self.waiting.insert(change.hash(), (self.arrived, change));
+                    continue;
+                }
+            };
+            if state.heap.room(change.body_len() * 2).is_err() {
+                return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
+            }
+            let (before, heads) = (state.history.len(), state.history.heads.clone());
+            let mark = state
+                .apply(&change, rows)
+                .map_err(|fault: Fault| ApplyError::Fault { hash: change.hash(), fault })?;
+            applied.push(Applied { mark, rows: before, heads, hash: change.hash() });
+            for next in self.by_dep.remove(&change.hash()).unwrap_or_default() {
+                ready.extend(self.waiting.remove(&next).map(|(_, change)| change));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a failed batch back. Changes that had waited and were applied in it are dropped: they were the fault or
+    /// depend on what was taken back, and whoever sent them will send them again.
+    fn restore(&mut self, state: &mut State, applied: Vec<Applied>, queued: &[ChangeHash]) {
+        for change in applied.into_iter().rev() {
+            state.history.cut(change.rows, change.heads);
+            state.history.known_mut().forget(change.rows, &change.hash);
+            state.undo(&change.mark);
+            state.history.log_len = state.log.runs.len();
+        }
+        queued.iter().for_each(|hash| {
+            self.waiting.remove(hash);
+        });
+        self.sweep();
+    }
+
+    /// See [`crate::Document::get_missing_deps`].
+    pub(crate) fn missing(&self, state: &State, heads: &[ChangeHash]) -> Vec<ChangeHash> {
+        let deps = self.waiting.values().flat_map(|(_, change)| change.deps());
+        let missing: HashSet<ChangeHash> = deps
+            .chain(heads)
+            .filter(|hash| !self.contains(hash) && state.row(hash).is_none())
+            .copied()
+            .collect();
+        let mut missing: Vec<ChangeHash> = missing.into_iter().collect();
+        missing.sort_unstable();
+        missing
+    }
+}

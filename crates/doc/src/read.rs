@@ -1,0 +1,116 @@
+//! The trait that everything readable has.
+
+use crate::error::EditError;
+use crate::types::{ChangeHash, ObjId, ObjType, Prop, TextEncoding, Value};
+use crate::view::View;
+
+/// Reading a document. Every question can be asked at any heads of the past: `X_at(…, heads)` is `at(heads)?.X(…)`.
+pub trait ReadDoc {
+    /// The document as it is.
+    fn view(&self) -> View<'_>;
+
+    /// The document as it was when `heads` were its heads.
+    ///
+    /// Costs one step per run of changes before `heads`.
+    fn at(&self, heads: &[ChangeHash]) -> Result<View<'_>, EditError> {
+        View::past(self.view().state, heads)
+    }
+
+    /// See [`View::get`].
+    fn get<'p>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+    ) -> Result<Option<(Value<'_>, ObjId)>, EditError> {
+        self.view().get(obj, prop)
+    }
+
+    /// See [`View::get`].
+    fn get_at<'p>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+        heads: &[ChangeHash],
+    ) -> Result<Option<(Value<'_>, ObjId)>, EditError> {
+        self.at(heads)?.get(obj, prop)
+    }
+
+    /// See [`View::get_all`].
+    fn get_all<'p>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+    ) -> Result<Vec<(Value<'_>, ObjId)>, EditError> {
+        self.view().get_all(obj, prop)
+    }
+
+    /// See [`View::get_all`].
+    fn get_all_at<'p>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+        heads: &[ChangeHash],
+    ) -> Result<Vec<(Value<'_>, ObjId)>, EditError> {
+        self.at(heads)?.get_all(obj, prop)
+    }
+
+    /// See [`View::keys`].
+    fn keys(&self, obj: impl AsRef<ObjId>) -> impl Iterator<Item = &str> {
+        self.view().keys(obj)
+    }
+
+    /// See [`View::keys`].
+    fn keys_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<Vec<String>, EditError> {
+        Ok(self.at(heads)?.keys(obj).map(str::to_owned).collect())
+    }
+
+    /// See [`View::map_range`].
+    fn map_range(&self, obj: impl AsRef<ObjId>) -> impl Iterator<Item = (&str, Value<'_>, ObjId)> {
+        self.view().map_range(obj)
+    }
+
+    /// See [`View::list_range`].
+    fn list_range(&self, obj: impl AsRef<ObjId>) -> impl Iterator<Item = (Value<'_>, ObjId)> {
+        self.view().list_range(obj)
+    }
+
+    /// See [`View::values_of`].
+    fn values(&self, obj: impl AsRef<ObjId>) -> Vec<(Value<'_>, ObjId)> {
+        self.view().values_of(obj)
+    }
+
+    /// See [`View::length`].
+    fn length(&self, obj: impl AsRef<ObjId>) -> usize {
+        self.view().length(obj)
+    }
+
+    /// See [`View::length`].
+    fn length_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<usize, EditError> {
+        Ok(self.at(heads)?.length(obj))
+    }
+
+    /// See [`View::object_type`].
+    fn object_type(&self, obj: impl AsRef<ObjId>) -> Result<ObjType, EditError> {
+        self.view().object_type(obj)
+    }
+
+    /// See [`View::text`].
+    fn text(&self, obj: impl AsRef<ObjId>) -> Result<String, EditError> {
+        self.view().text(obj)
+    }
+
+    /// See [`View::text`].
+    fn text_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<String, EditError> {
+        self.at(heads)?.text(obj)
+    }
+
+    /// See [`View::path`].
+    fn parents(&self, obj: impl AsRef<ObjId>) -> Result<Vec<(ObjId, Prop<'static>)>, EditError> {
+        self.view().path(obj)
+    }
+
+    /// How indexes into text are counted.
+    fn text_encoding(&self) -> TextEncoding {
+        self.view().text_encoding()
+    }
+}

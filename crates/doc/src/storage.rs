@@ -1,0 +1,286 @@
+//! Saving and loading.
+
+use crate::codec::bundle;
+use crate::codec::change::{Change, Scratch};
+use crate::codec::chunk::{Chunk, ChunkType};
+use crate::codec::column::ChunkError;
+use crate::codec::document::DocumentView;
+use crate::codec::limits::Limits;
+use crate::codec::reader::Reader;
+use crate::document::Document;
+use crate::error::{ApplyError, LoadError};
+use crate::store::state::State;
+use crate::types::{ActorId, ChangeHash, TextEncoding};
+
+/// What to do with a file whose end cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnPartialLoad {
+    /// Refuse it.
+    #[default]
+    Error,
+    /// Keep what could be read.
+    Ignore,
+}
+
+/// Whether the changes of a file are rebuilt and hashed, and the result compared with the heads it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// Before the document is given out: a damaged file is refused.
+    #[default]
+    Now,
+    /// When something asks for hashes. The checksum of every chunk is compared all the same.
+    Later,
+}
+
+/// How to load.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    encoding: TextEncoding,
+    partial: OnPartialLoad,
+    verify: Verify,
+    limits: Limits,
+    actor: Option<ActorId>,
+}
+
+impl LoadOptions {
+    /// The defaults: nothing may be missing, everything is verified, indexes count Unicode scalar values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How indexes into text are counted.
+    #[must_use]
+    pub fn text_encoding(mut self, encoding: TextEncoding) -> Self {
+        self.encoding = encoding;
+        self
+    }
+
+    /// What to do with a file whose end cannot be read.
+    #[must_use]
+    pub fn on_partial_load(mut self, partial: OnPartialLoad) -> Self {
+        self.partial = partial;
+        self
+    }
+
+    /// When to verify hashes.
+    #[must_use]
+    pub fn verify(mut self, verify: Verify) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// How much memory the file may ask for.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Who will write in the document. Random if not said.
+    #[must_use]
+    pub fn actor(mut self, actor: ActorId) -> Self {
+        self.actor = Some(actor);
+        self
+    }
+}
+
+/// How to save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaveOptions {
+    /// Whether long columns are deflated.
+    pub deflate: bool,
+    /// Whether changes that wait for others are written behind the document.
+    pub retain_orphans: bool,
+}
+
+impl Default for SaveOptions {
+    fn default() -> Self {
+        Self { deflate: true, retain_orphans: true }
+    }
+}
+
+impl Document {
+    /// Reads a file: a document, changes, or any sequence of them. Nothing at all is an empty document.
+    pub fn load(bytes: &[u8]) -> Result<Self, LoadError> {
+        Self::load_with(bytes, LoadOptions::default())
+    }
+
+    /// As [`Self::load`], with options.
+    pub fn load_with(bytes: &[u8], options: LoadOptions) -> Result<Self, LoadError> {
+        let mut doc = Self::of(State::new(options.encoding), options.limits);
+        let starts_with_document = bytes.get(8) == Some(&(ChunkType::Document as u8));
+        let result = doc.read(bytes, options.verify);
+        match result {
+            Err(error) if options.partial == OnPartialLoad::Error => return Err(error),
+            _ => {}
+        }
+        let missing = doc.get_missing_deps(&[]);
+        if !missing.is_empty() && !starts_with_document && options.partial == OnPartialLoad::Error {
+            return Err(LoadError::MissingDeps { missing });
+        }
+        doc.saved = doc.state.history.heads.to_vec();
+        if let Some(actor) = options.actor {
+            doc.actor = actor;
+        }
+        Ok(doc)
+    }
+
+    /// Applies chunk after chunk until one is bad.
+    fn read(&mut self, bytes: &[u8], verify: Verify) -> Result<(), LoadError> {
+        let mut reader = Reader::new(bytes);
+        let mut scratch = Scratch::default();
+        let mut number = 0;
+        while !reader.is_empty() {
+            let base = reader.offset();
+            let at = |error: ChunkError, header| LoadError::from(error.place(number, base + header));
+            let chunk = Chunk::read(&mut reader, &self.limits).map_err(|error| at(error, 0))?;
+            match chunk.kind {
+                ChunkType::Document => {
+                    let state = load_chunk(&chunk, self.state.encoding, &self.limits, verify)
+                        .map_err(|error| error.map_err(|error| at(error, chunk.header)))?;
+                    self.take(state, &mut scratch)?;
+                }
+                ChunkType::Change | ChunkType::Deflated => {
+                    let change = Change::from_chunk(&chunk, &self.limits, &mut scratch)
+                        .map_err(|error| at(error, chunk.header))?;
+                    self.apply_changes([change])?;
+                }
+                ChunkType::Bundle => {
+                    let changes = bundle::read(&chunk.body, &self.limits, &mut scratch)
+                        .map_err(|error| at(error, chunk.header))?;
+                    self.apply_changes(changes)?;
+                }
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes over a loaded state, or what is new in it.
+    fn take(&mut self, state: State, scratch: &mut Scratch) -> Result<(), ApplyError> {
+        if self.state.history.len() == 0 && self.queue.changes().is_empty() {
+            self.state = std::sync::Arc::new(state);
+            return Ok(());
+        }
+        let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
+        let changes: Vec<Change> = rows.map(|row| state.change(row, scratch)).collect();
+        self.apply_changes(changes)
+    }
+
+    /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
+    /// are cut off anywhere. On an empty document this is [`Self::load`]. Gives how many operations are new.
+    pub fn load_incremental(&mut self, bytes: &[u8]) -> Result<usize, LoadError> {
+        let before = self.operations();
+        if self.state.history.len() == 0 && self.queue.changes().is_empty() {
+            let options =
+                LoadOptions { encoding: self.state.encoding, limits: self.limits, ..LoadOptions::default() };
+            let loaded = Self::load_with(bytes, options)?;
+            self.state = loaded.state;
+            self.queue = loaded.queue;
+            return Ok(self.operations());
+        }
+        match self.read(bytes, Verify::Now) {
+            Ok(()) | Err(LoadError::Format(_) | LoadError::Limit(_) | LoadError::Heads { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self.operations() - before)
+    }
+
+    fn operations(&self) -> usize {
+        self.state.history.runs().map(|run| run.ops as usize * run.rows as usize).sum()
+    }
+
+    /// The document as a file.
+    pub fn save(&mut self) -> Vec<u8> {
+        self.save_with(SaveOptions::default())
+    }
+
+    /// The document as a file, with options.
+    pub fn save_with(&mut self, options: SaveOptions) -> Vec<u8> {
+        let mut bytes = self.state.write_document(options.deflate);
+        if options.retain_orphans {
+            self.queue.changes().iter().for_each(|change| bytes.extend(change.raw_bytes()));
+        }
+        self.saved = self.state.history.heads.to_vec();
+        bytes
+    }
+
+    /// The document as a file without compression.
+    pub fn save_nocompress(&mut self) -> Vec<u8> {
+        self.save_with(SaveOptions { deflate: false, ..SaveOptions::default() })
+    }
+
+    /// The document as a file that was loaded again and compared.
+    pub fn save_and_verify(&mut self) -> Result<Vec<u8>, LoadError> {
+        let bytes = self.save();
+        Self::load_with(&bytes, LoadOptions::default().limits(self.limits))?;
+        Ok(bytes)
+    }
+
+    /// Every change that is not among `heads` and what came before them, as chunks one after the other.
+    pub fn save_after(&self, heads: &[ChangeHash]) -> Vec<u8> {
+        self.get_changes(heads).iter().flat_map(Change::raw_bytes).collect()
+    }
+
+    /// Every change since the last save, as chunks to append to the file.
+    pub fn save_incremental(&mut self) -> Vec<u8> {
+        let mut scratch = Scratch::default();
+        let rows = self.state.rows_since(&self.saved);
+        let bytes =
+            rows.into_iter().flat_map(|row| self.state.change(row, &mut scratch).raw_bytes()).collect();
+        self.saved = self.state.history.heads.to_vec();
+        bytes
+    }
+
+    /// The document as it was at `heads`, with another actor. Rebuilds it from the changes before them.
+    pub fn fork_at(&self, heads: &[ChangeHash]) -> Result<Self, crate::EditError> {
+        let rows = heads.iter().map(|hash| self.state.row(hash).ok_or(crate::EditError::UnknownHash(*hash)));
+        let rows = rows.collect::<Result<Vec<u32>, _>>()?;
+        let mut doc = Self::of(State::new(self.state.encoding), self.limits);
+        let mut scratch = Scratch::default();
+        let changes = self.state.ancestors(&rows).into_iter().map(|row| self.state.change(row, &mut scratch));
+        let applied = doc.apply_changes(changes);
+        debug_assert!(applied.is_ok(), "these changes were applied before: {applied:?}");
+        Ok(doc)
+    }
+}
+
+/// What loading one chunk fails with: a fault to be placed in the file, or an error about the whole.
+enum ChunkFault {
+    Chunk(ChunkError),
+    Load(LoadError),
+}
+
+impl ChunkFault {
+    fn map_err(self, place: impl FnOnce(ChunkError) -> LoadError) -> LoadError {
+        match self {
+            ChunkFault::Chunk(error) => place(error),
+            ChunkFault::Load(error) => error,
+        }
+    }
+}
+
+fn load_chunk(
+    chunk: &Chunk<'_>,
+    encoding: TextEncoding,
+    limits: &Limits,
+    verify: Verify,
+) -> Result<State, ChunkFault> {
+    let view = DocumentView::parse(&chunk.body, limits).map_err(ChunkFault::Chunk)?;
+    let mut state = State::load(&view, encoding, limits).map_err(ChunkFault::Chunk)?;
+    let rows: Vec<u32> = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok()).collect();
+    let mut sorted = (rows.clone(), state.history.heads.to_vec());
+    sorted.0.sort_unstable();
+    sorted.1.sort_unstable();
+    if verify == Verify::Later && sorted.0 == sorted.1 && rows.len() == view.heads.len() {
+        let known = state.history.known_mut();
+        rows.iter().zip(&view.heads).for_each(|(row, hash)| known.set(*row, *hash));
+        return Ok(state);
+    }
+    state.hash_below(state.history.len());
+    let computed = state.heads();
+    if computed != view.heads {
+        return Err(ChunkFault::Load(LoadError::Heads { named: view.heads, computed }));
+    }
+    Ok(state)
+}

@@ -1,0 +1,352 @@
+//! Making a change that came from elsewhere part of the state. Everything is checked before it counts: a change that
+//! breaks a rule leaves nothing behind.
+
+use smallvec::SmallVec;
+
+use super::history::ChangeRun;
+use super::log::{Key, Keyed, MarkOp, Val, What};
+use super::seq::{At, Kind};
+use super::state::State;
+use super::undo::Mark;
+use crate::codec::change::{Change, run_after, step_from};
+use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
+use crate::codec::value::code;
+use crate::error::{Fault, OpFault};
+use crate::types::{ActorId, ObjType, OpId};
+
+/// The change being applied.
+struct Incoming {
+    /// Numbers of its actors: the author, then the others.
+    actors: SmallVec<[u32; 4]>,
+    start: u32,
+    first_run: usize,
+}
+
+impl Incoming {
+    #[inline]
+    fn id(&self, id: OpId) -> OpId {
+        if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor as usize]) }
+    }
+}
+
+impl State {
+    /// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
+    pub(crate) fn apply(&mut self, change: &Change, deps: SmallVec<[u32; 2]>) -> Result<Mark, Fault> {
+        let actor = self.actors.add(change.actor_id());
+        let (last, found) = (u64::from(self.history.seq(actor)), change.seq());
+        if found != last + 1 {
+            return Err(Fault::Seq { last, found });
+        }
+        let known = deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0);
+        let known = u64::from(known.max(self.history.end(actor)));
+        if change.start_op() < known {
+            return Err(Fault::StartOp { start: change.start_op(), known: known - 1 });
+        }
+        let view = change.view();
+        let others = view.others.iter().map(|other| self.actors.add(&ActorId::from(*other)));
+        let actors = std::iter::once(actor).chain(others).collect();
+        let mark = self.mark(OpId::new(view.start_op, actor));
+        self.latest = self.history.heads.iter().all(|head| deps.contains(head));
+        let incoming =
+            Incoming { actors, start: view.start_op, first_run: self.log.runs.len().saturating_sub(1) };
+        let result = self.apply_ops(&mut view.ops(), &incoming);
+        self.latest = true;
+        if let Err((counter, rule)) = result {
+            self.undo(&mark);
+            return Err(Fault::Operation { counter: counter.into(), rule });
+        }
+        self.max_op = self.max_op.max(view.start_op - 1 + change.len() as u32);
+        let message = self.heap.push(view.message.as_bytes());
+        let extra = self.heap.push(view.extra);
+        let run = ChangeRun {
+            row: 0,
+            rows: 1,
+            actor,
+            seq: view.seq,
+            start: view.start_op,
+            ops: change.len() as u32,
+            time: view.time,
+            message,
+            extra,
+            deps,
+            log: self.log_of(incoming.first_run, view.start_op, actor),
+        };
+        let row = self.push_changes(run);
+        self.history.known_mut().set(row, change.hash());
+        Ok(mark)
+    }
+
+    /// The run of the log that holds the first operation of a change, appended after run `first_run` was the last.
+    pub(crate) fn log_of(&self, first_run: usize, start: u32, actor: u32) -> u32 {
+        match self.log.runs.get(first_run) {
+            Some(run) if run.id.actor == actor && run.id.ctr + run.len > start => first_run as u32,
+            Some(_) => first_run as u32 + 1,
+            None => 0,
+        }
+    }
+
+    fn apply_ops(&mut self, reader: &mut OpReader<'_>, incoming: &Incoming) -> Result<(), (u32, OpFault)> {
+        // The codec read every row when the change was made.
+        while let Some(row) = reader.next().ok().flatten() {
+            let refs: SmallVec<[OpId; 4]> = reader.refs.iter().map(|pred| incoming.id(*pred)).collect();
+            let ctr = row.id.ctr;
+            self.apply_row(&row, &refs, incoming).map_err(|rule| (ctr, rule))?;
+            let Some(mut run) = run_after(&row, &reader.refs) else { continue };
+            let obj = self.number(incoming.id(row.obj)).ok_or((ctr, OpFault::Object))?;
+            loop {
+                let before = run;
+                let Some(rows) = reader.extend(&mut run).ok().filter(|rows| *rows > 0) else { break };
+                let id = incoming.id(before.id).plus(1);
+                match run.kind {
+                    RunKind::Insert => {
+                        self.apply_inserts(obj, id, rows, reader).map_err(|rule| (id.ctr, rule))?;
+                    }
+                    RunKind::Delete => {
+                        let first = incoming.id(step_from(before.elem, run.step));
+                        self.apply_deletes(obj, first, run.step as i8, id, rows as u32)
+                            .map_err(|rule| (id.ctr, rule))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_row(&mut self, row: &Row<'_>, refs: &[OpId], incoming: &Incoming) -> Result<(), OpFault> {
+        let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object)?;
+        let sequence = self.objects[obj as usize].kind.is_sequence();
+        let id = incoming.id(row.id);
+        match row.key {
+            RawKey::Map(_) if sequence => Err(OpFault::KeyKind),
+            RawKey::Elem(_) if !sequence => {
+                Err(if row.insert { OpFault::InsertMap } else { OpFault::KeyKind })
+            }
+            RawKey::Map(key) => self.apply_key(obj, key, row, id, refs, incoming),
+            RawKey::Elem(elem) if row.insert => {
+                if !refs.is_empty() {
+                    return Err(OpFault::InsertPred);
+                }
+                self.apply_insert(obj, incoming.id(elem), row, id)
+            }
+            RawKey::Elem(elem) => self.apply_update(obj, incoming.id(elem), row, id, refs, incoming),
+        }
+    }
+
+    fn needs_preds(row: &Row<'_>, refs: &[OpId]) -> Result<(), OpFault> {
+        let needs = matches!(row.action, Action::Delete | Action::Increment);
+        if needs && refs.is_empty() { Err(OpFault::NoPred) } else { Ok(()) }
+    }
+
+    fn apply_key(
+        &mut self,
+        obj: u32,
+        key: &str,
+        row: &Row<'_>,
+        id: OpId,
+        refs: &[OpId],
+        incoming: &Incoming,
+    ) -> Result<(), OpFault> {
+        Self::needs_preds(row, refs)?;
+        if row.action == Action::Mark {
+            return Err(OpFault::Mark);
+        }
+        let entry = self.map(obj).and_then(|map| map.get(key, &self.heap));
+        for pred in refs {
+            let visible = entry.is_some_and(|entry| entry.values.iter().any(|value| value.id == *pred));
+            let there = |op: &Keyed| match op.key {
+                Key::Map(bytes) => op.obj == obj && self.heap.get(bytes) == key.as_bytes(),
+                Key::Elem(_) => false,
+            };
+            if !visible && !self.keyed(*pred, incoming).is_some_and(there) {
+                return Err(OpFault::Pred);
+            }
+        }
+        let val = self.value_of(row, id, obj);
+        self.put_key(obj, key, keyed(id, obj, row.action, val, refs));
+        Ok(())
+    }
+
+    fn value_of(&mut self, row: &Row<'_>, id: OpId, obj: u32) -> Val {
+        match row.action.makes() {
+            Some(kind) => self.make(id, kind, obj),
+            None => self.keep_raw(row.value),
+        }
+    }
+
+    fn apply_insert(&mut self, obj: u32, origin: OpId, row: &Row<'_>, id: OpId) -> Result<(), OpFault> {
+        let seq = self.seq(obj).ok_or(OpFault::InsertMap)?;
+        let at = if origin.is_none() { None } else { Some(seq.find(origin).ok_or(OpFault::Element)?) };
+        let gap = seq.place(at, id, &self.ctx());
+        let text = seq.is_text;
+        match row.action {
+            Action::Mark if !text => return Err(OpFault::Mark),
+            Action::Mark => {
+                let name = row.mark.map(|name| self.heap.push(name.as_bytes()));
+                let val = self.keep_raw(row.value);
+                self.insert_mark(obj, gap, id, MarkOp { origin, name, val, expand: row.expand });
+                if name.is_none() {
+                    self.mark_order(obj, id)?;
+                }
+            }
+            Action::Set if text && is_char(row.value.code, row.value.bytes) => {
+                let text = std::str::from_utf8(row.value.bytes).unwrap_or_default();
+                self.insert_text(obj, gap, origin, id, text);
+            }
+            _ => {
+                let val = self.value_of(row, id, obj);
+                self.insert_values(obj, gap, origin, id, &[val]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of a mark stands behind its begin, whose id is one less.
+    fn mark_order(&self, obj: u32, end: OpId) -> Result<(), OpFault> {
+        let seq = self.seq(obj).ok_or(OpFault::Mark)?;
+        let begin = seq.find(OpId::new(end.ctr - 1, end.actor)).ok_or(OpFault::MarkOrder)?;
+        let end = seq.find(end).ok_or(OpFault::Mark)?;
+        if seq.span(begin).kind == Kind::Mark && seq.before(begin, end) {
+            Ok(())
+        } else {
+            Err(OpFault::MarkOrder)
+        }
+    }
+
+    fn apply_inserts(
+        &mut self,
+        obj: u32,
+        id: OpId,
+        rows: u64,
+        reader: &mut OpReader<'_>,
+    ) -> Result<(), OpFault> {
+        let text = self.seq(obj).ok_or(OpFault::InsertMap)?.is_text;
+        let mut next = id;
+        let read = reader.take_values(rows, |code, len, bytes, rows| {
+            self.insert_piece(obj, next, (code, len, bytes), rows as u32, text);
+            next = next.plus(rows as u32);
+            Ok(())
+        });
+        debug_assert!(read.is_ok(), "the codec read these values before");
+        Ok(())
+    }
+
+    /// Inserts `rows` values of one type and length, the first after the element before `id`.
+    fn insert_piece(
+        &mut self,
+        obj: u32,
+        id: OpId,
+        (code, len, bytes): (u8, usize, &[u8]),
+        rows: u32,
+        text: bool,
+    ) {
+        let origin = OpId::new(id.ctr - 1, id.actor);
+        let Some(seq) = self.seq(obj) else { return };
+        let Some(at) = seq.find(origin) else { return };
+        let gap = seq.place(Some(at), id, &self.ctx());
+        let chars = text && len > 0 && bytes.chunks_exact(len).all(|bytes| is_char(code, bytes));
+        if chars && let Ok(text) = std::str::from_utf8(bytes) {
+            self.insert_text(obj, gap, origin, id, text);
+            return;
+        }
+        let values: Vec<Val> = (0..rows as usize)
+            .map(|n| self.keep_raw(crate::codec::value::RawValue { code, bytes: &bytes[n * len..][..len] }))
+            .collect();
+        self.insert_values(obj, gap, origin, id, &values);
+    }
+
+    fn apply_update(
+        &mut self,
+        obj: u32,
+        elem: OpId,
+        row: &Row<'_>,
+        id: OpId,
+        refs: &[OpId],
+        incoming: &Incoming,
+    ) -> Result<(), OpFault> {
+        Self::needs_preds(row, refs)?;
+        if row.action == Action::Delete && refs == [elem] {
+            return self.apply_deletes(obj, elem, 0, id, 1);
+        }
+        let at = self.element(obj, elem)?;
+        let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
+        let values = seq.reg(seq.span(at)).map(|reg| &reg.values);
+        for pred in refs.iter().filter(|pred| **pred != elem) {
+            let visible = values.is_some_and(|values| values.iter().any(|value| value.id == *pred));
+            let there = |op: &Keyed| op.obj == obj && op.key == Key::Elem(elem);
+            if !visible && !self.keyed(*pred, incoming).is_some_and(there) {
+                return Err(OpFault::Pred);
+            }
+        }
+        if row.action == Action::Mark {
+            return Err(OpFault::Mark);
+        }
+        let val = self.value_of(row, id, obj);
+        self.put_elem(obj, at, keyed(id, obj, row.action, val, refs));
+        Ok(())
+    }
+
+    /// Where an element is that can be changed.
+    fn element(&self, obj: u32, elem: OpId) -> Result<At, OpFault> {
+        let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
+        let at = seq.find(elem).ok_or(OpFault::Element)?;
+        if seq.span(at).kind == Kind::Mark { Err(OpFault::Element) } else { Ok(at) }
+    }
+
+    fn apply_deletes(&mut self, obj: u32, elem: OpId, step: i8, id: OpId, rows: u32) -> Result<(), OpFault> {
+        let (mut elem, mut id, mut left) = (elem, id, rows);
+        while left > 0 {
+            let at = self.element(obj, elem)?;
+            let span = self.seq(obj).map(|seq| *seq.span(at)).ok_or(OpFault::KeyKind)?;
+            let n = if !span.visible || span.reg > 0 {
+                self.delete_again(obj, at, id);
+                1
+            } else if step < 0 {
+                let n = left.min(at.off + 1);
+                self.delete_run(obj, at.back(n - 1), n, id, -1);
+                n
+            } else {
+                let n = left.min(span.len - at.off);
+                self.delete_run(obj, at, n, id, 1);
+                n
+            };
+            elem = super::log::stepped(elem, step, n);
+            id = id.plus(n);
+            left -= n;
+        }
+        Ok(())
+    }
+
+    /// The operation `id` on a key or element, from the past or from the change being applied.
+    fn keyed(&self, id: OpId, incoming: &Incoming) -> Option<&Keyed> {
+        let at = if id.actor == incoming.actors[0] && id.ctr >= incoming.start {
+            let from = self.log_of(incoming.first_run, incoming.start, id.actor) as usize;
+            self.log.find(id.ctr, from, self.log.runs.len().max(from + 1))
+        } else {
+            let (number, _) = self.history.by_op(id)?;
+            let (from, end) = self.log_range(number);
+            self.log.find(id.ctr, from, end)
+        };
+        let run = self.log.runs.get(at)?;
+        match run.what {
+            What::Keyed(number) if run.id == id => self.log.keyed.get(number as usize),
+            _ => None,
+        }
+    }
+}
+
+fn keyed(id: OpId, obj: u32, action: Action, val: Val, refs: &[OpId]) -> Keyed {
+    let key = Key::Elem(OpId::NONE);
+    Keyed { id, obj, key, action, val, preds: refs.into(), before: 0, clears: false }
+}
+
+/// Whether a value is text of exactly one character.
+fn is_char(kind: u8, bytes: &[u8]) -> bool {
+    kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
+}
+
+impl ObjType {
+    /// Maps and tables: addressed by key.
+    pub(crate) fn is_map(self) -> bool {
+        !self.is_sequence()
+    }
+}

@@ -1,0 +1,119 @@
+//! The bytes of a document: keys, texts, values, messages. Written once, then addressed by a 32-bit number.
+
+use std::sync::Arc;
+
+/// Addresses are grouped in slots of this many bytes; every chunk starts at one.
+const SLOT: usize = 1 << 14;
+
+/// A range of the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Bytes {
+    pub(crate) at: u32,
+    pub(crate) len: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    chunk: Arc<Vec<u8>>,
+    base: u32,
+}
+
+/// Append-only bytes in shared chunks. What is appended at once never crosses chunks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heap {
+    slots: Vec<Slot>,
+    tail: Vec<u8>,
+}
+
+/// Whether a chunk may start at `at`: bytes before and after such an address may lie in different ones.
+pub(crate) fn starts_chunk(at: u32) -> bool {
+    (at as usize).is_multiple_of(SLOT)
+}
+
+/// All 2^32 addresses are in use.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct HeapFull;
+
+impl Heap {
+    fn tail_base(&self) -> usize {
+        self.slots.len() * SLOT
+    }
+
+    /// Whether `more` bytes have room.
+    pub(crate) fn room(&self, more: usize) -> Result<(), HeapFull> {
+        // A new chunk may waste the rest of a slot.
+        let needed = self.tail_base().checked_add(2 * SLOT).and_then(|used| used.checked_add(more));
+        if needed.is_some_and(|needed| needed <= u32::MAX as usize) { Ok(()) } else { Err(HeapFull) }
+    }
+
+    /// Appends bytes for which [`Self::room`] was asked.
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Bytes {
+        if self.tail.len() + bytes.len() > SLOT {
+            self.seal();
+            if bytes.len() > SLOT {
+                return self.adopt(bytes.to_vec());
+            }
+        }
+        let at = (self.tail_base() + self.tail.len()) as u32;
+        self.tail.extend_from_slice(bytes);
+        Bytes { at, len: bytes.len() as u32 }
+    }
+
+    /// Takes over a block of bytes as one chunk.
+    pub(crate) fn adopt(&mut self, bytes: Vec<u8>) -> Bytes {
+        self.seal();
+        let (base, len) = (self.tail_base() as u32, bytes.len());
+        let chunk = Arc::new(bytes);
+        for _ in 0..len.div_ceil(SLOT) {
+            self.slots.push(Slot { chunk: Arc::clone(&chunk), base });
+        }
+        Bytes { at: base, len: len as u32 }
+    }
+
+    fn seal(&mut self) {
+        if !self.tail.is_empty() {
+            let base = self.tail_base() as u32;
+            let chunk = Arc::new(std::mem::take(&mut self.tail));
+            self.slots.push(Slot { chunk, base });
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, bytes: Bytes) -> &[u8] {
+        let (at, len) = (bytes.at as usize, bytes.len as usize);
+        match self.slots.get(at / SLOT) {
+            Some(slot) => &slot.chunk[at - slot.base as usize..][..len],
+            // Nothing lies at the end of what is there.
+            None if len == 0 => &[],
+            None => &self.tail[at - self.tail_base()..][..len],
+        }
+    }
+
+    /// Bytes that were text when they came in.
+    #[inline]
+    pub(crate) fn text(&self, bytes: Bytes) -> &str {
+        std::str::from_utf8(self.get(bytes)).expect("text was checked when it came in")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_back_what_was_put_in() {
+        let mut heap = Heap::default();
+        let mut kept = vec![];
+        for i in 0..400usize {
+            let bytes = vec![i as u8; (i * i) % 40_000];
+            let at = heap.push(&bytes);
+            kept.push((at, bytes));
+        }
+        for (at, bytes) in &kept {
+            assert_eq!(heap.get(*at), bytes);
+        }
+        let last = heap.push(b"abc");
+        assert_eq!(heap.text(last), "abc");
+    }
+}

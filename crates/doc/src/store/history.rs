@@ -1,0 +1,264 @@
+//! The changes of a document and what each was made after, as runs: a chain of equal small changes is one entry.
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+use std::sync::Mutex;
+
+use super::heap::Bytes;
+use super::lanes::Lanes;
+use super::pages::Pages;
+use super::shards::Shards;
+use crate::types::{ChangeHash, OpId};
+
+/// Changes by one actor, each made right after the one before, with as many operations and at the same time.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeRun {
+    /// Row of the first.
+    pub(crate) row: u32,
+    pub(crate) rows: u32,
+    pub(crate) actor: u32,
+    /// Of the first.
+    pub(crate) seq: u32,
+    /// Counter of the first operation of the first.
+    pub(crate) start: u32,
+    /// Operations of each.
+    pub(crate) ops: u32,
+    pub(crate) time: i64,
+    pub(crate) message: Bytes,
+    pub(crate) extra: Bytes,
+    /// What the first was made after, in the order its bytes name them.
+    pub(crate) deps: SmallVec<[u32; 2]>,
+    /// The run of the log that holds the first operation.
+    pub(crate) log: u32,
+}
+
+/// One change, taken out of its run.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeAt<'a> {
+    pub(crate) run: &'a ChangeRun,
+    pub(crate) row: u32,
+    pub(crate) seq: u32,
+    pub(crate) start: u32,
+}
+
+impl ChangeAt<'_> {
+    /// Counter after its last operation.
+    pub(crate) fn end(&self) -> u32 {
+        self.start + self.run.ops
+    }
+
+    pub(crate) fn deps(&self) -> SmallVec<[u32; 2]> {
+        if self.row == self.run.row { self.run.deps.clone() } else { smallvec::smallvec![self.row - 1] }
+    }
+}
+
+/// Hashes that are known. Those of local and loaded changes are computed when somebody asks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hashes {
+    /// Of the first rows.
+    pub(crate) done: Pages<ChangeHash>,
+    /// Of rows after them.
+    pub(crate) early: HashMap<u32, ChangeHash>,
+    index: Shards<(u64, u32)>,
+}
+
+impl Hashes {
+    pub(crate) fn get(&self, row: u32) -> Option<ChangeHash> {
+        self.done.get(row as usize).or_else(|| self.early.get(&row)).copied()
+    }
+
+    /// Learns the hash of a row.
+    pub(crate) fn set(&mut self, row: u32, hash: ChangeHash) {
+        if self.get(row).is_some() {
+            return;
+        }
+        self.index.insert(hash.prefix(), (hash.prefix(), row), |(prefix, _)| *prefix);
+        if row as usize == self.done.len() {
+            self.done.push(hash);
+            while let Some(hash) = self.early.remove(&(self.done.len() as u32)) {
+                self.done.push(hash);
+            }
+        } else {
+            self.early.insert(row, hash);
+        }
+    }
+
+    /// Forgets the hash of a row, the last one.
+    pub(crate) fn forget(&mut self, row: u32, hash: &ChangeHash) {
+        self.index.remove(hash.prefix(), |(_, found)| *found == row);
+        self.early.remove(&row);
+        if self.done.len() > row as usize {
+            self.done.truncate(row as usize);
+        }
+    }
+
+    pub(crate) fn find(&self, hash: &ChangeHash) -> Option<u32> {
+        let same = |(prefix, row): &(u64, u32)| *prefix == hash.prefix() && self.get(*row) == Some(*hash);
+        self.index.get(hash.prefix(), same).map(|(_, row)| *row)
+    }
+}
+
+/// All changes.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    runs: Pages<ChangeRun>,
+    rows: u32,
+    /// From the first operation of a run to the run; runs without operations are not here.
+    by_op: Lanes,
+    by_seq: Lanes,
+    /// Last sequence number of each actor, and the counter after its last operation.
+    last: Vec<(u32, u32)>,
+    pub(crate) heads: SmallVec<[u32; 2]>,
+    /// Where the operations of the last change end in the log.
+    pub(crate) log_len: usize,
+    hashes: Mutex<Hashes>,
+}
+
+impl Clone for History {
+    fn clone(&self) -> Self {
+        Self {
+            runs: self.runs.clone(),
+            rows: self.rows,
+            by_op: self.by_op.clone(),
+            by_seq: self.by_seq.clone(),
+            last: self.last.clone(),
+            heads: self.heads.clone(),
+            log_len: self.log_len,
+            hashes: Mutex::new(self.known().clone()),
+        }
+    }
+}
+
+impl History {
+    /// The known hashes. Nobody panics while holding them.
+    pub(crate) fn known(&self) -> std::sync::MutexGuard<'_, Hashes> {
+        self.hashes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn known_mut(&mut self) -> &mut Hashes {
+        self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// How many changes there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.rows
+    }
+
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &ChangeRun> {
+        self.runs.iter()
+    }
+
+    /// The number of the run that holds a row.
+    pub(crate) fn run_of(&self, row: u32) -> usize {
+        let (mut low, mut high) = (0, self.runs.len());
+        while high - low > 1 {
+            let middle = usize::midpoint(low, high);
+            if self.runs[middle].row <= row {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    pub(crate) fn run(&self, number: usize) -> Option<&ChangeRun> {
+        self.runs.get(number)
+    }
+
+    pub(crate) fn at(&self, row: u32) -> ChangeAt<'_> {
+        let run = &self.runs[self.run_of(row)];
+        let n = row - run.row;
+        ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops }
+    }
+
+    /// Sequence number of an actor's last change; 0 before the first.
+    pub(crate) fn seq(&self, actor: u32) -> u32 {
+        self.last.get(actor as usize).map_or(0, |last| last.0)
+    }
+
+    /// Counter after an actor's last operation.
+    pub(crate) fn end(&self, actor: u32) -> u32 {
+        self.last.get(actor as usize).map_or(0, |last| last.1)
+    }
+
+    /// The change with an actor's sequence number.
+    pub(crate) fn by_seq(&self, actor: u32, seq: u32) -> Option<u32> {
+        let (first, run) = self.by_seq.floor(OpId::new(seq, actor))?;
+        let run = &self.runs[run as usize];
+        (seq - first < run.rows).then(|| run.row + (seq - first))
+    }
+
+    /// The number of the run of changes with an operation, and the row.
+    pub(crate) fn by_op(&self, id: OpId) -> Option<(usize, u32)> {
+        let (first, number) = self.by_op.floor(id)?;
+        let run = &self.runs[number as usize];
+        let row = (id.ctr - first) / run.ops;
+        (row < run.rows).then(|| (number as usize, run.row + row))
+    }
+
+    /// Appends one change or a run of them. Gives the row of the first.
+    pub(crate) fn push(&mut self, mut run: ChangeRun) -> u32 {
+        let row = self.rows;
+        run.row = row;
+        let (actor, last) = (run.actor as usize, run.row + run.rows - 1);
+        if self.last.len() <= actor {
+            self.last.resize(actor + 1, (0, 0));
+        }
+        self.last[actor] = (run.seq + run.rows - 1, run.start + run.ops * run.rows);
+        self.heads.retain(|head| !run.deps.contains(head));
+        self.heads.push(last);
+        self.rows += run.rows;
+        if let Some(before) = self.runs.last()
+            && continues(before, &run)
+        {
+            let at = self.runs.len() - 1;
+            self.runs.get_mut(at).rows += run.rows;
+            return row;
+        }
+        let number = self.runs.len() as u32;
+        self.by_seq.insert(OpId::new(run.seq, run.actor), number);
+        if run.ops > 0 {
+            self.by_op.insert(OpId::new(run.start, run.actor), number);
+        }
+        self.runs.push(run);
+        row
+    }
+
+    /// Forgets the last changes.
+    pub(crate) fn cut(&mut self, rows: u32, heads: SmallVec<[u32; 2]>) {
+        while self.rows > rows {
+            let number = self.runs.len() - 1;
+            let run = self.runs.get_mut(number);
+            let keep = rows.saturating_sub(run.row);
+            let (actor, seq, start) = (run.actor, run.seq + keep, run.start + run.ops * keep);
+            self.rows = run.row + keep;
+            run.rows = keep;
+            if keep == 0 {
+                self.runs.truncate(number);
+                self.by_seq.cut(OpId::new(seq, actor));
+                self.by_op.cut(OpId::new(start, actor));
+            }
+            let end = self.by_seq(actor, seq - 1).map_or(0, |row| self.at(row).end());
+            self.last[actor as usize] = (seq - 1, end);
+        }
+        self.heads = heads;
+    }
+
+    /// The greatest counter of any operation.
+    pub(crate) fn max_op(&self) -> u32 {
+        self.last.iter().map(|(_, end)| end.saturating_sub(1)).max().unwrap_or(0)
+    }
+}
+
+fn continues(before: &ChangeRun, next: &ChangeRun) -> bool {
+    let plain = |run: &ChangeRun| run.message.len == 0 && run.extra.len == 0;
+    before.actor == next.actor
+        && before.ops == next.ops
+        && before.time == next.time
+        && plain(before)
+        && plain(next)
+        && next.seq == before.seq + before.rows
+        && next.start == before.start + before.ops * before.rows
+        && next.deps[..] == [before.row + before.rows - 1]
+}

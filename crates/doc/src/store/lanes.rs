@@ -1,0 +1,198 @@
+//! From the name of an operation to a number: for each actor a sorted list of counters, each valid up to the next.
+
+use std::sync::Arc;
+
+use crate::types::OpId;
+
+const BLOCK: usize = 128;
+
+type Block = Vec<(u32, u32)>;
+
+/// Counters of one actor in sorted blocks. Finding and inserting cost O(log n) plus a move within one block.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    firsts: Vec<u32>,
+    blocks: Vec<Arc<Block>>,
+}
+
+impl Lane {
+    /// The block that holds the last key at most `ctr`, and the number of its keys at most `ctr`.
+    #[inline]
+    fn seek(&self, ctr: u32) -> Option<(usize, usize)> {
+        let block = self.firsts.partition_point(|first| *first <= ctr).checked_sub(1)?;
+        let keys = self.blocks[block].partition_point(|(key, _)| *key <= ctr);
+        Some((block, keys))
+    }
+
+    #[inline]
+    fn floor(&self, ctr: u32) -> Option<(u32, u32)> {
+        let (block, keys) = self.seek(ctr)?;
+        Some(self.blocks[block][keys - 1])
+    }
+
+    fn insert(&mut self, ctr: u32, value: u32) {
+        let Some((at, keys)) = self.seek(ctr) else {
+            match self.blocks.first_mut() {
+                None => {
+                    self.blocks.push(Arc::new(vec![(ctr, value)]));
+                    self.firsts.push(ctr);
+                }
+                Some(first) => {
+                    Arc::make_mut(first).insert(0, (ctr, value));
+                    self.firsts[0] = ctr;
+                    self.split(0);
+                }
+            }
+            return;
+        };
+        let block = Arc::make_mut(&mut self.blocks[at]);
+        if block[keys - 1].0 == ctr {
+            block[keys - 1].1 = value;
+            return;
+        }
+        block.insert(keys, (ctr, value));
+        self.split(at);
+    }
+
+    fn split(&mut self, at: usize) {
+        if self.blocks[at].len() < BLOCK {
+            return;
+        }
+        let block = Arc::make_mut(&mut self.blocks[at]);
+        // Counters mostly grow: a full last block stays full.
+        let keep = if at + 1 == self.firsts.len() { BLOCK - 8 } else { BLOCK / 2 };
+        let right = block.split_off(keep);
+        self.firsts.insert(at + 1, right[0].0);
+        self.blocks.insert(at + 1, Arc::new(right));
+    }
+
+    /// Removes the keys from `from` to `to`, both included.
+    fn remove(&mut self, from: u32, to: u32) {
+        let mut at = self.firsts.partition_point(|first| *first <= from).saturating_sub(1);
+        while at < self.blocks.len() && self.firsts[at] <= to {
+            let block = &self.blocks[at];
+            let (low, high) = (block.partition_point(|e| e.0 < from), block.partition_point(|e| e.0 <= to));
+            if low < high {
+                let block = Arc::make_mut(&mut self.blocks[at]);
+                block.drain(low..high);
+                if block.is_empty() {
+                    self.blocks.remove(at);
+                    self.firsts.remove(at);
+                    continue;
+                }
+                self.firsts[at] = block[0].0;
+            }
+            at += 1;
+        }
+    }
+}
+
+/// The map from operations to numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lanes {
+    lanes: Vec<Lane>,
+}
+
+impl Lanes {
+    /// The key at or before `id`, and its number.
+    #[inline]
+    pub(crate) fn floor(&self, id: OpId) -> Option<(u32, u32)> {
+        self.lanes.get(id.actor as usize)?.floor(id.ctr)
+    }
+
+    /// The number of exactly `id`.
+    #[inline]
+    pub(crate) fn get(&self, id: OpId) -> Option<u32> {
+        self.floor(id).filter(|(key, _)| *key == id.ctr).map(|(_, value)| value)
+    }
+
+    fn lane(&mut self, actor: u32) -> &mut Lane {
+        let actor = actor as usize;
+        if self.lanes.len() <= actor {
+            self.lanes.resize_with(actor + 1, Lane::default);
+        }
+        &mut self.lanes[actor]
+    }
+
+    pub(crate) fn insert(&mut self, id: OpId, value: u32) {
+        self.lane(id.actor).insert(id.ctr, value);
+    }
+
+    /// Forgets every key of an actor from `id` on.
+    pub(crate) fn cut(&mut self, id: OpId) {
+        self.lane(id.actor).remove(id.ctr, u32::MAX);
+    }
+
+    /// Gives the operations from `id` on the number `value`. No operation of the actor has a number after `id` yet.
+    #[inline]
+    pub(crate) fn push(&mut self, id: OpId, value: u32) {
+        let lane = self.lane(id.actor);
+        match lane.blocks.last().and_then(|block| block.last()) {
+            Some((key, before)) if *before == value && *key <= id.ctr => {}
+            _ => lane.insert(id.ctr, value),
+        }
+    }
+
+    /// The map of these operations, each valid up to the next.
+    pub(crate) fn build(mut entries: Vec<(OpId, u32)>) -> Self {
+        entries.sort_unstable_by_key(|(id, _)| (id.actor, id.ctr));
+        let mut lanes = Self::default();
+        for entries in entries.chunk_by(|a, b| a.0.actor == b.0.actor) {
+            let lane = lanes.lane(entries[0].0.actor);
+            let mut before = None;
+            let mut keys = entries
+                .iter()
+                .filter(|(_, value)| before.replace(*value) != Some(*value))
+                .map(|(id, value)| (id.ctr, *value))
+                .peekable();
+            while let Some(first) = keys.peek() {
+                lane.firsts.push(first.0);
+                lane.blocks.push(Arc::new(keys.by_ref().take(BLOCK / 4 * 3).collect()));
+            }
+        }
+        lanes
+    }
+
+    /// Gives `len` operations from `id` on the number `value`; those after them keep theirs.
+    pub(crate) fn assign(&mut self, id: OpId, len: u32, value: u32) {
+        let lane = self.lane(id.actor);
+        let end = id.ctr.checked_add(len);
+        let after = end.and_then(|end| lane.floor(end)).map(|(_, value)| value);
+        let before = id.ctr.checked_sub(1).and_then(|ctr| lane.floor(ctr)).map(|(_, value)| value);
+        lane.remove(id.ctr, end.unwrap_or(u32::MAX));
+        if before != Some(value) {
+            lane.insert(id.ctr, value);
+        }
+        if let (Some(end), Some(after)) = (end, after)
+            && after != value
+        {
+            lane.insert(end, after);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agrees_with_an_array() {
+        let mut lanes = Lanes::default();
+        let mut array = [None; 2000];
+        let mut state = 7u32;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        for _ in 0..3000 {
+            let (from, value) = (random(1900), random(9));
+            let len = 1 + random(60);
+            lanes.assign(OpId::new(from, 1), len, value);
+            array[from as usize..(from + len) as usize].fill(Some(value));
+        }
+        // Beyond what was assigned the map may say anything: callers look whether the operation is there.
+        for (ctr, expected) in array.iter().enumerate().filter(|(_, value)| value.is_some()) {
+            assert_eq!(lanes.floor(OpId::new(ctr as u32, 1)).map(|(_, value)| value), *expected, "{ctr}");
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! From a document chunk to a state: operations go from the columns into spans and runs of the log without ever being
+//! single ones, where the columns themselves hold runs.
+
+use super::heap::Bytes;
+use super::history::ChangeRun;
+use super::load_group::{Group, Op};
+use super::log::{Key, Keyed, LogRun, MarkOp, Val, What};
+use super::map::Map;
+use super::register::Values;
+use super::seq::{Builder, Kind, Seq, Span};
+use super::state::{Body, State};
+use crate::codec::change::check_values;
+use crate::codec::column::{ChunkError, Fault};
+use crate::codec::document::DocumentView;
+use crate::codec::limits::Limits;
+use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
+use crate::codec::value::code;
+use crate::error::Rule;
+use crate::types::{OpId, TextEncoding};
+
+/// A document chunk on its way into a state.
+pub(super) struct Loader {
+    pub(super) state: State,
+    /// Operations of sequences and keys as runs of the log, in no order.
+    pub(super) items: Vec<LogRun>,
+    /// What [`What::Keyed`] of the items means until the log holds it, and the group each belongs to.
+    pub(super) keyed: Vec<(Keyed, u32)>,
+    /// For each group the newest of its operations in the log, plus one.
+    pub(super) lasts: Vec<u32>,
+    /// Keys with their groups, by object.
+    maps: Vec<(u32, Vec<LoadedKey>)>,
+    /// The sequence being read.
+    open: Option<(u32, Builder)>,
+    /// The key or element with a history of its own being read.
+    group: Option<Group>,
+    /// Begins of marks in the open sequence whose ends did not come yet.
+    begins: Vec<OpId>,
+    /// Sequences that are done, with the groups of their registers.
+    seqs: Vec<(u32, Seq, Vec<u32>)>,
+    reg_groups: Vec<u32>,
+}
+
+/// A key, its group, and what is visible there.
+type LoadedKey = (Bytes, u32, Values);
+
+/// Where the last row was.
+#[derive(Clone, Copy)]
+struct Last {
+    obj: OpId,
+    number: u32,
+}
+
+fn fault(rule: Rule) -> Fault {
+    Fault::at(0, rule)
+}
+
+fn operation(what: &'static str) -> Fault {
+    fault(Rule::Operation(what))
+}
+
+impl State {
+    /// Reads a document chunk. Its heads are not compared with what the file names.
+    pub(crate) fn load(
+        view: &DocumentView<'_>,
+        encoding: TextEncoding,
+        limits: &Limits,
+    ) -> Result<Self, ChunkError> {
+        let mut state = State::new(encoding);
+        for actor in &view.actors {
+            state.actors.add(actor);
+        }
+        let raw = view.ops.get(spec::RAW);
+        if state.heap.room(raw.len()).is_err() {
+            return Err(ChunkError::limit("bytes of values", u32::MAX.into()));
+        }
+        state.heap.adopt(raw.to_vec());
+        let mut loader = Loader {
+            state,
+            items: Vec::new(),
+            keyed: Vec::new(),
+            lasts: Vec::new(),
+            maps: Vec::new(),
+            open: None,
+            group: None,
+            begins: Vec::new(),
+            seqs: Vec::new(),
+            reg_groups: Vec::new(),
+        };
+        loader.rows(&mut view.op_rows(), limits)?;
+        loader.collect();
+        loader.history(view, limits)?;
+        Ok(loader.finish())
+    }
+}
+
+impl Loader {
+    fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<(), ChunkError> {
+        let mut last = Last { obj: OpId::NONE, number: 0 };
+        let mut count = 0u64;
+        while let Some(row) = reader.next()? {
+            count += 1;
+            if row.obj != last.obj {
+                last = self.enter(row.obj, last)?;
+            }
+            let at = (reader.raw_offset() - row.value.bytes.len()) as u32;
+            self.row(&row, &reader.refs, last, at)?;
+            if let Some(mut run) = insert_run(&row, &reader.refs) {
+                loop {
+                    let before = run;
+                    let rows = reader.extend(&mut run)?;
+                    if rows == 0 {
+                        break;
+                    }
+                    count += rows;
+                    if count > limits.operations {
+                        return Err(ChunkError::limit("operations", limits.operations));
+                    }
+                    self.run(&before, run.step as i8, rows, last, reader)?;
+                }
+            }
+            if count > limits.operations {
+                return Err(ChunkError::limit("operations", limits.operations));
+            }
+        }
+        self.leave()?;
+        Ok(())
+    }
+
+    /// Moves on to the next object. Objects come in the order of their ids.
+    fn enter(&mut self, obj: OpId, last: Last) -> Result<Last, Fault> {
+        self.leave()?;
+        if self.state.actors.cmp(obj, last.obj).is_lt() {
+            return Err(fault(Rule::OperationOrder));
+        }
+        let number = self.state.number(obj).ok_or_else(|| operation("its object does not exist"))?;
+        Ok(Last { obj, number })
+    }
+
+    fn leave(&mut self) -> Result<(), Fault> {
+        self.end_group()?;
+        self.begins.clear();
+        if let Some((number, builder)) = self.open.take() {
+            self.seqs.push((number, builder.finish(), std::mem::take(&mut self.reg_groups)));
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>, refs: &[OpId], last: Last, at: u32) -> Result<(), Fault> {
+        if refs.windows(2).any(|pair| self.state.actors.cmp(pair[0], pair[1]).is_ge()) {
+            return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::NotAscending("successors")));
+        }
+        if refs.first().is_some_and(|first| self.state.actors.cmp(*first, row.id).is_le()) {
+            return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder));
+        }
+        if row.action == Action::Delete {
+            return Err(operation("a document has no deletions"));
+        }
+        let kind = self.state.objects[last.number as usize].kind;
+        match row.key {
+            RawKey::Map(key) if kind.is_map() => self.key_row(key, row, refs, last, at),
+            RawKey::Elem(elem) if kind.is_sequence() => {
+                if self.open.is_none() {
+                    let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
+                    self.open = Some((last.number, Builder::new(text)));
+                }
+                if row.insert {
+                    self.end_group()?;
+                    self.insert_row(elem, row, refs, last, at)
+                } else {
+                    self.update_row(elem, row, refs, last, at)
+                }
+            }
+            _ => Err(operation("its key is of the wrong kind for its object")),
+        }
+    }
+
+    /// The value of a row whose bytes lie at `at` in the raw column, which is the start of the heap.
+    fn val(&mut self, row: &Row<'_>, last: Last, at: u32) -> Val {
+        match row.action.makes() {
+            Some(kind) => self.state.make(row.id, kind, last.number),
+            None => Val { code: row.value.code, bytes: raw_bytes(at, row.value.bytes.len()) },
+        }
+    }
+
+    fn key_row(&mut self, key: &str, row: &Row<'_>, refs: &[OpId], last: Last, at: u32) -> Result<(), Fault> {
+        if row.action == Action::Mark {
+            return Err(operation("a mark is not an insertion into text"));
+        }
+        let same = self.group.as_ref().is_some_and(|group| group.is_key(key, &self.state.heap));
+        if !same {
+            if self.group.as_ref().is_some_and(|group| !group.before_key(key, &self.state.heap)) {
+                return Err(fault(Rule::OperationOrder));
+            }
+            self.end_group()?;
+            let bytes = self.state.heap.push(key.as_bytes());
+            self.group = Some(Group::of_key(last.number, bytes));
+        }
+        let val = self.val(row, last, at);
+        self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
+    }
+
+    fn add(&mut self, op: Op) -> Result<(), Fault> {
+        let group = self.group.as_mut().expect("the caller opened it");
+        if group.ops.last().is_some_and(|last| self.state.actors.cmp(last.id, op.id).is_ge()) {
+            return Err(fault(Rule::OperationOrder));
+        }
+        group.ops.push(op);
+        Ok(())
+    }
+
+    fn insert_row(
+        &mut self,
+        origin: OpId,
+        row: &Row<'_>,
+        refs: &[OpId],
+        last: Last,
+        at: u32,
+    ) -> Result<(), Fault> {
+        let mark = row.action == Action::Mark;
+        let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
+        if mark && (!text || !refs.is_empty()) {
+            return Err(operation("a mark is not an insertion into text"));
+        }
+        if mark {
+            self.mark_row(row)?;
+        }
+        let value = row.value;
+        let char = text && row.action == Action::Set && is_char(value.code, value.bytes);
+        let (kind, at, bytes) = if mark {
+            let name = row.mark.map(|name| self.state.heap.push(name.as_bytes()));
+            let val = self.val(row, last, at);
+            self.state.log.marks.push(MarkOp { origin, name, val, expand: row.expand });
+            (Kind::Mark, self.state.log.marks.len() as u32 - 1, 0)
+        } else if char {
+            (Kind::Text, at, value.bytes.len() as u32)
+        } else {
+            let val = self.val(row, last, at);
+            self.state.log.values.push(val);
+            (Kind::Values, self.state.log.values.len() as u32 - 1, 0)
+        };
+        let mut span = Span {
+            id: row.id,
+            len: 1,
+            origin,
+            at,
+            gone: refs.first().copied().unwrap_or_default(),
+            reg: 0,
+            bytes,
+            width: 1,
+            kind,
+            step: 0,
+            visible: refs.is_empty() && !mark,
+        };
+        if refs.len() > 1 {
+            span.gone = OpId::NONE;
+            let inserted = self.state.inserted(&span, 0);
+            self.group = Some(Group::of_element(last.number, span, inserted, refs.into()));
+            return Ok(());
+        }
+        self.push(span, text);
+        Ok(())
+    }
+
+    /// The end of a mark comes after its begin, whose id is one less.
+    fn mark_row(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        if row.mark.is_some() {
+            self.begins.push(row.id);
+            return Ok(());
+        }
+        let begin = OpId::new(row.id.ctr - 1, row.id.actor);
+        let at = self.begins.iter().rposition(|id| *id == begin);
+        self.begins.swap_remove(at.ok_or_else(|| operation("the end of a mark comes before its begin"))?);
+        Ok(())
+    }
+
+    /// Adds elements without a history of their own.
+    fn push(&mut self, mut span: Span, text: bool) {
+        let ctx = self.state.ctx();
+        let (_, builder) = self.open.as_mut().expect("a sequence is open");
+        match span.kind {
+            Kind::Mark => {
+                span.width = 0;
+                builder.push(span, "");
+            }
+            Kind::Text => {
+                span.width = if span.bytes == span.len { span.len } else { text_width(&span, &ctx) };
+                builder.push_run(span, &ctx);
+            }
+            Kind::Values if text => {
+                let val = self.state.log.values[span.at as usize];
+                let (shown, width) = super::state::rendered(val, &ctx);
+                (span.bytes, span.width) = (shown.len() as u32, width);
+                builder.push(span, if span.visible { shown } else { "" });
+            }
+            Kind::Values => builder.push(span, ""),
+        }
+    }
+
+    /// Rows that go on like an insertion.
+    fn run(
+        &mut self,
+        before: &Run,
+        step: i8,
+        rows: u64,
+        last: Last,
+        reader: &mut OpReader<'_>,
+    ) -> Result<(), Fault> {
+        let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
+        // A group of an element with several successors ends where the next element begins.
+        self.end_group()?;
+        let (mut n, mut at) = (1, reader.raw_offset() as u32);
+        reader.take_values(rows, |code, len, bytes, rows| {
+            check_values(code, len, bytes, rows)?;
+            let rows = rows as u32;
+            let gone = before.single.map_or(OpId::NONE, |id| super::log::stepped(id, step, n));
+            let mut span = Span {
+                id: before.id.plus(n),
+                len: rows,
+                origin: before.id.plus(n - 1),
+                at,
+                gone,
+                reg: 0,
+                bytes: bytes.len() as u32,
+                width: rows,
+                kind: Kind::Text,
+                step: if rows == 1 { 0 } else { step },
+                visible: gone.is_none(),
+            };
+            let chars =
+                text && len > 0 && (len == 1 || bytes.chunks_exact(len).all(|bytes| is_char(code, bytes)));
+            if chars && code == code::STR {
+                self.push(span, true);
+            } else {
+                span.kind = Kind::Values;
+                span.bytes = 0;
+                span.at = self.state.log.values.len() as u32;
+                let val = |n: u32| Val { code, bytes: raw_bytes(at + n * len as u32, len) };
+                self.state.log.values.extend((0..rows).map(val));
+                if text {
+                    self.push_each(span);
+                } else {
+                    self.push(span, false);
+                }
+            }
+            (n, at) = (n + rows, at + bytes.len() as u32);
+            Ok(())
+        })
+    }
+
+    /// Values in a text are spans of their own.
+    fn push_each(&mut self, span: Span) {
+        for n in 0..span.len {
+            let gone = if span.gone.is_none() { span.gone } else { span.gone_at(n) };
+            let origin = if n == 0 { span.origin } else { span.id.plus(n - 1) };
+            let one = Span { id: span.id.plus(n), len: 1, origin, at: span.at + n, gone, step: 0, ..span };
+            self.push(one, true);
+        }
+    }
+
+    fn update_row(
+        &mut self,
+        elem: OpId,
+        row: &Row<'_>,
+        refs: &[OpId],
+        last: Last,
+        at: u32,
+    ) -> Result<(), Fault> {
+        if self.group.is_none() {
+            let (_, builder) = self.open.as_mut().expect("a sequence is open");
+            let span = builder.pop(&self.state.ctx()).filter(|span| span.kind != Kind::Mark);
+            let mut span = span.ok_or_else(|| operation("its element does not exist"))?;
+            let succ = Some(std::mem::take(&mut span.gone)).filter(|gone| !gone.is_none());
+            let inserted = self.state.inserted(&span, 0);
+            self.group = Some(Group::of_element(last.number, span, inserted, succ.into_iter().collect()));
+        }
+        if self.group.as_ref().and_then(Group::element) != Some(elem) {
+            return Err(operation("its element does not exist"));
+        }
+        if row.action == Action::Mark {
+            return Err(operation("a mark is not an insertion into text"));
+        }
+        let val = self.val(row, last, at);
+        self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
+    }
+
+    /// Turns the rows of a key or element into operations with predecessors.
+    fn end_group(&mut self) -> Result<(), Fault> {
+        let Some(group) = self.group.take() else { return Ok(()) };
+        let number = self.lasts.len() as u32;
+        self.lasts.push(0);
+        let amounts = |val: Val| self.state.raw(val).number().unwrap_or(0);
+        let resolved = group.resolve(&self.state.actors, amounts);
+        let resolved = resolved.ok_or_else(|| operation("an increment has no predecessor"))?;
+        for op in resolved.ops {
+            let what = What::Keyed(self.keyed.len() as u32);
+            self.items.push(LogRun { id: op.id, len: 1, obj: op.obj, what });
+            self.keyed.push((op, number));
+        }
+        match group.span {
+            None => {
+                let Key::Map(key) = group.key else { return Ok(()) };
+                if self.maps.last().is_none_or(|(obj, _)| *obj != group.obj) {
+                    self.maps.push((group.obj, Vec::new()));
+                }
+                let (_, keys) = self.maps.last_mut().expect("it was just added");
+                keys.push((key, number, resolved.values));
+            }
+            Some(mut span) => {
+                span.gone = resolved.gone;
+                span.visible = !resolved.values.is_empty();
+                let text = self.state.seq(group.obj).is_some_and(|seq| seq.is_text);
+                let ctx = self.state.ctx();
+                let (shown, width) = match resolved.values.last() {
+                    Some(winner) if text => super::state::rendered(winner.val, &ctx),
+                    Some(_) => ("", 1),
+                    None => ("", 0),
+                };
+                (span.bytes, span.width) = (shown.len() as u32, width);
+                let (_, builder) = self.open.as_mut().expect("a sequence is open");
+                let reg = super::seq::ElemReg { values: resolved.values, last: 0, dels: resolved.dels };
+                builder.regs().push(reg);
+                span.reg = builder.regs().len() as u32;
+                self.reg_groups.push(number);
+                builder.push(span, shown);
+            }
+        }
+        Ok(())
+    }
+
+    /// The operations of all sequences as runs of the log.
+    fn collect(&mut self) {
+        for (obj, seq, _) in &self.seqs {
+            let obj = *obj;
+            for (span, _) in seq.spans() {
+                let (id, origin, len) = (span.id, span.origin, span.len);
+                let what = match span.kind {
+                    Kind::Text => {
+                        let len =
+                            if span.reg > 0 { self.state.inserted(span, 0).bytes.len } else { span.bytes };
+                        What::Text { origin, bytes: Bytes { at: span.at, len } }
+                    }
+                    Kind::Values => What::Values { origin, at: span.at },
+                    Kind::Mark => What::Mark(span.at),
+                };
+                self.items.push(LogRun { id, len, obj, what });
+                if !span.gone.is_none() {
+                    let last = len - 1;
+                    let (id, elem) =
+                        if span.step < 0 { (span.gone_at(last), id.plus(last)) } else { (span.gone, id) };
+                    let step = if len == 1 { 0 } else { span.step };
+                    self.items.push(LogRun { id, len, obj, what: What::Delete { elem, step } });
+                }
+                let dels = seq.reg(span).map(|reg| &reg.dels[..]).unwrap_or_default();
+                let delete =
+                    |del: &OpId| LogRun { id: *del, len: 1, obj, what: What::Delete { elem: id, step: 0 } };
+                self.items.extend(dels.iter().map(delete));
+            }
+        }
+    }
+
+    /// Puts everything where it belongs.
+    fn finish(mut self) -> State {
+        for (obj, keys) in self.maps {
+            let mut map = Map::default();
+            for (key, group, values) in keys {
+                map.insert_new(key, self.lasts[group as usize], values, &self.state.heap);
+            }
+            self.state.objects.get_mut(obj as usize).body = std::sync::Arc::new(Body::Map(map));
+        }
+        for (obj, mut seq, groups) in self.seqs {
+            for (reg, group) in groups.into_iter().enumerate() {
+                seq.regs.get_mut(reg).last = self.lasts[group as usize];
+            }
+            self.state.objects.get_mut(obj as usize).body = std::sync::Arc::new(Body::Seq(seq));
+        }
+        self.state
+    }
+
+    /// Appends changes to the history.
+    pub(super) fn push_changes(&mut self, run: ChangeRun) {
+        self.state.max_op = self.state.max_op.max((run.start + run.ops * run.rows).saturating_sub(1));
+        self.state.push_changes(run);
+    }
+}
+
+fn raw_bytes(at: u32, len: usize) -> Bytes {
+    if len == 0 { Bytes::default() } else { Bytes { at, len: len as u32 } }
+}
+
+fn is_char(kind: u8, bytes: &[u8]) -> bool {
+    kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
+}
+
+fn text_width(span: &Span, ctx: &super::seq::Ctx<'_>) -> u32 {
+    let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
+    match ctx.encoding {
+        TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => span.len,
+        encoding => encoding.width(text) as u32,
+    }
+}
+
+/// The run of insertions that a row of a document may be the first of.
+fn insert_run(row: &Row<'_>, refs: &[OpId]) -> Option<Run> {
+    if !row.insert || row.action != Action::Set || refs.len() > 1 {
+        return None;
+    }
+    let single = refs.first().copied();
+    Some(Run { kind: RunKind::Insert, obj: row.obj, id: row.id, elem: OpId::NONE, single, step: 0 })
+}

@@ -1,0 +1,178 @@
+//! The table of changes of a document chunk: each change gets its operations out of those that were collected.
+
+use super::history::ChangeRun;
+use super::load::Loader;
+use super::log::{LogRun, What};
+use crate::codec::column::{ChunkError, Fault};
+use crate::codec::document::{ChangeRow, DocumentView};
+use crate::codec::limits::Limits;
+use crate::error::Rule;
+
+fn fault(rule: Rule) -> Fault {
+    Fault::at(0, rule)
+}
+
+/// The operations of one actor that no change took yet, ascending.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    /// In the sorted items.
+    next: usize,
+    end: usize,
+    /// Sequence number and last counter of the actor's last change.
+    seq: u32,
+    max_op: u32,
+}
+
+impl Loader {
+    /// Reads the table of changes and fills the log in its order.
+    pub(super) fn history(&mut self, view: &DocumentView<'_>, limits: &Limits) -> Result<(), ChunkError> {
+        let mut items = std::mem::take(&mut self.items);
+        items.sort_unstable_by_key(|run| (run.id.actor, run.id.ctr));
+        let mut lanes = vec![Lane::default(); view.actors.len()];
+        let mut at = 0;
+        for group in items.chunk_by(|a, b| a.id.actor == b.id.actor) {
+            let lane = &mut lanes[group[0].id.actor as usize];
+            (lane.next, lane.end) = (at, at + group.len());
+            at += group.len();
+        }
+        if items
+            .windows(2)
+            .any(|pair| pair[0].id.actor == pair[1].id.actor && pair[1].id.ctr - pair[0].id.ctr < pair[0].len)
+        {
+            return Err(fault(Rule::OperationCount).into());
+        }
+        let mut rows = view.change_rows();
+        let mut count = 0u64;
+        while let Some(row) = rows.next()? {
+            count += 1;
+            let deps = rows.deps.iter().copied().collect();
+            let ops = self.change(&row, deps, &mut items, &mut lanes)?;
+            let mut last = row;
+            loop {
+                let more = if ops > 0 { rows.extend(&last, ops)? } else { 0 };
+                if more == 0 {
+                    break;
+                }
+                count += u64::from(more);
+                last = self.chain(&last, ops, more, &mut items, &mut lanes)?;
+            }
+            if count > limits.changes {
+                return Err(ChunkError::limit("changes", limits.changes));
+            }
+        }
+        if lanes.iter().any(|lane| lane.next < lane.end) {
+            return Err(fault(Rule::OperationCount).into());
+        }
+        Ok(())
+    }
+
+    /// One change; gives how many operations it has.
+    fn change(
+        &mut self,
+        row: &ChangeRow<'_>,
+        deps: smallvec::SmallVec<[u32; 2]>,
+        items: &mut [LogRun],
+        lanes: &mut [Lane],
+    ) -> Result<u32, Fault> {
+        let lane = &mut lanes[row.actor as usize];
+        if row.seq != lane.seq + 1 || row.max_op < lane.max_op {
+            return Err(fault(Rule::ChangeOrder));
+        }
+        (lane.seq, lane.max_op) = (row.seq, row.max_op);
+        let next = items[lane.next..lane.end].first().map(|run| run.id.ctr);
+        let start = next.filter(|ctr| *ctr <= row.max_op).unwrap_or(row.max_op.wrapping_add(1));
+        if start == 0 {
+            return Err(fault(Rule::CounterRange));
+        }
+        let first_run = self.state.log.runs.len().saturating_sub(1);
+        let ops = row.max_op + 1 - start;
+        self.emit(start, ops, items, lane)?;
+        let log = self.state.log_of(first_run, start, row.actor);
+        let message = self.state.heap.push(row.message.unwrap_or_default().as_bytes());
+        let extra = self.state.heap.push(row.extra);
+        let (actor, seq, time) = (row.actor, row.seq, row.time);
+        self.push_changes(ChangeRun {
+            row: 0,
+            rows: 1,
+            actor,
+            seq,
+            start,
+            ops,
+            time,
+            message,
+            extra,
+            deps,
+            log,
+        });
+        Ok(ops)
+    }
+
+    /// Changes right after `last`, each by the same actor with as many operations.
+    fn chain<'a>(
+        &mut self,
+        last: &ChangeRow<'a>,
+        ops: u32,
+        rows: u32,
+        items: &mut [LogRun],
+        lanes: &mut [Lane],
+    ) -> Result<ChangeRow<'a>, Fault> {
+        let lane = &mut lanes[last.actor as usize];
+        let first_run = self.state.log.runs.len().saturating_sub(1);
+        let start = last.max_op + 1;
+        let all = ops.checked_mul(rows).ok_or_else(|| fault(Rule::CounterRange))?;
+        self.emit(start, all, items, lane)?;
+        let log = self.state.log_of(first_run, start, last.actor);
+        let row = ChangeRow { seq: last.seq + rows, max_op: last.max_op + all, ..*last };
+        (lane.seq, lane.max_op) = (row.seq, row.max_op);
+        let deps = smallvec::smallvec![self.state.history.len() - 1];
+        let nothing = super::heap::Bytes::default();
+        self.push_changes(ChangeRun {
+            row: 0,
+            rows,
+            actor: last.actor,
+            seq: last.seq + 1,
+            start,
+            ops,
+            time: last.time,
+            message: nothing,
+            extra: nothing,
+            deps,
+            log,
+        });
+        Ok(row)
+    }
+
+    /// Moves the operations from `start` on into the log.
+    fn emit(&mut self, start: u32, ops: u32, items: &mut [LogRun], lane: &mut Lane) -> Result<(), Fault> {
+        let (mut ctr, end) = (start, start + ops);
+        while ctr < end {
+            let item = items[lane.next..lane.end].first_mut().filter(|run| run.id.ctr == ctr);
+            let item = item.ok_or_else(|| fault(Rule::OperationCount))?;
+            let run = if item.len > end - ctr {
+                let all = (item.id.ctr, item.id.ctr + item.len);
+                let run = self.state.clip(item, ctr, end);
+                *item = self.state.clip(item, end, all.1);
+                run
+            } else {
+                lane.next += 1;
+                *item
+            };
+            ctr += run.len;
+            self.append(run);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, mut run: LogRun) {
+        if let What::Keyed(number) = run.what {
+            let (op, group) = &mut self.keyed[number as usize];
+            let last = &mut self.lasts[*group as usize];
+            op.before = *last;
+            let at = self.state.log.keyed.len() as u32;
+            *last = at + 1;
+            self.state.log.keyed.push(op.clone());
+            run.what = What::Keyed(at);
+        }
+        self.state.log.push(run);
+    }
+}

@@ -1,0 +1,217 @@
+//! Every operation of the document, in the order in which they arrived, as runs: what one actor typed or deleted in
+//! one go is one entry. Change chunks are written from here, and the past is read from here.
+
+use smallvec::SmallVec;
+
+use super::heap::Bytes;
+use super::pages::Pages;
+use crate::codec::ops::Action;
+use crate::types::{ObjType, OpId};
+
+/// A value of the document: a scalar whose bytes lie in the heap, or an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Val {
+    /// Type code of the file format; for objects [`Val::OBJECT`] and up.
+    pub(crate) code: u8,
+    /// The bytes of a scalar; for objects the address is the object's number.
+    pub(crate) bytes: Bytes,
+}
+
+impl Val {
+    const OBJECT: u8 = 16;
+    pub(crate) const NULL: Val = Val { code: 0, bytes: Bytes { at: 0, len: 0 } };
+
+    pub(crate) fn object(kind: ObjType, number: u32) -> Self {
+        let code = Self::OBJECT + Action::make(kind) as u8;
+        Val { code, bytes: Bytes { at: number, len: 0 } }
+    }
+
+    /// The object's kind and number, when this is an object.
+    #[inline]
+    pub(crate) fn as_object(self) -> Option<(ObjType, u32)> {
+        if self.code < Self::OBJECT {
+            return None;
+        }
+        let action = Action::from_code((self.code - Self::OBJECT).into()).ok()?;
+        Some((action.makes()?, self.bytes.at))
+    }
+
+    /// The action of the operation that put this value there.
+    pub(crate) fn action(self) -> Action {
+        self.as_object().map_or(Action::Set, |(kind, _)| Action::make(kind))
+    }
+
+    pub(crate) fn is_counter(self) -> bool {
+        self.code == crate::codec::value::code::COUNTER
+    }
+}
+
+/// A run of operations with consecutive ids on one object.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LogRun {
+    pub(crate) id: OpId,
+    pub(crate) len: u32,
+    /// Number of the object.
+    pub(crate) obj: u32,
+    pub(crate) what: What,
+}
+
+/// What a run of operations does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum What {
+    /// Inserts characters, the first after `origin`, each other after the one before. `bytes` is their text.
+    Text { origin: OpId, bytes: Bytes },
+    /// Inserts values likewise; they are `values[at..at + len]`.
+    Values { origin: OpId, at: u32 },
+    /// Inserts the boundary of a mark: its number.
+    Mark(u32),
+    /// Deletes elements that nobody changed, `step` apart.
+    Delete { elem: OpId, step: i8 },
+    /// Anything else, one operation: its number in [`Log::keyed`].
+    Keyed(u32),
+}
+
+/// The key an operation is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Key {
+    Map(Bytes),
+    Elem(OpId),
+}
+
+/// One operation on a key of a map, or an update of an element.
+#[derive(Clone, Debug)]
+pub(crate) struct Keyed {
+    pub(crate) id: OpId,
+    pub(crate) obj: u32,
+    pub(crate) key: Key,
+    pub(crate) action: Action,
+    pub(crate) val: Val,
+    /// Ascending.
+    pub(crate) preds: SmallVec<[OpId; 1]>,
+    /// The operation on the same key that arrived before this one, plus one; 0 when there is none.
+    pub(crate) before: u32,
+    /// It superseded everything visible: who has it in their past sees nothing older here.
+    pub(crate) clears: bool,
+}
+
+/// One boundary of a mark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct MarkOp {
+    pub(crate) origin: OpId,
+    /// The name; the end of a mark has none.
+    pub(crate) name: Option<Bytes>,
+    pub(crate) val: Val,
+    pub(crate) expand: bool,
+}
+
+/// Everything that happened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) runs: Pages<LogRun>,
+    pub(crate) keyed: Pages<Keyed>,
+    pub(crate) values: Pages<Val>,
+    pub(crate) marks: Pages<MarkOp>,
+}
+
+/// Where the log ended at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogMark {
+    runs: usize,
+    last_len: u32,
+    last_bytes: u32,
+    keyed: usize,
+    values: usize,
+    marks: usize,
+}
+
+impl Log {
+    pub(crate) fn mark(&self) -> LogMark {
+        let last = self.runs.last();
+        LogMark {
+            runs: self.runs.len(),
+            last_len: last.map_or(0, |run| run.len),
+            last_bytes: last
+                .map_or(0, |run| if let What::Text { bytes, .. } = run.what { bytes.len } else { 0 }),
+            keyed: self.keyed.len(),
+            values: self.values.len(),
+            marks: self.marks.len(),
+        }
+    }
+
+    /// Forgets what came after `mark`.
+    pub(crate) fn cut(&mut self, mark: LogMark) {
+        self.runs.truncate(mark.runs);
+        if mark.runs > 0 {
+            let last = self.runs.get_mut(mark.runs - 1);
+            last.len = mark.last_len;
+            if let What::Text { bytes, .. } = &mut last.what {
+                bytes.len = mark.last_bytes;
+            }
+        }
+        self.keyed.truncate(mark.keyed);
+        self.values.truncate(mark.values);
+        self.marks.truncate(mark.marks);
+    }
+
+    /// The run that holds operation `ctr` among those from run `from` to `to`, whose ids ascend.
+    pub(crate) fn find(&self, ctr: u32, from: usize, to: usize) -> usize {
+        let (mut low, mut high) = (from, to);
+        while high - low > 1 {
+            let middle = usize::midpoint(low, high);
+            if self.runs[middle].id.ctr <= ctr {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Appends a run, or lets the last one go on. A run goes on only while the text it holds is in one piece.
+    #[inline]
+    pub(crate) fn push(&mut self, run: LogRun) {
+        let at = self.runs.len();
+        if at > 0 && goes_on(&self.runs[at - 1], &run) {
+            let last = self.runs.get_mut(at - 1);
+            match (&mut last.what, run.what) {
+                (What::Text { bytes, .. }, What::Text { bytes: more, .. }) => bytes.len += more.len,
+                (What::Delete { elem, step }, What::Delete { elem: next, .. }) if last.len == 1 => {
+                    *step = (i64::from(next.ctr) - i64::from(elem.ctr)) as i8;
+                }
+                _ => {}
+            }
+            last.len += run.len;
+            return;
+        }
+        self.runs.push(run);
+    }
+}
+
+/// Whether `next` continues `last` so that one run can hold both.
+fn goes_on(last: &LogRun, next: &LogRun) -> bool {
+    if last.obj != next.obj || last.id.actor != next.id.actor || last.id.ctr + last.len != next.id.ctr {
+        return false;
+    }
+    let chained = |origin: OpId| origin == last.id.plus(last.len - 1);
+    match (last.what, next.what) {
+        (What::Text { bytes, .. }, What::Text { origin, bytes: more }) => {
+            chained(origin) && bytes.at + bytes.len == more.at && !super::heap::starts_chunk(more.at)
+        }
+        (What::Values { at, .. }, What::Values { origin, at: more }) => {
+            chained(origin) && at + last.len == more
+        }
+        (What::Delete { elem, step }, What::Delete { elem: more, step: next_step }) => {
+            let step = if last.len == 1 { i64::from(more.ctr) - i64::from(elem.ctr) } else { step.into() };
+            let continues = i64::from(elem.ctr) + step * i64::from(last.len) == i64::from(more.ctr);
+            let agrees = next.len == 1 || i64::from(next_step) == step;
+            elem.actor == more.actor && (step == 1 || step == -1) && continues && agrees
+        }
+        _ => false,
+    }
+}
+
+/// The `n`-th element of a run of deletions.
+#[inline]
+pub(crate) fn stepped(elem: OpId, step: i8, n: u32) -> OpId {
+    OpId::new((i64::from(elem.ctr) + i64::from(step) * i64::from(n)) as u32, elem.actor)
+}

@@ -1,0 +1,27 @@
+//! The operations of a document, arranged for editing and reading.
+//!
+//! [`log`] keeps every operation in order of arrival, as runs; [`history`] keeps the changes likewise. Maps and
+//! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
+//! that were one.
+//!
+//! Layers, each using only those before it: [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
+//! [`register`]; [`map`], [`seq`]; [`history`]; [`state`]; [`undo`], [`apply`], [`write`], [`load`], [`past`].
+
+pub(crate) mod actors;
+pub(crate) mod apply;
+pub(crate) mod heap;
+pub(crate) mod history;
+pub(crate) mod lanes;
+pub(crate) mod load;
+mod load_group;
+mod load_history;
+pub(crate) mod log;
+pub(crate) mod map;
+pub(crate) mod pages;
+pub(crate) mod past;
+pub(crate) mod register;
+pub(crate) mod seq;
+pub(crate) mod shards;
+pub(crate) mod state;
+pub(crate) mod undo;
+pub(crate) mod write;

@@ -1,0 +1,47 @@
+//! The values at one key or element: which operations are visible, and how an operation changes that.
+
+use smallvec::SmallVec;
+
+use super::actors::Actors;
+use super::log::{Keyed, Val};
+use crate::codec::ops::Action;
+use crate::types::OpId;
+
+/// An operation whose value is visible.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Visible {
+    pub(crate) id: OpId,
+    pub(crate) val: Val,
+    /// What increments added, for counters.
+    pub(crate) added: i64,
+}
+
+/// All visible values in ascending order of their ids: the last one wins.
+pub(crate) type Values = SmallVec<[Visible; 1]>;
+
+/// Applies one operation. `number` is what an increment adds.
+/// Gives whether it superseded everything that was visible.
+pub(crate) fn apply(values: &mut Values, op: &Keyed, number: i64, actors: &Actors) -> bool {
+    if op.action == Action::Increment {
+        increment(values, &op.preds, number);
+        return false;
+    }
+    values.retain(|value| !op.preds.contains(&value.id));
+    let clears = values.is_empty();
+    if op.action != Action::Delete {
+        let at = values.partition_point(|value| actors.cmp(value.id, op.id).is_lt());
+        values.insert(at, Visible { id: op.id, val: op.val, added: 0 });
+    }
+    clears
+}
+
+/// Counters among the predecessors grow; other values there are superseded.
+fn increment(values: &mut Values, preds: &[OpId], number: i64) {
+    values.retain(|value| {
+        let named = preds.contains(&value.id);
+        if named && value.val.is_counter() {
+            value.added = value.added.wrapping_add(number);
+        }
+        !named || value.val.is_counter()
+    });
+}

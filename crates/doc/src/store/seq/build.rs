@@ -1,0 +1,131 @@
+//! Making a sequence from all its spans at once, in list order: every node is written once.
+
+use std::sync::Arc;
+
+use super::edit::join;
+use super::tree::{KIDS, SPANS, TEXT};
+use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, NONE, Seq, Span};
+use crate::store::heap::Bytes;
+use crate::store::lanes::Lanes;
+use crate::types::OpId;
+
+/// Collects spans.
+pub(crate) struct Builder {
+    seq: Seq,
+    open: Leaf,
+    room: usize,
+    index: Vec<(OpId, u32)>,
+}
+
+impl Builder {
+    /// Starts from an empty sequence of the same kind with the same registers.
+    pub(crate) fn new(is_text: bool) -> Self {
+        let mut seq = Seq::new(is_text);
+        seq.leaves.clear();
+        // Room for edits to come without splitting every leaf at once.
+        Self { seq, open: Leaf::default(), room: SPANS - SPANS / 4, index: Vec::new() }
+    }
+
+    pub(crate) fn regs(&mut self) -> &mut super::Pages<super::ElemReg> {
+        &mut self.seq.regs
+    }
+
+    /// Adds the next span; `text` is what it shows.
+    pub(crate) fn push(&mut self, span: Span, text: &str) {
+        let joined = self.open.text.len() + text.len() <= TEXT
+            && self.open.spans.last_mut().is_some_and(|last| join(last, &span));
+        if !joined {
+            let full = self.open.spans.len() >= self.room || self.open.text.len() + text.len() > TEXT;
+            if full && !self.open.spans.is_empty() {
+                self.close();
+            }
+            self.open.spans.push(span);
+        }
+        self.open.width += span.units();
+        if self.seq.is_text {
+            self.open.text.push_str(text);
+        }
+        if !joined {
+            self.index.push((span.id, self.seq.leaves.len() as u32));
+        }
+        self.seq.marks += u32::from(span.kind == Kind::Mark);
+    }
+
+    /// Adds a span that may be longer than spans are, and that shows its text if it is visible.
+    pub(crate) fn push_run(&mut self, span: Span, ctx: &Ctx<'_>) {
+        let mut rest = span;
+        while rest.kind == Kind::Text && rest.bytes as usize > super::tree::SPAN_TEXT && rest.len > 1 {
+            let text = ctx.heap.text(Bytes { at: rest.at, len: rest.bytes });
+            let mut cut = super::tree::SPAN_TEXT;
+            while !text.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            let chars = if rest.bytes == rest.len { cut } else { text[..cut].chars().count() };
+            let right = rest.split_off(chars as u32, ctx);
+            self.push_shown(rest, ctx);
+            rest = right;
+        }
+        self.push_shown(rest, ctx);
+    }
+
+    /// Takes the last element back.
+    pub(crate) fn pop(&mut self, ctx: &Ctx<'_>) -> Option<Span> {
+        let last = self.open.spans.last_mut()?;
+        let one = if last.len > 1 { last.split_off(last.len - 1, ctx) } else { *last };
+        if one.id == last.id {
+            self.open.spans.pop();
+            self.index.pop();
+        }
+        self.open.text.truncate(self.open.text.len() - one.shown() as usize);
+        self.open.width -= one.units();
+        self.seq.marks -= u32::from(one.kind == Kind::Mark);
+        Some(one)
+    }
+
+    fn push_shown(&mut self, span: Span, ctx: &Ctx<'_>) {
+        let shown = self.seq.is_text && span.kind == Kind::Text && span.visible;
+        let text = if shown { ctx.heap.text(Bytes { at: span.at, len: span.bytes }) } else { "" };
+        self.push(span, text);
+    }
+
+    fn close(&mut self) {
+        let leaf = std::mem::take(&mut self.open);
+        let next = self.seq.leaves.len() as u32 + 1;
+        self.seq.width += leaf.width;
+        self.seq.leaves.push(LeafRef { leaf: Arc::new(leaf), parent: 0, next });
+    }
+
+    pub(crate) fn finish(mut self) -> Seq {
+        if !self.open.spans.is_empty() || self.seq.leaves.is_empty() {
+            self.close();
+        }
+        let mut seq = self.seq;
+        seq.index = Lanes::build(self.index);
+        seq.leaves.last_mut().expect("there is a leaf").next = NONE;
+        seq.inner.clear();
+        let mut kids: Vec<Kid> =
+            seq.leaves.iter().zip(0..).map(|(leaf, number)| Kid { number, width: leaf.leaf.width }).collect();
+        let mut bottom = true;
+        loop {
+            let mut above = vec![];
+            for group in kids.chunks(KIDS - KIDS / 4) {
+                let number = seq.inner.len() as u32;
+                for kid in group {
+                    if bottom {
+                        seq.leaves[kid.number as usize].parent = number;
+                    } else {
+                        seq.inner[kid.number as usize].parent = number;
+                    }
+                }
+                seq.inner.push(Inner { parent: NONE, bottom, kids: group.into() });
+                above.push(Kid { number, width: group.iter().map(|kid| kid.width).sum() });
+            }
+            bottom = false;
+            kids = above;
+            if kids.len() == 1 {
+                seq.root = kids[0].number;
+                return seq;
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What must hold of every sequence. Tests and fuzzers ask after every change.
+
+use super::{Ctx, Kind, NONE, Seq};
+use crate::store::heap::Bytes;
+
+impl Seq {
+    /// Panics where the structure contradicts itself.
+    pub(crate) fn check(&self, ctx: &Ctx<'_>) {
+        let (mut leaf, mut width, mut seen, mut marks) = (0, 0, 0, 0);
+        while leaf != NONE {
+            let node = &self.leaves[leaf as usize];
+            assert!(node.leaf.fits() || seen == 0, "leaf {leaf} is too large");
+            let text: usize = node.leaf.spans.iter().map(|span| span.shown() as usize).sum();
+            assert_eq!(node.leaf.text.len(), if self.is_text { text } else { 0 }, "text of leaf {leaf}");
+            let units: u32 = node.leaf.spans.iter().map(super::Span::units).sum();
+            assert_eq!(node.leaf.width, units, "width of leaf {leaf}");
+            for span in &node.leaf.spans {
+                self.check_span(span, ctx);
+                marks += u32::from(span.kind == Kind::Mark);
+                for n in [0, span.len - 1] {
+                    let at = self.find(span.id.plus(n)).expect("every element is found by its id");
+                    assert_eq!((at.leaf, at.off), (leaf, n));
+                }
+            }
+            width += units;
+            seen += 1;
+            leaf = node.next;
+        }
+        assert_eq!((width, seen, marks), (self.width, self.leaves.len(), self.marks));
+        let root = &self.inner[self.root as usize];
+        assert_eq!(root.parent, NONE);
+        assert_eq!(self.check_node(self.root), width);
+        let (hot, base) = self.hot;
+        if !self.leaves[hot as usize].leaf.spans.is_empty() {
+            let start = super::At { leaf: hot, span: 0, off: 0 };
+            assert_eq!(self.units_before(start, ctx), base as usize, "the kept position is right");
+        }
+    }
+
+    fn check_span(&self, span: &super::Span, ctx: &Ctx<'_>) {
+        assert!(span.len > 0);
+        if span.reg == 0 {
+            assert_eq!(
+                span.measure(span.len, ctx).1,
+                if span.kind == Kind::Text { span.width } else { span.len }
+            );
+        }
+        if span.reg > 0 {
+            assert_eq!(span.len, 1);
+            assert_eq!(span.visible, !self.reg(span).expect("it exists").values.is_empty());
+        } else {
+            assert_eq!(span.visible, span.gone.is_none() && span.kind != Kind::Mark);
+        }
+        if span.kind == Kind::Text && span.reg == 0 {
+            let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
+            assert_eq!(text.chars().count(), span.len as usize);
+        }
+    }
+
+    fn check_node(&self, number: u32) -> u32 {
+        let node = &self.inner[number as usize];
+        assert!(!node.kids.is_empty() && node.kids.len() < super::tree::KIDS);
+        for kid in &node.kids {
+            let (parent, width) = if node.bottom {
+                let leaf = &self.leaves[kid.number as usize];
+                (leaf.parent, leaf.leaf.width)
+            } else {
+                (self.inner[kid.number as usize].parent, self.check_node(kid.number))
+            };
+            assert_eq!((parent, width), (number, kid.width));
+        }
+        node.kids.iter().map(|kid| kid.width).sum()
+    }
+}

@@ -1,0 +1,432 @@
+//! A list or a text: elements in list order, deleted ones included, as spans in a B-tree that counts what is visible.
+//!
+//! A span is a run of elements with consecutive ids, each inserted after the one before, that share one fate: all
+//! visible, or all deleted by consecutive operations. Typing extends a span; deleting a range splits at most two.
+//! Leaves hold spans and, for text, the visible text itself; [`Lanes`] finds the leaf of an element by its id.
+//! Finding by index or by id costs O(log spans); typing where the last edit was costs O(1).
+
+mod build;
+mod check;
+mod edit;
+mod tree;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::actors::Actors;
+use super::heap::{Bytes, Heap};
+use super::lanes::Lanes;
+use super::pages::Pages;
+use super::register::Values;
+use crate::types::{OpId, TextEncoding};
+
+pub(crate) use build::Builder;
+pub(crate) use edit::Shown;
+
+/// What a span's elements are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One character each; `at` is where their text lies in the heap.
+    Text,
+    /// Other values; `at` is the number of the first in the log's values. In texts one a span.
+    Values,
+    /// A boundary of a mark, `at` is its number. Never visible, never deleted.
+    Mark,
+}
+
+/// A run of elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) id: OpId,
+    pub(crate) len: u32,
+    /// What the first element was inserted after.
+    pub(crate) origin: OpId,
+    pub(crate) at: u32,
+    /// The operation that deleted the first element; the others' are `step` apart. Counter 0: not deleted so.
+    pub(crate) gone: OpId,
+    /// One more than the number of the register of an element with a history of its own; such spans have one element.
+    pub(crate) reg: u32,
+    /// Bytes of the text: of all elements of [`Kind::Text`]; of what is shown for others and those with a register.
+    pub(crate) bytes: u32,
+    /// Width in units of the document's encoding if visible.
+    pub(crate) width: u32,
+    pub(crate) kind: Kind,
+    pub(crate) step: i8,
+    pub(crate) visible: bool,
+}
+
+impl Span {
+    pub(crate) fn last(&self) -> OpId {
+        self.id.plus(self.len - 1)
+    }
+
+    #[inline]
+    fn contains(&self, id: OpId) -> bool {
+        self.id.actor == id.actor && id.ctr >= self.id.ctr && id.ctr - self.id.ctr < self.len
+    }
+
+    /// Width that counts.
+    #[inline]
+    pub(crate) fn units(&self) -> u32 {
+        if self.visible { self.width } else { 0 }
+    }
+
+    /// Bytes in the leaf's text.
+    #[inline]
+    pub(crate) fn shown(&self) -> u32 {
+        if self.visible { self.bytes } else { 0 }
+    }
+
+    /// The deletion of the `n`-th element.
+    pub(crate) fn gone_at(&self, n: u32) -> OpId {
+        super::log::stepped(self.gone, self.step, n)
+    }
+
+    /// Bytes and width of the first `n` elements.
+    fn measure(&self, n: u32, ctx: &Ctx<'_>) -> (u32, u32) {
+        if self.kind != Kind::Text {
+            // A list of values; elements of other spans are never divided.
+            return (0, n);
+        }
+        if self.bytes == self.len {
+            return (n, n);
+        }
+        let text = ctx.heap.text(Bytes { at: self.at, len: self.bytes });
+        let bytes = text.char_indices().nth(n as usize).map_or(text.len(), |(at, _)| at);
+        let width = match ctx.encoding {
+            TextEncoding::Utf8CodeUnit => bytes as u32,
+            TextEncoding::Utf16CodeUnit => text[..bytes].chars().map(|c| c.len_utf16() as u32).sum(),
+            TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => n,
+        };
+        (bytes as u32, width)
+    }
+
+    /// Keeps the first `n` elements.
+    pub(crate) fn cut(&mut self, n: u32, ctx: &Ctx<'_>) {
+        self.split_off(n, ctx);
+    }
+
+    /// Divides the span where `apart` says something else about the deletions of two neighbours.
+    pub(crate) fn by_fate(self, ctx: &Ctx<'_>, apart: impl Fn(OpId) -> bool) -> SmallVec<[Span; 3]> {
+        let mut parts = SmallVec::new();
+        let mut rest = self;
+        if !self.gone.is_none() && self.len > 1 {
+            let mut n = 1;
+            while n < rest.len {
+                if apart(rest.gone_at(n)) == apart(rest.gone_at(n - 1)) {
+                    n += 1;
+                    continue;
+                }
+                let right = rest.split_off(n, ctx);
+                parts.push(std::mem::replace(&mut rest, right));
+                n = 1;
+            }
+        }
+        parts.push(rest);
+        parts
+    }
+
+    /// Takes the elements from `n` on off this span.
+    fn split_off(&mut self, n: u32, ctx: &Ctx<'_>) -> Span {
+        let (bytes, width) = self.measure(n, ctx);
+        let mut right = *self;
+        right.id = self.id.plus(n);
+        right.origin = self.id.plus(n - 1);
+        right.len -= n;
+        right.bytes -= bytes;
+        right.width -= width;
+        right.at += if self.kind == Kind::Text { bytes } else { n };
+        if !self.gone.is_none() {
+            right.gone = self.gone_at(n);
+        }
+        self.len = n;
+        self.bytes = bytes;
+        self.width = width;
+        right
+    }
+}
+
+/// What sequences need to know of their document.
+#[derive(Clone, Copy)]
+pub(crate) struct Ctx<'a> {
+    pub(crate) heap: &'a Heap,
+    pub(crate) actors: &'a Actors,
+    pub(crate) encoding: TextEncoding,
+}
+
+/// An element with updates, or one that several deleted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ElemReg {
+    pub(crate) values: Values,
+    /// The newest operation on the element in the log, plus one.
+    pub(crate) last: u32,
+    /// Deletions of the inserted value besides [`Span::gone`].
+    pub(crate) dels: SmallVec<[OpId; 2]>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Leaf {
+    spans: Vec<Span>,
+    /// What the visible spans show, in order; empty for lists.
+    text: String,
+    width: u32,
+}
+
+#[derive(Clone, Debug)]
+struct LeafRef {
+    leaf: Arc<Leaf>,
+    parent: u32,
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Kid {
+    number: u32,
+    width: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Inner {
+    parent: u32,
+    /// Its kids are leaves.
+    bottom: bool,
+    kids: SmallVec<[Kid; tree::KIDS]>,
+}
+
+/// No leaf, no parent.
+const NONE: u32 = u32::MAX;
+
+/// Where an element is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct At {
+    leaf: u32,
+    span: u32,
+    /// Number of the element in its span.
+    pub(crate) off: u32,
+}
+
+impl At {
+    /// The element `n` before this one in the same span.
+    pub(crate) fn back(self, n: u32) -> Self {
+        Self { off: self.off - n, ..self }
+    }
+}
+
+/// A place between elements: before element `off` of span `span`, which may be one past the last of its leaf.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Gap {
+    leaf: u32,
+    span: u32,
+    off: u32,
+}
+
+/// The sequence.
+#[derive(Clone, Debug)]
+pub(crate) struct Seq {
+    pub(crate) is_text: bool,
+    /// Leaf 0 is always the first.
+    leaves: Vec<LeafRef>,
+    inner: Vec<Inner>,
+    root: u32,
+    /// The leaf of each element.
+    index: Lanes,
+    pub(crate) regs: Pages<ElemReg>,
+    width: u32,
+    /// How many boundaries of marks there are.
+    pub(crate) marks: u32,
+    /// The leaf of the last edit and the width before it.
+    hot: (u32, u32),
+}
+
+impl Seq {
+    pub(crate) fn new(is_text: bool) -> Self {
+        let leaf = LeafRef { leaf: Arc::default(), parent: 0, next: NONE };
+        let root =
+            Inner { parent: NONE, bottom: true, kids: smallvec::smallvec![Kid { number: 0, width: 0 }] };
+        Self {
+            is_text,
+            leaves: vec![leaf],
+            inner: vec![root],
+            root: 0,
+            index: Lanes::default(),
+            regs: Pages::default(),
+            width: 0,
+            marks: 0,
+            hot: (0, 0),
+        }
+    }
+
+    /// The length in units of the encoding; of a list in elements.
+    pub(crate) fn width(&self) -> usize {
+        self.width as usize
+    }
+
+    pub(crate) fn span(&self, at: At) -> &Span {
+        &self.leaves[at.leaf as usize].leaf.spans[at.span as usize]
+    }
+
+    /// The register of an element that has one.
+    pub(crate) fn reg(&self, span: &Span) -> Option<&ElemReg> {
+        self.regs.get((span.reg as usize).checked_sub(1)?)
+    }
+
+    /// The leaf that holds unit `index`, and the units before it.
+    #[inline]
+    fn leaf_of(&self, index: u32) -> (u32, u32) {
+        let (hot, base) = self.hot;
+        if index >= base && index - base < self.leaves[hot as usize].leaf.width {
+            return self.hot;
+        }
+        let (mut node, mut base) = (&self.inner[self.root as usize], 0);
+        loop {
+            let mut found = None;
+            for kid in &node.kids {
+                if index - base < kid.width {
+                    found = Some(kid.number);
+                    break;
+                }
+                base += kid.width;
+            }
+            let kid = found.expect("the index is below the width");
+            if node.bottom {
+                return (kid, base);
+            }
+            node = &self.inner[kid as usize];
+        }
+    }
+
+    /// The visible element that covers unit `index`, and the unit it starts at.
+    #[inline]
+    pub(crate) fn locate(&self, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32)> {
+        if index >= self.width {
+            return None;
+        }
+        let (leaf, mut base) = self.leaf_of(index);
+        for (i, span) in self.leaves[leaf as usize].leaf.spans.iter().enumerate() {
+            let units = span.units();
+            if index - base < units {
+                let (off, start) = element_at(span, index - base, ctx);
+                return Some((At { leaf, span: i as u32, off }, base + start));
+            }
+            base += units;
+        }
+        None
+    }
+
+    /// As [`Self::locate`], and keeps the leaf for the next call.
+    pub(crate) fn locate_hot(&mut self, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32)> {
+        if index >= self.width {
+            return None;
+        }
+        self.hot = self.leaf_of(index);
+        self.locate(index, ctx)
+    }
+
+    /// Where the element inserted by operation `id` is.
+    pub(crate) fn find(&self, id: OpId) -> Option<At> {
+        let (_, leaf) = self.index.floor(id)?;
+        let spans = &self.leaves.get(leaf as usize)?.leaf.spans;
+        let span = spans.iter().position(|span| span.contains(id))?;
+        Some(At { leaf, span: span as u32, off: id.ctr - spans[span].id.ctr })
+    }
+
+    /// How many units lie before an element.
+    pub(crate) fn units_before(&self, at: At, ctx: &Ctx<'_>) -> usize {
+        let leaf = &self.leaves[at.leaf as usize];
+        let spans = &leaf.leaf.spans[..at.span as usize];
+        let span = self.span(at);
+        let mut units = if span.visible { span.measure(at.off, ctx).1 } else { 0 };
+        units += spans.iter().map(Span::units).sum::<u32>();
+        let (mut kid, mut parent) = (at.leaf, leaf.parent);
+        while parent != NONE {
+            let node = &self.inner[parent as usize];
+            let before = node.kids.iter().take_while(|other| other.number != kid);
+            units += before.map(|kid| kid.width).sum::<u32>();
+            (kid, parent) = (parent, node.parent);
+        }
+        units as usize
+    }
+
+    /// Whether the element at `a` stands before the one at `b`.
+    pub(crate) fn before(&self, a: At, b: At) -> bool {
+        if a.leaf == b.leaf {
+            return (a.span, a.off) < (b.span, b.off);
+        }
+        self.path(a.leaf) < self.path(b.leaf)
+    }
+
+    /// The way from the root to a leaf: at each level the number of the kid.
+    fn path(&self, leaf: u32) -> SmallVec<[u32; 8]> {
+        let mut path = SmallVec::new();
+        let (mut kid, mut parent) = (leaf, self.leaves[leaf as usize].parent);
+        while parent != NONE {
+            let node = &self.inner[parent as usize];
+            let at = node.kids.iter().position(|other| other.number == kid);
+            path.push(at.expect("a parent knows its kids") as u32);
+            (kid, parent) = (parent, node.parent);
+        }
+        path.reverse();
+        path
+    }
+
+    /// All spans in list order, each with the text it shows.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (&Span, &str)> {
+        Leaves { seq: self, next: 0 }.flat_map(|leaf| {
+            let mut from = 0;
+            leaf.spans.iter().map(move |span| {
+                let start = from;
+                from += if leaf.text.is_empty() { 0 } else { span.shown() as usize };
+                (span, &leaf.text[start..from])
+            })
+        })
+    }
+
+    /// The visible text.
+    pub(crate) fn text(&self) -> String {
+        let bytes = Leaves { seq: self, next: 0 }.map(|leaf| leaf.text.len()).sum();
+        let mut text = String::with_capacity(bytes);
+        Leaves { seq: self, next: 0 }.for_each(|leaf| text.push_str(&leaf.text));
+        text
+    }
+}
+
+struct Leaves<'a> {
+    seq: &'a Seq,
+    next: u32,
+}
+
+impl<'a> Iterator for Leaves<'a> {
+    type Item = &'a Leaf;
+
+    fn next(&mut self) -> Option<&'a Leaf> {
+        let leaf = self.seq.leaves.get(self.next as usize)?;
+        self.next = leaf.next;
+        Some(&leaf.leaf)
+    }
+}
+
+/// The element of a visible span that covers `unit`, and the unit it starts at, both counted in the span.
+fn element_at(span: &Span, unit: u32, ctx: &Ctx<'_>) -> (u32, u32) {
+    match span.kind {
+        _ if span.len == 1 => (0, 0),
+        Kind::Text if span.width == span.len => (unit, unit),
+        Kind::Text => {
+            let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
+            let mut start = 0;
+            for (n, c) in text.chars().enumerate() {
+                let width = match ctx.encoding {
+                    TextEncoding::Utf8CodeUnit => c.len_utf8(),
+                    TextEncoding::Utf16CodeUnit => c.len_utf16(),
+                    TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => 1,
+                } as u32;
+                if unit < start + width {
+                    return (n as u32, start);
+                }
+                start += width;
+            }
+            (span.len - 1, start)
+        }
+        Kind::Values | Kind::Mark => (unit, unit),
+    }
+}

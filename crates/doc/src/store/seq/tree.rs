@@ -1,0 +1,135 @@
+//! The B-tree above the leaves: widths, and splitting what has grown too large.
+
+use std::sync::Arc;
+
+use super::{Inner, Kid, Leaf, LeafRef, NONE, Seq};
+
+/// Spans a leaf may hold.
+pub(super) const SPANS: usize = 32;
+/// Bytes of text a leaf may show. Inserting moves half of them on average.
+pub(super) const TEXT: usize = 2048;
+/// Bytes of text in one span; longer runs are several spans.
+pub(super) const SPAN_TEXT: usize = 1024;
+/// Kids of an inner node.
+pub(super) const KIDS: usize = 32;
+
+impl Seq {
+    /// Adds to the width of a leaf and of everything above it.
+    #[inline]
+    pub(super) fn widen(&mut self, leaf: u32, by: i64) {
+        if by == 0 {
+            return;
+        }
+        let add = |width: &mut u32| *width = (i64::from(*width) + by) as u32;
+        add(&mut self.width);
+        let (mut kid, mut parent) = (leaf, self.leaves[leaf as usize].parent);
+        while parent != NONE {
+            let node = &mut self.inner[parent as usize];
+            let slot = node.kids.iter_mut().find(|slot| slot.number == kid);
+            add(&mut slot.expect("a parent knows its kids").width);
+            (kid, parent) = (parent, node.parent);
+        }
+    }
+
+    /// Splits a leaf that holds too much, until none does.
+    pub(super) fn relieve(&mut self, leaf: u32) {
+        let full = |leaf: &Leaf| leaf.spans.len() > SPANS || (leaf.text.len() > TEXT && leaf.spans.len() > 1);
+        let mut todo = leaf;
+        while full(&self.leaves[todo as usize].leaf) {
+            let right = self.split_leaf(todo);
+            if full(&self.leaves[todo as usize].leaf) {
+                self.relieve(todo);
+            }
+            todo = right;
+        }
+    }
+
+    /// Moves half of a leaf into a new one behind it.
+    fn split_leaf(&mut self, number: u32) -> u32 {
+        let right = self.leaves.len() as u32;
+        let old = &mut self.leaves[number as usize];
+        let last = old.next == NONE;
+        let leaf = Arc::make_mut(&mut old.leaf);
+        let keep = if leaf.spans.len() > SPANS && last {
+            // Appending: leave the left one nearly full.
+            SPANS - 4
+        } else {
+            half(leaf)
+        };
+        let mut spans = Vec::with_capacity(SPANS + 2);
+        spans.extend(leaf.spans.drain(keep..));
+        let shown: usize = leaf.spans.iter().map(|span| span.shown() as usize).sum();
+        let text = leaf.text.split_off(shown);
+        let width: u32 = spans.iter().map(|span| span.units()).sum();
+        leaf.width -= width;
+        let (parent, next) = (old.parent, std::mem::replace(&mut old.next, right));
+        for span in &spans {
+            self.index.assign(span.id, span.len, right);
+        }
+        let leaf = Arc::new(Leaf { spans, text, width });
+        self.leaves.push(LeafRef { leaf, parent, next });
+        self.hot = (0, 0);
+        self.add_kid(parent, number, Kid { number: right, width });
+        right
+    }
+
+    /// Puts `kid` behind its left neighbour, from whose width its own was taken.
+    fn add_kid(&mut self, parent: u32, left: u32, kid: Kid) {
+        let node = &mut self.inner[parent as usize];
+        let at = node.kids.iter().position(|slot| slot.number == left).expect("a parent knows its kids");
+        node.kids[at].width -= kid.width;
+        node.kids.insert(at + 1, kid);
+        if node.kids.len() >= KIDS {
+            self.split_inner(parent);
+        }
+    }
+
+    fn split_inner(&mut self, number: u32) {
+        let right = self.inner.len() as u32;
+        let node = &mut self.inner[number as usize];
+        let kids = node.kids.drain(KIDS / 2..).collect();
+        let mut new = Inner { parent: node.parent, bottom: node.bottom, kids };
+        let width = new.kids.iter().map(|kid| kid.width).sum();
+        if node.parent == NONE {
+            let root = right + 1;
+            node.parent = root;
+            new.parent = root;
+            let left: u32 = node.kids.iter().map(|kid| kid.width).sum();
+            self.adopt(&new, right);
+            self.inner.push(new);
+            let kids = [Kid { number, width: left }, Kid { number: right, width }].into_iter().collect();
+            self.inner.push(Inner { parent: NONE, bottom: false, kids });
+            self.root = root;
+            return;
+        }
+        let parent = new.parent;
+        self.adopt(&new, right);
+        self.inner.push(new);
+        self.add_kid(parent, number, Kid { number: right, width });
+    }
+
+    /// Tells the kids of a new node who their parent is.
+    fn adopt(&mut self, node: &Inner, number: u32) {
+        for kid in &node.kids {
+            if node.bottom {
+                self.leaves[kid.number as usize].parent = number;
+            } else {
+                self.inner[kid.number as usize].parent = number;
+            }
+        }
+    }
+}
+
+/// How many spans stay when a leaf is split: half of them, or half of the text.
+fn half(leaf: &Leaf) -> usize {
+    let spans = leaf.spans.len();
+    if spans > SPANS {
+        return spans / 2;
+    }
+    let mut text = 0;
+    let fits = leaf.spans.iter().take_while(|span| {
+        text += span.shown() as usize;
+        text <= leaf.text.len() / 2
+    });
+    fits.count().clamp(1, spans - 1)
+}

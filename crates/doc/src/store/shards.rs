@@ -1,0 +1,102 @@
+//! A hash table in shared pieces: growing copies one piece at a time, and so does the first change after a fork.
+
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+/// Entries a piece holds on average before their number doubles.
+const FULL: usize = 256;
+
+/// A hash table whose clones share what neither changed. The caller brings hashes and equality.
+#[derive(Clone, Debug)]
+pub(crate) struct Shards<T> {
+    shards: Vec<Arc<HashTable<T>>>,
+    len: usize,
+}
+
+impl<T> Default for Shards<T> {
+    fn default() -> Self {
+        Self { shards: Vec::new(), len: 0 }
+    }
+}
+
+impl<T: Clone> Shards<T> {
+    /// Pieces go by the high bits that the tables inside use least.
+    #[inline]
+    fn shard(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & (self.shards.len() - 1)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, hash: u64, same: impl FnMut(&T) -> bool) -> Option<&T> {
+        if self.shards.is_empty() {
+            return None;
+        }
+        self.shards[self.shard(hash)].find(hash, same)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, hash: u64, same: impl FnMut(&T) -> bool) -> Option<&mut T> {
+        if self.shards.is_empty() {
+            return None;
+        }
+        let shard = self.shard(hash);
+        Arc::make_mut(&mut self.shards[shard]).find_mut(hash, same)
+    }
+
+    /// Adds an entry that is not there.
+    #[inline]
+    pub(crate) fn insert(&mut self, hash: u64, value: T, rehash: impl Fn(&T) -> u64) -> &mut T {
+        if self.len >= self.shards.len() * FULL {
+            self.grow(&rehash);
+        }
+        self.len += 1;
+        let shard = self.shard(hash);
+        Arc::make_mut(&mut self.shards[shard]).insert_unique(hash, value, rehash).into_mut()
+    }
+
+    pub(crate) fn remove(&mut self, hash: u64, same: impl FnMut(&T) -> bool) -> bool {
+        if self.shards.is_empty() {
+            return false;
+        }
+        let shard = self.shard(hash);
+        let Ok(entry) = Arc::make_mut(&mut self.shards[shard]).find_entry(hash, same) else { return false };
+        entry.remove();
+        self.len -= 1;
+        true
+    }
+
+    fn grow(&mut self, rehash: &impl Fn(&T) -> u64) {
+        let old = std::mem::take(&mut self.shards);
+        self.shards = (0..(2 * old.len()).max(1)).map(|_| Arc::new(HashTable::new())).collect();
+        for value in old.into_iter().flat_map(Arc::unwrap_or_clone) {
+            let hash = rehash(&value);
+            let shard = self.shard(hash);
+            Arc::make_mut(&mut self.shards[shard]).insert_unique(hash, value, rehash);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.shards.iter().flat_map(|shard| shard.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_many_and_forgets_one() {
+        let hash = |value: &u64| value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut shards = Shards::default();
+        for value in 0..5000u64 {
+            shards.insert(hash(&value), value, hash);
+        }
+        let old = shards.clone();
+        assert!(shards.remove(hash(&9), |value| *value == 9));
+        assert!(!shards.remove(hash(&9), |value| *value == 9));
+        assert_eq!(shards.get(hash(&9), |value| *value == 9), None);
+        assert!((0..5000).all(|value| old.get(hash(&value), |found| *found == value).is_some()));
+        assert_eq!(shards.iter().count(), 4999);
+    }
+}

@@ -1,0 +1,414 @@
+//! The state of a document: its objects, its log and its history, and the operations that change them.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::actors::Actors;
+use super::heap::{Bytes, Heap};
+use super::history::History;
+use super::lanes::Lanes;
+use super::log::{Key, Keyed, Log, LogRun, MarkOp, Val, What};
+use super::map::Map;
+use super::pages::Pages;
+use super::register::{self, Values, Visible};
+use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
+use crate::codec::ops::Action;
+use crate::codec::value::{RawValue, code};
+use crate::types::{ObjType, OpId, TextEncoding};
+
+/// What a non-text element looks like in text.
+pub(crate) const PLACEHOLDER: &str = "\u{fffc}";
+
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Map(Map),
+    Seq(Seq),
+}
+
+/// One object.
+#[derive(Clone, Debug)]
+pub(crate) struct Object {
+    /// The operation that made it.
+    pub(crate) id: OpId,
+    pub(crate) kind: ObjType,
+    /// Number of the object it was put into.
+    pub(crate) parent: u32,
+    pub(crate) body: Arc<Body>,
+}
+
+/// The root's number.
+pub(crate) const ROOT: u32 = 0;
+
+/// Everything a document knows. Cloning shares it piece by piece.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) encoding: TextEncoding,
+    pub(crate) actors: Actors,
+    pub(crate) heap: Heap,
+    pub(crate) log: Log,
+    pub(crate) objects: Pages<Object>,
+    pub(crate) numbers: Lanes,
+    pub(crate) history: History,
+    /// The greatest counter used.
+    pub(crate) max_op: u32,
+    /// The change being made or applied has everything else in its past.
+    pub(crate) latest: bool,
+}
+
+impl State {
+    pub(crate) fn new(encoding: TextEncoding) -> Self {
+        let mut objects = Pages::default();
+        let body = Arc::new(Body::Map(Map::default()));
+        objects.push(Object { id: OpId::NONE, kind: ObjType::Map, parent: ROOT, body });
+        Self {
+            encoding,
+            actors: Actors::default(),
+            heap: Heap::default(),
+            log: Log::default(),
+            objects,
+            numbers: Lanes::default(),
+            history: History::default(),
+            max_op: 0,
+            latest: true,
+        }
+    }
+
+    pub(crate) fn ctx(&self) -> Ctx<'_> {
+        Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding }
+    }
+
+    /// The number of the object that operation `id` made.
+    pub(crate) fn number(&self, id: OpId) -> Option<u32> {
+        if id.is_none() { Some(ROOT) } else { self.numbers.get(id) }
+    }
+
+    pub(crate) fn map(&self, obj: u32) -> Option<&Map> {
+        match &*self.objects.get(obj as usize)?.body {
+            Body::Map(map) => Some(map),
+            Body::Seq(_) => None,
+        }
+    }
+
+    pub(crate) fn seq(&self, obj: u32) -> Option<&Seq> {
+        match &*self.objects.get(obj as usize)?.body {
+            Body::Seq(seq) => Some(seq),
+            Body::Map(_) => None,
+        }
+    }
+
+    /// The sequence to change and what it needs to know. The caller has checked that it is one.
+    #[inline]
+    pub(crate) fn seq_mut(&mut self, obj: u32) -> (&mut Seq, Ctx<'_>) {
+        let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
+        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+            Body::Seq(seq) => (seq, ctx),
+            Body::Map(_) => unreachable!("the caller checked the kind of the object"),
+        }
+    }
+
+    pub(crate) fn map_mut(&mut self, obj: u32) -> (&mut Map, &mut Heap, &mut Log, &Actors) {
+        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+            Body::Map(map) => (map, &mut self.heap, &mut self.log, &self.actors),
+            Body::Seq(_) => unreachable!("the caller checked the kind of the object"),
+        }
+    }
+
+    pub(crate) fn keep_raw(&mut self, raw: RawValue<'_>) -> Val {
+        let bytes = if raw.bytes.is_empty() { Bytes::default() } else { self.heap.push(raw.bytes) };
+        Val { code: raw.code, bytes }
+    }
+
+    /// A scalar in the form of the columns; null for objects, as the format has it.
+    pub(crate) fn raw(&self, val: Val) -> RawValue<'_> {
+        if val.as_object().is_some() {
+            return RawValue::NULL;
+        }
+        RawValue { code: val.code, bytes: self.heap.get(val.bytes) }
+    }
+
+    /// A new object made by operation `id`.
+    pub(crate) fn make(&mut self, id: OpId, kind: ObjType, parent: u32) -> Val {
+        let number = self.objects.len() as u32;
+        let body = match kind {
+            ObjType::Map | ObjType::Table => Body::Map(Map::default()),
+            ObjType::List => Body::Seq(Seq::new(false)),
+            ObjType::Text => Body::Seq(Seq::new(true)),
+        };
+        self.objects.push(Object { id, kind, parent, body: Arc::new(body) });
+        self.numbers.insert(id, number);
+        Val::object(kind, number)
+    }
+
+    /// What a value looks like in text, and its width there.
+    pub(crate) fn rendered(&self, val: Val) -> (&str, u32) {
+        rendered(val, &self.ctx())
+    }
+
+    /// Inserts characters, one an element.
+    #[inline]
+    pub(crate) fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, id: OpId, text: &str) {
+        let ascii = text.is_ascii();
+        let len = if ascii { text.len() } else { text.chars().count() } as u32;
+        let width = match self.encoding {
+            TextEncoding::Utf8CodeUnit => text.len() as u32,
+            TextEncoding::Utf16CodeUnit if !ascii => text.chars().map(|c| c.len_utf16() as u32).sum(),
+            _ => len,
+        };
+        let bytes = self.heap.push(text.as_bytes());
+        let span = Span {
+            id,
+            len,
+            origin,
+            at: bytes.at,
+            gone: OpId::NONE,
+            reg: 0,
+            bytes: bytes.len,
+            width,
+            kind: Kind::Text,
+            step: 0,
+            visible: true,
+        };
+        let (seq, ctx) = self.seq_mut(obj);
+        seq.insert(gap, span, text, &ctx);
+        self.log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
+    }
+
+    /// Inserts values, each after the one before.
+    pub(crate) fn insert_values(&mut self, obj: u32, gap: Gap, origin: OpId, id: OpId, values: &[Val]) {
+        let at = self.log.values.len() as u32;
+        self.log.values.extend(values.iter().copied());
+        let len = values.len() as u32;
+        let span = Span {
+            id,
+            len,
+            origin,
+            at,
+            gone: OpId::NONE,
+            reg: 0,
+            bytes: 0,
+            width: len,
+            kind: Kind::Values,
+            step: 0,
+            visible: true,
+        };
+        let (seq, ctx) = self.seq_mut(obj);
+        if seq.is_text {
+            let (mut gap, mut origin) = (gap, origin);
+            for (n, val) in (0..).zip(values) {
+                let (text, width) = rendered(*val, &ctx);
+                let id = id.plus(n);
+                let span = Span { id, len: 1, origin, at: at + n, bytes: text.len() as u32, width, ..span };
+                seq.insert(gap, span, text, &ctx);
+                gap = seq.behind(seq.find(id).expect("it was just inserted"));
+                origin = id;
+            }
+        } else {
+            seq.insert(gap, span, "", &ctx);
+        }
+        self.log.push(LogRun { id, len, obj, what: What::Values { origin, at } });
+    }
+
+    /// Inserts the boundary of a mark.
+    pub(crate) fn insert_mark(&mut self, obj: u32, gap: Gap, id: OpId, mark: MarkOp) {
+        let number = self.log.marks.len() as u32;
+        self.log.marks.push(mark);
+        let span = Span {
+            id,
+            len: 1,
+            origin: mark.origin,
+            at: number,
+            gone: OpId::NONE,
+            reg: 0,
+            bytes: 0,
+            width: 0,
+            kind: Kind::Mark,
+            step: 0,
+            visible: false,
+        };
+        let (seq, ctx) = self.seq_mut(obj);
+        seq.insert(gap, span, "", &ctx);
+        self.log.push(LogRun { id, len: 1, obj, what: What::Mark(number) });
+    }
+
+    /// Deletes `n` visible elements without updates, in list order from `at` on, by as many operations from `id` on
+    /// in the direction of `step`.
+    pub(crate) fn delete_run(&mut self, obj: u32, at: At, n: u32, id: OpId, step: i8) {
+        let (seq, ctx) = self.seq_mut(obj);
+        let first = seq.span(at).id.plus(at.off);
+        let (gone, elem) = if step < 0 { (id.plus(n - 1), first.plus(n - 1)) } else { (id, first) };
+        seq.hide(at, n, gone, step, &ctx);
+        let step = if n == 1 { 0 } else { step };
+        self.log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
+    }
+
+    /// Deletes an element that others deleted or updated already, as operation `id` that names only the insertion.
+    pub(crate) fn delete_again(&mut self, obj: u32, at: At, id: OpId) {
+        let at = self.own(obj, at);
+        let (seq, _) = self.seq_mut(obj);
+        let elem = seq.span(at).id;
+        let reg = seq.reg_mut(at);
+        reg.dels.push(id);
+        reg.values.retain(|value| value.id != elem);
+        self.show(obj, at);
+        self.log.push(LogRun { id, len: 1, obj, what: What::Delete { elem, step: 0 } });
+    }
+
+    /// Gives an element a register, if it has none.
+    fn own(&mut self, obj: u32, at: At) -> At {
+        let seq = self.seq(obj).expect("the caller checked the kind of the object");
+        let span = *seq.span(at);
+        if span.reg > 0 {
+            return at;
+        }
+        let mut values = Values::new();
+        if span.visible {
+            values.push(Visible { id: span.id.plus(at.off), val: self.inserted(&span, at.off), added: 0 });
+        }
+        let (seq, ctx) = self.seq_mut(obj);
+        seq.own(at, ElemReg { values, last: 0, dels: SmallVec::new() }, &ctx)
+    }
+
+    /// The value that the `n`-th element of a span was inserted with.
+    pub(crate) fn inserted(&self, span: &Span, n: u32) -> Val {
+        match span.kind {
+            Kind::Text => {
+                let len = if span.reg > 0 { 4 } else { span.bytes };
+                let bytes = char_at(&self.heap, Bytes { at: span.at, len }, n);
+                Val { code: code::STR, bytes }
+            }
+            Kind::Values => self.log.values[(span.at + n) as usize],
+            Kind::Mark => Val::NULL,
+        }
+    }
+
+    /// Shows the winner among an element's values.
+    fn show(&mut self, obj: u32, at: At) {
+        let (seq, ctx) = self.seq_mut(obj);
+        let values = &seq.reg(seq.span(at)).expect("the element owns a register").values;
+        let shown = match values.last() {
+            None => Shown { visible: false, text: "", width: 0 },
+            Some(_) if !seq.is_text => Shown { visible: true, text: "", width: 1 },
+            Some(winner) => {
+                let (text, width) = rendered(winner.val, &ctx);
+                Shown { visible: true, text, width }
+            }
+        };
+        seq.show(at, shown, &ctx);
+    }
+
+    /// An operation on a key of a map.
+    pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: Keyed) {
+        let number = self.amount(&op);
+        let latest = self.latest;
+        let (map, heap, log, actors) = self.map_mut(obj);
+        let at = log.keyed.len() as u32;
+        map.update(key, heap, |entry| {
+            let clears = register::apply(&mut entry.values, &op, number, actors) && latest;
+            let run = LogRun { id: op.id, len: 1, obj, what: What::Keyed(at) };
+            log.keyed.push(Keyed { key: Key::Map(entry.key), before: entry.last, clears, ..op });
+            log.push(run);
+            entry.last = at + 1;
+        });
+    }
+
+    /// An update of an element.
+    pub(crate) fn put_elem(&mut self, obj: u32, at: At, op: Keyed) {
+        let number = self.amount(&op);
+        let at = self.own(obj, at);
+        let index = self.log.keyed.len() as u32;
+        let (actors, latest) = (self.actors.clone(), self.latest);
+        let (seq, _) = self.seq_mut(obj);
+        let elem = seq.span(at).id;
+        let reg = seq.reg_mut(at);
+        let clears = register::apply(&mut reg.values, &op, number, &actors) && latest;
+        let before = std::mem::replace(&mut reg.last, index + 1);
+        self.show(obj, at);
+        let run = LogRun { id: op.id, len: 1, obj, what: What::Keyed(index) };
+        self.log.keyed.push(Keyed { key: Key::Elem(elem), before, clears, ..op });
+        self.log.push(run);
+    }
+
+    /// Appends changes whose operations end the log.
+    pub(crate) fn push_changes(&mut self, run: super::history::ChangeRun) -> u32 {
+        let row = self.history.push(run);
+        self.history.log_len = self.log.runs.len();
+        row
+    }
+
+    /// The runs of the log that hold the operations of a run of changes. The first and the last may hold others, too,
+    /// of the same actor before and after them.
+    pub(crate) fn log_range(&self, number: usize) -> (usize, usize) {
+        let from = self.history.run(number).map_or(0, |run| run.log as usize);
+        let end = match self.history.run(number + 1) {
+            None => self.history.log_len,
+            Some(next) => {
+                let shared = self
+                    .log
+                    .runs
+                    .get(next.log as usize)
+                    .is_some_and(|run| run.id.actor == next.actor && run.id.ctr < next.start);
+                next.log as usize + usize::from(shared)
+            }
+        };
+        (from, end.max(from + 1))
+    }
+
+    /// What an increment adds; 0 for other operations.
+    pub(crate) fn amount(&self, op: &Keyed) -> i64 {
+        if op.action == Action::Increment { self.raw(op.val).number().unwrap_or(0) } else { 0 }
+    }
+
+    /// The operations on a key or element, newest arrival first. `last` is one more than the number of the first.
+    pub(crate) fn chain(&self, last: u32) -> impl Iterator<Item = &Keyed> {
+        let mut next = last;
+        std::iter::from_fn(move || {
+            let op = &self.log.keyed[(next as usize).checked_sub(1)?];
+            next = op.before;
+            Some(op)
+        })
+    }
+
+    /// Panics where the structures contradict themselves or each other. With `deep`, every sequence is walked.
+    pub(crate) fn check(&self, deep: bool) {
+        assert_eq!(self.history.max_op().max(self.max_op), self.max_op);
+        for (number, object) in (0..).zip(self.objects.iter()) {
+            assert_eq!(self.number(object.id), Some(number));
+            match &*object.body {
+                Body::Seq(seq) if deep => seq.check(&self.ctx()),
+                Body::Seq(_) => {}
+                Body::Map(map) => {
+                    assert_eq!(map.len(), map.entries().filter(|entry| !entry.values.is_empty()).count());
+                    for entry in map.entries() {
+                        let key = self.heap.text(entry.key);
+                        assert!(map.get(key, &self.heap).is_some_and(|found| found.key == entry.key));
+                        let ascending = |a: &Visible, b: &Visible| self.actors.cmp(a.id, b.id).is_lt();
+                        assert!(entry.values.is_sorted_by(ascending));
+                        assert!(self.chain(entry.last).all(|op| op.obj == number));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The `n`-th character of a text in the heap.
+pub(crate) fn char_at(heap: &Heap, text: Bytes, n: u32) -> Bytes {
+    let len_at = |at: u32| crate::codec::ops::char_len(heap.get(Bytes { at, len: 1 })[0]) as u32;
+    if n == 0 {
+        return Bytes { at: text.at, len: len_at(text.at) };
+    }
+    let bytes = heap.text(text);
+    let at = if bytes.is_ascii() {
+        text.at + n
+    } else {
+        text.at + bytes.char_indices().nth(n as usize).map_or(0, |(at, _)| at) as u32
+    };
+    Bytes { at, len: len_at(at) }
+}
+
+/// What a value looks like in text, and its width there.
+pub(crate) fn rendered<'a>(val: Val, ctx: &Ctx<'a>) -> (&'a str, u32) {
+    let text = if val.code == code::STR { ctx.heap.text(val.bytes) } else { PLACEHOLDER };
+    (text, ctx.encoding.width(text) as u32)
+}

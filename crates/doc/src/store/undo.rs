@@ -1,0 +1,155 @@
+//! Taking back the newest operations: a transaction that is rolled back, or a change that turned out to be invalid.
+//! This is rare, so it costs as much as the sequences it touches are long, and nothing is kept for it beforehand.
+
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+use super::log::{Key, Keyed, LogMark};
+use super::register::{self, Values, Visible};
+use super::seq::{Builder, ElemReg, Kind, Seq, Span};
+use super::state::{Body, State};
+use crate::types::OpId;
+
+/// A state to come back to.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    log: LogMark,
+    first_run: usize,
+    objects: usize,
+    keyed: usize,
+    max_op: u32,
+    /// The first operation after it.
+    first: OpId,
+}
+
+impl State {
+    /// Remembers where everything ends, before operations from `first` on are made by one actor.
+    pub(crate) fn mark(&self, first: OpId) -> Mark {
+        Mark {
+            log: self.log.mark(),
+            // The last run may have gone on.
+            first_run: self.log.runs.len().saturating_sub(1),
+            objects: self.objects.len(),
+            keyed: self.log.keyed.len(),
+            max_op: self.max_op,
+            first,
+        }
+    }
+
+    /// Forgets every operation since `mark`.
+    pub(crate) fn undo(&mut self, mark: &Mark) {
+        let mut touched: Vec<u32> = self.log.runs.iter_from(mark.first_run).map(|run| run.obj).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.keyed).cloned().collect();
+        for op in keyed.iter().filter(|op| (op.obj as usize) < mark.objects) {
+            if let Key::Map(key) = op.key {
+                self.undo_key(op.obj, key, mark);
+            }
+        }
+        for obj in touched.into_iter().filter(|obj| (*obj as usize) < mark.objects) {
+            if self.seq(obj).is_some() {
+                let seq = self.seq_without(obj, mark);
+                self.objects.get_mut(obj as usize).body = Arc::new(Body::Seq(seq));
+            }
+        }
+        self.objects.truncate(mark.objects);
+        self.numbers.cut(mark.first);
+        self.log.cut(mark.log);
+        self.max_op = mark.max_op;
+    }
+
+    fn undo_key(&mut self, obj: u32, key: super::heap::Bytes, mark: &Mark) {
+        let key = self.heap.text(key).to_owned();
+        let Some(entry) = self.map(obj).and_then(|map| map.get(&key, &self.heap)) else { return };
+        let last = self.kept(entry.last, mark);
+        if last == 0 {
+            let (map, heap, ..) = self.map_mut(obj);
+            map.remove(&key, heap);
+            return;
+        }
+        let values = self.replay(Values::new(), last);
+        let (map, heap, ..) = self.map_mut(obj);
+        map.update(&key, heap, |entry| (entry.last, entry.values) = (last, values));
+    }
+
+    /// The newest operation of a chain that stays.
+    fn kept(&self, last: u32, mark: &Mark) -> u32 {
+        let mut last = last;
+        while last as usize > mark.keyed {
+            last = self.log.keyed[last as usize - 1].before;
+        }
+        last
+    }
+
+    /// What a chain of operations makes of the values that were there before it.
+    pub(crate) fn replay(&self, mut values: Values, last: u32) -> Values {
+        let mut chain: Vec<&Keyed> = self.chain(last).collect();
+        chain.reverse();
+        for op in chain {
+            register::apply(&mut values, op, self.amount(op), &self.actors);
+        }
+        values
+    }
+
+    /// A sequence without the operations since `mark`.
+    fn seq_without(&self, obj: u32, mark: &Mark) -> Seq {
+        let seq = self.seq(obj).expect("the caller checked");
+        let ctx = self.ctx();
+        let mut builder = Builder::new(seq.is_text);
+        *builder.regs() = seq.regs.clone();
+        let undone = |id: OpId| id.actor == mark.first.actor && id.ctr >= mark.first.ctr;
+        for (span, _) in seq.spans() {
+            let mut span = *span;
+            if undone(span.last()) {
+                if undone(span.id) {
+                    continue;
+                }
+                span.cut(mark.first.ctr - span.id.ctr, &ctx);
+            }
+            if span.reg > 0 {
+                let (span, reg, text) = self.reg_without(seq, span, mark);
+                *builder.regs().get_mut(span.reg as usize - 1) = reg;
+                builder.push(span, &text);
+                continue;
+            }
+            for mut part in span.by_fate(&ctx, |gone| !gone.is_none() && undone(gone)) {
+                if undone(part.gone) && !part.gone.is_none() {
+                    (part.gone, part.step) = (OpId::NONE, 0);
+                    part.visible = true;
+                }
+                if seq.is_text && part.kind == Kind::Values && part.visible {
+                    let (text, width) = self.rendered(self.inserted(&part, 0));
+                    (part.bytes, part.width) = (text.len() as u32, width);
+                    builder.push(part, text);
+                } else {
+                    builder.push_run(part, &ctx);
+                }
+            }
+        }
+        builder.finish()
+    }
+
+    fn reg_without(&self, seq: &Seq, mut span: Span, mark: &Mark) -> (Span, ElemReg, String) {
+        let undone = |id: OpId| id.actor == mark.first.actor && id.ctr >= mark.first.ctr;
+        let mut reg = seq.reg(&span).expect("the span has a register").clone();
+        reg.dels.retain(|del| !undone(*del));
+        if undone(span.gone) {
+            (span.gone, span.step) = (OpId::NONE, 0);
+        }
+        reg.last = self.kept(reg.last, mark);
+        let mut values: Values = SmallVec::new();
+        if span.gone.is_none() && reg.dels.is_empty() {
+            values.push(Visible { id: span.id, val: self.inserted(&span, 0), added: 0 });
+        }
+        reg.values = self.replay(values, reg.last);
+        let (text, width) = match reg.values.last() {
+            Some(winner) if seq.is_text => self.rendered(winner.val),
+            Some(_) => ("", 1),
+            None => ("", 0),
+        };
+        span.visible = !reg.values.is_empty();
+        (span.bytes, span.width) = (text.len() as u32, width);
+        (span, reg, text.to_owned())
+    }
+}

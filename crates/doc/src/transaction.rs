@@ -1,0 +1,358 @@
+//! Editing as one change: explicit transactions, and documents that commit by themselves.
+
+use crate::document::{Commit, Document};
+use crate::edit::{CommitOptions, Editor, Open};
+use crate::error::EditError;
+use crate::literal::Literal;
+use crate::read::ReadDoc;
+use crate::types::{ChangeHash, ObjId, ObjType, Prop, ScalarValue};
+use crate::view::View;
+
+/// Editing a document. Every call either does what it says or leaves the document as it was.
+pub trait Transactable: ReadDoc {
+    /// How many operations the open change has.
+    fn pending_ops(&self) -> usize;
+
+    /// Puts a scalar at a key, or replaces an element. Putting what is there already does nothing.
+    ///
+    /// Costs O(1) for a key, O(log n) for an index.
+    fn put<'p, 'v>(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+        value: impl Into<ScalarValue<'v>>,
+    ) -> Result<(), EditError>;
+
+    /// Puts a new object at a key, or replaces an element with one.
+    fn put_object<'p>(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+        kind: ObjType,
+    ) -> Result<ObjId, EditError>;
+
+    /// Inserts a scalar before `index`.
+    ///
+    /// Costs O(log n), O(1) where the last edit was.
+    fn insert<'v>(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        index: usize,
+        value: impl Into<ScalarValue<'v>>,
+    ) -> Result<(), EditError>;
+
+    /// Inserts a new object before `index`.
+    fn insert_object(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        index: usize,
+        kind: ObjType,
+    ) -> Result<ObjId, EditError>;
+
+    /// Adds to a counter.
+    fn increment<'p>(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+        by: i64,
+    ) -> Result<(), EditError>;
+
+    /// Deletes a key or an element. A key without a value, or an index past the end of a text, is no error.
+    fn delete<'p>(&mut self, obj: impl AsRef<ObjId>, prop: impl Into<Prop<'p>>) -> Result<(), EditError>;
+
+    /// Deletes `del` units of a text from `index` on (before it, when negative) and inserts `text` there. Deleting past
+    /// the end stops at the end.
+    ///
+    /// Costs O(log n) for each run of characters it deletes, O(1) where the last edit was.
+    fn splice_text(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        index: usize,
+        del: isize,
+        text: &str,
+    ) -> Result<(), EditError>;
+
+    /// Puts a value with everything inside it at a place; gives the object, if it is one.
+    fn put_literal<'p>(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+        value: impl Into<Literal>,
+    ) -> Result<Option<ObjId>, EditError>;
+
+    /// Deletes `del` elements of a list from `index` on (before it, when negative) and inserts values there.
+    fn splice(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        index: usize,
+        del: isize,
+        values: impl IntoIterator<Item = impl Into<Literal>>,
+    ) -> Result<(), EditError>;
+
+    /// Turns a text into `new` with few edits, none of which divides a grapheme cluster.
+    ///
+    /// Costs up to the square of the length where the two differ.
+    fn update_text(&mut self, obj: impl AsRef<ObjId>, new: &str) -> Result<(), EditError>;
+
+    /// Makes an object equal to `value` with few edits: what is equal stays as it is.
+    fn update_object(&mut self, obj: impl AsRef<ObjId>, value: &Literal) -> Result<(), EditError>;
+}
+
+macro_rules! edits {
+    ($type:ty) => {
+        impl Transactable for $type {
+            fn pending_ops(&self) -> usize {
+                self.open.as_ref().map_or(0, Open::len)
+            }
+
+            fn put<'p, 'v>(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                prop: impl Into<Prop<'p>>,
+                value: impl Into<ScalarValue<'v>>,
+            ) -> Result<(), EditError> {
+                self.editor().put(obj.as_ref(), &prop.into(), &value.into())
+            }
+
+            fn put_object<'p>(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                prop: impl Into<Prop<'p>>,
+                kind: ObjType,
+            ) -> Result<ObjId, EditError> {
+                self.editor().put_object(obj.as_ref(), &prop.into(), kind)
+            }
+
+            fn insert<'v>(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                index: usize,
+                value: impl Into<ScalarValue<'v>>,
+            ) -> Result<(), EditError> {
+                self.editor().insert(obj.as_ref(), index, &value.into())
+            }
+
+            fn insert_object(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                index: usize,
+                kind: ObjType,
+            ) -> Result<ObjId, EditError> {
+                self.editor().insert_object(obj.as_ref(), index, kind)
+            }
+
+            fn increment<'p>(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                prop: impl Into<Prop<'p>>,
+                by: i64,
+            ) -> Result<(), EditError> {
+                self.editor().increment(obj.as_ref(), &prop.into(), by)
+            }
+
+            fn delete<'p>(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                prop: impl Into<Prop<'p>>,
+            ) -> Result<(), EditError> {
+                self.editor().delete(obj.as_ref(), &prop.into())
+            }
+
+            fn splice_text(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                index: usize,
+                del: isize,
+                text: &str,
+            ) -> Result<(), EditError> {
+                self.editor().splice_text(obj.as_ref(), index, del, text)
+            }
+
+            fn put_literal<'p>(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                prop: impl Into<Prop<'p>>,
+                value: impl Into<Literal>,
+            ) -> Result<Option<ObjId>, EditError> {
+                self.editor().put_literal(obj.as_ref(), &prop.into(), &value.into())
+            }
+
+            fn splice(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                index: usize,
+                del: isize,
+                values: impl IntoIterator<Item = impl Into<Literal>>,
+            ) -> Result<(), EditError> {
+                let values: Vec<Literal> = values.into_iter().map(Into::into).collect();
+                self.editor().splice(obj.as_ref(), index, del, &values)
+            }
+
+            fn update_text(&mut self, obj: impl AsRef<ObjId>, new: &str) -> Result<(), EditError> {
+                self.editor().update_text(obj.as_ref(), new)
+            }
+
+            fn update_object(&mut self, obj: impl AsRef<ObjId>, value: &Literal) -> Result<(), EditError> {
+                self.editor().update_object(obj.as_ref(), value)
+            }
+        }
+    };
+}
+
+/// One change in the making. Dropping it takes every edit back.
+#[derive(Debug)]
+pub struct Transaction<'a> {
+    doc: &'a mut Document,
+    open: Option<Open>,
+}
+
+impl<'a> Transaction<'a> {
+    pub(crate) fn new(doc: &'a mut Document) -> Self {
+        let open = Some(doc.open());
+        Self { doc, open }
+    }
+
+    /// A change that builds on the heads alone.
+    pub(crate) fn isolated(doc: &'a mut Document) -> Self {
+        let open = Some(doc.open().isolated());
+        Self { doc, open }
+    }
+
+    fn editor(&mut self) -> Editor<'_> {
+        let open = self.open.as_mut().expect("the transaction is open until it is consumed");
+        Editor { state: self.doc.state_mut(), open }
+    }
+
+    /// Makes the edits a change. Nothing when there were none. The change's hash is computed when somebody asks.
+    pub fn commit(self) -> Option<Commit> {
+        self.commit_with(&CommitOptions::default())
+    }
+
+    /// As [`Self::commit`], with a message, a time or an author.
+    pub fn commit_with(mut self, options: &CommitOptions) -> Option<Commit> {
+        let open = self.open.take().filter(|open| open.len() > 0)?;
+        Some(self.doc.close(open, options))
+    }
+
+    /// Takes every edit back; gives how many operations there were.
+    pub fn rollback(mut self) -> usize {
+        self.undo()
+    }
+
+    fn undo(&mut self) -> usize {
+        self.open.take().map_or(0, |open| open.rollback(self.doc.state_mut()))
+    }
+}
+
+impl ReadDoc for Transaction<'_> {
+    fn view(&self) -> View<'_> {
+        self.doc.view()
+    }
+}
+
+edits!(Transaction<'_>);
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}
+
+/// A document that opens a change at the first edit and commits it when something needs it: saving, merging, or
+/// asking for heads or changes.
+#[derive(Debug)]
+pub struct AutoCommit {
+    doc: Document,
+    open: Option<Open>,
+    /// While isolated, the document as it was at the heads, with what was written since.
+    past: Option<Box<Document>>,
+}
+
+impl Default for AutoCommit {
+    fn default() -> Self {
+        Self::from(Document::new())
+    }
+}
+
+impl From<Document> for AutoCommit {
+    fn from(doc: Document) -> Self {
+        Self { doc, open: None, past: None }
+    }
+}
+
+impl AutoCommit {
+    /// An empty document with a random actor.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn editor(&mut self) -> Editor<'_> {
+        let doc = self.past.as_deref_mut().unwrap_or(&mut self.doc);
+        let open = self.open.get_or_insert_with(|| doc.open());
+        Editor { state: doc.state_mut(), open }
+    }
+
+    /// Makes the edits since the last commit a change. Nothing when there were none.
+    pub fn commit(&mut self) -> Option<Commit> {
+        self.commit_with(&CommitOptions::default())
+    }
+
+    /// As [`Self::commit`], with a message, a time or an author.
+    pub fn commit_with(&mut self, options: &CommitOptions) -> Option<Commit> {
+        let open = self.open.take().filter(|open| open.len() > 0)?;
+        let Some(past) = &mut self.past else { return Some(self.doc.close(open, options)) };
+        past.close(open.isolated(), options);
+        let commit = self.doc.integrate(past);
+        // What is written next comes after everything known.
+        past.state_mut().max_op = self.doc.state.max_op;
+        commit
+    }
+
+    /// Makes a change without operations after committing what is open: it records that its author saw the heads.
+    pub fn empty_commit(&mut self, options: &CommitOptions) -> Commit {
+        self.commit();
+        self.doc.empty_commit(options)
+    }
+
+    /// Takes the edits since the last commit back; gives how many operations there were.
+    pub fn rollback(&mut self) -> usize {
+        let doc = self.past.as_deref_mut().unwrap_or(&mut self.doc);
+        self.open.take().map_or(0, |open| open.rollback(doc.state_mut()))
+    }
+
+    /// Reads and writes the document as it was at `heads` until [`Self::integrate`]: what is written is concurrent to
+    /// everything since. Commits what is open first.
+    ///
+    /// Costs as much as rebuilding the document at `heads`.
+    pub fn isolate(&mut self, heads: &[ChangeHash]) -> Result<(), EditError> {
+        self.commit();
+        self.past = Some(Box::new(self.doc.isolated(heads)?));
+        Ok(())
+    }
+
+    /// Goes back to the whole document, after committing what is open.
+    pub fn integrate(&mut self) {
+        self.commit();
+        self.past = None;
+    }
+
+    /// The whole document, after committing what is open.
+    pub fn document(&mut self) -> &mut Document {
+        self.commit();
+        &mut self.doc
+    }
+
+    /// The whole document, after committing what is open.
+    pub fn into_document(mut self) -> Document {
+        self.commit();
+        self.doc
+    }
+}
+
+impl ReadDoc for AutoCommit {
+    fn view(&self) -> View<'_> {
+        self.past.as_deref().unwrap_or(&self.doc).view()
+    }
+}
+
+edits!(AutoCommit);

@@ -1,0 +1,374 @@
+//! Reading: the same questions now and at any heads.
+
+use std::borrow::Cow;
+
+use crate::error::EditError;
+use crate::store::heap::Bytes;
+use crate::store::log::Val;
+use crate::store::past::Clock;
+use crate::store::register::{Values, Visible};
+use crate::store::seq::{Kind, Seq, Span};
+use crate::store::state::{Body, ROOT as ROOT_NUMBER, State};
+use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
+
+/// A document to read from: as it is, or as it was at some heads.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) clock: Option<Clock>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn now(state: &'a State) -> Self {
+        Self { state, clock: None }
+    }
+
+    pub(crate) fn past(state: &'a State, heads: &[ChangeHash]) -> Result<Self, EditError> {
+        let rows = heads.iter().map(|hash| state.row(hash).ok_or(EditError::UnknownHash(*hash)));
+        let rows = rows.collect::<Result<Vec<u32>, _>>()?;
+        Ok(Self { state, clock: Some(state.clock(&rows)) })
+    }
+
+    /// The kind of an object.
+    pub fn object_type(&self, obj: impl AsRef<ObjId>) -> Result<ObjType, EditError> {
+        let number = self.state.resolve(obj.as_ref())?;
+        Ok(self.state.objects[number as usize].kind)
+    }
+
+    /// The winning value at a place and its id; for scalars the id is that of the operation that wrote it.
+    ///
+    /// Costs O(1) for a key, O(log n) for an index; in the past O(changes of the key since) and O(n).
+    pub fn get<'p>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+    ) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
+        let values = self.values(obj.as_ref(), &prop.into())?;
+        Ok(values.last().map(|value| self.state.export(value)))
+    }
+
+    /// All values at a place that nobody has seen to be overwritten, in ascending order of their ids: the last wins.
+    pub fn get_all<'p>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+    ) -> Result<Vec<(Value<'a>, ObjId)>, EditError> {
+        let values = self.values(obj.as_ref(), &prop.into())?;
+        Ok(values.iter().map(|value| self.state.export(value)).collect())
+    }
+
+    fn values(&self, obj: &ObjId, prop: &Prop<'_>) -> Result<Cow<'a, [Visible]>, EditError> {
+        let number = self.state.resolve(obj)?;
+        match (&*self.state.objects[number as usize].body, prop) {
+            (Body::Map(map), Prop::Map(key)) => {
+                let Some(entry) = map.get(key, &self.state.heap) else { return Ok(Cow::Borrowed(&[])) };
+                Ok(match &self.clock {
+                    None => Cow::Borrowed(&entry.values[..]),
+                    Some(clock) => Cow::Owned(self.state.values_at(entry.last, clock).to_vec()),
+                })
+            }
+            (Body::Seq(seq), Prop::Seq(index)) => Ok(self.element(seq, *index)),
+            _ => Err(EditError::WrongType { found: self.state.objects[number as usize].kind }),
+        }
+    }
+
+    fn element(&self, seq: &'a Seq, index: usize) -> Cow<'a, [Visible]> {
+        let Some(clock) = &self.clock else {
+            let at = u32::try_from(index).ok().and_then(|index| seq.locate(index, &self.state.ctx()));
+            return at
+                .map_or(Cow::Borrowed(&[]), |(at, _)| self.state.element_values(seq, seq.span(at), at.off));
+        };
+        let mut left = index;
+        for (span, values) in self.state.spans_at(seq, clock) {
+            let units = self.units(seq, &span, values.as_ref());
+            if left >= units {
+                left -= units;
+                continue;
+            }
+            return match values {
+                Some(values) => Cow::Owned(values.to_vec()),
+                None => {
+                    let n = if span.len == 1 { 0 } else { self.char_of(seq, &span, left) };
+                    Cow::Owned(vec![Visible {
+                        id: span.id.plus(n),
+                        val: self.state.inserted(&span, n),
+                        added: 0,
+                    }])
+                }
+            };
+        }
+        Cow::Borrowed(&[])
+    }
+
+    /// The element of a run that covers a unit.
+    fn char_of(&self, seq: &Seq, span: &Span, unit: usize) -> u32 {
+        if !seq.is_text || span.bytes == span.len {
+            return unit as u32;
+        }
+        let text = self.state.heap.text(Bytes { at: span.at, len: span.bytes });
+        let mut before = 0;
+        let chars = text.char_indices().take_while(|(at, c)| {
+            before += self.state.encoding.width(&text[*at..*at + c.len_utf8()]);
+            before <= unit
+        });
+        chars.count() as u32
+    }
+
+    /// How many units a visible span covers.
+    fn units(&self, seq: &Seq, span: &Span, values: Option<&Values>) -> usize {
+        if !seq.is_text {
+            return span.len as usize;
+        }
+        match (values.and_then(|values| values.last()), span.kind) {
+            (Some(winner), _) => self.state.rendered(winner.val).1 as usize,
+            (None, Kind::Text) => span.width as usize,
+            (None, _) => self.state.rendered(self.state.inserted(span, 0)).1 as usize,
+        }
+    }
+
+    /// The keys of a map that have values, in the order of their bytes. Empty for other objects.
+    ///
+    /// Costs O(n log n).
+    pub fn keys(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<&'a str> {
+        let mut keys = vec![];
+        self.each_key(obj.as_ref(), |key, _| keys.push(key));
+        keys.sort_unstable();
+        keys.into_iter()
+    }
+
+    fn each_key(&self, obj: &ObjId, mut each: impl FnMut(&'a str, Cow<'a, [Visible]>)) {
+        let state = self.state;
+        let Some(map) = state.resolve(obj).ok().and_then(|number| state.map(number)) else { return };
+        for entry in map.entries() {
+            let values = match &self.clock {
+                None => Cow::Borrowed(&entry.values[..]),
+                Some(clock) => Cow::Owned(state.values_at(entry.last, clock).to_vec()),
+            };
+            if !values.is_empty() {
+                each(state.heap.text(entry.key), values);
+            }
+        }
+    }
+
+    /// The keys of a map with their winning values, in the order of their bytes.
+    pub fn map_range(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<(&'a str, Value<'a>, ObjId)> {
+        let mut entries = vec![];
+        self.each_key(obj.as_ref(), |key, values| entries.push((key, values[values.len() - 1])));
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        let state = self.state;
+        let export = |(key, winner): (&'a str, Visible)| {
+            let (value, id) = state.export(&winner);
+            (key, value, id)
+        };
+        entries.into_iter().map(export).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The elements of a list or text with their winning values, in order.
+    pub fn list_range(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<(Value<'a>, ObjId)> {
+        let mut values = vec![];
+        self.each_element(obj.as_ref(), |winner| values.push(self.state.export(&winner)));
+        values.into_iter()
+    }
+
+    fn each_element(&self, obj: &ObjId, mut each: impl FnMut(Visible)) {
+        let state = self.state;
+        let Some(seq) = state.resolve(obj).ok().and_then(|number| state.seq(number)) else { return };
+        let mut one = |span: &Span, values: Option<&[Visible]>| match values {
+            Some(values) => each(values[values.len() - 1]),
+            None => (0..span.len).for_each(|n| {
+                each(Visible { id: span.id.plus(n), val: state.inserted(span, n), added: 0 });
+            }),
+        };
+        match &self.clock {
+            None => {
+                for (span, _) in seq.spans().filter(|(span, _)| span.visible) {
+                    one(span, seq.reg(span).map(|reg| &reg.values[..]));
+                }
+            }
+            Some(clock) => {
+                for (span, values) in state.spans_at(seq, clock) {
+                    one(&span, values.as_deref());
+                }
+            }
+        }
+    }
+
+    /// The values of an object: of a map in the order of its keys, of a list in order.
+    pub fn values_of(&self, obj: impl AsRef<ObjId>) -> Vec<(Value<'a>, ObjId)> {
+        let obj = obj.as_ref();
+        match self.object_type(obj) {
+            Ok(kind) if kind.is_map() => self.map_range(obj).map(|(_, value, id)| (value, id)).collect(),
+            _ => self.list_range(obj).collect(),
+        }
+    }
+
+    /// How many keys a map has, elements a list, units a text.
+    pub fn length(&self, obj: impl AsRef<ObjId>) -> usize {
+        let Ok(number) = self.state.resolve(obj.as_ref()) else { return 0 };
+        match (&*self.state.objects[number as usize].body, &self.clock) {
+            (Body::Map(map), None) => map.len(),
+            (Body::Seq(seq), None) => seq.width(),
+            (Body::Map(_), Some(_)) => self.keys(obj).count(),
+            (Body::Seq(seq), Some(clock)) => {
+                let spans = self.state.spans_at(seq, clock);
+                spans.map(|(span, values)| self.units(seq, &span, values.as_ref())).sum()
+            }
+        }
+    }
+
+    /// A text as one string. What is no text in it appears as U+FFFC.
+    ///
+    /// Costs O(bytes).
+    pub fn text(&self, obj: impl AsRef<ObjId>) -> Result<String, EditError> {
+        let state = self.state;
+        let number = state.resolve(obj.as_ref())?;
+        let kind = state.objects[number as usize].kind;
+        let seq = state.seq(number).ok_or(EditError::WrongType { found: kind })?;
+        let Some(clock) = &self.clock else {
+            if seq.is_text {
+                return Ok(seq.text());
+            }
+            let mut text = String::new();
+            self.each_element(obj.as_ref(), |winner| text.push_str(state.rendered(winner.val).0));
+            return Ok(text);
+        };
+        let mut text = String::new();
+        for (span, values) in state.spans_at(seq, clock) {
+            match (values.and_then(|values| values.last().copied()), span.kind) {
+                (Some(winner), _) => text.push_str(state.rendered(winner.val).0),
+                (None, Kind::Text) => {
+                    text.push_str(state.heap.text(Bytes { at: span.at, len: span.bytes }));
+                }
+                (None, _) => {
+                    (0..span.len).for_each(|n| text.push_str(state.rendered(state.inserted(&span, n)).0));
+                }
+            }
+        }
+        Ok(text)
+    }
+
+    /// The object that holds an object, and the place where; nothing for the root and for objects that nothing visible
+    /// leads to.
+    pub fn parent(&self, obj: impl AsRef<ObjId>) -> Result<Option<(ObjId, Prop<'static>)>, EditError> {
+        let state = self.state;
+        let number = state.resolve(obj.as_ref())?;
+        if number == ROOT_NUMBER {
+            return Ok(None);
+        }
+        let object = &state.objects[number as usize];
+        let parent = state.obj_id(object.parent);
+        let is_it = |value: &Visible| value.id == object.id;
+        if state.map(object.parent).is_some() {
+            let mut found = None;
+            self.each_key(&parent, |key, values| {
+                if values.iter().any(is_it) {
+                    found = Some(key.to_owned());
+                }
+            });
+            return Ok(found.map(|key| (parent, Prop::Map(Cow::Owned(key)))));
+        }
+        let Some(seq) = state.seq(object.parent) else { return Ok(None) };
+        let mut index = 0;
+        for (span, values) in self.spans(seq) {
+            let here = match &values {
+                Some(values) => values.iter().any(is_it),
+                None => {
+                    span.id.actor == object.id.actor
+                        && (span.id.ctr..span.id.ctr + span.len).contains(&object.id.ctr)
+                }
+            };
+            if here {
+                let inside = if values.is_some() { 0 } else { (object.id.ctr - span.id.ctr) as usize };
+                return Ok(Some((parent, Prop::Seq(index + inside))));
+            }
+            index += self.units(seq, &span, values.as_ref());
+        }
+        Ok(None)
+    }
+
+    /// The visible spans with the values of those that have registers.
+    fn spans<'s>(&'s self, seq: &'s Seq) -> Box<dyn Iterator<Item = (Span, Option<Values>)> + 's> {
+        match &self.clock {
+            Some(clock) => Box::new(self.state.spans_at(seq, clock)),
+            None => Box::new(
+                seq.spans()
+                    .filter(|(span, _)| span.visible)
+                    .map(|(span, _)| (*span, seq.reg(span).map(|reg| reg.values.clone()))),
+            ),
+        }
+    }
+
+    /// The way from the root to an object, outermost first.
+    pub fn path(&self, obj: impl AsRef<ObjId>) -> Result<Vec<(ObjId, Prop<'static>)>, EditError> {
+        let mut path = vec![];
+        let mut at = obj.as_ref().clone();
+        while let Some((parent, prop)) = self.parent(&at)? {
+            path.push((parent.clone(), prop));
+            at = parent;
+        }
+        path.reverse();
+        Ok(path)
+    }
+
+    /// How indexes into text are counted.
+    pub fn text_encoding(&self) -> TextEncoding {
+        self.state.encoding
+    }
+}
+
+impl State {
+    /// The number of an object by its name. The hint in the name makes this O(1) for names this document gave out.
+    #[inline]
+    pub(crate) fn resolve(&self, obj: &ObjId) -> Result<u32, EditError> {
+        let ObjId::Id { counter, actor, hint } = obj else { return Ok(ROOT_NUMBER) };
+        if let Some(object) = self.objects.get(*hint as usize)
+            && u64::from(object.id.ctr) == *counter
+            && !object.id.is_none()
+            && self.actors.id(object.id.actor) == actor
+        {
+            return Ok(*hint);
+        }
+        let number = u32::try_from(*counter)
+            .ok()
+            .filter(|counter| *counter > 0)
+            .and_then(|counter| Some(OpId::new(counter, self.actors.find(actor)?)))
+            .and_then(|id| self.number(id));
+        number.ok_or_else(|| EditError::UnknownObject(obj.clone()))
+    }
+
+    /// The public name of an object.
+    pub(crate) fn obj_id(&self, number: u32) -> ObjId {
+        if number == ROOT_NUMBER {
+            return ObjId::Root;
+        }
+        self.name(self.objects[number as usize].id, number)
+    }
+
+    fn name(&self, id: OpId, hint: u32) -> ObjId {
+        ObjId::Id { counter: id.ctr.into(), actor: self.actors.id(id.actor).clone(), hint }
+    }
+
+    pub(crate) fn scalar(&self, val: Val) -> ScalarValue<'_> {
+        // Everything in the heap was checked or written by this engine.
+        self.raw(val).decode().unwrap_or(ScalarValue::Null)
+    }
+
+    pub(crate) fn export(&self, value: &Visible) -> (Value<'_>, ObjId) {
+        if let Some((kind, number)) = value.val.as_object() {
+            return (Value::Object(kind), self.name(value.id, number));
+        }
+        let scalar = match self.scalar(value.val) {
+            ScalarValue::Counter(start) => ScalarValue::Counter(start.wrapping_add(value.added)),
+            scalar => scalar,
+        };
+        (Value::Scalar(scalar), self.name(value.id, u32::MAX))
+    }
+
+    /// The visible values of the `n`-th element of a visible span.
+    pub(crate) fn element_values<'a>(&self, seq: &'a Seq, span: &Span, n: u32) -> Cow<'a, [Visible]> {
+        match seq.reg(span) {
+            Some(reg) => Cow::Borrowed(&reg.values[..]),
+            None => Cow::Owned(vec![Visible { id: span.id.plus(n), val: self.inserted(span, n), added: 0 }]),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Replicas that edit and exchange changes in any order end up equal, and every structure holds on the way.
+
+use hashmill_doc::{ActorId, AutoCommit, Change, ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Transactable};
+
+use crate::Rng;
+
+/// Everything a document shows, as text.
+fn dump(doc: &impl ReadDoc, obj: &ObjId, out: &mut String) {
+    let kind = doc.object_type(obj).unwrap();
+    let places: Vec<Vec<(hashmill_doc::Value<'_>, ObjId)>> = if kind.is_sequence() {
+        (0..doc.length(obj)).map(|i| doc.get_all(obj, i).unwrap()).collect()
+    } else {
+        doc.keys(obj).map(|key| doc.get_all(obj, key).unwrap()).collect()
+    };
+    out.push_str(&format!("{kind} {:?} {{", doc.keys(obj).collect::<Vec<_>>()));
+    for (value, id) in places.iter().flatten() {
+        out.push_str(&format!("{value:?}@{id} "));
+        if matches!(value, hashmill_doc::Value::Object(_)) {
+            dump(doc, id, out);
+        }
+    }
+    out.push('}');
+}
+
+fn shown(doc: &impl ReadDoc) -> String {
+    let mut out = String::new();
+    dump(doc, &ROOT, &mut out);
+    out
+}
+
+/// One random edit. Errors are fine: they must leave nothing behind, which the checks see.
+fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
+    let text = doc.get(ROOT, "text").unwrap().map(|(_, id)| id);
+    let list = doc.get(ROOT, "list").unwrap().map(|(_, id)| id);
+    let number = rng.below(5) as i64;
+    let _ = match (rng.below(14), &text, &list) {
+        (0, _, _) | (_, None, _) => doc.put_object(ROOT, "text", ObjType::Text).map(drop),
+        (1, _, _) | (_, _, None) => doc.put_object(ROOT, "list", ObjType::List).map(drop),
+        (2 | 3, _, _) => doc.put(ROOT, ["a", "b", "c"][rng.below(3)], ScalarValue::counter(number)),
+        (4, _, _) => doc.increment(ROOT, ["a", "b", "c"][rng.below(3)], number),
+        (5, _, Some(list)) => doc.insert(list, rng.below(doc.length(list) + 1), number),
+        (6, _, Some(list)) => doc.put(list, rng.below(doc.length(list) + 1), number),
+        (7, _, Some(list)) => doc.delete(list, rng.below(doc.length(list) + 1)),
+        (8, _, Some(list)) => doc.increment(list, rng.below(doc.length(list) + 1), number),
+        (_, Some(text), _) => {
+            let len = doc.length(text);
+            let what = ["a", "", "typed in one go ", "é👨‍👩‍👧", "x".repeat(90).as_str()][rng.below(5)].to_owned();
+            doc.splice_text(text, rng.below(len + 2), rng.below(7) as isize - 2, &what)
+        }
+    };
+}
+
+fn replicas(count: u8) -> Vec<AutoCommit> {
+    let actor = |i: u8| ActorId::from([i.wrapping_mul(91), 1]);
+    (0..count).map(|i| AutoCommit::from(hashmill_doc::Document::new().with_actor(actor(i)))).collect()
+}
+
+#[test]
+fn any_order_of_delivery_gives_equal_documents() {
+    for seed in 0..30 {
+        let mut rng = Rng::new(seed);
+        let mut docs = replicas(3);
+        for step in 0..60 {
+            let i = rng.below(3);
+            for _ in 0..1 + rng.below(4) {
+                edit(&mut docs[i], &mut rng);
+            }
+            if rng.below(5) == 0 {
+                docs[i].rollback();
+            }
+            docs[i].document().check(true);
+            if step % 5 == 4 {
+                let j = rng.below(3);
+                let mut changes = docs[j].document().get_changes(&[]);
+                (1..changes.len()).rev().for_each(|k| changes.swap(k, rng.below(k + 1)));
+                for change in changes {
+                    let change = Change::from_bytes(&change.bytes()).unwrap();
+                    docs[i].document().apply_changes([change.clone(), change]).unwrap();
+                }
+                docs[i].document().check(true);
+            }
+        }
+        for i in 0..3 {
+            for j in 0..3 {
+                let other = docs[j].document().clone();
+                docs[i].document().merge(&other).unwrap();
+            }
+        }
+        let last = docs.pop().unwrap().into_document();
+        for doc in &mut docs {
+            let other = last.clone();
+            doc.document().merge(&other).unwrap();
+            assert_eq!(doc.document().get_heads(), last.get_heads(), "seed {seed}");
+            assert_eq!(shown(doc), shown(&last), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn saving_and_loading_changes_nothing() {
+    for seed in 100..115 {
+        let mut rng = Rng::new(seed);
+        let mut docs = replicas(2);
+        for step in 0..80 {
+            let i = rng.below(2);
+            edit(&mut docs[i], &mut rng);
+            if step % 20 == 19 {
+                let other = docs[1 - i].document().clone();
+                docs[i].document().merge(&other).unwrap();
+                let bytes = docs[i].document().save();
+                let loaded = hashmill_doc::Document::load(&bytes).unwrap();
+                loaded.check(true);
+                assert_eq!(shown(&loaded), shown(&docs[i]), "seed {seed}");
+                assert_eq!(loaded.get_heads(), docs[i].document().get_heads());
+                let actor = docs[i].document().get_actor().clone();
+                docs[i] = AutoCommit::from(loaded.with_actor(actor));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rollback_leaves_no_trace() {
+    for seed in 200..230 {
+        let mut rng = Rng::new(seed);
+        let mut doc = replicas(1).remove(0);
+        for _ in 0..30 {
+            edit(&mut doc, &mut rng);
+        }
+        doc.commit();
+        let (before, bytes) = (shown(&doc), doc.document().save());
+        for _ in 0..1 + rng.below(30) {
+            edit(&mut doc, &mut rng);
+        }
+        let pending = doc.pending_ops();
+        assert_eq!(doc.rollback(), pending);
+        doc.document().check(true);
+        assert_eq!(shown(&doc), before, "seed {seed}");
+        assert_eq!(doc.document().save(), bytes, "seed {seed}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Files that others wrote.
+
+use hashmill_doc::{ChangeHash, Document, LoadError, LoadOptions, ROOT, ReadDoc, ScalarValue, Value, Verify};
+
+macro_rules! fixture {
+    ($name:literal) => {
+        &include_bytes!(concat!("../data/automerge/fixtures/", $name, ".automerge"))[..]
+    };
+}
+
+const EXEMPLAR: &[u8] = include_bytes!("../data/automerge/exemplar");
+
+fn hashes(hashes: &[ChangeHash]) -> Vec<String> {
+    hashes.iter().map(|hash| hash.to_string()[..8].to_owned()).collect()
+}
+
+#[test]
+fn the_exemplar_is_read_and_written_byte_for_byte() {
+    for verify in [Verify::Now, Verify::Later] {
+        let mut doc = Document::load_with(EXEMPLAR, LoadOptions::new().verify(verify)).unwrap();
+        doc.check(true);
+        assert_eq!(hashes(&doc.get_heads()), ["3df6f946"]);
+        let scalar = |key: &str| match doc.get(ROOT, key).unwrap().unwrap().0 {
+            Value::Scalar(value) => value.into_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(scalar("bool"), ScalarValue::Boolean(true));
+        assert_eq!(scalar("bytes"), vec![0x85, 0x6f, 0x4a, 0x83].into());
+        assert_eq!(scalar("counter"), ScalarValue::Counter(5));
+        assert_eq!(scalar("fp"), 3.14159267.into());
+        assert_eq!(scalar("int"), (-4).into());
+        assert_eq!(scalar("uint"), u64::MAX.into());
+        assert_eq!(scalar("timestamp"), ScalarValue::Timestamp(-905_182_979_000));
+        assert_eq!(scalar("title"), "Hello 🇬🇧👨‍👨‍👧‍👦😀".into());
+        let (_, notes) = doc.get(ROOT, "notes").unwrap().unwrap();
+        assert_eq!(doc.text(&notes).unwrap(), "🇬🇧👨‍👨‍👧‍👦😀");
+        assert_eq!(doc.save(), EXEMPLAR);
+    }
+}
+
+#[test]
+fn fixtures_load_or_say_why_not() {
+    let doc = Document::load(fixture!("counter_value_is_ok")).unwrap();
+    assert_eq!(doc.get(ROOT, "a").unwrap().unwrap().0, ScalarValue::Counter(2000).into());
+    assert_eq!(hashes(&doc.get_heads()), ["d473daa6"]);
+    for bytes in [
+        fixture!("two_change_chunks"),
+        fixture!("two_change_chunks_compressed"),
+        fixture!("two_change_chunks_out_of_order"),
+    ] {
+        let doc = Document::load(bytes).unwrap();
+        assert_eq!(hashes(&doc.get_heads()), ["a7e727d5"]);
+        let (_, a) = doc.get(ROOT, "a").unwrap().unwrap();
+        assert_eq!(doc.get(&a, "a").unwrap().unwrap().0, "b".into());
+    }
+    for (bytes, why) in [
+        (fixture!("counter_value_is_overlong"), "longer than it needs to be"),
+        (fixture!("counter_value_has_incorrect_meta"), "bytes do not fit its type"),
+        (fixture!("64bit_obj_id_change"), "does not fit 32 bits"),
+        (fixture!("64bit_obj_id_doc"), "does not fit 32 bits"),
+        (fixture!("broken_zero_width_mark"), "mark"),
+    ] {
+        let error = Document::load(bytes).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[test]
+fn damage_is_an_error_and_never_a_panic() {
+    for at in 0..EXEMPLAR.len() {
+        for flip in [1, 0x80] {
+            let mut bad = EXEMPLAR.to_vec();
+            bad[at] ^= flip;
+            assert!(Document::load(&bad).is_err(), "byte {at}");
+        }
+        assert_eq!(Document::load(&EXEMPLAR[..at]).is_err(), at > 0);
+    }
+}
+
+#[test]
+fn an_empty_document_is_the_known_bytes() {
+    let bytes = Document::new().save();
+    assert_eq!(bytes, [0x85, 0x6f, 0x4a, 0x83, 0xb8, 0x1a, 0x95, 0x44, 0, 4, 0, 0, 0, 0]);
+    assert!(Document::load(&bytes).unwrap().get_heads().is_empty());
+    assert!(Document::load(&[]).unwrap().get_heads().is_empty());
+}
+
+#[test]
+fn streams_are_read_up_to_the_first_bad_chunk() {
+    let mut doc = Document::load(fixture!("two_change_chunks")).unwrap();
+    let bytes = [EXEMPLAR, b"garbage"].concat();
+    assert!(matches!(Document::load(&bytes), Err(LoadError::Format(_))));
+    assert_eq!(doc.load_incremental(&bytes), Ok(21));
+    assert_eq!(doc.get_heads().len(), 2);
+}

@@ -1,0 +1,23 @@
+//! Documents as their users see them.
+
+mod convergence;
+mod files;
+mod golden;
+mod history;
+mod threads;
+
+/// A small generator of numbers: tests must be the same everywhere.
+struct Rng(u64);
+
+impl Rng {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end.max(1)
+    }
+}
