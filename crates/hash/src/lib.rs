@@ -8,6 +8,8 @@
 pub mod argon2;
 mod blake2b;
 pub mod blake3;
+#[cfg(feature = "std")]
+pub mod engine;
 pub mod isa;
 #[cfg(feature = "std")]
 pub mod password;

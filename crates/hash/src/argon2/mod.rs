@@ -20,6 +20,8 @@ mod pair;
 mod params;
 mod plan;
 mod portable;
+#[cfg(feature = "std")]
+pub mod pow;
 mod segment;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -6,6 +6,8 @@
 //! official crate are in `crates/rivals`.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
+mod argon2_memory;
 mod batch;
 mod digest;
 mod edges;
@@ -23,6 +25,8 @@ mod passwords;
 mod phc;
 mod placement;
 mod plans;
+#[cfg(feature = "std")]
+mod pow;
 mod secrets;
 mod stream;
 mod subtrees;

@@ -1,0 +1,193 @@
+//! Searches: hits, counts, stops and refusals, with every kernel.
+
+use super::*;
+use crate::argon2::{Hasher, Kernel, PagePolicy, Plan};
+use crate::engine::{Hit, NonceEngine, NonceJob, Searched, Watch};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A function that takes a fraction of a millisecond.
+fn small() -> Pow {
+    let recipe = Recipe::NonceIsPassword { header_len: None };
+    Pow::new(Params::new(64, 1, 1).unwrap(), recipe, Order::BigEndian)
+}
+
+/// One that takes seconds.
+fn endless() -> Pow {
+    Pow::new(Params::new(64, 1_000_000, 1).unwrap(), small().recipe, Order::BigEndian)
+}
+
+const HEADER: &[u8] = b"some header";
+
+/// What a target of 1/16 of all digests lets through, computed hash by hash.
+fn expected(nonces: Range<u64>, target: &[u8; 32]) -> Vec<Hit> {
+    let mut hasher = Hasher::new(small().params());
+    nonces
+        .map(|nonce| Hit { nonce, digest: hasher.hash(&Input::new(&nonce.to_le_bytes(), HEADER)).unwrap() })
+        .filter(|hit| hit.digest <= *target)
+        .collect()
+}
+
+fn target() -> [u8; 32] {
+    let mut target = [0xff; 32];
+    target[0] = 0x0f;
+    target
+}
+
+/// Searches, and gives what was found in order of nonces.
+fn search(engine: &mut dyn NonceEngine, nonces: Range<u64>, watch: &Watch) -> (Searched, Vec<Hit>) {
+    let hits = Mutex::new(Vec::new());
+    let job = NonceJob { header: HEADER, target: target() };
+    let searched = engine.search(&job, nonces, watch, &|hit| hits.lock().unwrap().push(hit)).unwrap();
+    let mut hits = hits.into_inner().unwrap();
+    hits.sort_by_key(|hit| hit.nonce);
+    (searched, hits)
+}
+
+#[test]
+fn every_kernel_and_number_in_flight_finds_the_same() {
+    let expected = expected(5..205, &target());
+    assert!(expected.len() > 4, "{}", expected.len());
+    for kernel in Kernel::all() {
+        for in_flight in 1..=4 {
+            let mut lane = Lane::new(small(), Plan::of(kernel), PagePolicy::Plain, in_flight).unwrap();
+            assert_eq!(lane.limits().in_flight, in_flight);
+            assert_eq!(lane.limits().memory, in_flight as u64 * 65536);
+            let watch = Watch::new();
+            let (searched, hits) = search(&mut lane, 5..205, &watch);
+            assert_eq!(hits, expected, "{kernel:?} {in_flight}");
+            assert_eq!(searched, Searched { hashes: 200, next: 205 });
+            assert_eq!(watch.hashes(), 200);
+        }
+    }
+}
+
+#[test]
+fn workers_share_a_range_and_lose_no_hash() {
+    static STARTED: AtomicUsize = AtomicUsize::new(0);
+    let start = |_| {
+        STARTED.fetch_add(1, Ordering::Relaxed);
+    };
+    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 3, 2, start).unwrap();
+    assert_eq!(STARTED.load(Ordering::Relaxed), 3);
+    assert_eq!(workers.limits().in_flight, 6);
+    let watch = Watch::new();
+    // The same threads, job after job.
+    for round in 1..=3 {
+        let (searched, hits) = search(&mut workers, 0..301, &watch);
+        assert_eq!(hits, expected(0..301, &target()));
+        assert_eq!(searched, Searched { hashes: 301, next: 301 });
+        assert_eq!(watch.hashes(), 301 * round);
+    }
+    assert_eq!(STARTED.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn a_stopped_search_counts_exactly_what_it_finished() {
+    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 2, 2, |_| {}).unwrap();
+    let watch = Watch::new();
+    let end = 1 << 40;
+    let (first, mut hits) = thread::scope(|scope| {
+        let searching = scope.spawn(|| search(&mut workers, 0..end, &watch));
+        while watch.hashes() < 100 {
+            thread::yield_now();
+        }
+        watch.stop().set();
+        searching.join().unwrap()
+    });
+    assert_eq!(first.hashes, watch.hashes());
+    assert!((100..end).contains(&first.hashes) && first.next <= first.hashes, "{first:?}");
+    // Going on where it stopped finds all that one search would have found, some of it twice.
+    watch.stop().clear();
+    let until = first.next + 500;
+    let (second, more) = search(&mut workers, first.next..until, &watch);
+    assert_eq!(second, Searched { hashes: 500, next: until });
+    assert_eq!(watch.hashes(), first.hashes + 500);
+    hits.retain(|hit| hit.nonce < first.next);
+    hits.extend(more);
+    assert_eq!(hits, expected(0..until, &target()));
+}
+
+/// That it ends at all shows that it ends inside a hash: one alone would take minutes.
+#[test]
+fn a_search_stops_inside_a_hash() {
+    let mut lane = Lane::new(endless(), Plan::host(), PagePolicy::Plain, 2).unwrap();
+    let watch = Watch::new();
+    let (searched, hits) = thread::scope(|scope| {
+        let searching = scope.spawn(|| search(&mut lane, 7..1000, &watch));
+        thread::sleep(Duration::from_millis(20));
+        watch.stop().set();
+        searching.join().unwrap()
+    });
+    assert_eq!(searched, Searched { hashes: 0, next: 7 });
+    assert!(hits.is_empty() && watch.hashes() == 0);
+}
+
+#[test]
+fn ranges_at_the_ends_of_numbers_are_complete() {
+    let mut lane = Lane::new(small(), Plan::host(), PagePolicy::Plain, 2).unwrap();
+    let watch = Watch::new();
+    let (searched, _) = search(&mut lane, u64::MAX - 3..u64::MAX, &watch);
+    assert_eq!(searched, Searched { hashes: 3, next: u64::MAX });
+    let (searched, _) = search(&mut lane, 9..9, &watch);
+    assert_eq!(searched, Searched { hashes: 0, next: 9 });
+}
+
+/// The header's first bytes are the salt, and the nonce is inside: a digest from the reference implementation.
+#[test]
+fn a_nonce_inside_the_header() {
+    let pow = Pow::chukwa_v2();
+    let header: Vec<u8> = (0..76).map(|i| (31 * i + 7) as u8).collect();
+    let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
+    let hits = Mutex::new(Vec::new());
+    let job = NonceJob { header: &header, target: [0xff; 32] };
+    let nonce = 0x0102_0304;
+    lane.search(&job, nonce..nonce + 1, &Watch::new(), &|hit| hits.lock().unwrap().push(hit)).unwrap();
+    let digest = hits.into_inner().unwrap()[0].digest;
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, "01928340ef5b0c2b149dd6f4bcd969263fb8efd8476e3f1409f2baa654ec9cf8");
+}
+
+#[test]
+fn targets_include_their_own_value_in_both_orders() {
+    let mut digest = [0; 32];
+    digest[0] = 1;
+    digest[31] = 2;
+    let mut reversed = digest;
+    reversed.reverse();
+    let little = Pow { order: Order::LittleEndian, ..small() };
+    assert!(small().is_hit(&digest, &digest) && little.is_hit(&digest, &reversed));
+    let below = |target: [u8; 32]| {
+        let mut below = target;
+        below[31] -= 1;
+        below
+    };
+    assert!(!small().is_hit(&digest, &below(digest)) && !little.is_hit(&digest, &below(reversed)));
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_the_reason() {
+    let job = |header| NonceJob { header, target: [0; 32] };
+    let blocknet = Pow { params: small().params(), ..Pow::blocknet() };
+    let mut lane = Lane::new(blocknet, Plan::host(), PagePolicy::Plain, 1).unwrap();
+    let refused = lane.search(&job(&[0; 100]), 0..1, &Watch::new(), &|_| {}).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "a header of 100 bytes: this function needs 92 bytes, the header without its nonce"
+    );
+    let mut lane = Lane::new(Pow::chukwa_v2(), Plan::host(), PagePolicy::Plain, 1).unwrap();
+    for header in [&[0; 42][..], &[0; 257]] {
+        assert!(lane.search(&job(header), 0..1, &Watch::new(), &|_| {}).is_err());
+    }
+    let none = Lane::new(small(), Plan::host(), PagePolicy::Plain, 0).unwrap_err();
+    assert_eq!(none, EngineError::InFlight { given: 0, most: 4 });
+    // 4 TiB at a time: more than any machine that runs this gives to one process.
+    let huge = Pow::new(Params::new(u32::MAX, 1, 1).unwrap(), small().recipe, Order::BigEndian);
+    let refused = Lane::new(huge, Plan::host(), PagePolicy::Transparent, 4).unwrap_err();
+    assert!(matches!(refused, EngineError::Hash(crate::argon2::HashError::OutOfMemory { .. })), "{refused}");
+    let refused = Workers::new(small(), Plan::host(), PagePolicy::Plain, 0, 1, |_| {}).unwrap_err();
+    assert!(matches!(refused, EngineError::InFlight { given: 0, .. }));
+}

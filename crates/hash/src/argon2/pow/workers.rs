@@ -1,0 +1,99 @@
+//! [`Workers`]: threads that stay, each with a [`Lane`] of its own, on one range of nonces.
+
+use super::Pow;
+use super::lane::{Lane, Shared};
+use crate::argon2::{PagePolicy, Plan};
+use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch};
+use core::ops::Range;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+
+/// Threads of a rayon pool of their own, which sleep between searches.
+#[derive(Debug)]
+pub struct Workers {
+    pow: Pow,
+    name: String,
+    pool: rayon::ThreadPool,
+    /// One for each thread; nobody else locks it.
+    lanes: Vec<Mutex<Lane>>,
+}
+
+impl Workers {
+    /// `threads` threads with `in_flight` hashes each.
+    ///
+    /// Each thread first calls `start` with its number, which is the place to bind it to a core, and then takes its
+    /// memory, so that the memory is near.
+    ///
+    /// # Errors
+    /// As [`Lane::new`]; [`EngineError::System`] if there are no threads to be had.
+    pub fn new(
+        pow: Pow,
+        plan: Plan,
+        policy: PagePolicy,
+        threads: usize,
+        in_flight: usize,
+        start: impl Fn(usize) + Send + Sync + 'static,
+    ) -> Result<Workers, EngineError> {
+        let most = u16::MAX.into();
+        if !(1..=most).contains(&threads) {
+            return Err(EngineError::InFlight { given: threads, most });
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("pow-{index}"))
+            .start_handler(start)
+            .build()
+            .map_err(|error| EngineError::System { reason: error.to_string() })?;
+        let lanes = pool.broadcast(|_| Lane::new(pow, plan, policy, in_flight).map(Mutex::new));
+        let lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let name = format!("{} on {threads} threads", plan.kernel().name());
+        Ok(Workers { pow, name, pool, lanes })
+    }
+
+    /// Makes all pages present now, each thread its own. Gives the share that is large, if the system tells.
+    pub fn settle(&mut self) -> Option<f64> {
+        let shares = self.pool.broadcast(|thread| self.with_lane(thread.index(), Lane::settle));
+        let count = shares.len() as f64;
+        shares.into_iter().sum::<Option<f64>>().map(|sum| sum / count)
+    }
+
+    fn with_lane<R>(&self, index: usize, with: impl FnOnce(&mut Lane) -> R) -> R {
+        with(&mut self.lanes[index].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl NonceEngine for Workers {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn limits(&self) -> NonceLimits {
+        let limits = (0..self.lanes.len()).map(|index| self.with_lane(index, |lane| lane.limits()));
+        limits.fold(NonceLimits { in_flight: 0, memory: 0 }, |sum, lane| NonceLimits {
+            in_flight: sum.in_flight + lane.in_flight,
+            memory: sum.memory + lane.memory,
+        })
+    }
+
+    /// See [`NonceEngine::search`]. Nonces are taken in order by whichever thread is free.
+    fn search(
+        &mut self,
+        job: &NonceJob<'_>,
+        nonces: Range<u64>,
+        watch: &Watch,
+        hit: &(dyn Fn(Hit) + Sync),
+    ) -> Result<Searched, EngineError> {
+        self.pow.check(job.header)?;
+        let next = AtomicU64::new(nonces.start);
+        let shares = self.pool.broadcast(|thread| {
+            self.with_lane(thread.index(), |lane| lane.search_shared(job, &next, nonces.end, watch, hit))
+        });
+        let shares = shares.into_iter().collect::<Result<Vec<Shared>, _>>()?;
+        // Whoever came to the end of the dispenser gave up nothing; below the first that was given up all were tried.
+        let untried = shares.iter().filter_map(|share| share.given_up).min();
+        Ok(Searched {
+            hashes: shares.iter().map(|share| share.hashes).sum(),
+            next: untried.unwrap_or(nonces.end.max(nonces.start)),
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! Memory of Argon2: nothing is allocated once it is warm, and what the system refuses is an error.
+
+use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe};
+use hashmill_hash::argon2::{HashError, Hasher, Input, PagePolicy, Params, Plan, Threads};
+use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
+use hashmill_testkit::alloc::{Counting, count};
+use hashmill_testkit::skip;
+use std::process::Command;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn input() -> Input<'static> {
+    Input::new(b"password", b"somesalt")
+}
+
+#[test]
+fn a_warm_hasher_allocates_nothing() {
+    for (memory, passes, lanes) in [(64, 1, 1), (1 << 10, 2, 1), (8 << 10, 1, 4)] {
+        let mut hasher = Hasher::new(Params::new(memory, passes, lanes).unwrap()).threads(Threads::Serial);
+        let (cold, first) = count(|| hasher.hash::<32>(&input()).unwrap());
+        let (warm, second) = count(|| hasher.hash::<32>(&input()).unwrap());
+        assert_eq!(first, second);
+        assert_eq!(warm, 0, "{memory} {passes} {lanes}");
+        // The allocator counts: memory below a large page comes from it.
+        assert!(cold > 0 || memory > 1 << 9);
+    }
+}
+
+#[test]
+fn a_warm_hasher_allocates_nothing_on_threads_of_the_pool() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let mut hasher = Hasher::new(Params::new(8 << 10, 2, 4).unwrap()).threads(Threads::AtMost(2));
+    let (calls, _) = pool.install(|| {
+        hasher.hash::<32>(&input()).unwrap();
+        count(|| hasher.hash::<32>(&input()).unwrap())
+    });
+    assert_eq!(calls, 0);
+}
+
+#[test]
+fn a_warm_search_allocates_nothing() {
+    let recipe = Recipe::NonceIsPassword { header_len: None };
+    let pow = Pow::new(Params::new(64, 1, 1).unwrap(), recipe, Order::BigEndian);
+    let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Plain, 2).unwrap();
+    let job = NonceJob { header: b"a header", target: [0; 32] };
+    lane.search(&job, 0..4, &Watch::new(), &|_| {}).unwrap();
+    let (calls, searched) = count(|| lane.search(&job, 0..50, &Watch::new(), &|_| {}).unwrap());
+    assert_eq!((calls, searched.hashes), (0, 50));
+}
+
+/// The variable that makes a second process of this program do [`beyond_a_limit`].
+const CHILD: &str = "HASHMILL_TEST_BEYOND_A_LIMIT";
+
+/// Under a limit of 400 MB, a hash of 1 GiB is an error with every kind of pages, and the same hasher goes on.
+#[test]
+fn memory_beyond_a_limit_is_an_error() {
+    if std::env::var_os(CHILD).is_some() {
+        return beyond_a_limit();
+    }
+    let Ok(program) = std::env::current_exe() else {
+        return skip("Argon2 beyond a limit of memory", "this program cannot be started again");
+    };
+    let limited = "ulimit -v 400000 && exec \"$0\" --exact argon2_memory::memory_beyond_a_limit_is_an_error";
+    let shell = Command::new("sh").arg("-c").arg(limited).arg(program).env(CHILD, "1").output();
+    let Ok(output) = shell else {
+        return skip("Argon2 beyond a limit of memory", "there is no shell that can set one");
+    };
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && words.contains("1 passed"), "{words}");
+}
+
+fn beyond_a_limit() {
+    let large = Params::new(1 << 20, 1, 1).unwrap();
+    let small = Params::new(64, 1, 1).unwrap();
+    for policy in [PagePolicy::Plain, PagePolicy::Transparent, PagePolicy::Reserved, PagePolicy::Largest] {
+        let mut hasher = Hasher::new(large).pages(policy);
+        let refused = hasher.hash::<32>(&input()).unwrap_err();
+        assert_eq!(refused, HashError::OutOfMemory { bytes: 1 << 30 }, "{policy:?}");
+        hasher.set_params(small);
+        hasher.hash::<32>(&input()).unwrap();
+    }
+}
