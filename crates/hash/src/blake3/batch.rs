@@ -5,7 +5,7 @@
 
 use super::hazmat::Mode;
 use super::kernel::Cv;
-use super::lanes::{self, Job, Key};
+use super::lanes::{self, EvenPasses, Job, Key};
 use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT, tree};
 
 /// A message of more chunks than this fills the lanes by itself.
@@ -31,6 +31,10 @@ pub fn hash_all_with(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut 
     assert_eq!(messages.len(), out.len(), "one place for each digest");
     let key = mode.key();
     single_chunks(plan, &key, messages, out);
+    // Nothing is left to do, as in most batches.
+    if messages.iter().all(|message| message.len() <= CHUNK_LEN) {
+        return;
+    }
     for (message, out) in messages.iter().zip(&mut *out) {
         if chunks_of(message) > MAX_SHARED_CHUNKS {
             *out = Hash::from_words(&tree::hash_all(plan, &key, message));
@@ -50,15 +54,14 @@ pub fn hash_all_with(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut 
 /// All messages of at most a chunk: neighbours of one length together, the others lane by lane.
 fn single_chunks(plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
     let lanes = plan.lanes();
-    let is_even = |group: &[&[u8]]| lanes > 1 && group.len() == lanes && lanes::is_even_pass(group);
+    let wide = plan.pass_of(lanes).filter(|_| lanes > 1);
+    let mut even = EvenPasses::new(key);
     let mut uneven = false;
     for (group, out) in messages.chunks(lanes).zip(out.chunks_mut(lanes)) {
-        match plan.pass_of(lanes) {
-            Some(wide) if is_even(group) => lanes::even_pass(wide, key, group, out),
-            _ => uneven = true,
-        }
+        uneven |= !wide.is_some_and(|wide| even.pass(wide, group, out));
     }
     if uneven {
+        let is_even = |group: &[&[u8]]| wide.is_some_and(|wide| EvenPasses::fit(wide, group));
         let groups = messages.chunks(lanes).enumerate().filter(|(_, group)| !is_even(group));
         let ids = groups.flat_map(|(index, group)| (index * lanes..).zip(group));
         let jobs = ids.filter(|(_, message)| chunks_of(message) == 1);

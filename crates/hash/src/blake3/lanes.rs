@@ -347,30 +347,46 @@ pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mu
     unsafe { (wide.uniform)(&job) };
 }
 
-/// Digests of as many messages as the kernel has lanes, all of the same number of whole blocks, at most a chunk.
-pub(super) fn even_pass(wide: &Wide, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
-    let len = messages[0].len();
-    assert!(messages.len() == wide.lanes && out.len() == wide.lanes && wide.lanes <= MAX_LANES);
-    assert!(is_even_pass(messages), "messages of one length, in whole blocks");
-    let mut lanes = Lanes {
-        input: [ptr::null(); MAX_LANES],
-        words: Words::of(RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT), 0, false),
-        // A digest is a chaining value in little-endian order, which is the order of any machine with wide kernels.
-        cv: out.as_mut_ptr().cast(),
-        key: &key.words,
-    };
-    for (pointer, message) in lanes.input.iter_mut().zip(messages) {
-        *pointer = message.as_ptr();
-    }
-    // SAFETY: the kernel runs here; every lane has `len` readable bytes; `out` has a digest of 32 bytes for each lane,
-    // to which kernels write without regard to alignment.
-    unsafe { (wide.advance)(&mut lanes, len / BLOCK_LEN) };
+/// Passes over as many messages as a kernel has lanes, all of the same number of whole blocks, at most a chunk.
+///
+/// Between passes only pointers change: filling the words of all lanes anew would take as long as half a block.
+pub(super) struct EvenPasses<'a> {
+    key: &'a Key,
+    lanes: Lanes,
 }
 
-/// Whether [`even_pass`] can take these messages.
-pub(super) fn is_even_pass(messages: &[&[u8]]) -> bool {
-    let len = messages[0].len();
-    (BLOCK_LEN..=CHUNK_LEN).contains(&len)
-        && len.is_multiple_of(BLOCK_LEN)
-        && messages.iter().all(|message| message.len() == len)
+impl<'a> EvenPasses<'a> {
+    pub(super) fn new(key: &'a Key) -> EvenPasses<'a> {
+        let words = Words::of(RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT), 0, false);
+        let lanes = Lanes { input: [ptr::null(); MAX_LANES], words, cv: ptr::null_mut(), key: ptr::null() };
+        EvenPasses { key, lanes }
+    }
+
+    /// The digests of `messages`, or `false` if they are not alike enough.
+    pub(super) fn pass(&mut self, wide: &Wide, messages: &[&[u8]], out: &mut [Hash]) -> bool {
+        if !EvenPasses::fit(wide, messages) {
+            return false;
+        }
+        let len = messages[0].len();
+        assert!(out.len() == wide.lanes && wide.lanes <= MAX_LANES);
+        for (pointer, message) in self.lanes.input.iter_mut().zip(messages) {
+            *pointer = message.as_ptr();
+        }
+        // A digest is a chaining value in little-endian order, which is the order of any machine with wide kernels.
+        self.lanes.cv = out.as_mut_ptr().cast();
+        self.lanes.key = &self.key.words;
+        // SAFETY: the kernel runs here; every lane has `len` readable bytes; `out` has a digest of 32 bytes for each
+        // lane, to which kernels write without regard to alignment.
+        unsafe { (wide.advance)(&mut self.lanes, len / BLOCK_LEN) };
+        true
+    }
+
+    /// Whether [`pass`](EvenPasses::pass) takes these messages.
+    pub(super) fn fit(wide: &Wide, messages: &[&[u8]]) -> bool {
+        let len = messages[0].len();
+        messages.len() == wide.lanes
+            && (BLOCK_LEN..=CHUNK_LEN).contains(&len)
+            && len.is_multiple_of(BLOCK_LEN)
+            && messages.iter().all(|message| message.len() == len)
+    }
 }

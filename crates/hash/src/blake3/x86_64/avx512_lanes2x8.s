@@ -282,2129 +282,2129 @@
     mov rax, [rdi]
     vpaddd ymm17, ymm17, [r9 + 160]
     vpaddd ymm2, ymm2, [r9 + 256]
-    vpaddd ymm18, ymm18, [r9 + 288]
     prefetcht0 [rax + rcx + 128]
+    vpaddd ymm18, ymm18, [r9 + 288]
     vpaddd ymm3, ymm3, [r9 + 384]
     vpaddd ymm19, ymm19, [r9 + 416]
-    vpaddd ymm0, ymm0, ymm4
     prefetcht1 [rax + rsi]
+    vpaddd ymm0, ymm0, ymm4
     vpaddd ymm16, ymm16, ymm20
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm17, ymm17, ymm21
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov dword ptr [r8], edx
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm18, ymm18, ymm22
-    mov dword ptr [r8], edx
     vpaddd ymm3, ymm3, ymm7
+    shr rdx, 32
     vpaddd ymm19, ymm19, ymm23
     vpxord ymm12, ymm12, ymm0
-    shr rdx, 32
+    mov dword ptr [r8 + 64], edx
     vpxord ymm28, ymm28, ymm16
     vpxord ymm13, ymm13, ymm1
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 64], edx
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
+    mov dword ptr [r8 + 128], edx
     vpxord ymm15, ymm15, ymm3
-    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm31, ymm31, ymm19
+    shr rdx, 32
     vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 128], edx
     vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 192], edx
     vprord ymm29, ymm29, 16
-    shr rdx, 32
     vprord ymm14, ymm14, 16
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm30, ymm30, 16
     vprord ymm15, ymm15, 16
-    mov dword ptr [r8 + 192], edx
+    mov dword ptr [r8 + 256], edx
     vprord ymm31, ymm31, 16
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm24, ymm24, ymm28
-    mov rdx, qword ptr [rax + rcx + 16]
+    shr rdx, 32
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm25, ymm25, ymm29
+    mov dword ptr [r8 + 320], edx
     vpaddd ymm10, ymm10, ymm14
-    mov dword ptr [r8 + 256], edx
     vpaddd ymm26, ymm26, ymm30
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm11, ymm11, ymm15
     vpaddd ymm27, ymm27, ymm31
-    shr rdx, 32
     vpxord ymm4, ymm4, ymm8
+    mov dword ptr [r8 + 384], edx
     vpxord ymm20, ymm20, ymm24
-    mov dword ptr [r8 + 320], edx
     vpxord ymm5, ymm5, ymm9
+    shr rdx, 32
     vpxord ymm21, ymm21, ymm25
     vpxord ymm6, ymm6, ymm10
-    mov rdx, qword ptr [rax + rcx + 24]
     vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 448], edx
     vpxord ymm7, ymm7, ymm11
     vpxord ymm23, ymm23, ymm27
-    mov dword ptr [r8 + 384], edx
+    mov rdx, qword ptr [rax + rcx + 32]
     vprord ymm4, ymm4, 12
     vprord ymm20, ymm20, 12
+    mov dword ptr [r8 + 512], edx
     vprord ymm5, ymm5, 12
-    shr rdx, 32
     vprord ymm21, ymm21, 12
     vprord ymm6, ymm6, 12
+    shr rdx, 32
     vprord ymm22, ymm22, 12
-    mov dword ptr [r8 + 448], edx
     vprord ymm7, ymm7, 12
+    mov dword ptr [r8 + 576], edx
     vprord ymm23, ymm23, 12
-    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm0, ymm0, [r9 + 64]
+    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm16, ymm16, [r9 + 96]
     vpaddd ymm1, ymm1, [r9 + 192]
-    mov dword ptr [r8 + 512], edx
     vpaddd ymm17, ymm17, [r9 + 224]
+    mov dword ptr [r8 + 640], edx
     vpaddd ymm2, ymm2, [r9 + 320]
     vpaddd ymm18, ymm18, [r9 + 352]
     shr rdx, 32
     vpaddd ymm3, ymm3, [r9 + 448]
     vpaddd ymm19, ymm19, [r9 + 480]
     vpaddd ymm0, ymm0, ymm4
-    mov dword ptr [r8 + 576], edx
+    mov dword ptr [r8 + 704], edx
     vpaddd ymm16, ymm16, ymm20
     vpaddd ymm1, ymm1, ymm5
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm17, ymm17, ymm21
-    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm2, ymm2, ymm6
+    mov dword ptr [r8 + 768], edx
     vpaddd ymm18, ymm18, ymm22
-    mov dword ptr [r8 + 640], edx
     vpaddd ymm3, ymm3, ymm7
     vpaddd ymm19, ymm19, ymm23
-    vpxord ymm12, ymm12, ymm0
     shr rdx, 32
+    vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
+    mov dword ptr [r8 + 832], edx
     vpxord ymm13, ymm13, ymm1
     vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 704], edx
+    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
     vpxord ymm15, ymm15, ymm3
-    mov rdx, qword ptr [rax + rcx + 48]
+    mov dword ptr [r8 + 896], edx
     vpxord ymm31, ymm31, ymm19
     vprord ymm12, ymm12, 8
+    shr rdx, 32
     vprord ymm28, ymm28, 8
-    mov dword ptr [r8 + 768], edx
     vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
-    shr rdx, 32
+    mov dword ptr [r8 + 960], edx
     vprord ymm14, ymm14, 8
     vprord ymm30, ymm30, 8
+    mov rax, [rdi + 8]
     vprord ymm15, ymm15, 8
-    mov dword ptr [r8 + 832], edx
     vprord ymm31, ymm31, 8
+    prefetcht0 [rax + rcx + 128]
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm24, ymm24, ymm28
-    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm9, ymm9, ymm13
+    prefetcht1 [rax + rsi]
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm10, ymm10, ymm14
-    mov dword ptr [r8 + 896], edx
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm11, ymm11, ymm15
+    mov dword ptr [r8 + 4], edx
     vpaddd ymm27, ymm27, ymm31
-    shr rdx, 32
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
-    mov dword ptr [r8 + 960], edx
+    shr rdx, 32
     vpxord ymm5, ymm5, ymm9
     vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 68], edx
     vpxord ymm6, ymm6, ymm10
-    mov rax, [rdi + 8]
     vpxord ymm22, ymm22, ymm26
     vpxord ymm7, ymm7, ymm11
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm23, ymm23, ymm27
-    prefetcht0 [rax + rcx + 128]
     vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 132], edx
     vprord ymm20, ymm20, 7
     vprord ymm5, ymm5, 7
-    prefetcht1 [rax + rsi]
+    shr rdx, 32
     vprord ymm21, ymm21, 7
     vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov dword ptr [r8 + 196], edx
     vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
-    mov dword ptr [r8 + 4], edx
+    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm0, ymm0, [r9 + 512]
     vpaddd ymm16, ymm16, [r9 + 544]
+    mov dword ptr [r8 + 260], edx
     vpaddd ymm1, ymm1, [r9 + 640]
-    shr rdx, 32
     vpaddd ymm17, ymm17, [r9 + 672]
     vpaddd ymm2, ymm2, [r9 + 768]
+    shr rdx, 32
     vpaddd ymm18, ymm18, [r9 + 800]
-    mov dword ptr [r8 + 68], edx
     vpaddd ymm3, ymm3, [r9 + 896]
+    mov dword ptr [r8 + 324], edx
     vpaddd ymm19, ymm19, [r9 + 928]
     vpaddd ymm0, ymm0, ymm5
-    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm16, ymm16, ymm21
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 132], edx
     vpaddd ymm17, ymm17, ymm22
+    mov dword ptr [r8 + 388], edx
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm18, ymm18, ymm23
     shr rdx, 32
     vpaddd ymm3, ymm3, ymm4
     vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
-    mov dword ptr [r8 + 196], edx
+    mov dword ptr [r8 + 452], edx
     vpxord ymm31, ymm31, ymm16
     vpxord ymm12, ymm12, ymm1
+    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm28, ymm28, ymm17
-    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm13, ymm13, ymm2
+    mov dword ptr [r8 + 516], edx
     vpxord ymm29, ymm29, ymm18
     vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 260], edx
     vpxord ymm30, ymm30, ymm19
-    vprord ymm15, ymm15, 16
     shr rdx, 32
+    vprord ymm15, ymm15, 16
     vprord ymm31, ymm31, 16
+    mov dword ptr [r8 + 580], edx
     vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 324], edx
     vprord ymm13, ymm13, 16
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm29, ymm29, 16
     vprord ymm14, ymm14, 16
-    mov rdx, qword ptr [rax + rcx + 24]
+    mov dword ptr [r8 + 644], edx
     vprord ymm30, ymm30, 16
     vpaddd ymm10, ymm10, ymm15
+    shr rdx, 32
     vpaddd ymm26, ymm26, ymm31
-    mov dword ptr [r8 + 388], edx
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 708], edx
     vpaddd ymm8, ymm8, ymm13
-    shr rdx, 32
     vpaddd ymm24, ymm24, ymm29
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm9, ymm9, ymm14
-    mov dword ptr [r8 + 452], edx
     vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 772], edx
     vpxord ymm5, ymm5, ymm10
     vpxord ymm21, ymm21, ymm26
-    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm6, ymm6, ymm11
+    shr rdx, 32
     vpxord ymm22, ymm22, ymm27
     vpxord ymm7, ymm7, ymm8
-    mov dword ptr [r8 + 516], edx
+    mov dword ptr [r8 + 836], edx
     vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 56]
     vprord ymm5, ymm5, 12
     vprord ymm21, ymm21, 12
+    mov dword ptr [r8 + 900], edx
     vprord ymm6, ymm6, 12
-    mov dword ptr [r8 + 580], edx
     vprord ymm22, ymm22, 12
+    shr rdx, 32
     vprord ymm7, ymm7, 12
-    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm23, ymm23, 12
     vprord ymm4, ymm4, 12
+    mov dword ptr [r8 + 964], edx
     vprord ymm20, ymm20, 12
-    mov dword ptr [r8 + 644], edx
     vpaddd ymm0, ymm0, [r9 + 576]
+    mov rax, [rdi + 16]
     vpaddd ymm16, ymm16, [r9 + 608]
     vpaddd ymm1, ymm1, [r9 + 704]
-    shr rdx, 32
+    prefetcht0 [rax + rcx + 128]
     vpaddd ymm17, ymm17, [r9 + 736]
     vpaddd ymm2, ymm2, [r9 + 832]
     vpaddd ymm18, ymm18, [r9 + 864]
-    mov dword ptr [r8 + 708], edx
+    prefetcht1 [rax + rsi]
     vpaddd ymm3, ymm3, [r9 + 960]
     vpaddd ymm19, ymm19, [r9 + 992]
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm0, ymm0, ymm5
-    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm16, ymm16, ymm21
     vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 772], edx
+    mov dword ptr [r8 + 8], edx
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm18, ymm18, ymm23
     shr rdx, 32
+    vpaddd ymm18, ymm18, ymm23
     vpaddd ymm3, ymm3, ymm4
+    mov dword ptr [r8 + 72], edx
     vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
-    mov dword ptr [r8 + 836], edx
     vpxord ymm31, ymm31, ymm16
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm12, ymm12, ymm1
     vpxord ymm28, ymm28, ymm17
-    mov rdx, qword ptr [rax + rcx + 56]
+    mov dword ptr [r8 + 136], edx
     vpxord ymm13, ymm13, ymm2
     vpxord ymm29, ymm29, ymm18
+    shr rdx, 32
     vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 900], edx
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 8
-    shr rdx, 32
+    mov dword ptr [r8 + 200], edx
     vprord ymm31, ymm31, 8
     vprord ymm12, ymm12, 8
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm28, ymm28, 8
-    mov dword ptr [r8 + 964], edx
     vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 264], edx
     vprord ymm14, ymm14, 8
-    mov rax, [rdi + 16]
     vprord ymm30, ymm30, 8
+    shr rdx, 32
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm26, ymm26, ymm31
-    prefetcht0 [rax + rcx + 128]
+    mov dword ptr [r8 + 328], edx
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm8, ymm8, ymm13
-    prefetcht1 [rax + rsi]
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov dword ptr [r8 + 392], edx
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
+    shr rdx, 32
     vpxord ymm21, ymm21, ymm26
-    mov dword ptr [r8 + 8], edx
     vpxord ymm6, ymm6, ymm11
     vpxord ymm22, ymm22, ymm27
+    mov dword ptr [r8 + 456], edx
     vpxord ymm7, ymm7, ymm8
-    shr rdx, 32
     vpxord ymm23, ymm23, ymm24
+    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
-    mov dword ptr [r8 + 72], edx
     vprord ymm5, ymm5, 7
+    mov dword ptr [r8 + 520], edx
     vprord ymm21, ymm21, 7
     vprord ymm6, ymm6, 7
-    mov rdx, qword ptr [rax + rcx + 8]
+    shr rdx, 32
     vprord ymm22, ymm22, 7
     vprord ymm7, ymm7, 7
-    mov dword ptr [r8 + 136], edx
+    mov dword ptr [r8 + 584], edx
     vprord ymm23, ymm23, 7
     vprord ymm4, ymm4, 7
     vprord ymm20, ymm20, 7
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm0, ymm0, [r9 + 128]
     vpaddd ymm16, ymm16, [r9 + 160]
+    mov dword ptr [r8 + 648], edx
     vpaddd ymm1, ymm1, [r9 + 192]
-    mov dword ptr [r8 + 200], edx
     vpaddd ymm17, ymm17, [r9 + 224]
+    shr rdx, 32
     vpaddd ymm2, ymm2, [r9 + 448]
     vpaddd ymm18, ymm18, [r9 + 480]
-    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm3, ymm3, [r9 + 256]
+    mov dword ptr [r8 + 712], edx
     vpaddd ymm19, ymm19, [r9 + 288]
-    mov dword ptr [r8 + 264], edx
     vpaddd ymm0, ymm0, ymm4
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm16, ymm16, ymm20
     vpaddd ymm1, ymm1, ymm5
-    shr rdx, 32
     vpaddd ymm17, ymm17, ymm21
+    mov dword ptr [r8 + 776], edx
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm18, ymm18, ymm22
-    mov dword ptr [r8 + 328], edx
+    shr rdx, 32
     vpaddd ymm3, ymm3, ymm7
     vpaddd ymm19, ymm19, ymm23
+    mov dword ptr [r8 + 840], edx
     vpxord ymm12, ymm12, ymm0
-    mov rdx, qword ptr [rax + rcx + 24]
     vpxord ymm28, ymm28, ymm16
     vpxord ymm13, ymm13, ymm1
+    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 392], edx
     vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 904], edx
     vpxord ymm30, ymm30, ymm18
-    shr rdx, 32
     vpxord ymm15, ymm15, ymm3
+    shr rdx, 32
     vpxord ymm31, ymm31, ymm19
     vprord ymm12, ymm12, 16
-    mov dword ptr [r8 + 456], edx
     vprord ymm28, ymm28, 16
+    mov dword ptr [r8 + 968], edx
     vprord ymm13, ymm13, 16
     vprord ymm29, ymm29, 16
-    mov rdx, qword ptr [rax + rcx + 32]
+    mov rax, [rdi + 24]
     vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
     vprord ymm15, ymm15, 16
-    mov dword ptr [r8 + 520], edx
+    prefetcht0 [rax + rcx + 128]
     vprord ymm31, ymm31, 16
     vpaddd ymm8, ymm8, ymm12
+    prefetcht1 [rax + rsi]
     vpaddd ymm24, ymm24, ymm28
-    shr rdx, 32
     vpaddd ymm9, ymm9, ymm13
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm25, ymm25, ymm29
-    mov dword ptr [r8 + 584], edx
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm26, ymm26, ymm30
+    mov dword ptr [r8 + 12], edx
     vpaddd ymm11, ymm11, ymm15
-    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm27, ymm27, ymm31
+    shr rdx, 32
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
-    mov dword ptr [r8 + 648], edx
+    mov dword ptr [r8 + 76], edx
     vpxord ymm5, ymm5, ymm9
     vpxord ymm21, ymm21, ymm25
     vpxord ymm6, ymm6, ymm10
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm22, ymm22, ymm26
     vpxord ymm7, ymm7, ymm11
+    mov dword ptr [r8 + 140], edx
     vpxord ymm23, ymm23, ymm27
-    mov dword ptr [r8 + 712], edx
     vprord ymm4, ymm4, 12
     vprord ymm20, ymm20, 12
-    mov rdx, qword ptr [rax + rcx + 48]
+    shr rdx, 32
     vprord ymm5, ymm5, 12
     vprord ymm21, ymm21, 12
+    mov dword ptr [r8 + 204], edx
     vprord ymm6, ymm6, 12
-    mov dword ptr [r8 + 776], edx
     vprord ymm22, ymm22, 12
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm7, ymm7, 12
     vprord ymm23, ymm23, 12
-    shr rdx, 32
     vpaddd ymm0, ymm0, [r9 + 384]
+    mov dword ptr [r8 + 268], edx
     vpaddd ymm16, ymm16, [r9 + 416]
     vpaddd ymm1, ymm1, [r9 + 640]
-    mov dword ptr [r8 + 840], edx
+    shr rdx, 32
     vpaddd ymm17, ymm17, [r9 + 672]
     vpaddd ymm2, ymm2, [r9]
+    mov dword ptr [r8 + 332], edx
     vpaddd ymm18, ymm18, [r9 + 32]
-    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm3, ymm3, [r9 + 832]
     vpaddd ymm19, ymm19, [r9 + 864]
-    mov dword ptr [r8 + 904], edx
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm16, ymm16, ymm20
+    mov dword ptr [r8 + 396], edx
     vpaddd ymm1, ymm1, ymm5
-    shr rdx, 32
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm2, ymm2, ymm6
+    shr rdx, 32
     vpaddd ymm18, ymm18, ymm22
-    mov dword ptr [r8 + 968], edx
     vpaddd ymm3, ymm3, ymm7
+    mov dword ptr [r8 + 460], edx
     vpaddd ymm19, ymm19, ymm23
     vpxord ymm12, ymm12, ymm0
-    mov rax, [rdi + 24]
+    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm28, ymm28, ymm16
     vpxord ymm13, ymm13, ymm1
     vpxord ymm29, ymm29, ymm17
-    prefetcht0 [rax + rcx + 128]
+    mov dword ptr [r8 + 524], edx
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
-    prefetcht1 [rax + rsi]
+    shr rdx, 32
     vpxord ymm15, ymm15, ymm3
     vpxord ymm31, ymm31, ymm19
+    mov dword ptr [r8 + 588], edx
     vprord ymm12, ymm12, 8
-    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm28, ymm28, 8
     vprord ymm13, ymm13, 8
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 12], edx
     vprord ymm14, ymm14, 8
+    mov dword ptr [r8 + 652], edx
     vprord ymm30, ymm30, 8
     vprord ymm15, ymm15, 8
-    shr rdx, 32
     vprord ymm31, ymm31, 8
+    shr rdx, 32
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm24, ymm24, ymm28
-    mov dword ptr [r8 + 76], edx
+    mov dword ptr [r8 + 716], edx
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm25, ymm25, ymm29
-    mov rdx, qword ptr [rax + rcx + 8]
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm11, ymm11, ymm15
-    mov dword ptr [r8 + 140], edx
+    mov dword ptr [r8 + 780], edx
     vpaddd ymm27, ymm27, ymm31
     vpxord ymm4, ymm4, ymm8
-    vpxord ymm20, ymm20, ymm24
     shr rdx, 32
+    vpxord ymm20, ymm20, ymm24
     vpxord ymm5, ymm5, ymm9
+    mov dword ptr [r8 + 844], edx
     vpxord ymm21, ymm21, ymm25
     vpxord ymm6, ymm6, ymm10
-    mov dword ptr [r8 + 204], edx
     vpxord ymm22, ymm22, ymm26
+    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm7, ymm7, ymm11
     vpxord ymm23, ymm23, ymm27
-    mov rdx, qword ptr [rax + rcx + 16]
+    mov dword ptr [r8 + 908], edx
     vprord ymm4, ymm4, 7
     vprord ymm20, ymm20, 7
-    mov dword ptr [r8 + 268], edx
     vprord ymm5, ymm5, 7
+    shr rdx, 32
     vprord ymm21, ymm21, 7
     vprord ymm6, ymm6, 7
-    shr rdx, 32
+    mov dword ptr [r8 + 972], edx
     vprord ymm22, ymm22, 7
     vprord ymm7, ymm7, 7
+    mov rax, [rdi + 32]
     vprord ymm23, ymm23, 7
-    mov dword ptr [r8 + 332], edx
     vpaddd ymm0, ymm0, [r9 + 64]
     vpaddd ymm16, ymm16, [r9 + 96]
+    prefetcht0 [rax + rcx + 128]
     vpaddd ymm1, ymm1, [r9 + 768]
-    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm17, ymm17, [r9 + 800]
+    prefetcht1 [rax + rsi]
     vpaddd ymm2, ymm2, [r9 + 576]
-    mov dword ptr [r8 + 396], edx
     vpaddd ymm18, ymm18, [r9 + 608]
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm3, ymm3, [r9 + 960]
     vpaddd ymm19, ymm19, [r9 + 992]
-    shr rdx, 32
     vpaddd ymm0, ymm0, ymm5
+    mov dword ptr [r8 + 16], edx
     vpaddd ymm16, ymm16, ymm21
     vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 460], edx
+    shr rdx, 32
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm18, ymm18, ymm23
-    mov rdx, qword ptr [rax + rcx + 32]
+    mov dword ptr [r8 + 80], edx
     vpaddd ymm3, ymm3, ymm4
     vpaddd ymm19, ymm19, ymm20
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm15, ymm15, ymm0
-    mov dword ptr [r8 + 524], edx
     vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 144], edx
     vpxord ymm12, ymm12, ymm1
-    shr rdx, 32
     vpxord ymm28, ymm28, ymm17
     vpxord ymm13, ymm13, ymm2
+    shr rdx, 32
     vpxord ymm29, ymm29, ymm18
-    mov dword ptr [r8 + 588], edx
     vpxord ymm14, ymm14, ymm3
+    mov dword ptr [r8 + 208], edx
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 16
-    mov rdx, qword ptr [rax + rcx + 40]
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm31, ymm31, 16
     vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 652], edx
+    mov dword ptr [r8 + 272], edx
     vprord ymm13, ymm13, 16
     vprord ymm29, ymm29, 16
-    vprord ymm14, ymm14, 16
     shr rdx, 32
+    vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
     vpaddd ymm10, ymm10, ymm15
-    mov dword ptr [r8 + 716], edx
+    mov dword ptr [r8 + 336], edx
     vpaddd ymm26, ymm26, ymm31
     vpaddd ymm11, ymm11, ymm12
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm27, ymm27, ymm28
-    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm8, ymm8, ymm13
+    mov dword ptr [r8 + 400], edx
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
-    mov dword ptr [r8 + 780], edx
     vpaddd ymm25, ymm25, ymm30
+    shr rdx, 32
     vpxord ymm5, ymm5, ymm10
     vpxord ymm21, ymm21, ymm26
-    shr rdx, 32
+    mov dword ptr [r8 + 464], edx
     vpxord ymm6, ymm6, ymm11
     vpxord ymm22, ymm22, ymm27
+    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm7, ymm7, ymm8
-    mov dword ptr [r8 + 844], edx
     vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
-    mov rdx, qword ptr [rax + rcx + 56]
+    mov dword ptr [r8 + 528], edx
     vpxord ymm20, ymm20, ymm25
     vprord ymm5, ymm5, 12
+    shr rdx, 32
     vprord ymm21, ymm21, 12
-    mov dword ptr [r8 + 908], edx
     vprord ymm6, ymm6, 12
     vprord ymm22, ymm22, 12
+    mov dword ptr [r8 + 592], edx
     vprord ymm7, ymm7, 12
-    shr rdx, 32
     vprord ymm23, ymm23, 12
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm4, ymm4, 12
     vprord ymm20, ymm20, 12
-    mov dword ptr [r8 + 972], edx
+    mov dword ptr [r8 + 656], edx
     vpaddd ymm0, ymm0, [r9 + 704]
     vpaddd ymm16, ymm16, [r9 + 736]
     vpaddd ymm1, ymm1, [r9 + 320]
-    mov rax, [rdi + 32]
+    shr rdx, 32
     vpaddd ymm17, ymm17, [r9 + 352]
     vpaddd ymm2, ymm2, [r9 + 896]
-    prefetcht0 [rax + rcx + 128]
+    mov dword ptr [r8 + 720], edx
     vpaddd ymm18, ymm18, [r9 + 928]
     vpaddd ymm3, ymm3, [r9 + 512]
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm19, ymm19, [r9 + 544]
-    prefetcht1 [rax + rsi]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm16, ymm16, ymm21
+    mov dword ptr [r8 + 784], edx
     vpaddd ymm1, ymm1, ymm6
-    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm17, ymm17, ymm22
+    shr rdx, 32
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm18, ymm18, ymm23
-    mov dword ptr [r8 + 16], edx
     vpaddd ymm3, ymm3, ymm4
+    mov dword ptr [r8 + 848], edx
     vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm31, ymm31, ymm16
     vpxord ymm12, ymm12, ymm1
-    mov dword ptr [r8 + 80], edx
+    mov dword ptr [r8 + 912], edx
     vpxord ymm28, ymm28, ymm17
     vpxord ymm13, ymm13, ymm2
     vpxord ymm29, ymm29, ymm18
-    mov rdx, qword ptr [rax + rcx + 8]
+    shr rdx, 32
     vpxord ymm14, ymm14, ymm3
     vpxord ymm30, ymm30, ymm19
+    mov dword ptr [r8 + 976], edx
     vprord ymm15, ymm15, 8
-    mov dword ptr [r8 + 144], edx
     vprord ymm31, ymm31, 8
+    mov rax, [rdi + 40]
     vprord ymm12, ymm12, 8
     vprord ymm28, ymm28, 8
-    shr rdx, 32
     vprord ymm13, ymm13, 8
+    prefetcht0 [rax + rcx + 128]
     vprord ymm29, ymm29, 8
     vprord ymm14, ymm14, 8
-    mov dword ptr [r8 + 208], edx
+    prefetcht1 [rax + rsi]
     vprord ymm30, ymm30, 8
     vpaddd ymm10, ymm10, ymm15
-    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm26, ymm26, ymm31
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm27, ymm27, ymm28
-    mov dword ptr [r8 + 272], edx
+    mov dword ptr [r8 + 20], edx
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm24, ymm24, ymm29
-    vpaddd ymm9, ymm9, ymm14
     shr rdx, 32
+    vpaddd ymm9, ymm9, ymm14
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 84], edx
     vpxord ymm21, ymm21, ymm26
-    mov dword ptr [r8 + 336], edx
     vpxord ymm6, ymm6, ymm11
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm22, ymm22, ymm27
     vpxord ymm7, ymm7, ymm8
-    mov rdx, qword ptr [rax + rcx + 24]
+    mov dword ptr [r8 + 148], edx
     vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
-    mov dword ptr [r8 + 400], edx
     vpxord ymm20, ymm20, ymm25
+    shr rdx, 32
     vprord ymm5, ymm5, 7
     vprord ymm21, ymm21, 7
-    shr rdx, 32
+    mov dword ptr [r8 + 212], edx
     vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm7, ymm7, 7
-    mov dword ptr [r8 + 464], edx
     vprord ymm23, ymm23, 7
     vprord ymm4, ymm4, 7
+    mov dword ptr [r8 + 276], edx
     vprord ymm20, ymm20, 7
-    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm0, ymm0, [r9 + 192]
+    shr rdx, 32
     vpaddd ymm16, ymm16, [r9 + 224]
-    mov dword ptr [r8 + 528], edx
     vpaddd ymm1, ymm1, [r9 + 640]
     vpaddd ymm17, ymm17, [r9 + 672]
+    mov dword ptr [r8 + 340], edx
     vpaddd ymm2, ymm2, [r9 + 832]
-    shr rdx, 32
     vpaddd ymm18, ymm18, [r9 + 864]
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm3, ymm3, [r9 + 448]
     vpaddd ymm19, ymm19, [r9 + 480]
-    mov dword ptr [r8 + 592], edx
+    mov dword ptr [r8 + 404], edx
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm16, ymm16, ymm20
     vpaddd ymm1, ymm1, ymm5
-    mov rdx, qword ptr [rax + rcx + 40]
+    shr rdx, 32
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm2, ymm2, ymm6
+    mov dword ptr [r8 + 468], edx
     vpaddd ymm18, ymm18, ymm22
-    mov dword ptr [r8 + 656], edx
     vpaddd ymm3, ymm3, ymm7
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm19, ymm19, ymm23
-    shr rdx, 32
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
+    mov dword ptr [r8 + 532], edx
     vpxord ymm13, ymm13, ymm1
-    mov dword ptr [r8 + 720], edx
     vpxord ymm29, ymm29, ymm17
+    shr rdx, 32
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
-    mov rdx, qword ptr [rax + rcx + 48]
     vpxord ymm15, ymm15, ymm3
+    mov dword ptr [r8 + 596], edx
     vpxord ymm31, ymm31, ymm19
     vprord ymm12, ymm12, 16
-    mov dword ptr [r8 + 784], edx
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm28, ymm28, 16
     vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 660], edx
     vprord ymm29, ymm29, 16
-    shr rdx, 32
     vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
-    mov dword ptr [r8 + 848], edx
+    shr rdx, 32
     vprord ymm15, ymm15, 16
     vprord ymm31, ymm31, 16
+    mov dword ptr [r8 + 724], edx
     vpaddd ymm8, ymm8, ymm12
-    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm24, ymm24, ymm28
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm25, ymm25, ymm29
-    mov dword ptr [r8 + 912], edx
     vpaddd ymm10, ymm10, ymm14
+    mov dword ptr [r8 + 788], edx
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm11, ymm11, ymm15
     shr rdx, 32
     vpaddd ymm27, ymm27, ymm31
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
-    mov dword ptr [r8 + 976], edx
+    mov dword ptr [r8 + 852], edx
     vpxord ymm5, ymm5, ymm9
     vpxord ymm21, ymm21, ymm25
-    mov rax, [rdi + 40]
+    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm6, ymm6, ymm10
     vpxord ymm22, ymm22, ymm26
+    mov dword ptr [r8 + 916], edx
     vpxord ymm7, ymm7, ymm11
-    prefetcht0 [rax + rcx + 128]
     vpxord ymm23, ymm23, ymm27
     vprord ymm4, ymm4, 12
+    shr rdx, 32
     vprord ymm20, ymm20, 12
-    prefetcht1 [rax + rsi]
     vprord ymm5, ymm5, 12
+    mov dword ptr [r8 + 980], edx
     vprord ymm21, ymm21, 12
     vprord ymm6, ymm6, 12
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov rax, [rdi + 48]
     vprord ymm22, ymm22, 12
     vprord ymm7, ymm7, 12
     vprord ymm23, ymm23, 12
-    mov dword ptr [r8 + 20], edx
+    prefetcht0 [rax + rcx + 128]
     vpaddd ymm0, ymm0, [r9 + 256]
     vpaddd ymm16, ymm16, [r9 + 288]
-    shr rdx, 32
+    prefetcht1 [rax + rsi]
     vpaddd ymm1, ymm1, [r9 + 768]
     vpaddd ymm17, ymm17, [r9 + 800]
     vpaddd ymm2, ymm2, [r9 + 128]
-    mov dword ptr [r8 + 84], edx
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm18, ymm18, [r9 + 160]
     vpaddd ymm3, ymm3, [r9 + 896]
+    mov dword ptr [r8 + 24], edx
     vpaddd ymm19, ymm19, [r9 + 928]
-    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm0, ymm0, ymm4
+    shr rdx, 32
     vpaddd ymm16, ymm16, ymm20
     vpaddd ymm1, ymm1, ymm5
-    mov dword ptr [r8 + 148], edx
     vpaddd ymm17, ymm17, ymm21
+    mov dword ptr [r8 + 88], edx
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm18, ymm18, ymm22
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm3, ymm3, ymm7
     vpaddd ymm19, ymm19, ymm23
-    mov dword ptr [r8 + 212], edx
+    mov dword ptr [r8 + 152], edx
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
     vpxord ymm13, ymm13, ymm1
-    mov rdx, qword ptr [rax + rcx + 16]
+    shr rdx, 32
     vpxord ymm29, ymm29, ymm17
     vpxord ymm14, ymm14, ymm2
+    mov dword ptr [r8 + 216], edx
     vpxord ymm30, ymm30, ymm18
-    mov dword ptr [r8 + 276], edx
     vpxord ymm15, ymm15, ymm3
     vpxord ymm31, ymm31, ymm19
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm12, ymm12, 8
-    shr rdx, 32
     vprord ymm28, ymm28, 8
+    mov dword ptr [r8 + 280], edx
     vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 340], edx
+    shr rdx, 32
     vprord ymm14, ymm14, 8
     vprord ymm30, ymm30, 8
-    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm15, ymm15, 8
+    mov dword ptr [r8 + 344], edx
     vprord ymm31, ymm31, 8
     vpaddd ymm8, ymm8, ymm12
-    mov dword ptr [r8 + 404], edx
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm24, ymm24, ymm28
     vpaddd ymm9, ymm9, ymm13
+    mov dword ptr [r8 + 408], edx
     vpaddd ymm25, ymm25, ymm29
-    shr rdx, 32
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm26, ymm26, ymm30
+    shr rdx, 32
     vpaddd ymm11, ymm11, ymm15
-    mov dword ptr [r8 + 468], edx
     vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 472], edx
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
-    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm5, ymm5, ymm9
+    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm21, ymm21, ymm25
-    mov dword ptr [r8 + 532], edx
     vpxord ymm6, ymm6, ymm10
+    mov dword ptr [r8 + 536], edx
     vpxord ymm22, ymm22, ymm26
     vpxord ymm7, ymm7, ymm11
     shr rdx, 32
     vpxord ymm23, ymm23, ymm27
     vprord ymm4, ymm4, 7
     vprord ymm20, ymm20, 7
-    mov dword ptr [r8 + 596], edx
+    mov dword ptr [r8 + 600], edx
     vprord ymm5, ymm5, 7
     vprord ymm21, ymm21, 7
-    vprord ymm6, ymm6, 7
     mov rdx, qword ptr [rax + rcx + 40]
+    vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
+    mov dword ptr [r8 + 664], edx
     vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
-    mov dword ptr [r8 + 660], edx
     vpaddd ymm0, ymm0, [r9 + 384]
-    vpaddd ymm16, ymm16, [r9 + 416]
     shr rdx, 32
+    vpaddd ymm16, ymm16, [r9 + 416]
     vpaddd ymm1, ymm1, [r9 + 576]
+    mov dword ptr [r8 + 728], edx
     vpaddd ymm17, ymm17, [r9 + 608]
     vpaddd ymm2, ymm2, [r9 + 704]
-    mov dword ptr [r8 + 724], edx
     vpaddd ymm18, ymm18, [r9 + 736]
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm3, ymm3, [r9 + 512]
     vpaddd ymm19, ymm19, [r9 + 544]
-    mov rdx, qword ptr [rax + rcx + 48]
+    mov dword ptr [r8 + 792], edx
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm16, ymm16, ymm21
+    shr rdx, 32
     vpaddd ymm1, ymm1, ymm6
-    mov dword ptr [r8 + 788], edx
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm2, ymm2, ymm7
-    shr rdx, 32
+    mov dword ptr [r8 + 856], edx
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm3, ymm3, ymm4
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm19, ymm19, ymm20
-    mov dword ptr [r8 + 852], edx
     vpxord ymm15, ymm15, ymm0
+    mov dword ptr [r8 + 920], edx
     vpxord ymm31, ymm31, ymm16
     vpxord ymm12, ymm12, ymm1
-    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm28, ymm28, ymm17
+    shr rdx, 32
     vpxord ymm13, ymm13, ymm2
     vpxord ymm29, ymm29, ymm18
-    mov dword ptr [r8 + 916], edx
+    mov dword ptr [r8 + 984], edx
     vpxord ymm14, ymm14, ymm3
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 16
-    shr rdx, 32
+    mov rax, [rdi + 56]
     vprord ymm31, ymm31, 16
     vprord ymm12, ymm12, 16
-    mov dword ptr [r8 + 980], edx
+    prefetcht0 [rax + rcx + 128]
     vprord ymm28, ymm28, 16
     vprord ymm13, ymm13, 16
+    prefetcht1 [rax + rsi]
     vprord ymm29, ymm29, 16
-    mov rax, [rdi + 48]
     vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm10, ymm10, ymm15
-    prefetcht0 [rax + rcx + 128]
     vpaddd ymm26, ymm26, ymm31
+    mov dword ptr [r8 + 28], edx
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm27, ymm27, ymm28
-    prefetcht1 [rax + rsi]
+    shr rdx, 32
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov dword ptr [r8 + 92], edx
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
-    mov dword ptr [r8 + 24], edx
+    mov rdx, qword ptr [rax + rcx + 8]
     vpxord ymm21, ymm21, ymm26
     vpxord ymm6, ymm6, ymm11
     vpxord ymm22, ymm22, ymm27
-    shr rdx, 32
+    mov dword ptr [r8 + 156], edx
     vpxord ymm7, ymm7, ymm8
     vpxord ymm23, ymm23, ymm24
+    shr rdx, 32
     vpxord ymm4, ymm4, ymm9
-    mov dword ptr [r8 + 88], edx
     vpxord ymm20, ymm20, ymm25
+    mov dword ptr [r8 + 220], edx
     vprord ymm5, ymm5, 12
     vprord ymm21, ymm21, 12
-    mov rdx, qword ptr [rax + rcx + 8]
     vprord ymm6, ymm6, 12
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm22, ymm22, 12
     vprord ymm7, ymm7, 12
-    mov dword ptr [r8 + 152], edx
+    mov dword ptr [r8 + 284], edx
     vprord ymm23, ymm23, 12
     vprord ymm4, ymm4, 12
     shr rdx, 32
     vprord ymm20, ymm20, 12
     vpaddd ymm0, ymm0, [r9 + 320]
     vpaddd ymm16, ymm16, [r9 + 352]
-    mov dword ptr [r8 + 216], edx
+    mov dword ptr [r8 + 348], edx
     vpaddd ymm1, ymm1, [r9]
     vpaddd ymm17, ymm17, [r9 + 32]
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm2, ymm2, [r9 + 960]
-    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm18, ymm18, [r9 + 992]
     vpaddd ymm3, ymm3, [r9 + 64]
+    mov dword ptr [r8 + 412], edx
     vpaddd ymm19, ymm19, [r9 + 96]
-    mov dword ptr [r8 + 280], edx
     vpaddd ymm0, ymm0, ymm5
+    shr rdx, 32
     vpaddd ymm16, ymm16, ymm21
     vpaddd ymm1, ymm1, ymm6
-    shr rdx, 32
+    mov dword ptr [r8 + 476], edx
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm2, ymm2, ymm7
-    mov dword ptr [r8 + 344], edx
     vpaddd ymm18, ymm18, ymm23
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm3, ymm3, ymm4
     vpaddd ymm19, ymm19, ymm20
-    mov rdx, qword ptr [rax + rcx + 24]
+    mov dword ptr [r8 + 540], edx
     vpxord ymm15, ymm15, ymm0
     vpxord ymm31, ymm31, ymm16
+    shr rdx, 32
     vpxord ymm12, ymm12, ymm1
-    mov dword ptr [r8 + 408], edx
     vpxord ymm28, ymm28, ymm17
     vpxord ymm13, ymm13, ymm2
+    mov dword ptr [r8 + 604], edx
     vpxord ymm29, ymm29, ymm18
-    shr rdx, 32
     vpxord ymm14, ymm14, ymm3
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 8
-    mov dword ptr [r8 + 472], edx
     vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 668], edx
     vprord ymm12, ymm12, 8
-    mov rdx, qword ptr [rax + rcx + 32]
     vprord ymm28, ymm28, 8
+    shr rdx, 32
     vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 536], edx
+    mov dword ptr [r8 + 732], edx
     vprord ymm14, ymm14, 8
     vprord ymm30, ymm30, 8
     vpaddd ymm10, ymm10, ymm15
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm26, ymm26, ymm31
     vpaddd ymm11, ymm11, ymm12
+    mov dword ptr [r8 + 796], edx
     vpaddd ymm27, ymm27, ymm28
-    mov dword ptr [r8 + 600], edx
     vpaddd ymm8, ymm8, ymm13
+    shr rdx, 32
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
-    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 860], edx
     vpxord ymm5, ymm5, ymm10
-    mov dword ptr [r8 + 664], edx
     vpxord ymm21, ymm21, ymm26
+    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm6, ymm6, ymm11
     vpxord ymm22, ymm22, ymm27
-    shr rdx, 32
     vpxord ymm7, ymm7, ymm8
+    mov dword ptr [r8 + 924], edx
     vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
-    mov dword ptr [r8 + 728], edx
+    shr rdx, 32
     vpxord ymm20, ymm20, ymm25
     vprord ymm5, ymm5, 7
+    mov dword ptr [r8 + 988], edx
     vprord ymm21, ymm21, 7
-    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
+    mov rax, [rdi + 64]
     vprord ymm7, ymm7, 7
-    mov dword ptr [r8 + 792], edx
     vprord ymm23, ymm23, 7
+    prefetcht0 [rax + rcx + 128]
     vprord ymm4, ymm4, 7
-    shr rdx, 32
     vprord ymm20, ymm20, 7
+    prefetcht1 [rax + rsi]
     vpaddd ymm0, ymm0, [r9 + 640]
     vpaddd ymm16, ymm16, [r9 + 672]
-    mov dword ptr [r8 + 856], edx
     vpaddd ymm1, ymm1, [r9 + 768]
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm17, ymm17, [r9 + 800]
     vpaddd ymm2, ymm2, [r9 + 896]
-    mov rdx, qword ptr [rax + rcx + 56]
+    mov dword ptr [r8 + 32], edx
     vpaddd ymm18, ymm18, [r9 + 928]
     vpaddd ymm3, ymm3, [r9 + 832]
     vpaddd ymm19, ymm19, [r9 + 864]
-    mov dword ptr [r8 + 920], edx
+    shr rdx, 32
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm16, ymm16, ymm20
-    shr rdx, 32
+    mov dword ptr [r8 + 96], edx
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm17, ymm17, ymm21
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm2, ymm2, ymm6
-    mov dword ptr [r8 + 984], edx
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm3, ymm3, ymm7
+    mov dword ptr [r8 + 160], edx
     vpaddd ymm19, ymm19, ymm23
-    mov rax, [rdi + 56]
     vpxord ymm12, ymm12, ymm0
+    shr rdx, 32
     vpxord ymm28, ymm28, ymm16
     vpxord ymm13, ymm13, ymm1
-    prefetcht0 [rax + rcx + 128]
+    mov dword ptr [r8 + 224], edx
     vpxord ymm29, ymm29, ymm17
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
-    prefetcht1 [rax + rsi]
+    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm15, ymm15, ymm3
     vpxord ymm31, ymm31, ymm19
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov dword ptr [r8 + 288], edx
     vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
     vprord ymm13, ymm13, 16
-    mov dword ptr [r8 + 28], edx
+    shr rdx, 32
     vprord ymm29, ymm29, 16
     vprord ymm14, ymm14, 16
+    mov dword ptr [r8 + 352], edx
     vprord ymm30, ymm30, 16
-    shr rdx, 32
     vprord ymm15, ymm15, 16
+    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm31, ymm31, 16
     vpaddd ymm8, ymm8, ymm12
-    mov dword ptr [r8 + 92], edx
     vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 416], edx
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm25, ymm25, ymm29
-    mov rdx, qword ptr [rax + rcx + 8]
+    shr rdx, 32
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm26, ymm26, ymm30
-    mov dword ptr [r8 + 156], edx
+    mov dword ptr [r8 + 480], edx
     vpaddd ymm11, ymm11, ymm15
     vpaddd ymm27, ymm27, ymm31
     vpxord ymm4, ymm4, ymm8
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm20, ymm20, ymm24
     vpxord ymm5, ymm5, ymm9
+    mov dword ptr [r8 + 544], edx
     vpxord ymm21, ymm21, ymm25
-    mov dword ptr [r8 + 220], edx
     vpxord ymm6, ymm6, ymm10
     vpxord ymm22, ymm22, ymm26
+    shr rdx, 32
     vpxord ymm7, ymm7, ymm11
-    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm23, ymm23, ymm27
+    mov dword ptr [r8 + 608], edx
     vprord ymm4, ymm4, 12
     vprord ymm20, ymm20, 12
-    mov dword ptr [r8 + 284], edx
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm5, ymm5, 12
     vprord ymm21, ymm21, 12
-    shr rdx, 32
     vprord ymm6, ymm6, 12
+    mov dword ptr [r8 + 672], edx
     vprord ymm22, ymm22, 12
     vprord ymm7, ymm7, 12
-    mov dword ptr [r8 + 348], edx
+    shr rdx, 32
     vprord ymm23, ymm23, 12
     vpaddd ymm0, ymm0, [r9 + 448]
+    mov dword ptr [r8 + 736], edx
     vpaddd ymm16, ymm16, [r9 + 480]
-    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm1, ymm1, [r9 + 576]
     vpaddd ymm17, ymm17, [r9 + 608]
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm2, ymm2, [r9 + 192]
-    mov dword ptr [r8 + 412], edx
     vpaddd ymm18, ymm18, [r9 + 224]
+    mov dword ptr [r8 + 800], edx
     vpaddd ymm3, ymm3, [r9 + 960]
     vpaddd ymm19, ymm19, [r9 + 992]
-    shr rdx, 32
     vpaddd ymm0, ymm0, ymm4
+    shr rdx, 32
     vpaddd ymm16, ymm16, ymm20
-    mov dword ptr [r8 + 476], edx
     vpaddd ymm1, ymm1, ymm5
+    mov dword ptr [r8 + 864], edx
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm2, ymm2, ymm6
-    mov rdx, qword ptr [rax + rcx + 32]
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm3, ymm3, ymm7
     vpaddd ymm19, ymm19, ymm23
-    mov dword ptr [r8 + 540], edx
+    mov dword ptr [r8 + 928], edx
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
-    vpxord ymm13, ymm13, ymm1
     shr rdx, 32
+    vpxord ymm13, ymm13, ymm1
     vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 992], edx
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
-    mov dword ptr [r8 + 604], edx
     vpxord ymm15, ymm15, ymm3
+    mov rax, [rdi + 72]
     vpxord ymm31, ymm31, ymm19
-    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm12, ymm12, 8
+    prefetcht0 [rax + rcx + 128]
     vprord ymm28, ymm28, 8
     vprord ymm13, ymm13, 8
-    mov dword ptr [r8 + 668], edx
     vprord ymm29, ymm29, 8
+    prefetcht1 [rax + rsi]
     vprord ymm14, ymm14, 8
     vprord ymm30, ymm30, 8
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm15, ymm15, 8
     vprord ymm31, ymm31, 8
+    mov dword ptr [r8 + 36], edx
     vpaddd ymm8, ymm8, ymm12
-    mov dword ptr [r8 + 732], edx
     vpaddd ymm24, ymm24, ymm28
     vpaddd ymm9, ymm9, ymm13
+    shr rdx, 32
     vpaddd ymm25, ymm25, ymm29
-    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm10, ymm10, ymm14
+    mov dword ptr [r8 + 100], edx
     vpaddd ymm26, ymm26, ymm30
-    mov dword ptr [r8 + 796], edx
     vpaddd ymm11, ymm11, ymm15
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm27, ymm27, ymm31
     vpxord ymm4, ymm4, ymm8
-    shr rdx, 32
     vpxord ymm20, ymm20, ymm24
+    mov dword ptr [r8 + 164], edx
     vpxord ymm5, ymm5, ymm9
     vpxord ymm21, ymm21, ymm25
-    mov dword ptr [r8 + 860], edx
+    shr rdx, 32
     vpxord ymm6, ymm6, ymm10
     vpxord ymm22, ymm22, ymm26
     vpxord ymm7, ymm7, ymm11
-    mov rdx, qword ptr [rax + rcx + 56]
+    mov dword ptr [r8 + 228], edx
     vpxord ymm23, ymm23, ymm27
     vprord ymm4, ymm4, 7
+    mov rdx, qword ptr [rax + rcx + 16]
     vprord ymm20, ymm20, 7
-    mov dword ptr [r8 + 924], edx
     vprord ymm5, ymm5, 7
+    mov dword ptr [r8 + 292], edx
     vprord ymm21, ymm21, 7
-    shr rdx, 32
     vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
+    shr rdx, 32
     vprord ymm7, ymm7, 7
-    mov dword ptr [r8 + 988], edx
     vprord ymm23, ymm23, 7
+    mov dword ptr [r8 + 356], edx
     vpaddd ymm0, ymm0, [r9 + 256]
     vpaddd ymm16, ymm16, [r9 + 288]
-    mov rax, [rdi + 64]
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm1, ymm1, [r9 + 704]
     vpaddd ymm17, ymm17, [r9 + 736]
     vpaddd ymm2, ymm2, [r9 + 320]
-    prefetcht0 [rax + rcx + 128]
+    mov dword ptr [r8 + 420], edx
     vpaddd ymm18, ymm18, [r9 + 352]
     vpaddd ymm3, ymm3, [r9 + 64]
-    prefetcht1 [rax + rsi]
+    shr rdx, 32
     vpaddd ymm19, ymm19, [r9 + 96]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm16, ymm16, ymm21
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov dword ptr [r8 + 484], edx
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm17, ymm17, ymm22
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm2, ymm2, ymm7
-    mov dword ptr [r8 + 32], edx
     vpaddd ymm18, ymm18, ymm23
+    mov dword ptr [r8 + 548], edx
     vpaddd ymm3, ymm3, ymm4
     vpaddd ymm19, ymm19, ymm20
-    shr rdx, 32
     vpxord ymm15, ymm15, ymm0
+    shr rdx, 32
     vpxord ymm31, ymm31, ymm16
     vpxord ymm12, ymm12, ymm1
-    mov dword ptr [r8 + 96], edx
+    mov dword ptr [r8 + 612], edx
     vpxord ymm28, ymm28, ymm17
     vpxord ymm13, ymm13, ymm2
-    mov rdx, qword ptr [rax + rcx + 8]
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm29, ymm29, ymm18
     vpxord ymm14, ymm14, ymm3
     vpxord ymm30, ymm30, ymm19
-    mov dword ptr [r8 + 160], edx
+    mov dword ptr [r8 + 676], edx
     vprord ymm15, ymm15, 16
     vprord ymm31, ymm31, 16
-    vprord ymm12, ymm12, 16
     shr rdx, 32
+    vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
     vprord ymm13, ymm13, 16
+    mov dword ptr [r8 + 740], edx
     vprord ymm29, ymm29, 16
-    mov dword ptr [r8 + 224], edx
     vprord ymm14, ymm14, 16
+    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm30, ymm30, 16
     vpaddd ymm10, ymm10, ymm15
-    mov rdx, qword ptr [rax + rcx + 16]
+    mov dword ptr [r8 + 804], edx
     vpaddd ymm26, ymm26, ymm31
     vpaddd ymm11, ymm11, ymm12
-    mov dword ptr [r8 + 288], edx
     vpaddd ymm27, ymm27, ymm28
+    shr rdx, 32
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm24, ymm24, ymm29
-    shr rdx, 32
+    mov dword ptr [r8 + 868], edx
     vpaddd ymm9, ymm9, ymm14
     vpaddd ymm25, ymm25, ymm30
+    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm5, ymm5, ymm10
-    mov dword ptr [r8 + 352], edx
     vpxord ymm21, ymm21, ymm26
     vpxord ymm6, ymm6, ymm11
+    mov dword ptr [r8 + 932], edx
     vpxord ymm22, ymm22, ymm27
-    mov rdx, qword ptr [rax + rcx + 24]
     vpxord ymm7, ymm7, ymm8
+    shr rdx, 32
     vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
-    mov dword ptr [r8 + 416], edx
     vpxord ymm20, ymm20, ymm25
+    mov dword ptr [r8 + 996], edx
     vprord ymm5, ymm5, 12
-    shr rdx, 32
     vprord ymm21, ymm21, 12
+    mov rax, [rdi + 80]
     vprord ymm6, ymm6, 12
     vprord ymm22, ymm22, 12
-    mov dword ptr [r8 + 480], edx
+    prefetcht0 [rax + rcx + 128]
     vprord ymm7, ymm7, 12
     vprord ymm23, ymm23, 12
     vprord ymm4, ymm4, 12
-    mov rdx, qword ptr [rax + rcx + 32]
+    prefetcht1 [rax + rsi]
     vprord ymm20, ymm20, 12
     vpaddd ymm0, ymm0, [r9]
+    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm16, ymm16, [r9 + 32]
-    mov dword ptr [r8 + 544], edx
     vpaddd ymm1, ymm1, [r9 + 128]
+    mov dword ptr [r8 + 40], edx
     vpaddd ymm17, ymm17, [r9 + 160]
     vpaddd ymm2, ymm2, [r9 + 512]
-    shr rdx, 32
     vpaddd ymm18, ymm18, [r9 + 544]
+    shr rdx, 32
     vpaddd ymm3, ymm3, [r9 + 384]
-    mov dword ptr [r8 + 608], edx
     vpaddd ymm19, ymm19, [r9 + 416]
+    mov dword ptr [r8 + 104], edx
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm16, ymm16, ymm21
-    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm1, ymm1, ymm6
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm2, ymm2, ymm7
-    mov dword ptr [r8 + 672], edx
+    mov dword ptr [r8 + 168], edx
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm3, ymm3, ymm4
-    vpaddd ymm19, ymm19, ymm20
     shr rdx, 32
+    vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
     vpxord ymm31, ymm31, ymm16
+    mov dword ptr [r8 + 232], edx
     vpxord ymm12, ymm12, ymm1
-    mov dword ptr [r8 + 736], edx
     vpxord ymm28, ymm28, ymm17
+    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm13, ymm13, ymm2
-    mov rdx, qword ptr [rax + rcx + 48]
     vpxord ymm29, ymm29, ymm18
+    mov dword ptr [r8 + 296], edx
     vpxord ymm14, ymm14, ymm3
     vpxord ymm30, ymm30, ymm19
-    mov dword ptr [r8 + 800], edx
     vprord ymm15, ymm15, 8
+    shr rdx, 32
     vprord ymm31, ymm31, 8
     vprord ymm12, ymm12, 8
-    shr rdx, 32
+    mov dword ptr [r8 + 360], edx
     vprord ymm28, ymm28, 8
     vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
-    mov dword ptr [r8 + 864], edx
+    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm14, ymm14, 8
     vprord ymm30, ymm30, 8
+    mov dword ptr [r8 + 424], edx
     vpaddd ymm10, ymm10, ymm15
-    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm26, ymm26, ymm31
+    shr rdx, 32
     vpaddd ymm11, ymm11, ymm12
-    mov dword ptr [r8 + 928], edx
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm8, ymm8, ymm13
+    mov dword ptr [r8 + 488], edx
     vpaddd ymm24, ymm24, ymm29
-    shr rdx, 32
     vpaddd ymm9, ymm9, ymm14
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
-    mov dword ptr [r8 + 992], edx
+    mov dword ptr [r8 + 552], edx
     vpxord ymm21, ymm21, ymm26
     vpxord ymm6, ymm6, ymm11
     vpxord ymm22, ymm22, ymm27
-    mov rax, [rdi + 72]
+    shr rdx, 32
     vpxord ymm7, ymm7, ymm8
     vpxord ymm23, ymm23, ymm24
+    mov dword ptr [r8 + 616], edx
     vpxord ymm4, ymm4, ymm9
-    prefetcht0 [rax + rcx + 128]
     vpxord ymm20, ymm20, ymm25
+    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm5, ymm5, 7
-    prefetcht1 [rax + rsi]
     vprord ymm21, ymm21, 7
     vprord ymm6, ymm6, 7
+    mov dword ptr [r8 + 680], edx
     vprord ymm22, ymm22, 7
-    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm7, ymm7, 7
+    shr rdx, 32
     vprord ymm23, ymm23, 7
     vprord ymm4, ymm4, 7
-    mov dword ptr [r8 + 36], edx
     vprord ymm20, ymm20, 7
+    mov dword ptr [r8 + 744], edx
     vpaddd ymm0, ymm0, [r9 + 768]
     vpaddd ymm16, ymm16, [r9 + 800]
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm1, ymm1, [r9 + 576]
     vpaddd ymm17, ymm17, [r9 + 608]
-    mov dword ptr [r8 + 100], edx
+    mov dword ptr [r8 + 808], edx
     vpaddd ymm2, ymm2, [r9 + 960]
     vpaddd ymm18, ymm18, [r9 + 992]
     vpaddd ymm3, ymm3, [r9 + 896]
-    mov rdx, qword ptr [rax + rcx + 8]
+    shr rdx, 32
     vpaddd ymm19, ymm19, [r9 + 928]
     vpaddd ymm0, ymm0, ymm4
+    mov dword ptr [r8 + 872], edx
     vpaddd ymm16, ymm16, ymm20
-    mov dword ptr [r8 + 164], edx
     vpaddd ymm1, ymm1, ymm5
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm17, ymm17, ymm21
     vpaddd ymm2, ymm2, ymm6
-    shr rdx, 32
     vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8 + 936], edx
     vpaddd ymm3, ymm3, ymm7
     vpaddd ymm19, ymm19, ymm23
-    mov dword ptr [r8 + 228], edx
+    shr rdx, 32
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
-    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm13, ymm13, ymm1
+    mov dword ptr [r8 + 1000], edx
     vpxord ymm29, ymm29, ymm17
     vpxord ymm14, ymm14, ymm2
-    mov dword ptr [r8 + 292], edx
+    mov rax, [rdi + 88]
     vpxord ymm30, ymm30, ymm18
     vpxord ymm15, ymm15, ymm3
+    prefetcht0 [rax + rcx + 128]
     vpxord ymm31, ymm31, ymm19
-    shr rdx, 32
     vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
+    prefetcht1 [rax + rsi]
     vprord ymm13, ymm13, 16
-    mov dword ptr [r8 + 356], edx
     vprord ymm29, ymm29, 16
+    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
-    mov rdx, qword ptr [rax + rcx + 24]
+    mov dword ptr [r8 + 44], edx
     vprord ymm15, ymm15, 16
     vprord ymm31, ymm31, 16
-    mov dword ptr [r8 + 420], edx
     vpaddd ymm8, ymm8, ymm12
+    shr rdx, 32
     vpaddd ymm24, ymm24, ymm28
     vpaddd ymm9, ymm9, ymm13
-    shr rdx, 32
+    mov dword ptr [r8 + 108], edx
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm26, ymm26, ymm30
-    mov dword ptr [r8 + 484], edx
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm11, ymm11, ymm15
     vpaddd ymm27, ymm27, ymm31
+    mov dword ptr [r8 + 172], edx
     vpxord ymm4, ymm4, ymm8
-    mov rdx, qword ptr [rax + rcx + 32]
     vpxord ymm20, ymm20, ymm24
+    shr rdx, 32
     vpxord ymm5, ymm5, ymm9
     vpxord ymm21, ymm21, ymm25
-    mov dword ptr [r8 + 548], edx
     vpxord ymm6, ymm6, ymm10
+    mov dword ptr [r8 + 236], edx
     vpxord ymm22, ymm22, ymm26
-    shr rdx, 32
     vpxord ymm7, ymm7, ymm11
+    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm23, ymm23, ymm27
     vprord ymm4, ymm4, 12
-    mov dword ptr [r8 + 612], edx
+    mov dword ptr [r8 + 300], edx
     vprord ymm20, ymm20, 12
     vprord ymm5, ymm5, 12
     vprord ymm21, ymm21, 12
-    mov rdx, qword ptr [rax + rcx + 40]
+    shr rdx, 32
     vprord ymm6, ymm6, 12
     vprord ymm22, ymm22, 12
+    mov dword ptr [r8 + 364], edx
     vprord ymm7, ymm7, 12
-    mov dword ptr [r8 + 676], edx
     vprord ymm23, ymm23, 12
     vpaddd ymm0, ymm0, [r9 + 832]
+    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm16, ymm16, [r9 + 864]
-    shr rdx, 32
     vpaddd ymm1, ymm1, [r9 + 704]
+    mov dword ptr [r8 + 428], edx
     vpaddd ymm17, ymm17, [r9 + 736]
-    mov dword ptr [r8 + 740], edx
     vpaddd ymm2, ymm2, [r9 + 640]
+    shr rdx, 32
     vpaddd ymm18, ymm18, [r9 + 672]
     vpaddd ymm3, ymm3, [r9 + 512]
-    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm19, ymm19, [r9 + 544]
+    mov dword ptr [r8 + 492], edx
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm16, ymm16, ymm20
-    mov dword ptr [r8 + 804], edx
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm17, ymm17, ymm21
+    mov dword ptr [r8 + 556], edx
     vpaddd ymm2, ymm2, ymm6
-    shr rdx, 32
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm3, ymm3, ymm7
+    shr rdx, 32
     vpaddd ymm19, ymm19, ymm23
-    mov dword ptr [r8 + 868], edx
     vpxord ymm12, ymm12, ymm0
+    mov dword ptr [r8 + 620], edx
     vpxord ymm28, ymm28, ymm16
-    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm13, ymm13, ymm1
     vpxord ymm29, ymm29, ymm17
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm14, ymm14, ymm2
-    mov dword ptr [r8 + 932], edx
     vpxord ymm30, ymm30, ymm18
+    mov dword ptr [r8 + 684], edx
     vpxord ymm15, ymm15, ymm3
     vpxord ymm31, ymm31, ymm19
     shr rdx, 32
     vprord ymm12, ymm12, 8
     vprord ymm28, ymm28, 8
     vprord ymm13, ymm13, 8
-    mov dword ptr [r8 + 996], edx
+    mov dword ptr [r8 + 748], edx
     vprord ymm29, ymm29, 8
     vprord ymm14, ymm14, 8
+    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm30, ymm30, 8
-    mov rax, [rdi + 80]
     vprord ymm15, ymm15, 8
+    mov dword ptr [r8 + 812], edx
     vprord ymm31, ymm31, 8
-    prefetcht0 [rax + rcx + 128]
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm24, ymm24, ymm28
+    shr rdx, 32
     vpaddd ymm9, ymm9, ymm13
-    prefetcht1 [rax + rsi]
     vpaddd ymm25, ymm25, ymm29
+    mov dword ptr [r8 + 876], edx
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm26, ymm26, ymm30
-    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm11, ymm11, ymm15
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm27, ymm27, ymm31
     vpxord ymm4, ymm4, ymm8
-    mov dword ptr [r8 + 40], edx
+    mov dword ptr [r8 + 940], edx
     vpxord ymm20, ymm20, ymm24
     vpxord ymm5, ymm5, ymm9
-    vpxord ymm21, ymm21, ymm25
     shr rdx, 32
+    vpxord ymm21, ymm21, ymm25
     vpxord ymm6, ymm6, ymm10
     vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 104], edx
+    mov dword ptr [r8 + 1004], edx
     vpxord ymm7, ymm7, ymm11
     vpxord ymm23, ymm23, ymm27
+    mov rax, [rdi + 96]
     vprord ymm4, ymm4, 7
-    mov rdx, qword ptr [rax + rcx + 8]
     vprord ymm20, ymm20, 7
+    prefetcht0 [rax + rcx + 128]
     vprord ymm5, ymm5, 7
     vprord ymm21, ymm21, 7
-    mov dword ptr [r8 + 168], edx
     vprord ymm6, ymm6, 7
+    prefetcht1 [rax + rsi]
     vprord ymm22, ymm22, 7
     vprord ymm7, ymm7, 7
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm23, ymm23, 7
     vpaddd ymm0, ymm0, [r9 + 448]
-    mov dword ptr [r8 + 232], edx
     vpaddd ymm16, ymm16, [r9 + 480]
+    mov dword ptr [r8 + 48], edx
     vpaddd ymm1, ymm1, [r9 + 320]
     vpaddd ymm17, ymm17, [r9 + 352]
-    mov rdx, qword ptr [rax + rcx + 16]
+    shr rdx, 32
     vpaddd ymm2, ymm2, [r9]
     vpaddd ymm18, ymm18, [r9 + 32]
+    mov dword ptr [r8 + 112], edx
     vpaddd ymm3, ymm3, [r9 + 384]
-    mov dword ptr [r8 + 296], edx
     vpaddd ymm19, ymm19, [r9 + 416]
     vpaddd ymm0, ymm0, ymm5
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm16, ymm16, ymm21
-    shr rdx, 32
     vpaddd ymm1, ymm1, ymm6
+    mov dword ptr [r8 + 176], edx
     vpaddd ymm17, ymm17, ymm22
     vpaddd ymm2, ymm2, ymm7
-    mov dword ptr [r8 + 360], edx
+    shr rdx, 32
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm3, ymm3, ymm4
-    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm19, ymm19, ymm20
+    mov dword ptr [r8 + 240], edx
     vpxord ymm15, ymm15, ymm0
     vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 424], edx
+    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm12, ymm12, ymm1
     vpxord ymm28, ymm28, ymm17
     vpxord ymm13, ymm13, ymm2
-    shr rdx, 32
+    mov dword ptr [r8 + 304], edx
     vpxord ymm29, ymm29, ymm18
     vpxord ymm14, ymm14, ymm3
+    shr rdx, 32
     vpxord ymm30, ymm30, ymm19
-    mov dword ptr [r8 + 488], edx
     vprord ymm15, ymm15, 16
+    mov dword ptr [r8 + 368], edx
     vprord ymm31, ymm31, 16
     vprord ymm12, ymm12, 16
-    mov rdx, qword ptr [rax + rcx + 32]
     vprord ymm28, ymm28, 16
+    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm13, ymm13, 16
-    mov dword ptr [r8 + 552], edx
     vprord ymm29, ymm29, 16
+    mov dword ptr [r8 + 432], edx
     vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
     shr rdx, 32
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm26, ymm26, ymm31
     vpaddd ymm11, ymm11, ymm12
-    mov dword ptr [r8 + 616], edx
+    mov dword ptr [r8 + 496], edx
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm8, ymm8, ymm13
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm24, ymm24, ymm29
-    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm9, ymm9, ymm14
     vpaddd ymm25, ymm25, ymm30
+    mov dword ptr [r8 + 560], edx
     vpxord ymm5, ymm5, ymm10
-    mov dword ptr [r8 + 680], edx
     vpxord ymm21, ymm21, ymm26
-    vpxord ymm6, ymm6, ymm11
     shr rdx, 32
+    vpxord ymm6, ymm6, ymm11
     vpxord ymm22, ymm22, ymm27
+    mov dword ptr [r8 + 624], edx
     vpxord ymm7, ymm7, ymm8
     vpxord ymm23, ymm23, ymm24
-    mov dword ptr [r8 + 744], edx
     vpxord ymm4, ymm4, ymm9
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm20, ymm20, ymm25
     vprord ymm5, ymm5, 12
-    mov rdx, qword ptr [rax + rcx + 48]
+    mov dword ptr [r8 + 688], edx
     vprord ymm21, ymm21, 12
     vprord ymm6, ymm6, 12
+    shr rdx, 32
     vprord ymm22, ymm22, 12
-    mov dword ptr [r8 + 808], edx
     vprord ymm7, ymm7, 12
     vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 752], edx
     vprord ymm4, ymm4, 12
-    shr rdx, 32
     vprord ymm20, ymm20, 12
+    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm0, ymm0, [r9 + 128]
-    mov dword ptr [r8 + 872], edx
     vpaddd ymm16, ymm16, [r9 + 160]
     vpaddd ymm1, ymm1, [r9 + 192]
+    mov dword ptr [r8 + 816], edx
     vpaddd ymm17, ymm17, [r9 + 224]
-    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm2, ymm2, [r9 + 64]
+    shr rdx, 32
     vpaddd ymm18, ymm18, [r9 + 96]
     vpaddd ymm3, ymm3, [r9 + 256]
-    mov dword ptr [r8 + 936], edx
+    mov dword ptr [r8 + 880], edx
     vpaddd ymm19, ymm19, [r9 + 288]
     vpaddd ymm0, ymm0, ymm5
     vpaddd ymm16, ymm16, ymm21
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm17, ymm17, ymm22
+    mov dword ptr [r8 + 944], edx
     vpaddd ymm2, ymm2, ymm7
-    mov dword ptr [r8 + 1000], edx
     vpaddd ymm18, ymm18, ymm23
+    shr rdx, 32
     vpaddd ymm3, ymm3, ymm4
-    mov rax, [rdi + 88]
     vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
+    mov dword ptr [r8 + 1008], edx
     vpxord ymm31, ymm31, ymm16
-    prefetcht0 [rax + rcx + 128]
     vpxord ymm12, ymm12, ymm1
+    mov rax, [rdi + 104]
     vpxord ymm28, ymm28, ymm17
     vpxord ymm13, ymm13, ymm2
-    prefetcht1 [rax + rsi]
     vpxord ymm29, ymm29, ymm18
+    prefetcht0 [rax + rcx + 128]
     vpxord ymm14, ymm14, ymm3
     vpxord ymm30, ymm30, ymm19
-    mov rdx, qword ptr [rax + rcx + 0]
+    prefetcht1 [rax + rsi]
     vprord ymm15, ymm15, 8
     vprord ymm31, ymm31, 8
+    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm12, ymm12, 8
-    mov dword ptr [r8 + 44], edx
     vprord ymm28, ymm28, 8
     vprord ymm13, ymm13, 8
-    shr rdx, 32
+    mov dword ptr [r8 + 52], edx
     vprord ymm29, ymm29, 8
     vprord ymm14, ymm14, 8
+    shr rdx, 32
     vprord ymm30, ymm30, 8
-    mov dword ptr [r8 + 108], edx
     vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 116], edx
     vpaddd ymm26, ymm26, ymm31
     vpaddd ymm11, ymm11, ymm12
-    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm27, ymm27, ymm28
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm8, ymm8, ymm13
     vpaddd ymm24, ymm24, ymm29
-    mov dword ptr [r8 + 172], edx
+    mov dword ptr [r8 + 180], edx
     vpaddd ymm9, ymm9, ymm14
     vpaddd ymm25, ymm25, ymm30
     vpxord ymm5, ymm5, ymm10
     shr rdx, 32
     vpxord ymm21, ymm21, ymm26
     vpxord ymm6, ymm6, ymm11
-    mov dword ptr [r8 + 236], edx
+    mov dword ptr [r8 + 244], edx
     vpxord ymm22, ymm22, ymm27
     vpxord ymm7, ymm7, ymm8
-    vpxord ymm23, ymm23, ymm24
     mov rdx, qword ptr [rax + rcx + 16]
+    vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
+    mov dword ptr [r8 + 308], edx
     vprord ymm5, ymm5, 7
-    mov dword ptr [r8 + 300], edx
     vprord ymm21, ymm21, 7
+    shr rdx, 32
     vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
-    shr rdx, 32
+    mov dword ptr [r8 + 372], edx
     vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
     vprord ymm4, ymm4, 7
-    mov dword ptr [r8 + 364], edx
+    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm20, ymm20, 7
     vpaddd ymm0, ymm0, [r9 + 576]
-    mov rdx, qword ptr [rax + rcx + 24]
+    mov dword ptr [r8 + 436], edx
     vpaddd ymm16, ymm16, [r9 + 608]
     vpaddd ymm1, ymm1, [r9 + 704]
     vpaddd ymm17, ymm17, [r9 + 736]
-    mov dword ptr [r8 + 428], edx
+    shr rdx, 32
     vpaddd ymm2, ymm2, [r9 + 512]
     vpaddd ymm18, ymm18, [r9 + 544]
+    mov dword ptr [r8 + 500], edx
     vpaddd ymm3, ymm3, [r9 + 960]
-    shr rdx, 32
     vpaddd ymm19, ymm19, [r9 + 992]
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm16, ymm16, ymm20
-    mov dword ptr [r8 + 492], edx
     vpaddd ymm1, ymm1, ymm5
+    mov dword ptr [r8 + 564], edx
     vpaddd ymm17, ymm17, ymm21
-    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm2, ymm2, ymm6
+    shr rdx, 32
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm3, ymm3, ymm7
-    mov dword ptr [r8 + 556], edx
+    mov dword ptr [r8 + 628], edx
     vpaddd ymm19, ymm19, ymm23
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm13, ymm13, ymm1
     vpxord ymm29, ymm29, ymm17
+    mov dword ptr [r8 + 692], edx
     vpxord ymm14, ymm14, ymm2
-    mov dword ptr [r8 + 620], edx
     vpxord ymm30, ymm30, ymm18
     vpxord ymm15, ymm15, ymm3
+    shr rdx, 32
     vpxord ymm31, ymm31, ymm19
-    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm12, ymm12, 16
+    mov dword ptr [r8 + 756], edx
     vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 684], edx
     vprord ymm13, ymm13, 16
+    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm29, ymm29, 16
     vprord ymm14, ymm14, 16
-    shr rdx, 32
     vprord ymm30, ymm30, 16
+    mov dword ptr [r8 + 820], edx
     vprord ymm15, ymm15, 16
     vprord ymm31, ymm31, 16
-    mov dword ptr [r8 + 748], edx
+    shr rdx, 32
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm24, ymm24, ymm28
+    mov dword ptr [r8 + 884], edx
     vpaddd ymm9, ymm9, ymm13
-    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm10, ymm10, ymm14
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm26, ymm26, ymm30
-    mov dword ptr [r8 + 812], edx
     vpaddd ymm11, ymm11, ymm15
+    mov dword ptr [r8 + 948], edx
     vpaddd ymm27, ymm27, ymm31
-    shr rdx, 32
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
+    shr rdx, 32
     vpxord ymm5, ymm5, ymm9
-    mov dword ptr [r8 + 876], edx
     vpxord ymm21, ymm21, ymm25
+    mov dword ptr [r8 + 1012], edx
     vpxord ymm6, ymm6, ymm10
     vpxord ymm22, ymm22, ymm26
-    mov rdx, qword ptr [rax + rcx + 56]
+    mov rax, [rdi + 112]
     vpxord ymm7, ymm7, ymm11
     vpxord ymm23, ymm23, ymm27
     vprord ymm4, ymm4, 12
-    mov dword ptr [r8 + 940], edx
+    prefetcht0 [rax + rcx + 128]
     vprord ymm20, ymm20, 12
     vprord ymm5, ymm5, 12
+    prefetcht1 [rax + rsi]
     vprord ymm21, ymm21, 12
-    shr rdx, 32
     vprord ymm6, ymm6, 12
+    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm22, ymm22, 12
-    mov dword ptr [r8 + 1004], edx
     vprord ymm7, ymm7, 12
     vprord ymm23, ymm23, 12
+    mov dword ptr [r8 + 56], edx
     vpaddd ymm0, ymm0, [r9 + 896]
-    mov rax, [rdi + 96]
     vpaddd ymm16, ymm16, [r9 + 928]
+    shr rdx, 32
     vpaddd ymm1, ymm1, [r9 + 320]
     vpaddd ymm17, ymm17, [r9 + 352]
-    prefetcht0 [rax + rcx + 128]
     vpaddd ymm2, ymm2, [r9 + 768]
+    mov dword ptr [r8 + 120], edx
     vpaddd ymm18, ymm18, [r9 + 800]
     vpaddd ymm3, ymm3, [r9 + 64]
-    prefetcht1 [rax + rsi]
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm19, ymm19, [r9 + 96]
     vpaddd ymm0, ymm0, ymm4
+    mov dword ptr [r8 + 184], edx
     vpaddd ymm16, ymm16, ymm20
-    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm17, ymm17, ymm21
-    mov dword ptr [r8 + 48], edx
+    shr rdx, 32
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm18, ymm18, ymm22
+    mov dword ptr [r8 + 248], edx
     vpaddd ymm3, ymm3, ymm7
-    shr rdx, 32
     vpaddd ymm19, ymm19, ymm23
+    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
-    mov dword ptr [r8 + 112], edx
     vpxord ymm13, ymm13, ymm1
+    mov dword ptr [r8 + 312], edx
     vpxord ymm29, ymm29, ymm17
     vpxord ymm14, ymm14, ymm2
-    mov rdx, qword ptr [rax + rcx + 8]
+    shr rdx, 32
     vpxord ymm30, ymm30, ymm18
     vpxord ymm15, ymm15, ymm3
     vpxord ymm31, ymm31, ymm19
-    mov dword ptr [r8 + 176], edx
+    mov dword ptr [r8 + 376], edx
     vprord ymm12, ymm12, 8
     vprord ymm28, ymm28, 8
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
+    mov dword ptr [r8 + 440], edx
     vprord ymm14, ymm14, 8
-    mov dword ptr [r8 + 240], edx
     vprord ymm30, ymm30, 8
     vprord ymm15, ymm15, 8
+    shr rdx, 32
     vprord ymm31, ymm31, 8
-    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm8, ymm8, ymm12
+    mov dword ptr [r8 + 504], edx
     vpaddd ymm24, ymm24, ymm28
     vpaddd ymm9, ymm9, ymm13
-    mov dword ptr [r8 + 304], edx
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm10, ymm10, ymm14
     vpaddd ymm26, ymm26, ymm30
-    shr rdx, 32
+    mov dword ptr [r8 + 568], edx
     vpaddd ymm11, ymm11, ymm15
     vpaddd ymm27, ymm27, ymm31
-    mov dword ptr [r8 + 368], edx
+    shr rdx, 32
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
     vpxord ymm5, ymm5, ymm9
-    mov rdx, qword ptr [rax + rcx + 24]
+    mov dword ptr [r8 + 632], edx
     vpxord ymm21, ymm21, ymm25
     vpxord ymm6, ymm6, ymm10
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 432], edx
     vpxord ymm7, ymm7, ymm11
+    mov dword ptr [r8 + 696], edx
     vpxord ymm23, ymm23, ymm27
     vprord ymm4, ymm4, 7
-    shr rdx, 32
     vprord ymm20, ymm20, 7
+    shr rdx, 32
     vprord ymm5, ymm5, 7
     vprord ymm21, ymm21, 7
-    mov dword ptr [r8 + 496], edx
+    mov dword ptr [r8 + 760], edx
     vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
-    mov rdx, qword ptr [rax + rcx + 32]
+    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
     vpaddd ymm0, ymm0, [r9 + 832]
-    mov dword ptr [r8 + 560], edx
+    mov dword ptr [r8 + 824], edx
     vpaddd ymm16, ymm16, [r9 + 864]
     vpaddd ymm1, ymm1, [r9]
-    vpaddd ymm17, ymm17, [r9 + 32]
     shr rdx, 32
+    vpaddd ymm17, ymm17, [r9 + 32]
     vpaddd ymm2, ymm2, [r9 + 128]
     vpaddd ymm18, ymm18, [r9 + 160]
+    mov dword ptr [r8 + 888], edx
     vpaddd ymm3, ymm3, [r9 + 256]
-    mov dword ptr [r8 + 624], edx
     vpaddd ymm19, ymm19, [r9 + 288]
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm0, ymm0, ymm5
-    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm16, ymm16, ymm21
+    mov dword ptr [r8 + 952], edx
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm17, ymm17, ymm22
-    mov dword ptr [r8 + 688], edx
     vpaddd ymm2, ymm2, ymm7
+    shr rdx, 32
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm3, ymm3, ymm4
-    shr rdx, 32
+    mov dword ptr [r8 + 1016], edx
     vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
+    mov rax, [rdi + 120]
     vpxord ymm31, ymm31, ymm16
-    mov dword ptr [r8 + 752], edx
     vpxord ymm12, ymm12, ymm1
     vpxord ymm28, ymm28, ymm17
+    prefetcht0 [rax + rcx + 128]
     vpxord ymm13, ymm13, ymm2
-    mov rdx, qword ptr [rax + rcx + 48]
     vpxord ymm29, ymm29, ymm18
+    prefetcht1 [rax + rsi]
     vpxord ymm14, ymm14, ymm3
-    mov dword ptr [r8 + 816], edx
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 16
+    mov rdx, qword ptr [rax + rcx + 0]
     vprord ymm31, ymm31, 16
-    shr rdx, 32
     vprord ymm12, ymm12, 16
+    mov dword ptr [r8 + 60], edx
     vprord ymm28, ymm28, 16
     vprord ymm13, ymm13, 16
-    mov dword ptr [r8 + 880], edx
+    shr rdx, 32
     vprord ymm29, ymm29, 16
     vprord ymm14, ymm14, 16
     vprord ymm30, ymm30, 16
-    mov rdx, qword ptr [rax + rcx + 56]
+    mov dword ptr [r8 + 124], edx
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm26, ymm26, ymm31
+    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm11, ymm11, ymm12
-    mov dword ptr [r8 + 944], edx
     vpaddd ymm27, ymm27, ymm28
+    mov dword ptr [r8 + 188], edx
     vpaddd ymm8, ymm8, ymm13
-    shr rdx, 32
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
+    shr rdx, 32
     vpaddd ymm25, ymm25, ymm30
-    mov dword ptr [r8 + 1008], edx
     vpxord ymm5, ymm5, ymm10
+    mov dword ptr [r8 + 252], edx
     vpxord ymm21, ymm21, ymm26
     vpxord ymm6, ymm6, ymm11
-    mov rax, [rdi + 104]
     vpxord ymm22, ymm22, ymm27
+    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm7, ymm7, ymm8
     vpxord ymm23, ymm23, ymm24
-    prefetcht0 [rax + rcx + 128]
+    mov dword ptr [r8 + 316], edx
     vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
+    shr rdx, 32
     vprord ymm5, ymm5, 12
-    prefetcht1 [rax + rsi]
     vprord ymm21, ymm21, 12
     vprord ymm6, ymm6, 12
-    mov rdx, qword ptr [rax + rcx + 0]
+    mov dword ptr [r8 + 380], edx
     vprord ymm22, ymm22, 12
     vprord ymm7, ymm7, 12
+    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm23, ymm23, 12
-    mov dword ptr [r8 + 52], edx
     vprord ymm4, ymm4, 12
+    mov dword ptr [r8 + 444], edx
     vprord ymm20, ymm20, 12
     vpaddd ymm0, ymm0, [r9 + 192]
-    shr rdx, 32
     vpaddd ymm16, ymm16, [r9 + 224]
+    shr rdx, 32
     vpaddd ymm1, ymm1, [r9 + 640]
     vpaddd ymm17, ymm17, [r9 + 672]
-    mov dword ptr [r8 + 116], edx
+    mov dword ptr [r8 + 508], edx
     vpaddd ymm2, ymm2, [r9 + 384]
     vpaddd ymm18, ymm18, [r9 + 416]
     vpaddd ymm3, ymm3, [r9 + 448]
-    mov rdx, qword ptr [rax + rcx + 8]
+    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm19, ymm19, [r9 + 480]
     vpaddd ymm0, ymm0, ymm5
-    mov dword ptr [r8 + 180], edx
+    mov dword ptr [r8 + 572], edx
     vpaddd ymm16, ymm16, ymm21
     vpaddd ymm1, ymm1, ymm6
-    vpaddd ymm17, ymm17, ymm22
     shr rdx, 32
+    vpaddd ymm17, ymm17, ymm22
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm18, ymm18, ymm23
+    mov dword ptr [r8 + 636], edx
     vpaddd ymm3, ymm3, ymm4
-    mov dword ptr [r8 + 244], edx
     vpaddd ymm19, ymm19, ymm20
+    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm15, ymm15, ymm0
     vpxord ymm31, ymm31, ymm16
-    mov rdx, qword ptr [rax + rcx + 16]
+    mov dword ptr [r8 + 700], edx
     vpxord ymm12, ymm12, ymm1
     vpxord ymm28, ymm28, ymm17
     vpxord ymm13, ymm13, ymm2
-    mov dword ptr [r8 + 308], edx
+    shr rdx, 32
     vpxord ymm29, ymm29, ymm18
     vpxord ymm14, ymm14, ymm3
-    shr rdx, 32
+    mov dword ptr [r8 + 764], edx
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 8
     vprord ymm31, ymm31, 8
-    mov dword ptr [r8 + 372], edx
+    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm12, ymm12, 8
     vprord ymm28, ymm28, 8
+    mov dword ptr [r8 + 828], edx
     vprord ymm13, ymm13, 8
-    mov rdx, qword ptr [rax + rcx + 24]
     vprord ymm29, ymm29, 8
+    shr rdx, 32
     vprord ymm14, ymm14, 8
     vprord ymm30, ymm30, 8
-    mov dword ptr [r8 + 436], edx
     vpaddd ymm10, ymm10, ymm15
+    mov dword ptr [r8 + 892], edx
     vpaddd ymm26, ymm26, ymm31
     vpaddd ymm11, ymm11, ymm12
-    shr rdx, 32
+    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm8, ymm8, ymm13
-    mov dword ptr [r8 + 500], edx
+    mov dword ptr [r8 + 956], edx
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
     vpaddd ymm25, ymm25, ymm30
-    mov rdx, qword ptr [rax + rcx + 32]
+    shr rdx, 32
     vpxord ymm5, ymm5, ymm10
     vpxord ymm21, ymm21, ymm26
+    mov dword ptr [r8 + 1020], edx
     vpxord ymm6, ymm6, ymm11
-    mov dword ptr [r8 + 564], edx
     vpxord ymm22, ymm22, ymm27
+    add rcx, 64
     vpxord ymm7, ymm7, ymm8
     vpxord ymm23, ymm23, ymm24
-    shr rdx, 32
     vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
     vprord ymm5, ymm5, 7
-    mov dword ptr [r8 + 628], edx
     vprord ymm21, ymm21, 7
     vprord ymm6, ymm6, 7
-    mov rdx, qword ptr [rax + rcx + 40]
     vprord ymm22, ymm22, 7
     vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
-    mov dword ptr [r8 + 692], edx
     vprord ymm4, ymm4, 7
     vprord ymm20, ymm20, 7
     vpaddd ymm0, ymm0, [r9 + 704]
-    shr rdx, 32
     vpaddd ymm16, ymm16, [r9 + 736]
     vpaddd ymm1, ymm1, [r9 + 320]
     vpaddd ymm17, ymm17, [r9 + 352]
-    mov dword ptr [r8 + 756], edx
     vpaddd ymm2, ymm2, [r9 + 64]
     vpaddd ymm18, ymm18, [r9 + 96]
-    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm3, ymm3, [r9 + 512]
     vpaddd ymm19, ymm19, [r9 + 544]
     vpaddd ymm0, ymm0, ymm4
-    mov dword ptr [r8 + 820], edx
     vpaddd ymm16, ymm16, ymm20
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm17, ymm17, ymm21
-    shr rdx, 32
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm3, ymm3, ymm7
-    mov dword ptr [r8 + 884], edx
     vpaddd ymm19, ymm19, ymm23
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
-    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm13, ymm13, ymm1
     vpxord ymm29, ymm29, ymm17
-    mov dword ptr [r8 + 948], edx
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
     vpxord ymm15, ymm15, ymm3
-    shr rdx, 32
     vpxord ymm31, ymm31, ymm19
     vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
-    mov dword ptr [r8 + 1012], edx
     vprord ymm13, ymm13, 16
     vprord ymm29, ymm29, 16
     vprord ymm14, ymm14, 16
-    mov rax, [rdi + 112]
     vprord ymm30, ymm30, 16
     vprord ymm15, ymm15, 16
     vprord ymm31, ymm31, 16
-    prefetcht0 [rax + rcx + 128]
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm24, ymm24, ymm28
-    prefetcht1 [rax + rsi]
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm10, ymm10, ymm14
-    mov rdx, qword ptr [rax + rcx + 0]
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm11, ymm11, ymm15
     vpaddd ymm27, ymm27, ymm31
-    mov dword ptr [r8 + 56], edx
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
     vpxord ymm5, ymm5, ymm9
-    shr rdx, 32
     vpxord ymm21, ymm21, ymm25
     vpxord ymm6, ymm6, ymm10
     vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 120], edx
     vpxord ymm7, ymm7, ymm11
     vpxord ymm23, ymm23, ymm27
-    mov rdx, qword ptr [rax + rcx + 8]
     vprord ymm4, ymm4, 12
     vprord ymm20, ymm20, 12
     vprord ymm5, ymm5, 12
-    mov dword ptr [r8 + 184], edx
     vprord ymm21, ymm21, 12
     vprord ymm6, ymm6, 12
     vprord ymm22, ymm22, 12
-    shr rdx, 32
     vprord ymm7, ymm7, 12
     vprord ymm23, ymm23, 12
     vpaddd ymm0, ymm0, [r9 + 960]
-    mov dword ptr [r8 + 248], edx
     vpaddd ymm16, ymm16, [r9 + 992]
     vpaddd ymm1, ymm1, [r9]
     vpaddd ymm17, ymm17, [r9 + 32]
-    mov rdx, qword ptr [rax + rcx + 16]
     vpaddd ymm2, ymm2, [r9 + 576]
     vpaddd ymm18, ymm18, [r9 + 608]
-    mov dword ptr [r8 + 312], edx
     vpaddd ymm3, ymm3, [r9 + 384]
     vpaddd ymm19, ymm19, [r9 + 416]
     vpaddd ymm0, ymm0, ymm4
-    shr rdx, 32
     vpaddd ymm16, ymm16, ymm20
     vpaddd ymm1, ymm1, ymm5
     vpaddd ymm17, ymm17, ymm21
-    mov dword ptr [r8 + 376], edx
     vpaddd ymm2, ymm2, ymm6
     vpaddd ymm18, ymm18, ymm22
     vpaddd ymm3, ymm3, ymm7
-    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm19, ymm19, ymm23
     vpxord ymm12, ymm12, ymm0
     vpxord ymm28, ymm28, ymm16
-    mov dword ptr [r8 + 440], edx
     vpxord ymm13, ymm13, ymm1
     vpxord ymm29, ymm29, ymm17
-    shr rdx, 32
     vpxord ymm14, ymm14, ymm2
     vpxord ymm30, ymm30, ymm18
     vpxord ymm15, ymm15, ymm3
-    mov dword ptr [r8 + 504], edx
     vpxord ymm31, ymm31, ymm19
     vprord ymm12, ymm12, 8
     vprord ymm28, ymm28, 8
-    mov rdx, qword ptr [rax + rcx + 32]
     vprord ymm13, ymm13, 8
     vprord ymm29, ymm29, 8
     vprord ymm14, ymm14, 8
-    mov dword ptr [r8 + 568], edx
     vprord ymm30, ymm30, 8
     vprord ymm15, ymm15, 8
     vprord ymm31, ymm31, 8
-    shr rdx, 32
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm24, ymm24, ymm28
-    mov dword ptr [r8 + 632], edx
     vpaddd ymm9, ymm9, ymm13
     vpaddd ymm25, ymm25, ymm29
     vpaddd ymm10, ymm10, ymm14
-    mov rdx, qword ptr [rax + rcx + 40]
     vpaddd ymm26, ymm26, ymm30
     vpaddd ymm11, ymm11, ymm15
     vpaddd ymm27, ymm27, ymm31
-    mov dword ptr [r8 + 696], edx
     vpxord ymm4, ymm4, ymm8
     vpxord ymm20, ymm20, ymm24
     vpxord ymm5, ymm5, ymm9
-    shr rdx, 32
     vpxord ymm21, ymm21, ymm25
     vpxord ymm6, ymm6, ymm10
     vpxord ymm22, ymm22, ymm26
-    mov dword ptr [r8 + 760], edx
     vpxord ymm7, ymm7, ymm11
     vpxord ymm23, ymm23, ymm27
-    mov rdx, qword ptr [rax + rcx + 48]
     vprord ymm4, ymm4, 7
     vprord ymm20, ymm20, 7
     vprord ymm5, ymm5, 7
-    mov dword ptr [r8 + 824], edx
     vprord ymm21, ymm21, 7
     vprord ymm6, ymm6, 7
     vprord ymm22, ymm22, 7
-    shr rdx, 32
     vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
     vpaddd ymm0, ymm0, [r9 + 896]
-    mov dword ptr [r8 + 888], edx
     vpaddd ymm16, ymm16, [r9 + 928]
     vpaddd ymm1, ymm1, [r9 + 128]
-    mov rdx, qword ptr [rax + rcx + 56]
     vpaddd ymm17, ymm17, [r9 + 160]
     vpaddd ymm2, ymm2, [r9 + 192]
     vpaddd ymm18, ymm18, [r9 + 224]
-    mov dword ptr [r8 + 952], edx
     vpaddd ymm3, ymm3, [r9 + 448]
     vpaddd ymm19, ymm19, [r9 + 480]
     vpaddd ymm0, ymm0, ymm5
-    shr rdx, 32
     vpaddd ymm16, ymm16, ymm21
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm17, ymm17, ymm22
-    mov dword ptr [r8 + 1016], edx
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm3, ymm3, ymm4
-    mov rax, [rdi + 120]
     vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
-    prefetcht0 [rax + rcx + 128]
     vpxord ymm31, ymm31, ymm16
     vpxord ymm12, ymm12, ymm1
     vpxord ymm28, ymm28, ymm17
-    prefetcht1 [rax + rsi]
     vpxord ymm13, ymm13, ymm2
     vpxord ymm29, ymm29, ymm18
     vpxord ymm14, ymm14, ymm3
-    mov rdx, qword ptr [rax + rcx + 0]
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 16
     vprord ymm31, ymm31, 16
-    mov dword ptr [r8 + 60], edx
     vprord ymm12, ymm12, 16
     vprord ymm28, ymm28, 16
     vprord ymm13, ymm13, 16
-    shr rdx, 32
     vprord ymm29, ymm29, 16
     vprord ymm14, ymm14, 16
-    mov dword ptr [r8 + 124], edx
     vprord ymm30, ymm30, 16
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm26, ymm26, ymm31
-    mov rdx, qword ptr [rax + rcx + 8]
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm8, ymm8, ymm13
-    mov dword ptr [r8 + 188], edx
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
     vpaddd ymm25, ymm25, ymm30
-    shr rdx, 32
     vpxord ymm5, ymm5, ymm10
     vpxord ymm21, ymm21, ymm26
     vpxord ymm6, ymm6, ymm11
-    mov dword ptr [r8 + 252], edx
     vpxord ymm22, ymm22, ymm27
     vpxord ymm7, ymm7, ymm8
-    mov rdx, qword ptr [rax + rcx + 16]
     vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
-    mov dword ptr [r8 + 316], edx
     vprord ymm5, ymm5, 12
     vprord ymm21, ymm21, 12
     vprord ymm6, ymm6, 12
-    shr rdx, 32
     vprord ymm22, ymm22, 12
     vprord ymm7, ymm7, 12
     vprord ymm23, ymm23, 12
-    mov dword ptr [r8 + 380], edx
     vprord ymm4, ymm4, 12
     vprord ymm20, ymm20, 12
     vpaddd ymm0, ymm0, [r9 + 640]
-    mov rdx, qword ptr [rax + rcx + 24]
     vpaddd ymm16, ymm16, [r9 + 672]
     vpaddd ymm1, ymm1, [r9 + 768]
-    mov dword ptr [r8 + 444], edx
     vpaddd ymm17, ymm17, [r9 + 800]
     vpaddd ymm2, ymm2, [r9 + 256]
     vpaddd ymm18, ymm18, [r9 + 288]
-    shr rdx, 32
     vpaddd ymm3, ymm3, [r9 + 832]
     vpaddd ymm19, ymm19, [r9 + 864]
     vpaddd ymm0, ymm0, ymm5
-    mov dword ptr [r8 + 508], edx
     vpaddd ymm16, ymm16, ymm21
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm17, ymm17, ymm22
-    mov rdx, qword ptr [rax + rcx + 32]
     vpaddd ymm2, ymm2, ymm7
     vpaddd ymm18, ymm18, ymm23
     vpaddd ymm3, ymm3, ymm4
-    mov dword ptr [r8 + 572], edx
     vpaddd ymm19, ymm19, ymm20
     vpxord ymm15, ymm15, ymm0
-    shr rdx, 32
     vpxord ymm31, ymm31, ymm16
     vpxord ymm12, ymm12, ymm1
     vpxord ymm28, ymm28, ymm17
-    mov dword ptr [r8 + 636], edx
     vpxord ymm13, ymm13, ymm2
     vpxord ymm29, ymm29, ymm18
     vpxord ymm14, ymm14, ymm3
-    mov rdx, qword ptr [rax + rcx + 40]
     vpxord ymm30, ymm30, ymm19
     vprord ymm15, ymm15, 8
     vprord ymm31, ymm31, 8
-    mov dword ptr [r8 + 700], edx
     vprord ymm12, ymm12, 8
     vprord ymm28, ymm28, 8
     vprord ymm13, ymm13, 8
-    shr rdx, 32
     vprord ymm29, ymm29, 8
     vprord ymm14, ymm14, 8
-    mov dword ptr [r8 + 764], edx
     vprord ymm30, ymm30, 8
     vpaddd ymm10, ymm10, ymm15
     vpaddd ymm26, ymm26, ymm31
-    mov rdx, qword ptr [rax + rcx + 48]
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm27, ymm27, ymm28
     vpaddd ymm8, ymm8, ymm13
-    mov dword ptr [r8 + 828], edx
     vpaddd ymm24, ymm24, ymm29
     vpaddd ymm9, ymm9, ymm14
     vpaddd ymm25, ymm25, ymm30
-    shr rdx, 32
     vpxord ymm5, ymm5, ymm10
     vpxord ymm21, ymm21, ymm26
     vpxord ymm6, ymm6, ymm11
-    mov dword ptr [r8 + 892], edx
     vpxord ymm22, ymm22, ymm27
     vpxord ymm7, ymm7, ymm8
-    mov rdx, qword ptr [rax + rcx + 56]
     vpxord ymm23, ymm23, ymm24
     vpxord ymm4, ymm4, ymm9
     vpxord ymm20, ymm20, ymm25
-    mov dword ptr [r8 + 956], edx
     vprord ymm5, ymm5, 7
     vprord ymm21, ymm21, 7
     vprord ymm6, ymm6, 7
-    shr rdx, 32
     vprord ymm22, ymm22, 7
     vprord ymm7, ymm7, 7
     vprord ymm23, ymm23, 7
-    mov dword ptr [r8 + 1020], edx
     vprord ymm4, ymm4, 7
     vprord ymm20, ymm20, 7
-    add rcx, 64
     vpxord ymm0, ymm0, ymm8
     vpxord ymm16, ymm16, ymm24
     vpxord ymm1, ymm1, ymm9
