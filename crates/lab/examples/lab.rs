@@ -204,6 +204,7 @@ fn main() {
         .workload(Chain, &[100, 1000, 10_000])
         .engine("plain", Function::new("scalar", chain, word), Offer::classes(&["kernel", "oneshot"]))
         .engine("slow1", Function::new("scalar", delayed_chain::<10>, word), Offer::classes(&["kernel"]))
+        .engine("twice", Function::new("scalar", delayed_chain::<1000>, word), Offer::classes(&["kernel"]))
         .engine(
             "slow5",
             Function::new("scalar", delayed_chain::<50>, word),

@@ -6,6 +6,7 @@
 
 mod build;
 mod campaign;
+mod claim;
 pub mod clock;
 pub mod cmd;
 mod fingerprint;

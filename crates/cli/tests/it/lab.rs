@@ -132,6 +132,7 @@ fn a_case_that_this_processor_lacks_is_skipped_with_the_reason() {
 #[test]
 fn wrong_words_are_one_line_and_code_2() {
     let world = World::new();
+    world.write("taken", "a file where a folder should be");
     for (args, words) in [
         (&["run", "blake/hash"][..], "no workload matches `blake` in `blake/hash` (did you mean `blake3`?)"),
         (&["run", "blake3/hash/kernl"], "(did you mean `kernel`?)"),
@@ -139,6 +140,16 @@ fn wrong_words_are_one_line_and_code_2() {
         (&["rum"], "unrecognized subcommand 'rum'; a similar subcommand exists: 'run'"),
         (&["run", "blake3/hash/kernel/64", "--rounds", "0"], "rounds is 0, but must lie between 1 and 1000"),
         (&["check", "nothing.json"], "cannot read nothing.json"),
+        (&["run", "blake3/hash/kernel/64", "--sessions", "0"], "sessions is 0, but must lie between 1 and"),
+        (&["run", "blake3/hash/kernel/64", "--sample-ms=-1"], "sample_ns is 0, but must lie between 1 and"),
+        (&["run", "blake3/hash/kernel/64", "--out", "taken/r"], "cannot write taken/r/report.json: "),
+        (&["run", "blake3/context/sustained/64"], "is sustained; measure it with `soak`"),
+        (&["duel", "blake3/hash/oneshot/64"], "a duel needs exactly two cases"),
+        (
+            &["duel", "blake3/hash/oneshot/64", "blake3/context/backend/64/t1"],
+            "are of different timing classes: `oneshot` times reserve+stage+run+digest, `backend` times stage+run+digest",
+        ),
+        (&["duel", "blake3/hash/oneshot/64", "--engines", "hash,hash"], "is set against itself"),
     ] {
         let done = lab(&world, args);
         assert_eq!(done.code(), 2, "{done:?}");
@@ -230,4 +241,13 @@ fn a_report_of_another_machine_decides_no_gate() {
     let done = gate(&world, &["--report", "changed.json"]);
     assert_eq!(done.code(), 4, "{done:?}");
     assert!(done.err.contains("changed.json: machine: "), "{}", done.err);
+}
+
+#[test]
+fn the_claims_of_the_readme_are_proven() {
+    let world = World::new();
+    let claims = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/claims.toml");
+    let checked = lab(&world, &["claim", "check", "--file", claims]);
+    assert_eq!(checked.code(), 0, "{}", checked.text());
+    assert!(!checked.text().starts_with("0 of"), "{}", checked.text());
 }

@@ -25,6 +25,10 @@ pub(super) enum Command {
     Duel(Duel),
     /// Compare two builds: a revision, a directory or a program against another, built alike and measured side by side.
     Ab(super::ab::Ab),
+    /// Numbers in documents that come from reports: check them, render them, make new ones.
+    Claim(super::claim::ClaimArgs),
+    /// Measure a claim again, on this machine: holds, weaker, or does not hold here.
+    Prove(super::claim::Prove),
     /// Hold comparisons against a file of gates: pass, fail or unproven.
     Gate(super::gate::GateArgs),
     /// Run cases for minutes: is the last quarter as fast as the first?

@@ -15,6 +15,7 @@
 
 mod ab;
 mod args;
+mod claim;
 mod duel;
 mod error;
 mod gate;
@@ -123,6 +124,8 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Run(args) => run::main(mount, &args, console),
         Command::Duel(args) => duel::main(mount, &args, console),
         Command::Ab(args) => ab::main(mount, &args, console),
+        Command::Claim(args) => claim::main(mount, &args, console),
+        Command::Prove(args) => claim::prove(mount, &args, console),
         Command::Gate(args) => gate::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),

@@ -126,11 +126,14 @@ pub(crate) fn parse(text: &str) -> Result<Gates, GateError> {
     Ok(gates)
 }
 
-/// The parser shows the place over several lines; one has to do.
 fn syntax(error: &impl ToString) -> GateError {
-    let text = error.to_string();
+    GateError::Syntax(one_line(&error.to_string()))
+}
+
+/// The parser shows the place over several lines; one has to do.
+pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_picture(line)).collect();
-    GateError::Syntax(words.join(": "))
+    words.join(": ")
 }
 
 fn is_picture(line: &str) -> bool {

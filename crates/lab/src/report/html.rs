@@ -6,10 +6,10 @@ use super::svg::{Series, curve, escape, strip, timeline};
 use super::view::{Table, Tone, View, curves, row_units};
 
 const STYLE: &str = "\
-:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2rem auto;padding:0 1rem}\
+:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1300px;margin:2rem auto;padding:0 1rem}\
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\
 th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}\
-th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal;overflow-wrap:anywhere}\
+th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal;overflow-wrap:anywhere;min-width:26ch}\
 th:last-child,td:last-child{text-align:left}.good{color:#2b8a3e;font-weight:600}.bad{color:#c92a2a;font-weight:600}\
 .dim{opacity:.65}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.65}dd{margin:0;overflow-wrap:anywhere}\
 figure{margin:1.5rem 0}figcaption{font-family:ui-monospace,monospace}svg{width:100%;height:auto}.wide{overflow-x:auto;margin:1.5rem 0}";

@@ -3,6 +3,7 @@
 mod ab;
 mod browser;
 mod check;
+mod claim;
 mod noise;
 mod program;
 mod signed_rank;

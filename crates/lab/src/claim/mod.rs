@@ -1,0 +1,249 @@
+//! Claims: published numbers that are tied to the report that they came from.
+//!
+//! A file names each claim with its case and its report. Documents mark where a number stands, `<!-- lab:claim ID -->`
+//! before it and `<!-- /lab -->` after it; the number is rendered from the report and never typed.
+
+pub(crate) mod document;
+
+use crate::fingerprint::sha256_hex;
+use crate::model::key::Key;
+use crate::report::check::problems;
+use crate::report::schema::{Comparison, Report, Role, Status, Verdict};
+use crate::report::store::{self, ReadError};
+use crate::time::{now_seconds, parse_utc};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claims {
+    /// Documents that hold numbers, beside or below the folder of the file's root.
+    #[serde(default)]
+    pub(crate) documents: Vec<PathBuf>,
+    /// Where the paths of the file start, seen from its folder.
+    #[serde(default)]
+    pub(crate) root: PathBuf,
+    #[serde(default)]
+    pub(crate) claim: Vec<Claim>,
+}
+
+/// One published number: the rival's time over ours.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claim {
+    pub(crate) id: String,
+    /// Case of ours.
+    pub(crate) case: String,
+    /// Engine that it is compared with.
+    pub(crate) vs: String,
+    /// Program that can measure it again, as it is typed.
+    pub(crate) program: String,
+    pub(crate) report: PathBuf,
+    /// SHA-256 of that file.
+    pub(crate) report_sha256: String,
+    /// Last day on which it may be shown, as `2027-01-31`.
+    pub(crate) expires: String,
+}
+
+/// What is wrong with a file of claims, or with one claim.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClaimError {
+    #[error("{0}")]
+    Syntax(String),
+    #[error("two claims are called `{0}`")]
+    Twice(String),
+    #[error("there is no claim `{id}`{hint}")]
+    Unknown { id: String, hint: String },
+    #[error("claim `{id}`: {why}")]
+    Wrong { id: String, why: String },
+    #[error("claim `{id}`: {}: {source}", path.display())]
+    Read { id: String, path: PathBuf, source: ReadError },
+}
+
+/// A claim with the numbers of its report, as the rival's time over ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Proven {
+    pub(crate) ratio: f64,
+    pub(crate) interval: [f64; 2],
+}
+
+impl Proven {
+    /// The number in a document.
+    pub(crate) fn text(&self) -> String {
+        format!("{:.2}×", self.ratio)
+    }
+
+    fn of(comparison: &Comparison) -> Option<Self> {
+        let [low, high] = comparison.interval?;
+        Some(Proven { ratio: 1.0 / comparison.ratio, interval: [1.0 / high, 1.0 / low] })
+    }
+}
+
+impl Claims {
+    pub(crate) fn parse(text: &str) -> Result<Self, ClaimError> {
+        let claims: Claims = toml_edit::de::from_str(text)
+            .map_err(|error| ClaimError::Syntax(crate::gate::one_line(&error.to_string())))?;
+        for (index, claim) in claims.claim.iter().enumerate() {
+            if claims.claim[..index].iter().any(|other| other.id == claim.id) {
+                return Err(ClaimError::Twice(claim.id.clone()));
+            }
+        }
+        Ok(claims)
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Result<&Claim, ClaimError> {
+        let known = || self.claim.iter().map(|claim| claim.id.as_str());
+        let found = self.claim.iter().find(|claim| claim.id == id);
+        found.ok_or_else(|| ClaimError::Unknown {
+            id: id.to_owned(),
+            hint: crate::model::select::hint(id, known()),
+        })
+    }
+}
+
+impl Claim {
+    fn wrong(&self, why: impl Into<String>) -> ClaimError {
+        ClaimError::Wrong { id: self.id.clone(), why: why.into() }
+    }
+
+    /// The number, if everything that it rests on is as it was said to be.
+    pub(crate) fn prove(&self, root: &Path) -> Result<Proven, ClaimError> {
+        let last = parse_utc(&format!("{}T23:59:59Z", self.expires));
+        let last =
+            last.ok_or_else(|| self.wrong(format!("`{}` is no date like 2027-01-31", self.expires)))?;
+        if last < now_seconds() {
+            return Err(self.wrong(format!("it expired on {}: measure it again", self.expires)));
+        }
+        let path = root.join(&self.report);
+        let failed = |source| ClaimError::Read { id: self.id.clone(), path: path.clone(), source };
+        let bytes = store::read_bytes(&path).map_err(failed)?;
+        if sha256_hex(&bytes) != self.report_sha256 {
+            return Err(self.wrong(format!("{} is not the file that was claimed from", path.display())));
+        }
+        let report = store::parse(&bytes).map_err(failed)?;
+        if let Some(problem) = problems(&report).into_iter().next() {
+            return Err(self.wrong(format!("{}: {problem}", path.display())));
+        }
+        self.find(&report)
+    }
+
+    /// The comparison of the claim in a report that is true.
+    pub(crate) fn find(&self, report: &Report) -> Result<Proven, ClaimError> {
+        let [ours, rival] = self.keys()?.map(|key| key.to_string());
+        let found = report.rows.iter().find_map(|row| {
+            let comparison = row.comparisons.iter().find(|comparison| {
+                let side = &row.sides[comparison.side];
+                side.role == Role::Candidate && side.key == ours && row.sides[0].key == rival
+            });
+            Some((row, comparison?))
+        });
+        let Some((row, comparison)) = found else {
+            return Err(self.wrong(format!("its report does not compare {ours} with {rival}")));
+        };
+        if row.status != Status::Ok {
+            return Err(self.wrong(format!("{} was not measured to the end", row.title)));
+        }
+        if comparison.verdict == Verdict::Inconclusive {
+            return Err(self.wrong("its report proves nothing: the verdict is inconclusive"));
+        }
+        Proven::of(comparison).ok_or_else(|| self.wrong("its report has too few sessions for an interval"))
+    }
+
+    /// Ours and the rival's.
+    pub(crate) fn keys(&self) -> Result<[Key; 2], ClaimError> {
+        let ours: Key =
+            self.case.parse().map_err(|error: crate::model::key::KeyError| self.wrong(error.to_string()))?;
+        let rival = Key { engine: self.vs.clone(), ..ours.clone() };
+        Ok([ours, rival])
+    }
+}
+
+/// What a claim is worth on another machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Here {
+    /// At least what was claimed, as far as intervals tell.
+    Holds,
+    /// In the claimed direction, but proven to be less.
+    Weaker,
+    /// Not in that direction.
+    Not,
+    /// Too noisy to tell.
+    Open,
+}
+
+impl Here {
+    pub(crate) fn judge(claimed: &Proven, here: Option<&Proven>, verdict: Verdict) -> Self {
+        // A claim may also be that something costs no more than so much: then less of an advantage is still the claim.
+        let Some(here) = here else { return Here::Open };
+        if here.interval[0] >= claimed.interval[0]
+            || here.interval[1] >= claimed.ratio && verdict != Verdict::Inconclusive
+        {
+            return Here::Holds;
+        }
+        match verdict {
+            Verdict::Inconclusive => Here::Open,
+            Verdict::Faster if claimed.ratio > 1.0 => Here::Weaker,
+            _ => Here::Not,
+        }
+    }
+
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Here::Holds => "holds",
+            Here::Weaker => "weaker",
+            Here::Not => "does not hold here",
+            Here::Open => "cannot tell here",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLAIM: &str = "[[claim]]\nid = \"a\"\ncase = \"lab.cpu/probe/kernel/64/t1\"\nvs = \"rival\"\nprogram = \"lab\"\n\
+                         report = \"r.json\"\nreport_sha256 = \"00\"\nexpires = \"2999-01-31\"\n";
+
+    fn problem(text: &str) -> String {
+        let claims = match Claims::parse(text) {
+            Ok(claims) => claims,
+            Err(error) => return error.to_string(),
+        };
+        claims.claim[0].prove(Path::new("/nowhere")).expect_err("a bad claim").to_string()
+    }
+
+    #[test]
+    fn bad_claims_take_one_line_each() {
+        for (text, words) in [
+            (CLAIM.replace("vs =", "versus ="), "versus"),
+            (CLAIM.repeat(2), "two claims are called `a`"),
+            (CLAIM.replace("2999", "1999"), "claim `a`: it expired on 1999-01-31: measure it again"),
+            (CLAIM.replace("2999-01-31", "soon"), "claim `a`: `soon` is no date like 2027-01-31"),
+            (CLAIM.to_owned(), "claim `a`: /nowhere/r.json: cannot read /nowhere/r.json"),
+        ] {
+            let found = problem(&text);
+            assert!(found.contains(words), "{found}");
+            assert_eq!(found.lines().count(), 1, "{found}");
+        }
+        let unknown = Claims::parse(CLAIM).expect("claims").get("b").expect_err("unknown").to_string();
+        assert_eq!(unknown, "there is no claim `b` (did you mean `a`?)");
+    }
+
+    #[test]
+    fn a_claim_is_worth_here_what_the_intervals_say() {
+        let proven = |low: f64, ratio: f64, high: f64| Proven { ratio, interval: [low, high] };
+        let claimed = proven(1.4, 1.5, 1.6);
+        for (here, verdict, expected) in [
+            (Some(proven(1.45, 1.5, 1.55)), Verdict::Faster, Here::Holds),
+            (Some(proven(1.2, 1.45, 1.7)), Verdict::Faster, Here::Holds),
+            (Some(proven(1.1, 1.2, 1.3)), Verdict::Faster, Here::Weaker),
+            (Some(proven(0.99, 1.0, 1.01)), Verdict::Same, Here::Not),
+            (Some(proven(0.8, 0.85, 0.9)), Verdict::Slower, Here::Not),
+            (Some(proven(0.9, 1.1, 1.3)), Verdict::Inconclusive, Here::Open),
+            (None, Verdict::Inconclusive, Here::Open),
+        ] {
+            assert_eq!(Here::judge(&claimed, here.as_ref(), verdict), expected, "{here:?}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! `lab claim` and `lab prove`: numbers in documents, tied to reports, and measured again by whoever doubts them.
+
+use super::args::Measuring;
+use super::duel::contest;
+use super::error::Error;
+use super::measure::{Job, exit_of, measure, own_program};
+use super::{Console, Exit, Mount};
+use crate::claim::document::{marks, render};
+use crate::claim::{Claim, ClaimError, Claims, Here, Proven};
+use crate::plan::Control;
+use crate::report::schema::{Kind, Report, Role};
+use crate::report::store;
+use clap::{Args, Subcommand};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+pub(super) struct ClaimArgs {
+    #[command(subcommand)]
+    what: What,
+    /// File of claims.
+    #[arg(long, global = true, value_name = "FILE", default_value = "bench/claims.toml")]
+    file: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Check every claim against its report, and every number in the documents against its claim.
+    Check,
+    /// Write the numbers into the documents.
+    Render,
+    /// Print the lines that claim a comparison of a report.
+    New {
+        /// Name of the claim.
+        id: String,
+        /// Report that proves it.
+        #[arg(long, value_name = "FILE")]
+        report: PathBuf,
+        /// Case of ours.
+        #[arg(long)]
+        case: String,
+        /// Engine that it is compared with.
+        #[arg(long, value_name = "ENGINE")]
+        vs: String,
+        /// Last day on which it may be shown.
+        #[arg(long, value_name = "DATE")]
+        expires: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Prove {
+    /// Name of the claim.
+    id: String,
+    /// File of claims.
+    #[arg(long, value_name = "FILE", default_value = "bench/claims.toml")]
+    file: PathBuf,
+    #[command(flatten)]
+    measuring: Measuring,
+}
+
+pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
+    match &args.what {
+        What::Check => check(&args.file, console),
+        What::Render => write(&args.file, console),
+        What::New { id, report, case, vs, expires } => {
+            let bytes =
+                store::read_bytes(report).map_err(|source| Error::Read { path: report.clone(), source })?;
+            let claim = Claim {
+                id: id.clone(),
+                case: case.clone(),
+                vs: vs.clone(),
+                program: mount.name.to_owned(),
+                report: report.clone(),
+                report_sha256: crate::fingerprint::sha256_hex(&bytes),
+                expires: expires.clone(),
+            };
+            let proven = claim.prove(Path::new("")).map_err(|error| Error::Refused(error.to_string()))?;
+            let quoted = |text: &str| toml_edit::Value::from(text).to_string();
+            writeln!(
+                console.out,
+                "# {} ({:.3} to {:.3})",
+                proven.text(),
+                proven.interval[0],
+                proven.interval[1]
+            )?;
+            writeln!(console.out, "[[claim]]")?;
+            for (key, value) in [
+                ("id", &claim.id),
+                ("case", &claim.case),
+                ("vs", &claim.vs),
+                ("program", &claim.program),
+                ("report", &claim.report.display().to_string()),
+                ("report_sha256", &claim.report_sha256),
+                ("expires", &claim.expires),
+            ] {
+                writeln!(console.out, "{key} = {}", quoted(value))?;
+            }
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+/// The claims, and the folder where their paths start.
+fn read(file: &Path) -> Result<(Claims, PathBuf), Error> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Error::Usage(format!("cannot read {}: {error}", file.display())))?;
+    let claims =
+        Claims::parse(&text).map_err(|error| Error::Usage(format!("{}: {error}", file.display())))?;
+    let root = file.parent().unwrap_or(Path::new("")).join(&claims.root);
+    Ok((claims, root))
+}
+
+fn document(root: &Path, name: &Path) -> Result<String, Error> {
+    let path = root.join(name);
+    std::fs::read_to_string(&path)
+        .map_err(|error| Error::Usage(format!("cannot read {}: {error}", path.display())))
+}
+
+fn check(file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let (claims, root) = read(file)?;
+    let mut problems = Vec::new();
+    let mut good = 0;
+    for claim in &claims.claim {
+        match claim.prove(&root) {
+            Ok(_) => good += 1,
+            Err(problem) => problems.push(problem.to_string()),
+        }
+    }
+    let mut numbers = 0;
+    for name in &claims.documents {
+        let text = document(&root, name)?;
+        let marks = match marks(&text) {
+            Ok(marks) => marks,
+            Err(line) => {
+                problems.push(format!(
+                    "{}:{line}: a claim begins, and no `<!-- /lab -->` ends it",
+                    name.display()
+                ));
+                continue;
+            }
+        };
+        for mark in marks {
+            let place = format!("{}:{}", name.display(), mark.line);
+            match claims.get(mark.id).map(|claim| claim.prove(&root)) {
+                Err(unknown) => problems.push(format!("{place}: {unknown}")),
+                // Said above, with the claim.
+                Ok(Err(_)) => {}
+                Ok(Ok(proven)) if proven.text() == mark.text => numbers += 1,
+                Ok(Ok(proven)) => problems.push(format!(
+                    "{place}: it says `{}`, and claim `{}` is {}: run `claim render`",
+                    mark.text,
+                    mark.id,
+                    proven.text()
+                )),
+            }
+        }
+    }
+    for problem in &problems {
+        writeln!(console.out, "{problem}")?;
+    }
+    writeln!(
+        console.out,
+        "{good} of {} claims are proven, {numbers} numbers in documents are theirs",
+        claims.claim.len()
+    )?;
+    Ok(if problems.is_empty() { Exit::Ok } else { Exit::Failed })
+}
+
+fn write(file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let (claims, root) = read(file)?;
+    let refused = |error: ClaimError| Error::Refused(error.to_string());
+    for name in &claims.documents {
+        let text = document(&root, name)?;
+        let marks = marks(&text).map_err(|line| {
+            Error::Refused(format!(
+                "{}:{line}: a claim begins, and no `<!-- /lab -->` ends it",
+                name.display()
+            ))
+        })?;
+        let mut numbers = Vec::new();
+        for mark in &marks {
+            let claim = claims.get(mark.id).map_err(refused)?;
+            numbers.push((mark.id, claim.prove(&root).map_err(refused)?.text()));
+        }
+        let number = |id: &str| numbers.iter().find(|(known, _)| *known == id).map(|(_, text)| text.clone());
+        let filled = render(&text, &marks, number);
+        let path = root.join(name);
+        store::write_atomically(&path, &filled).map_err(|source| Error::Write { path, source })?;
+        writeln!(console.out, "{}: {} numbers", name.display(), marks.len())?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Measures a claim again, here.
+pub(super) fn prove(mount: &Mount<'_>, args: &Prove, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let (claims, root) = read(&args.file)?;
+    let claim = claims.get(&args.id).map_err(|error| Error::Usage(error.to_string()))?;
+    if claim.program != mount.name {
+        return Err(Error::Usage(format!(
+            "claim `{}` is measured with `{} prove {}`",
+            claim.id, claim.program, claim.id
+        )));
+    }
+    let claimed = claim.prove(&root).map_err(|error| Error::Refused(error.to_string()))?;
+    let [ours, rival] = claim.keys().map_err(|error| Error::Usage(error.to_string()))?;
+    mount.registry.select(&[ours.to_string(), rival.to_string()])?;
+    let plan = args.measuring.plan();
+    let (build, program) = own_program(mount)?;
+    let contest = contest(&ours, &rival, plan.control != Control::Off)?;
+    let job = Job {
+        kind: Kind::Duel,
+        contests: vec![contest],
+        builds: vec![build],
+        programs: vec![program],
+        plan,
+        same_code: false,
+    };
+    let (report, folder) = measure(mount, &args.measuring, job)?;
+    let exit = exit_of(&report, false);
+    if exit != Exit::Ok {
+        writeln!(console.out, "{}: the run itself did not succeed, see {}", claim.id, folder.display())?;
+        return Ok(exit);
+    }
+    let here = claim.find(&report).ok();
+    let judged = Here::judge(&claimed, here.as_ref(), verdict(&report));
+    let shown = here.map_or_else(|| "nothing proven".to_owned(), |here| show(&here));
+    writeln!(console.out, "claim    {}: {} against {}", claim.id, claim.case, claim.vs)?;
+    writeln!(console.out, "claimed  {}", show(&claimed))?;
+    writeln!(console.out, "here     {shown} on {} ({})", report.machine.cpu, report.machine.model)?;
+    writeln!(console.out, "{}\nreport {}", judged.words(), folder.join("report.html").display())?;
+    Ok(match judged {
+        Here::Holds => Exit::Ok,
+        Here::Weaker | Here::Not => Exit::Failed,
+        Here::Open => Exit::Inconclusive,
+    })
+}
+
+fn show(proven: &Proven) -> String {
+    format!("{} (99 %: {:.3} to {:.3})", proven.text(), proven.interval[0], proven.interval[1])
+}
+
+fn verdict(report: &Report) -> crate::report::schema::Verdict {
+    let row = &report.rows[0];
+    let candidate =
+        row.comparisons.iter().find(|comparison| row.sides[comparison.side].role == Role::Candidate);
+    candidate.map_or(crate::report::schema::Verdict::Inconclusive, |comparison| comparison.verdict)
+}
