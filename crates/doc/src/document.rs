@@ -207,6 +207,16 @@ impl Document {
         Some(self.state.change(row, &mut Scratch::default()))
     }
 
+    /// The change that an operation belongs to: who put a value there, and when. Ids of values are ids of operations.
+    ///
+    /// Costs O(log n) when hashes were computed before.
+    pub fn change_of(&self, operation: &crate::ObjId) -> Option<ChangeHash> {
+        let crate::ObjId::Id { counter, actor, .. } = operation else { return None };
+        let id = crate::types::OpId::new(u32::try_from(*counter).ok()?, self.state.actors.find(actor)?);
+        let (_, row) = self.state.history.by_op(id)?;
+        Some(self.state.hash(row))
+    }
+
     /// The last change this document's actor made.
     pub fn get_last_local_change(&self) -> Option<Change> {
         let actor = self.state.actors.find(&self.actor)?;

@@ -14,6 +14,7 @@ mod read;
 mod storage;
 mod store;
 mod transaction;
+mod typed;
 mod types;
 mod update;
 mod view;
@@ -29,6 +30,7 @@ pub use literal::Literal;
 pub use read::ReadDoc;
 pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
 pub use transaction::{AutoCommit, Transactable, Transaction};
+pub use typed::FromValue;
 pub use types::{
     ActorId, ChangeHash, ObjId, ObjType, ParseHexError, Prop, ROOT, ScalarValue, TextEncoding, Value,
 };

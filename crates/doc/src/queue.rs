@@ -49,7 +49,7 @@ impl Queue {
         let mut queued = vec![];
         let mut seen: HashMap<(ActorId, u64), ChangeHash> = HashMap::new();
         let result = changes.into_iter().try_for_each(|change| {
-            if state.row(&change.hash()).is_some() || self.contains(&change.hash()) {
+            if self.contains(&change.hash()) || state.has(&change) {
                 return Ok(());
             }
             self.check_seq(state, &change, &mut seen)?;

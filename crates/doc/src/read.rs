@@ -1,6 +1,7 @@
 //! The trait that everything readable has.
 
 use crate::error::EditError;
+use crate::typed::FromValue;
 use crate::types::{ChangeHash, ObjId, ObjType, Prop, TextEncoding, Value};
 use crate::view::View;
 
@@ -33,6 +34,29 @@ pub trait ReadDoc {
         heads: &[ChangeHash],
     ) -> Result<Option<(Value<'_>, ObjId)>, EditError> {
         self.at(heads)?.get(obj, prop)
+    }
+
+    /// The winning value at a place as a Rust type; an error when it is of another kind.
+    fn get_as<'p, T: FromValue>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+    ) -> Result<Option<T>, EditError> {
+        let Some((value, _)) = self.get(obj, prop)? else { return Ok(None) };
+        T::from_value(&value).map(Some).ok_or(EditError::WrongValue { expected: T::EXPECTED })
+    }
+
+    /// The winning value at the end of a way from the root through keys and indexes.
+    fn get_path<'p>(
+        &self,
+        path: impl IntoIterator<Item = impl Into<Prop<'p>>>,
+    ) -> Result<Option<(Value<'_>, ObjId)>, EditError> {
+        let mut at = (Value::Object(ObjType::Map), ObjId::Root);
+        for prop in path {
+            let Some(next) = self.get(&at.1, prop)? else { return Ok(None) };
+            at = next;
+        }
+        Ok(Some(at))
     }
 
     /// See [`View::get_all`].

@@ -9,6 +9,7 @@ use crate::codec::limits::Limits;
 use crate::codec::reader::Reader;
 use crate::document::Document;
 use crate::error::{ApplyError, LoadError};
+use crate::store::pages::Pages;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
 
@@ -277,10 +278,17 @@ fn load_chunk(
         rows.iter().zip(&view.heads).for_each(|(row, hash)| known.set(*row, *hash));
         return Ok(state);
     }
-    state.hash_below(state.history.len());
-    let computed = state.heads();
+    let mut hashes = Pages::default();
+    state.hash_rows(0, state.history.len(), &mut hashes);
+    let mut heads: Vec<(ChangeHash, u32)> =
+        state.history.heads.iter().map(|row| (hashes[*row as usize], *row)).collect();
+    heads.sort_unstable();
+    let computed: Vec<ChangeHash> = heads.iter().map(|(hash, _)| *hash).collect();
     if computed != view.heads {
         return Err(ChunkFault::Load(LoadError::Heads { named: view.heads, computed }));
     }
+    // The other hashes would take more memory than the document; they are computed again when somebody asks.
+    let known = state.history.known_mut();
+    heads.into_iter().for_each(|(hash, row)| known.set(row, hash));
     Ok(state)
 }

@@ -319,8 +319,13 @@ impl Change {
         if chunk.kind != ChunkType::Change {
             return Err(error(8, Rule::ChunkType(chunk.kind as u8)).into());
         }
-        Self::from_chunk(&chunk, limits, &mut Scratch::default())
-            .map_err(|fault| fault.place(0, chunk.header))
+        thread_local! {
+            /// Buffers for the next change: most changes are smaller than the buffers to check them.
+            static SCRATCH: std::cell::RefCell<Scratch> = std::cell::RefCell::default();
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            Self::from_chunk(&chunk, limits, scratch).map_err(|fault| fault.place(0, chunk.header))
+        })
     }
 
     pub(crate) fn from_chunk(

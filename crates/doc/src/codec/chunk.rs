@@ -70,9 +70,13 @@ impl<'a> Chunk<'a> {
 
 /// The hash that names a chunk: over its type, length and body.
 pub(crate) fn hash_chunk(kind: ChunkType, body: &[u8]) -> ChangeHash {
-    let mut head = Vec::with_capacity(11);
-    head.push(kind as u8);
-    put_u64(&mut head, body.len() as u64);
+    let mut head: smallvec::SmallVec<[u8; 16]> = smallvec::smallvec![kind as u8];
+    let mut len = body.len() as u64;
+    while len > 0x7f {
+        head.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    head.push(len as u8);
     let mut hasher = Sha256::new();
     hasher.update(&head);
     hasher.update(body);

@@ -58,8 +58,10 @@ pub(crate) struct Hashes {
     /// Of the first rows.
     pub(crate) done: Pages<ChangeHash>,
     /// Of rows after them.
-    pub(crate) early: HashMap<u32, ChangeHash>,
+    early: HashMap<u32, ChangeHash>,
+    /// From hashes to rows, for the first `indexed` rows and the early ones.
     index: Shards<(u64, u32)>,
+    indexed: u32,
 }
 
 impl Hashes {
@@ -69,18 +71,16 @@ impl Hashes {
 
     /// Learns the hash of a row.
     pub(crate) fn set(&mut self, row: u32, hash: ChangeHash) {
-        if self.get(row).is_some() {
-            return;
-        }
-        self.index.insert(hash.prefix(), (hash.prefix(), row), |(prefix, _)| *prefix);
         if row as usize == self.done.len() {
             self.done.push(hash);
-            while let Some(hash) = self.early.remove(&(self.done.len() as u32)) {
-                self.done.push(hash);
-            }
-        } else {
+        } else if self.get(row).is_none() {
             self.early.insert(row, hash);
+            self.add(row, hash);
         }
+    }
+
+    fn add(&mut self, row: u32, hash: ChangeHash) {
+        self.index.insert(hash.prefix(), (hash.prefix(), row), |(prefix, _)| *prefix);
     }
 
     /// Forgets the hash of a row, the last one.
@@ -90,9 +90,18 @@ impl Hashes {
         if self.done.len() > row as usize {
             self.done.truncate(row as usize);
         }
+        self.indexed = self.indexed.min(row);
     }
 
-    pub(crate) fn find(&self, hash: &ChangeHash) -> Option<u32> {
+    /// The row of a hash, if it is known.
+    pub(crate) fn find(&mut self, hash: &ChangeHash) -> Option<u32> {
+        while (self.indexed as usize) < self.done.len() {
+            let row = self.indexed;
+            if self.early.remove(&row).is_none() {
+                self.add(row, self.done[row as usize]);
+            }
+            self.indexed += 1;
+        }
         let same = |(prefix, row): &(u64, u32)| *prefix == hash.prefix() && self.get(*row) == Some(*hash);
         self.index.get(hash.prefix(), same).map(|(_, row)| *row)
     }

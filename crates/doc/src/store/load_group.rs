@@ -74,6 +74,9 @@ impl Group {
     /// Finds out which successors are deletions, who preceded whom, and what is visible. Nothing when an increment
     /// preceded by nothing shows that the rows were not written by anybody serious.
     pub(super) fn resolve(&self, actors: &Actors, amount: impl Fn(Val) -> i64) -> Option<Resolved> {
+        if let Some(resolved) = self.chain() {
+            return Some(resolved);
+        }
         let rows: HashMap<OpId, usize> = if self.ops.len() > 8 {
             self.ops.iter().enumerate().map(|(i, op)| (op.id, i)).collect()
         } else {
@@ -126,6 +129,19 @@ impl Group {
             }
         }
         Some(Resolved { ops, values, gone, dels })
+    }
+
+    /// The usual case: a key that was written again and again, each time over the value before.
+    fn chain(&self) -> Option<Resolved> {
+        let over = |pair: &[Op]| pair[0].succ[..] == [pair[1].id] && pair[1].action != Action::Increment;
+        let last = self.ops.last().filter(|last| last.succ.is_empty() && self.span.is_none())?;
+        if self.ops[0].action == Action::Increment || !self.ops.windows(2).all(over) {
+            return None;
+        }
+        let preds = |n: usize| n.checked_sub(1).map(|n| self.ops[n].id).into_iter().collect();
+        let ops = self.ops.iter().enumerate().map(|(n, op)| self.keyed(op, preds(n))).collect();
+        let values = [Visible { id: last.id, val: last.val, added: 0 }].into_iter().collect();
+        Some(Resolved { ops, values, gone: OpId::NONE, dels: SmallVec::new() })
     }
 
     fn keyed(&self, op: &Op, preds: SmallVec<[OpId; 1]>) -> Keyed {

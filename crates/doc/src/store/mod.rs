@@ -22,6 +22,7 @@ pub(crate) mod past;
 pub(crate) mod register;
 pub(crate) mod seq;
 pub(crate) mod shards;
+mod small;
 pub(crate) mod state;
 pub(crate) mod undo;
 pub(crate) mod write;

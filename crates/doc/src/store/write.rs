@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::history::ChangeAt;
 use super::log::{Key, Keyed, LogRun, Val, What, stepped};
 use super::map::Entry;
+use super::pages::Pages;
 use super::seq::{Kind, Seq, Span};
 use super::state::{Body, State};
 use crate::codec::change::{Change, ChangeHead, Scratch};
@@ -34,19 +35,36 @@ impl Local {
 impl State {
     /// Writes the body of a change into `scratch.body`. `deps` are the hashes of its dependencies.
     pub(crate) fn write_change(&self, change: &ChangeAt<'_>, deps: &[ChangeHash], scratch: &mut Scratch) {
-        let number = self.history.run_of(change.row);
-        let runs: SmallVec<[LogRun; 4]> = if change.run.ops == 0 {
-            SmallVec::new()
-        } else {
-            let (from, end) = self.log_range(number);
-            let first = self.log.find(change.start, from, end);
-            let runs = self.log.runs.iter_from(first).take(end - first);
-            let runs = runs.take_while(|run| run.id.ctr < change.end());
-            runs.map(|run| self.clip(run, change.start, change.end())).collect()
-        };
-        let local = self.local(change.run.actor, &runs);
+        if change.run.ops == 0 {
+            return self.write_body(change, &[], deps, scratch);
+        }
+        let (from, end) = self.log_range(self.history.run_of(change.row));
+        self.write_from(self.log.find(change.start, from, end), change, deps, scratch);
+    }
+
+    /// As [`Self::write_change`], for a change whose operations begin in run `first` of the log.
+    fn write_from(&self, first: usize, change: &ChangeAt<'_>, deps: &[ChangeHash], scratch: &mut Scratch) {
+        let mut runs: SmallVec<[LogRun; 4]> = SmallVec::new();
+        let (mut at, mut ctr) = (first, change.start);
+        while ctr < change.end() {
+            let run = self.clip(&self.log.runs[at], ctr, change.end());
+            ctr += run.len;
+            at += 1;
+            runs.push(run);
+        }
+        if let [op] = runs[..]
+            && op.len == 1
+            && self.write_small(change, &op, deps, &mut scratch.body)
+        {
+            return;
+        }
+        self.write_body(change, &runs, deps, scratch);
+    }
+
+    fn write_body(&self, change: &ChangeAt<'_>, runs: &[LogRun], deps: &[ChangeHash], scratch: &mut Scratch) {
+        let local = self.local(change.run.actor, runs);
         let mut writer = std::mem::take(&mut scratch.writer).recycle();
-        for run in &runs {
+        for run in runs {
             self.write_run(run, &local, &mut writer);
         }
         if runs.is_empty() {
@@ -179,14 +197,41 @@ impl State {
     /// Computes the hashes of all rows below `rows`.
     pub(crate) fn hash_below(&self, rows: u32) {
         let mut known = self.history.known();
+        let from = known.done.len() as u32;
+        if from < rows {
+            let mut hashes = std::mem::take(&mut known.done);
+            self.hash_rows(from, rows, &mut hashes);
+            known.done = hashes;
+        }
+    }
+
+    /// Hashes of the rows from `from` to before `rows`, behind those of the rows before them.
+    pub(crate) fn hash_rows(&self, from: u32, rows: u32, hashes: &mut Pages<ChangeHash>) {
         let mut scratch = Scratch::default();
         let mut deps: SmallVec<[ChangeHash; 4]> = SmallVec::new();
-        while (known.done.len() as u32) < rows {
-            let change = self.history.at(known.done.len() as u32);
-            deps.clear();
-            deps.extend(change.deps().iter().map(|row| known.done[*row as usize]));
-            self.write_change(&change, &deps, &mut scratch);
-            known.set(change.row, Change::hash_body(&scratch.body));
+        let mut number = self.history.run_of(from);
+        let mut row = from;
+        while row < rows {
+            let run = self.history.run(number).expect("every row is in a run");
+            let (low, high) = self.log_range(number);
+            let mut at = if run.ops == 0 { low } else { self.log.find(run.start, low, high) };
+            while row < rows.min(run.row + run.rows) {
+                let n = row - run.row;
+                let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
+                deps.clear();
+                deps.extend(change.deps().iter().map(|row| hashes[*row as usize]));
+                if run.ops == 0 {
+                    self.write_body(&change, &[], &deps, &mut scratch);
+                } else {
+                    while self.log.runs[at].id.ctr + self.log.runs[at].len <= change.start {
+                        at += 1;
+                    }
+                    self.write_from(at, &change, &deps, &mut scratch);
+                }
+                hashes.push(Change::hash_body(&scratch.body));
+                row += 1;
+            }
+            number += 1;
         }
     }
 
@@ -209,6 +254,13 @@ impl State {
         }
         self.hash_below(self.history.len());
         self.history.known().find(hash)
+    }
+
+    /// Whether a change is in the history. Only changes with numbers that are taken are compared by their hashes.
+    pub(crate) fn has(&self, change: &Change) -> bool {
+        let seq = u32::try_from(change.seq()).unwrap_or(u32::MAX);
+        let row = self.actors.find(change.actor_id()).and_then(|actor| self.history.by_seq(actor, seq));
+        row.is_some_and(|row| self.hash(row) == change.hash())
     }
 
     pub(crate) fn heads(&self) -> Vec<ChangeHash> {
@@ -304,7 +356,7 @@ impl<'a> DocWriter<'a> {
 
     /// The operations of a chain that are rows.
     fn chain(&mut self, obj: OpId, key: RawKey<'a>, chain: &Chain<'a>) {
-        for op in &chain.ops {
+        for (n, op) in chain.ops.iter().enumerate() {
             if op.action == Action::Delete {
                 continue;
             }
@@ -312,7 +364,7 @@ impl<'a> DocWriter<'a> {
             self.ops.key(key);
             self.ops.ids(self.id(op.id), 1);
             self.ops.value(self.state.raw(op.val));
-            let succ: SmallVec<[OpId; 4]> = chain.succ(op.id).iter().map(|id| self.id(*id)).collect();
+            let succ: SmallVec<[OpId; 2]> = chain.after(n).iter().map(|id| self.id(*id)).collect();
             self.ops.refs(succ.into_iter());
         }
     }
@@ -380,23 +432,39 @@ impl<'a> DocWriter<'a> {
 /// The operations on one key in ascending order, and what superseded each.
 struct Chain<'a> {
     ops: SmallVec<[&'a Keyed; 2]>,
+    /// Each operation superseded just the one before it, and the first nothing.
+    linear: bool,
+    /// Empty when linear.
     succ: HashMap<OpId, SmallVec<[OpId; 2]>>,
 }
 
 impl<'a> Chain<'a> {
     fn new(state: &'a State, last: u32) -> Self {
         let mut ops: SmallVec<[&Keyed; 2]> = state.chain(last).collect();
-        ops.sort_unstable_by(|a, b| state.actors.cmp(a.id, b.id));
+        ops.reverse();
         let mut succ: HashMap<OpId, SmallVec<[OpId; 2]>> = HashMap::new();
-        for op in &ops {
-            for pred in &op.preds {
-                succ.entry(*pred).or_default().push(op.id);
+        let linear = ops.first().is_some_and(|first| first.preds.is_empty())
+            && ops.windows(2).all(|pair| pair[1].preds[..] == [pair[0].id]);
+        if !linear {
+            ops.sort_unstable_by(|a, b| state.actors.cmp(a.id, b.id));
+            for op in &ops {
+                for pred in &op.preds {
+                    succ.entry(*pred).or_default().push(op.id);
+                }
             }
         }
-        Self { ops, succ }
+        Self { ops, linear, succ }
     }
 
-    /// Ascending.
+    /// What superseded the `n`-th operation, ascending.
+    fn after(&self, n: usize) -> SmallVec<[OpId; 2]> {
+        if self.linear {
+            return self.ops.get(n + 1).map(|op| op.id).into_iter().collect();
+        }
+        self.succ(self.ops[n].id).into()
+    }
+
+    /// What superseded an insertion, ascending.
     fn succ(&self, id: OpId) -> &[OpId] {
         self.succ.get(&id).map_or(&[], |succ| succ)
     }

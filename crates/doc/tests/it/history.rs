@@ -111,3 +111,56 @@ fn wrong_places_are_named() {
     let mut other = document(2);
     assert_eq!(other.put(&list, 0, 1), Err(EditError::UnknownObject(list)));
 }
+
+#[test]
+fn edits_at_past_heads_are_concurrent_to_what_came_after() {
+    let mut doc = document(1);
+    let text = doc.put_object(ROOT, "text", ObjType::Text).unwrap();
+    doc.splice_text(&text, 0, 0, "one").unwrap();
+    doc.commit();
+    let past = doc.document().get_heads();
+    doc.splice_text(&text, 3, 0, " two").unwrap();
+    doc.isolate(&past).unwrap();
+    assert_eq!(doc.text(&text).unwrap(), "one");
+    doc.splice_text(&text, 0, 1, "O").unwrap();
+    doc.integrate();
+    assert_eq!(doc.text(&text).unwrap(), "One two");
+    assert_eq!(doc.document().get_heads().len(), 2);
+    let done = doc.document().transact_at(&past, &hashmill_doc::CommitOptions::default(), |tx| {
+        tx.splice_text(&text, 3, 0, "!")?;
+        tx.text(&text)
+    });
+    assert_eq!(done.unwrap().0, "one!");
+    assert_eq!(doc.document().get_heads().len(), 3);
+    doc.document().check(true);
+}
+
+#[test]
+fn nested_values_are_made_and_updated_with_few_edits() {
+    use hashmill_doc::Literal;
+    let mut doc = document(1);
+    let card = Literal::from([
+        ("title", Literal::Text("A title".to_owned())),
+        ("tags", ["a", "b"].into_iter().collect()),
+        ("size", 3.into()),
+    ]);
+    let id = doc.put_literal(ROOT, "card", card).unwrap().unwrap();
+    assert_eq!(doc.get_as::<u8>(&id, "size"), Ok(Some(3)));
+    assert_eq!(doc.get_as::<bool>(&id, "size"), Err(EditError::WrongValue { expected: "true or false" }));
+    let (_, title) = doc.get_path(["card", "title"]).unwrap().unwrap();
+    assert_eq!(doc.text(&title).unwrap(), "A title");
+    let before = doc.pending_ops();
+    let card = Literal::from([
+        ("title", Literal::Text("A new title".to_owned())),
+        ("tags", ["a", "b", "c"].into_iter().collect()),
+        ("size", 3.into()),
+    ]);
+    doc.update_object(&id, &card).unwrap();
+    assert_eq!(doc.text(&title).unwrap(), "A new title");
+    assert_eq!(doc.pending_ops() - before, 5, "four letters and one tag");
+    let (_, tags) = doc.get(&id, "tags").unwrap().unwrap();
+    let (_, tag) = doc.get(&tags, 2).unwrap().unwrap();
+    assert_eq!(doc.parents(&tags).unwrap().len(), 2);
+    let head = doc.document().get_heads()[0];
+    assert_eq!(doc.document().change_of(&tag), Some(head));
+}
