@@ -30,11 +30,15 @@ impl Seq {
         let root = &self.inner[self.root as usize];
         assert_eq!(root.parent, NONE);
         assert_eq!(self.check_node(self.root), width);
-        let (hot, base) = self.hot;
-        if !self.leaves[hot as usize].leaf.spans.is_empty() {
-            let start = super::At { leaf: hot, span: 0, off: 0 };
-            assert_eq!(self.units_before(start, ctx), base as usize, "the kept position is right");
+        let hot = self.hot;
+        let leaf = &self.leaves[hot.leaf as usize].leaf;
+        if !leaf.spans.is_empty() {
+            let start = super::At { leaf: hot.leaf, span: 0, off: 0 };
+            assert_eq!(self.units_before(start, ctx), hot.base as usize, "the kept position is right");
         }
+        let before = &leaf.spans[..hot.span as usize];
+        assert_eq!(before.iter().map(super::Span::units).sum::<u32>(), hot.units);
+        assert_eq!(before.iter().map(super::Span::shown).sum::<u32>(), hot.bytes);
     }
 
     fn check_span(&self, span: &super::Span, ctx: &Ctx<'_>) {

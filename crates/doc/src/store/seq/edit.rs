@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::tree::{SPAN_TEXT, SPANS};
-use super::{At, Ctx, ElemReg, Gap, Kind, Leaf, NONE, Seq, Span};
+use super::{At, Ctx, ElemReg, Gap, Hot, Kind, Leaf, NONE, Seq, Span};
 use crate::store::heap::starts_chunk;
 use crate::store::log::stepped;
 use crate::types::OpId;
@@ -95,10 +95,12 @@ impl Seq {
     }
 
     fn insert_one(&mut self, gap: Gap, span: Span, text: &str, ctx: &Ctx<'_>) {
+        let (first, _, bytes) = self.hot.before(gap.leaf, gap.span);
         let leaf = Arc::make_mut(&mut self.leaves[gap.leaf as usize].leaf);
         let at = gap.span as usize;
+        let mut joined = false;
         if self.is_text && !text.is_empty() {
-            let mut byte: usize = leaf.spans[..at].iter().map(|span| span.shown() as usize).sum();
+            let mut byte = (bytes + leaf.spans[first..at].iter().map(Span::shown).sum::<u32>()) as usize;
             if gap.off > 0 && leaf.spans[at].visible {
                 byte += leaf.spans[at].measure(gap.off, ctx).0 as usize;
             }
@@ -109,24 +111,36 @@ impl Seq {
             let right = leaf.spans[at].split_off(gap.off, ctx);
             leaf.spans.insert(at + 1, right);
             leaf.spans.insert(at + 1, span);
-        } else if !(at > 0 && join(&mut leaf.spans[at - 1], &span)) {
-            leaf.spans.insert(at, span);
+        } else {
+            joined = at > 0 && join(&mut leaf.spans[at - 1], &span);
+            if !joined {
+                leaf.spans.insert(at, span);
+            }
         }
         let full = leaf.spans.len() > SPANS || leaf.text.len() > super::tree::TEXT;
         self.index.push(span.id, gap.leaf);
         self.widen(gap.leaf, span.units().into());
         self.marks += u32::from(span.kind == Kind::Mark);
-        if self.hot.0 != gap.leaf {
-            self.hot = (0, 0);
-        }
+        self.keep_hot(gap.leaf, if joined { gap.span - 1 } else { gap.span });
         if full {
             self.relieve(gap.leaf);
+        }
+    }
+
+    /// Forgets the place of the last edit when a change of span `span` of a leaf made it wrong.
+    #[inline]
+    fn keep_hot(&mut self, leaf: u32, span: u32) {
+        if self.hot.leaf != leaf {
+            self.hot = Hot::default();
+        } else if span < self.hot.span {
+            (self.hot.span, self.hot.units, self.hot.bytes) = (0, 0, 0);
         }
     }
 
     /// Makes the elements `off..off + n` of a span one span of their own, changes it, and joins it with neighbours
     /// it now fits. `text` is what it shows from now on, if that changes.
     fn carve(&mut self, at: At, n: u32, ctx: &Ctx<'_>, text: Option<&str>, change: impl FnOnce(&mut Span)) {
+        let (first, _, bytes) = self.hot.before(at.leaf, at.span);
         let leaf = Arc::make_mut(&mut self.leaves[at.leaf as usize].leaf);
         let mut i = at.span as usize;
         if at.off > 0 {
@@ -138,7 +152,7 @@ impl Seq {
             let right = leaf.spans[i].split_off(n, ctx);
             leaf.spans.insert(i + 1, right);
         }
-        let before: usize = leaf.spans[..i].iter().map(|span| span.shown() as usize).sum();
+        let before = (bytes + leaf.spans[first..i].iter().map(Span::shown).sum::<u32>()) as usize;
         let (shown, units) = (leaf.spans[i].shown() as usize, leaf.spans[i].units());
         change(&mut leaf.spans[i]);
         if let (true, Some(text)) = (self.is_text, text) {
@@ -152,16 +166,16 @@ impl Seq {
                 leaf.spans.remove(i + 1);
             }
         }
+        let mut changed = at.span;
         if i > 0 {
             let span = leaf.spans[i];
             if join(&mut leaf.spans[i - 1], &span) {
                 leaf.spans.remove(i);
+                changed = at.span.min(i as u32 - 1);
             }
         }
         let full = leaf.spans.len() > SPANS || leaf.text.len() > super::tree::TEXT;
-        if self.hot.0 != at.leaf {
-            self.hot = (0, 0);
-        }
+        self.keep_hot(at.leaf, changed);
         self.widen(at.leaf, by);
         if full {
             self.relieve(at.leaf);

@@ -235,8 +235,30 @@ pub(crate) struct Seq {
     width: u32,
     /// How many boundaries of marks there are.
     pub(crate) marks: u32,
-    /// The leaf of the last edit and the width before it.
-    hot: (u32, u32),
+    hot: Hot,
+}
+
+/// Where the last edit was: a leaf and the units before it, a span in it and the units and bytes before that in the
+/// leaf. All zero is always right.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hot {
+    leaf: u32,
+    base: u32,
+    span: u32,
+    units: u32,
+    bytes: u32,
+}
+
+impl Hot {
+    /// A span of `leaf` to start counting from when looking for `span`, with the units and bytes before it.
+    #[inline]
+    fn before(&self, leaf: u32, span: u32) -> (usize, u32, u32) {
+        if leaf == self.leaf && span >= self.span {
+            (self.span as usize, self.units, self.bytes)
+        } else {
+            (0, 0, 0)
+        }
+    }
 }
 
 impl Seq {
@@ -253,7 +275,7 @@ impl Seq {
             regs: Pages::default(),
             width: 0,
             marks: 0,
-            hot: (0, 0),
+            hot: Hot::default(),
         }
     }
 
@@ -274,9 +296,9 @@ impl Seq {
     /// The leaf that holds unit `index`, and the units before it.
     #[inline]
     fn leaf_of(&self, index: u32) -> (u32, u32) {
-        let (hot, base) = self.hot;
-        if index >= base && index - base < self.leaves[hot as usize].leaf.width {
-            return self.hot;
+        let Hot { leaf, base, .. } = self.hot;
+        if index >= base && index - base < self.leaves[leaf as usize].leaf.width {
+            return (leaf, base);
         }
         let (mut node, mut base) = (&self.inner[self.root as usize], 0);
         loop {
@@ -302,25 +324,40 @@ impl Seq {
         if index >= self.width {
             return None;
         }
-        let (leaf, mut base) = self.leaf_of(index);
-        for (i, span) in self.leaves[leaf as usize].leaf.spans.iter().enumerate() {
-            let units = span.units();
-            if index - base < units {
-                let (off, start) = element_at(span, index - base, ctx);
-                return Some((At { leaf, span: i as u32, off }, base + start));
+        let (leaf, base) = self.leaf_of(index);
+        self.scan(leaf, base, index, ctx).map(|(at, start, _)| (at, start))
+    }
+
+    /// The element of a leaf that covers unit `index`, the unit it starts at, and where its span is.
+    #[inline]
+    fn scan(&self, leaf: u32, base: u32, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32, Hot)> {
+        let known = leaf == self.hot.leaf && index >= base + self.hot.units;
+        let (first, mut units, mut bytes) =
+            if known { (self.hot.span, self.hot.units, self.hot.bytes) } else { (0, 0, 0) };
+        let spans = &self.leaves[leaf as usize].leaf.spans;
+        for (i, span) in (first..).zip(&spans[first as usize..]) {
+            let width = span.units();
+            if index - base - units < width {
+                let (off, start) = element_at(span, index - base - units, ctx);
+                let hot = Hot { leaf, base, span: i, units, bytes };
+                return Some((At { leaf, span: i, off }, base + units + start, hot));
             }
-            base += units;
+            units += width;
+            bytes += span.shown();
         }
         None
     }
 
-    /// As [`Self::locate`], and keeps the leaf for the next call.
+    /// As [`Self::locate`], and remembers the place for the next call.
+    #[inline]
     pub(crate) fn locate_hot(&mut self, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32)> {
         if index >= self.width {
             return None;
         }
-        self.hot = self.leaf_of(index);
-        self.locate(index, ctx)
+        let (leaf, base) = self.leaf_of(index);
+        let (at, start, hot) = self.scan(leaf, base, index, ctx)?;
+        self.hot = hot;
+        Some((at, start))
     }
 
     /// Where the element inserted by operation `id` is.

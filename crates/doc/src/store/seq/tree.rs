@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Inner, Kid, Leaf, LeafRef, NONE, Seq};
+use super::{Hot, Inner, Kid, Leaf, LeafRef, NONE, Seq};
 
 /// Spans a leaf may hold.
 pub(super) const SPANS: usize = 32;
@@ -68,7 +68,7 @@ impl Seq {
         }
         let leaf = Arc::new(Leaf { spans, text, width });
         self.leaves.push(LeafRef { leaf, parent, next });
-        self.hot = (0, 0);
+        self.hot = Hot::default();
         self.add_kid(parent, number, Kid { number: right, width });
         right
     }
