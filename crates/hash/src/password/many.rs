@@ -1,6 +1,6 @@
 //! Many passwords at once: a login storm, a migration, an audit.
 //!
-//! Hashes of one lane go side by side on each core, which hides some of the memory's latency; others share the cores
+//! Hashes of one lane go side by side on each core where that hides some of the memory's latency; others share the cores
 //! one by one. Hashes of the same cost go together, costly ones first, so that no core waits long at the end.
 
 use super::error::{CreateError, VerifyError};
