@@ -9,6 +9,7 @@ mod campaign;
 mod claim;
 pub mod clock;
 pub mod cmd;
+mod count;
 mod fingerprint;
 mod gate;
 pub mod host;

@@ -31,6 +31,8 @@ pub(super) enum Command {
     Prove(super::claim::Prove),
     /// Hold comparisons against a file of gates: pass, fail or unproven.
     Gate(super::gate::GateArgs),
+    /// Count instructions per call under Valgrind; a guard against accidents, no proof of speed.
+    Count(super::count::Count),
     /// Run cases for minutes: is the last quarter as fast as the first?
     Soak(super::soak::SoakArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.

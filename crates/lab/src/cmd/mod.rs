@@ -16,6 +16,7 @@
 mod ab;
 mod args;
 mod claim;
+mod count;
 mod duel;
 mod error;
 mod gate;
@@ -127,6 +128,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Claim(args) => claim::main(mount, &args, console),
         Command::Prove(args) => claim::prove(mount, &args, console),
         Command::Gate(args) => gate::main(mount, &args, console),
+        Command::Count(args) => count::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),

@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub mod check;
 mod floor;
+pub mod count;
 pub mod html;
 pub mod markdown;
 pub mod noise;
@@ -16,4 +17,4 @@ pub mod text;
 pub(crate) mod view;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

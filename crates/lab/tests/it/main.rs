@@ -4,6 +4,7 @@ mod ab;
 mod browser;
 mod check;
 mod claim;
+mod count;
 mod noise;
 mod program;
 mod signed_rank;
