@@ -33,6 +33,8 @@ pub(super) enum Command {
     Gate(super::gate::GateArgs),
     /// Count instructions per call under Valgrind; a guard against accidents, no proof of speed.
     Count(super::count::Count),
+    /// Keep a journal of attempts: prediction first, then evidence, then decision.
+    Journal(super::journal::JournalArgs),
     /// Run cases for minutes: is the last quarter as fast as the first?
     Soak(super::soak::SoakArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.

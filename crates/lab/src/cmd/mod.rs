@@ -21,6 +21,7 @@ mod duel;
 mod error;
 mod gate;
 mod interrupt;
+mod journal;
 mod list;
 mod measure;
 mod mistake;
@@ -129,6 +130,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Prove(args) => claim::prove(mount, &args, console),
         Command::Gate(args) => gate::main(mount, &args, console),
         Command::Count(args) => count::main(mount, &args, console),
+        Command::Journal(args) => journal::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
