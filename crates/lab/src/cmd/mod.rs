@@ -17,6 +17,7 @@ mod ab;
 mod args;
 mod claim;
 mod count;
+mod doctor;
 mod duel;
 mod error;
 mod gate;
@@ -131,6 +132,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Gate(args) => gate::main(mount, &args, console),
         Command::Count(args) => count::main(mount, &args, console),
         Command::Journal(args) => journal::main(mount, &args, console),
+        Command::Doctor(args) => doctor::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),

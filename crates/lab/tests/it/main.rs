@@ -5,6 +5,7 @@ mod browser;
 mod check;
 mod claim;
 mod count;
+mod doctor;
 mod journal;
 mod noise;
 mod program;
