@@ -22,3 +22,4 @@ pub mod report;
 mod session;
 pub mod stats;
 mod time;
+pub mod tune;

@@ -35,6 +35,8 @@ pub(super) enum Command {
     Count(super::count::Count),
     /// Keep a journal of attempts: prediction first, then evidence, then decision.
     Journal(super::journal::JournalArgs),
+    /// Race settings – threads, kernels, knobs – and keep the choice for this machine.
+    Tune(super::tune::Tune),
     /// Say what this machine allows to be measured, and what stands in the way.
     Doctor(super::doctor::Doctor),
     /// Run cases for minutes: is the last quarter as fast as the first?

@@ -32,6 +32,7 @@ mod progress;
 mod reports;
 mod run;
 mod soak;
+mod tune;
 
 use crate::clock::Monotonic;
 use crate::model::registry::Registry;
@@ -133,6 +134,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Count(args) => count::main(mount, &args, console),
         Command::Journal(args) => journal::main(mount, &args, console),
         Command::Doctor(args) => doctor::main(mount, &args, console),
+        Command::Tune(args) => tune::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),

@@ -11,3 +11,4 @@ mod noise;
 mod program;
 mod signed_rank;
 mod soak;
+mod tune;
