@@ -18,6 +18,7 @@ pub mod memory;
 pub mod model;
 pub mod plan;
 mod probe;
+mod profile;
 pub mod report;
 mod session;
 pub mod stats;

@@ -39,6 +39,8 @@ pub(super) enum Command {
     Tune(super::tune::Tune),
     /// Say what this machine allows to be measured, and what stands in the way.
     Doctor(super::doctor::Doctor),
+    /// Show where the time of a case goes: events per call, functions, and what they mean.
+    Profile(super::profile::ProfileArgs),
     /// Run cases for minutes: is the last quarter as fast as the first?
     Soak(super::soak::SoakArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.

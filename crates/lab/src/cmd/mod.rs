@@ -28,6 +28,7 @@ mod measure;
 mod mistake;
 mod noise;
 mod paths;
+mod profile;
 mod progress;
 mod reports;
 mod run;
@@ -135,6 +136,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Journal(args) => journal::main(mount, &args, console),
         Command::Doctor(args) => doctor::main(mount, &args, console),
         Command::Tune(args) => tune::main(mount, &args, console),
+        Command::Profile(args) => profile::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),

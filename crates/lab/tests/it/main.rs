@@ -8,6 +8,7 @@ mod count;
 mod doctor;
 mod journal;
 mod noise;
+mod profile;
 mod program;
 mod signed_rank;
 mod soak;
