@@ -13,6 +13,7 @@ mod count;
 mod fingerprint;
 mod gate;
 pub mod host;
+mod import;
 mod journal;
 pub mod memory;
 pub mod model;

@@ -41,6 +41,8 @@ pub(super) enum Command {
     Doctor(super::doctor::Doctor),
     /// Show where the time of a case goes: events per call, functions, and what they mean.
     Profile(super::profile::ProfileArgs),
+    /// Show results of hyperfine and criterion as a table.
+    Import(super::import::Import),
     /// Run cases for minutes: is the last quarter as fast as the first?
     Soak(super::soak::SoakArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.

@@ -21,6 +21,7 @@ mod doctor;
 mod duel;
 mod error;
 mod gate;
+mod import;
 mod interrupt;
 mod journal;
 mod list;
@@ -137,6 +138,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Doctor(args) => doctor::main(mount, &args, console),
         Command::Tune(args) => tune::main(mount, &args, console),
         Command::Profile(args) => profile::main(mount, &args, console),
+        Command::Import(args) => import::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
