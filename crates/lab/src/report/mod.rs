@@ -2,8 +2,8 @@
 
 pub(crate) mod assemble;
 pub mod check;
-mod floor;
 pub mod count;
+mod floor;
 pub mod html;
 pub mod markdown;
 pub mod noise;
