@@ -31,6 +31,18 @@ pub(super) enum Command {
     Prove(super::claim::Prove),
     /// Hold comparisons against a file of gates: pass, fail or unproven.
     Gate(super::gate::GateArgs),
+    /// Count instructions per call under Valgrind; a guard against accidents, no proof of speed.
+    Count(super::count::Count),
+    /// Keep a journal of attempts: prediction first, then evidence, then decision.
+    Journal(super::journal::JournalArgs),
+    /// Race settings – threads, kernels, knobs – and keep the choice for this machine.
+    Tune(super::tune::Tune),
+    /// Say what this machine allows to be measured, and what stands in the way.
+    Doctor(super::doctor::Doctor),
+    /// Show where the time of a case goes: events per call, functions, and what they mean.
+    Profile(super::profile::ProfileArgs),
+    /// Show results of hyperfine and criterion as a table.
+    Import(super::import::Import),
     /// Run cases for minutes: is the last quarter as fast as the first?
     Soak(super::soak::SoakArgs),
     /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.

@@ -16,19 +16,25 @@
 mod ab;
 mod args;
 mod claim;
+mod count;
+mod doctor;
 mod duel;
 mod error;
 mod gate;
+mod import;
 mod interrupt;
+mod journal;
 mod list;
 mod measure;
 mod mistake;
 mod noise;
 mod paths;
+mod profile;
 mod progress;
 mod reports;
 mod run;
 mod soak;
+mod tune;
 
 use crate::clock::Monotonic;
 use crate::model::registry::Registry;
@@ -127,6 +133,12 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Claim(args) => claim::main(mount, &args, console),
         Command::Prove(args) => claim::prove(mount, &args, console),
         Command::Gate(args) => gate::main(mount, &args, console),
+        Command::Count(args) => count::main(mount, &args, console),
+        Command::Journal(args) => journal::main(mount, &args, console),
+        Command::Doctor(args) => doctor::main(mount, &args, console),
+        Command::Tune(args) => tune::main(mount, &args, console),
+        Command::Profile(args) => profile::main(mount, &args, console),
+        Command::Import(args) => import::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),

@@ -4,7 +4,7 @@
 use super::args::Noise;
 use super::error::Error;
 use super::measure::own_program;
-use super::{Console, Exit, Mount, interrupt};
+use super::{Console, Exit, Mount, doctor, interrupt};
 use crate::campaign::{self, Contest, Measured, Observer, Outcome, Role, Side};
 use crate::clock::{Clock, Monotonic};
 use crate::host::{Load, Machine};
@@ -78,8 +78,9 @@ pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -
     }
     bar.finish_and_clear();
     console.out.write_all(render(&record, console.colour).as_bytes())?;
-    if let Some(path) = &args.record {
-        writeln!(console.out, "record {}", path.display())?;
+    match &args.record {
+        Some(path) => writeln!(console.out, "record {}", path.display())?,
+        None => keep_card(&record)?,
     }
     if next(&record, &wanted, args.together).is_some() {
         return Ok(Exit::Inconclusive);
@@ -89,6 +90,13 @@ pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -
     }
     let kept = promises(mount, &record, console)?;
     Ok(if kept { Exit::Ok } else { Exit::Failed })
+}
+
+/// Keeps the record as this machine's card, for `doctor`.
+fn keep_card(record: &NoiseRecord) -> Result<(), Error> {
+    let path = doctor::card(&record.machine)?;
+    write_atomically(&path, &crate::report::store::pretty(record))
+        .map_err(|source| Error::Write { path, source })
 }
 
 /// Says what a full record promises, and whether all of it holds.

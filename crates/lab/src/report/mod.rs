@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub mod check;
+pub mod count;
 mod floor;
 pub mod html;
 pub mod markdown;
@@ -16,4 +17,4 @@ pub mod text;
 pub(crate) mod view;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -172,12 +172,6 @@ impl NoiseRecord {
         crate::fingerprint::sha256_hex(&serde_json::to_vec(&unsealed).expect("a record is plain data"))
     }
 
-    /// The schema of these types as JSON Schema.
-    #[must_use]
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(NoiseRecord).into()
-    }
-
     /// What is wrong with the record; nothing when every verdict follows from its sessions.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {

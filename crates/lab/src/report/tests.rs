@@ -89,7 +89,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
 }
 
 /// One of everything that a report can say.
-fn report() -> Report {
+pub(crate) fn report() -> Report {
     let duel = |title: &str, sessions, b: f64, scatter, control: bool| {
         let mut sides = vec![
             ("rival", Role::Baseline, "rival", 1000.0, scatter),
@@ -246,6 +246,12 @@ fn charts_are_as_they_were() {
 fn the_committed_schema_is_that_of_the_types() {
     let text = serde_json::to_string_pretty(&Report::json_schema()).expect("plain data");
     golden("schema/report.v1.json", &format!("{text}\n"));
-    let text = serde_json::to_string_pretty(&super::noise::NoiseRecord::json_schema()).expect("plain data");
-    golden("schema/noise.v1.json", &format!("{text}\n"));
+    for (name, schema) in [
+        ("noise", schemars::schema_for!(super::noise::NoiseRecord)),
+        ("count", schemars::schema_for!(super::count::CountRecord)),
+        ("tune", schemars::schema_for!(crate::tune::TuneRecord)),
+    ] {
+        let text = serde_json::to_string_pretty(&schema).expect("plain data");
+        golden(&format!("schema/{name}.v1.json"), &format!("{text}\n"));
+    }
 }

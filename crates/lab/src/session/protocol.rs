@@ -48,6 +48,13 @@ pub(crate) enum Request {
         /// How many iterations.
         iterations: u64,
     },
+    /// Work without looking at the system: for counters that see everything the process does.
+    Work {
+        /// Which case.
+        slot: usize,
+        /// How many iterations.
+        iterations: u64,
+    },
     /// How much of your memory lies in huge pages?
     Memory,
 }
@@ -89,7 +96,7 @@ pub(crate) enum Reply {
         /// How long they take, by the same measurement.
         ns: u64,
     },
-    /// To [`Request::Sample`].
+    /// To [`Request::Sample`] and [`Request::Work`].
     Sampled(Sampled),
     /// To [`Request::Memory`].
     Memory {

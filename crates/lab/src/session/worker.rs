@@ -57,6 +57,7 @@ impl<'a> Worker<'a> {
             Request::Check { slot } => self.check(*slot),
             Request::Calibrate { slot, sample_ns } => self.calibrate(*slot, *sample_ns),
             Request::Sample { slot, iterations } => self.sample(*slot, *iterations),
+            Request::Work { slot, iterations } => self.work(*slot, *iterations),
             Request::Memory => Ok(Reply::Memory { huge_bytes: huge_page_bytes() }),
         };
         result.unwrap_or_else(|fault| match fault {
@@ -137,6 +138,14 @@ impl<'a> Worker<'a> {
             faults: difference(faults(&before), faults(&after)),
             switches: difference(before.involuntary_switches, after.involuntary_switches),
         }))
+    }
+
+    /// A sample without a lead-in and without a look at the system, whose files would be counted too.
+    fn work(&mut self, number: usize, iterations: u64) -> Result<Reply, Fault> {
+        let clock = self.clock;
+        let lap = self.slot(number)?.driver.lap(clock, iterations)?;
+        let (ns, digest) = (lap.ns, lap.digest.to_string());
+        Ok(Reply::Sampled(Sampled { ns, digest, cpu_ns: None, faults: None, switches: None }))
     }
 
     fn slot(&mut self, number: usize) -> Result<&mut Slot, Fault> {

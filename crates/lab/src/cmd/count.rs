@@ -1,0 +1,138 @@
+//! `lab count`: instructions per call, where the counted code is the timed code.
+
+use super::error::Error;
+use super::measure::own_program;
+use super::{Console, Exit, Mount};
+use crate::count::{Callgrind, count};
+use crate::host::Machine;
+use crate::report::count::{CountRecord, CountRow, SCHEMA};
+use crate::report::store::{pretty, read_bytes, write_atomically};
+use crate::report::text::lay_out;
+use crate::report::view::{Line, Table, Tone};
+use crate::session::process::Processes;
+use crate::time::now_utc;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub(super) struct Count {
+    /// Cases, as in `list`.
+    #[arg(required = true)]
+    patterns: Vec<String>,
+    /// Write the counts to this file.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Compare with the counts in this file.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Exit with 1 when a count grew by more than this.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.2, requires = "against")]
+    limit_pct: f64,
+    /// Longest wait for one answer in seconds.
+    #[arg(long, value_name = "S", default_value_t = 600)]
+    patience_secs: u64,
+    /// Print the counts as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn main(mount: &Mount<'_>, args: &Count, console: &mut Console<'_>) -> Result<Exit, Error> {
+    if args.limit_pct.is_nan() || args.limit_pct <= 0.0 {
+        return Err(Error::Usage(format!("--limit-pct is {}, but must be above 0", args.limit_pct)));
+    }
+    let keys = mount.registry.select(&args.patterns)?;
+    let baseline = args.against.as_deref().map(read).transpose()?;
+    let counter = Callgrind::version().ok_or_else(|| {
+        Error::Refused(
+            "counting needs Valgrind, which is not here; Debian: apt-get install valgrind".to_owned(),
+        )
+    })?;
+    let (build, program) = own_program(mount)?;
+    let patience = Duration::from_secs(args.patience_secs);
+    let folder = std::env::temp_dir().join(format!("lab-count-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
+    let callgrind = Callgrind::new(&program, &folder, patience);
+    let native = Processes { programs: vec![program], patience };
+    let rows = keys.iter().map(|key| match count(key, &native, &callgrind) {
+        Ok(count) => CountRow {
+            case: key.to_string(),
+            kernel: count.kernel,
+            instructions: Some(count.instructions),
+            resolution: Some(count.resolution),
+            refused: None,
+        },
+        Err(refusal) => CountRow {
+            case: key.to_string(),
+            kernel: String::new(),
+            instructions: None,
+            resolution: None,
+            refused: Some(refusal.to_string()),
+        },
+    });
+    let record = CountRecord {
+        schema: SCHEMA.to_owned(),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        created: now_utc(),
+        counter,
+        machine: Machine::read(),
+        program_sha256: build.program_sha256,
+        rows: rows.collect(),
+    };
+    std::fs::remove_dir_all(&folder).ok();
+    if let Some(path) = &args.record {
+        let failed = |source| Error::Write { path: path.clone(), source };
+        write_atomically(path, &pretty(&record)).map_err(failed)?;
+    }
+    let ratios = match &baseline {
+        Some(baseline) => record.against(baseline).map_err(|error| Error::Usage(error.to_string()))?,
+        None => Vec::new(),
+    };
+    let text =
+        if args.json { pretty(&record) } else { table(&record, &ratios, args.limit_pct, console.colour) };
+    console.out.write_all(text.as_bytes())?;
+    let grown = ratios.iter().any(|(_, ratio)| is_growth(*ratio, args.limit_pct));
+    Ok(if record.rows.iter().all(|row| row.refused.is_some()) {
+        Exit::Invalid
+    } else if grown {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    })
+}
+
+fn is_growth(ratio: f64, limit_pct: f64) -> bool {
+    (ratio - 1.0) * 100.0 > limit_pct
+}
+
+fn read(path: &Path) -> Result<CountRecord, Error> {
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let bytes = read_bytes(path).map_err(failed)?;
+    serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))
+}
+
+fn table(record: &CountRecord, ratios: &[(String, f64)], limit_pct: f64, colour: bool) -> String {
+    let rows = record.rows.iter().map(|row| {
+        let ratio = ratios.iter().find(|(case, _)| *case == row.case).map(|(_, ratio)| *ratio);
+        let grown = ratio.is_some_and(|ratio| is_growth(ratio, limit_pct));
+        let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+        let says = match &row.refused {
+            Some(why) => why.clone(),
+            None if grown => format!("GREW by more than {limit_pct} %"),
+            None => "ok".to_owned(),
+        };
+        let change = ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:+.3} %", (ratio - 1.0) * 100.0));
+        let cells = vec![
+            row.case.clone(),
+            number(row.instructions),
+            number(row.resolution),
+            change,
+            row.kernel.clone(),
+            says,
+        ];
+        let bad = grown || row.refused.is_some();
+        Line { cells, tone: if bad { Tone::Bad } else { Tone::Plain } }
+    });
+    let columns = vec!["case", "instructions", "±", "change", "kernel", "status"];
+    lay_out(&Table { columns, rows: rows.collect() }, colour)
+}

@@ -1,0 +1,96 @@
+//! `lab import`: results of hyperfine and criterion as a table.
+
+use super::error::Error;
+use super::{Console, Exit, Mount};
+use crate::import::{Imported, read};
+use crate::model::units::{duration, percent};
+use crate::report::store::{ReadError, read_bytes};
+use crate::report::text::lay_out;
+use crate::report::view::{Line, Table, Tone};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Deepest folder of criterion below the one that is named.
+const DEPTH: usize = 8;
+
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// Files of `hyperfine --export-json`, criterion's sample.json files, or its folder target/criterion.
+    #[arg(required = true)]
+    sources: Vec<PathBuf>,
+}
+
+pub(super) fn main(_: &Mount<'_>, args: &Import, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let mut all = Vec::new();
+    for source in &args.sources {
+        let mut files = Vec::new();
+        collect(source, DEPTH, &mut files).map_err(|error| unreadable(source, error))?;
+        if files.is_empty() {
+            return Err(Error::Usage(format!(
+                "there is no new/sample.json of criterion below {}",
+                source.display()
+            )));
+        }
+        files.sort();
+        for file in files {
+            let bytes = read_bytes(&file).map_err(|source| Error::Read { path: file.clone(), source })?;
+            let imported = read(&bytes, &name(source, &file));
+            all.extend(imported.map_err(|error| Error::Refused(format!("{}: {error}", file.display())))?);
+        }
+    }
+    console.out.write_all(table(&all, console.colour).as_bytes())?;
+    writeln!(
+        console.out,
+        "\nmeasured one after the other: no verdict follows; `duel` and `ab` compare in pairs"
+    )?;
+    Ok(Exit::Ok)
+}
+
+fn unreadable(path: &Path, source: std::io::Error) -> Error {
+    let path = path.to_owned();
+    Error::Read { path: path.clone(), source: ReadError::Io { path, source } }
+}
+
+/// A file itself, or all newest samples of criterion below a folder.
+fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if !std::fs::metadata(path)?.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() && depth > 0 {
+            collect(&entry.path(), depth - 1, files)?;
+        } else if kind.is_file() && entry.path().ends_with("new/sample.json") {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The benchmark of a sample of criterion: its folders between the one that was named and `new`.
+fn name(source: &Path, file: &Path) -> String {
+    let inside = file.strip_prefix(source).ok().filter(|inside| inside.components().count() > 2);
+    let folder = inside.unwrap_or(file).parent().and_then(Path::parent).unwrap_or(file);
+    folder.to_string_lossy().replace('\\', "/")
+}
+
+fn table(all: &[Imported], colour: bool) -> String {
+    let first = all.first().map_or(1.0, |one| one.centre().0);
+    let rows = all.iter().map(|one| {
+        let (centre, interval) = one.centre();
+        let interval = interval
+            .map_or_else(|| "–".to_owned(), |(low, high)| format!("{} … {}", duration(low), duration(high)));
+        let cells = vec![
+            one.name.clone(),
+            one.ns.len().to_string(),
+            duration(centre),
+            interval,
+            percent(centre / first),
+        ];
+        Line { cells, tone: Tone::Plain }
+    });
+    let columns = vec!["name", "samples", "median", "99 % interval", "to the first"];
+    lay_out(&Table { columns, rows: rows.collect() }, colour)
+}

@@ -1,0 +1,260 @@
+//! Instructions per call, counted by callgrind: a number without noise for machines whose clock has too much.
+//!
+//! Two runs of one case that differ only in their number of calls differ in their instructions by those of the calls;
+//! everything else, from start-up to the reference, falls out. A count proves nothing about speed. It catches
+//! accidents, and it must be of the code that is timed: Valgrind hides instruction sets from programs, which then
+//! take another kernel without a word. So the kernel that the counted session names is compared with the timed one's.
+
+use crate::model::key::Key;
+use crate::session::peer::{Launcher, PeerError};
+use crate::session::process::{Processes, Program};
+use crate::session::protocol::{Reply, Request};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Native time of the calls that make the difference: long enough that the words of the session do not matter.
+const MEANT_NS: u64 = 2_000_000;
+
+/// What was counted of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Count {
+    pub(crate) kernel: String,
+    /// Instructions of one call.
+    pub(crate) instructions: f64,
+    /// How far two equal runs lay apart, per call.
+    pub(crate) resolution: f64,
+}
+
+/// Why there is no number.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error(
+        "unsupported: `{timed}` is what is timed, but under Valgrind the program chooses `{counted}`; force a kernel that Valgrind knows"
+    )]
+    Isa { timed: String, counted: String },
+    #[error("unsupported: {0} threads, which wait for each other differently each time")]
+    Threads(u32),
+    #[error("under Valgrind it computed {computed}, the reference is {reference}")]
+    Incorrect { computed: String, reference: String },
+    #[error("not available here: {0}")]
+    Unavailable(String),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// One counted run: which kernel ran, and all instructions of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) kernel: String,
+    pub(crate) total: u64,
+}
+
+/// What can run a session and count.
+pub(crate) trait Counter {
+    fn run(&self, key: &Key, iterations: u64) -> Result<Run, Refusal>;
+}
+
+/// Counts one case. `native` starts sessions as they are timed.
+pub(crate) fn count(key: &Key, native: &dyn Launcher, counter: &dyn Counter) -> Result<Count, Refusal> {
+    if key.threads != 1 {
+        return Err(Refusal::Threads(key.threads));
+    }
+    let (timed, few) = timed(key, native)?;
+    let once = counter.run(key, few)?;
+    if once.kernel != timed {
+        return Err(Refusal::Isa { timed, counted: once.kernel });
+    }
+    let again = counter.run(key, few)?;
+    let twice = counter.run(key, 2 * few)?;
+    let calls = few as f64;
+    Ok(Count {
+        kernel: timed,
+        instructions: twice.total.saturating_sub(once.total) as f64 / calls,
+        resolution: once.total.abs_diff(again.total) as f64 / calls,
+    })
+}
+
+/// The kernel that is timed, and how many calls fill the meant time.
+fn timed(key: &Key, native: &dyn Launcher) -> Result<(String, u64), Refusal> {
+    let mut peer = native.launch(0, 0).map_err(|error| failed(&error))?;
+    let kernel = open(key, &mut |request| peer.ask(request))?;
+    match peer.ask(&Request::Calibrate { slot: 0, sample_ns: MEANT_NS }).map_err(|error| failed(&error))? {
+        Reply::Calibrated { iterations, .. } => Ok((kernel, iterations.max(1))),
+        other => Err(refused(other)),
+    }
+}
+
+/// Opens the case and checks its result; the kernel.
+fn open(key: &Key, ask: &mut dyn FnMut(&Request) -> Result<Reply, PeerError>) -> Result<String, Refusal> {
+    let open = Request::Open { slot: 0, case: key.to_string(), seed: 1, share: false };
+    let reference = match ask(&open).map_err(|error| failed(&error))? {
+        Reply::Opened { reference, .. } => reference,
+        other => return Err(refused(other)),
+    };
+    match ask(&Request::Check { slot: 0 }).map_err(|error| failed(&error))? {
+        Reply::Checked { kernel, digest } if digest == reference => Ok(kernel),
+        Reply::Checked { digest, .. } => Err(Refusal::Incorrect { computed: digest, reference }),
+        other => Err(refused(other)),
+    }
+}
+
+fn failed(error: &PeerError) -> Refusal {
+    Refusal::Failed(error.to_string())
+}
+
+fn refused(reply: Reply) -> Refusal {
+    match reply {
+        Reply::Unavailable { reason } => Refusal::Unavailable(reason),
+        Reply::Failed { reason } => Refusal::Failed(reason),
+        other => Refusal::Failed(format!("the session gave another answer than was asked for: {other:?}")),
+    }
+}
+
+/// Sessions under callgrind.
+pub(crate) struct Callgrind {
+    program: Program,
+    patience: Duration,
+    /// Where callgrind leaves its result.
+    file: PathBuf,
+}
+
+impl Callgrind {
+    /// Runs `program` under callgrind, with a file for its results in `folder`.
+    pub(crate) fn new(program: &Program, folder: &Path, patience: Duration) -> Self {
+        let file = folder.join("callgrind.out");
+        let mut out = OsString::from("--callgrind-out-file=");
+        out.push(&file);
+        let mut arguments = vec!["-q".into(), "--tool=callgrind".into(), out, program.path.clone().into()];
+        arguments.extend(program.arguments.iter().cloned());
+        Callgrind { program: Program { path: "valgrind".into(), arguments }, patience, file }
+    }
+
+    /// The version of Valgrind, if there is one.
+    pub(crate) fn version() -> Option<String> {
+        let output = Command::new("valgrind").arg("--version").output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+}
+
+impl Counter for Callgrind {
+    fn run(&self, key: &Key, iterations: u64) -> Result<Run, Refusal> {
+        std::fs::remove_file(&self.file).ok();
+        let processes = Processes { programs: vec![self.program.clone()], patience: self.patience };
+        let mut peer = processes.launch(0, 0).map_err(|error| failed(&error))?;
+        let kernel = open(key, &mut |request| peer.ask(request))?;
+        match peer.ask(&Request::Work { slot: 0, iterations }).map_err(|error| failed(&error))? {
+            Reply::Sampled(_) => {}
+            other => return Err(refused(other)),
+        }
+        // The counts are written when the process ends.
+        drop(peer);
+        let text = std::fs::read_to_string(&self.file);
+        let text = text.map_err(|error| Refusal::Failed(format!("callgrind left no result: {error}")))?;
+        let total =
+            total(&text).ok_or_else(|| Refusal::Failed("callgrind's result has no total".to_owned()))?;
+        Ok(Run { kernel, total })
+    }
+}
+
+/// All instructions of a result of callgrind.
+fn total(text: &str) -> Option<u64> {
+    let line =
+        text.lines().find_map(|line| line.strip_prefix("totals:").or(line.strip_prefix("summary:")))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Scripted;
+    use crate::model::engine::{Digest, Fault, Function, Spec, Workload};
+    use crate::model::registry::{Offer, Registry};
+    use crate::model::units::Units;
+    use crate::session::peer::{Local, Peer};
+    use crate::session::worker::Worker;
+
+    /// A workload whose calls take no scripted time, so that calibration reaches for the most.
+    struct Still;
+
+    impl Workload for Still {
+        type Input = ();
+        fn name(&self) -> &str {
+            "still"
+        }
+        fn units(&self, _: &Spec) -> Units {
+            Units::Operations(1)
+        }
+        fn prepare(&self, _: &Spec, _: u64) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn reference(&self, _: &Spec, (): &()) -> Result<Digest, Fault> {
+            Ok(Digest::new(&[7]))
+        }
+    }
+
+    struct Native {
+        registry: Registry,
+        clock: Scripted,
+    }
+
+    impl Native {
+        fn new() -> Self {
+            let clock = Scripted::default();
+            let mut registry = Registry::new();
+            let engine = Function::new("avx512", |()| 7_u8, |byte| Digest::new(&[*byte]));
+            registry.workload(Still, &[1]).engine("fast", engine, Offer::classes(&["cold", "kernel"]));
+            Native { registry, clock }
+        }
+    }
+
+    impl Launcher for Native {
+        fn launch(&self, _: usize, _: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+            Ok(Box::new(Local(Worker::new(&self.registry, &self.clock))))
+        }
+    }
+
+    /// 1000 instructions of its own, 25 for each call.
+    struct Exact(&'static str);
+
+    impl Counter for Exact {
+        fn run(&self, _: &Key, iterations: u64) -> Result<Run, Refusal> {
+            Ok(Run { kernel: self.0.to_owned(), total: 1000 + 25 * iterations })
+        }
+    }
+
+    fn key(text: &str) -> Key {
+        text.parse().expect("a key")
+    }
+
+    #[test]
+    fn what_does_not_grow_with_the_calls_falls_out() {
+        let count = count(&key("still/fast/cold/1/t1"), &Native::new(), &Exact("avx512"));
+        assert_eq!(count, Ok(Count { kernel: "avx512".to_owned(), instructions: 25.0, resolution: 0.0 }));
+    }
+
+    #[test]
+    fn another_kernel_than_the_timed_one_is_refused() {
+        let refusal =
+            count(&key("still/fast/cold/1/t1"), &Native::new(), &Exact("avx2")).expect_err("refused");
+        let expected = Refusal::Isa { timed: "avx512".to_owned(), counted: "avx2".to_owned() };
+        assert_eq!(refusal, expected);
+    }
+
+    #[test]
+    fn threads_and_unknown_cases_are_refused() {
+        let count = |text: &str| count(&key(text), &Native::new(), &Exact("avx512"));
+        assert_eq!(count("still/fast/cold/1/t2"), Err(Refusal::Threads(2)));
+        assert!(matches!(count("still/slow/cold/1/t1"), Err(Refusal::Unavailable(_))));
+    }
+
+    #[test]
+    fn the_total_of_a_real_result() {
+        let text =
+            "# callgrind format\nversion: 1\nevents: Ir\nsummary: 2290134\n\nfn=(1)\ntotals: 2290134\n";
+        assert_eq!(total(text), Some(2_290_134));
+        assert_eq!(total("events: Ir\n"), None);
+        assert_eq!(total("totals: many\n"), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! `lab count` under a real Valgrind.
+
+use crate::program::{Folder, lab, said};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+const PLAIN: &str = "lab.cpu/probe/kernel/2000";
+const EXTRA: &str = "lab.cpu/probe/kernel/2000/t1/extra=10";
+
+fn instructions(record: &Path, row: usize) -> f64 {
+    let text = std::fs::read(record).expect("a record");
+    let record: Value = serde_json::from_slice(&text).expect("JSON");
+    record["rows"][row]["instructions"].as_f64().expect("counted")
+}
+
+#[test]
+fn the_known_slowdown_is_one_percent_of_the_instructions() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        hashmill_testkit::skip(
+            "lab: counting instructions",
+            "no valgrind here; Debian: apt-get install valgrind",
+        );
+        return;
+    }
+    let folder = Folder::new("count");
+    let record = folder.join("counts.json");
+    let result = said(lab().args(["count", PLAIN, EXTRA, "--record"]).arg(&record));
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let ratio = instructions(&record, 1) / instructions(&record, 0);
+    assert!((1.0095..1.0105).contains(&ratio), "{ratio}: {}", result.out);
+
+    let against = |baseline: &Path, case: &str, limit: &str| {
+        let mut command = lab();
+        command.args(["count", case, "--limit-pct", limit, "--against"]);
+        said(command.arg(baseline))
+    };
+    let same = against(&record, PLAIN, "0.2");
+    assert_eq!(same.code, Some(0), "{same:?}");
+    let mut leaner: Value = serde_json::from_slice(&std::fs::read(&record).expect("a record")).expect("JSON");
+    leaner["rows"][0]["instructions"] = json!(instructions(&record, 0) / 1.01);
+    let lean = folder.join("leaner.json");
+    std::fs::write(&lean, leaner.to_string()).expect("writable");
+    let grown = against(&lean, PLAIN, "0.2");
+    assert_eq!(grown.code, Some(1), "{grown:?}");
+    assert!(grown.out.contains("GREW by more than 0.2 %"), "{}", grown.out);
+    assert_eq!(against(&lean, PLAIN, "2").code, Some(0), "within a wider limit");
+
+    leaner["machine"]["id"] = json!("m-another");
+    std::fs::write(&lean, leaner.to_string()).expect("writable");
+    let foreign = against(&lean, PLAIN, "2");
+    assert_eq!(foreign.code, Some(2), "{foreign:?}");
+    assert!(foreign.err.contains("counted on machine m-another"), "{}", foreign.err);
+    let absent = against(&record, "lab.cpu/probe/kernel/3000", "2");
+    assert_eq!(absent.code, Some(2));
+    assert!(absent.err.contains("no count of lab.cpu/probe/kernel/3000/t1"), "{}", absent.err);
+    assert_eq!(against(&record, PLAIN, "-1").code, Some(2), "a negative limit");
+}
