@@ -169,13 +169,18 @@ impl Document {
     }
 
     /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
-    /// are cut off anywhere. On an empty document this is [`Self::load`]. Gives how many operations are new.
+    /// are cut off anywhere. On an empty document a stream without a good beginning is an error. Gives how many operations are new.
     pub fn load_incremental(&mut self, bytes: &[u8]) -> Result<usize, LoadError> {
         let before = self.operations();
         if self.state.history.len() == 0 && self.queue.changes().is_empty() {
             let options =
                 LoadOptions { encoding: self.state.encoding, limits: self.limits, ..LoadOptions::default() };
-            let loaded = Self::load_with(bytes, options)?;
+            let good = LoadOptions { partial: OnPartialLoad::Ignore, ..options.clone() };
+            let mut loaded = Self::load_with(bytes, good)?;
+            if loaded.state.history.len() == 0 && loaded.queue.changes().is_empty() {
+                // Nothing of it was good: say why.
+                loaded = Self::load_with(bytes, options)?;
+            }
             self.state = loaded.state;
             self.queue = loaded.queue;
             return Ok(self.operations());

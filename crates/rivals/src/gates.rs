@@ -13,6 +13,8 @@ pub struct Gates {
     pub b3sum: Vec<Gate>,
     /// Gates against other implementations of Argon2.
     pub argon2: Vec<Gate>,
+    /// Gates against other engines for documents.
+    pub doc: Vec<Gate>,
 }
 
 /// One line of the requirements: some rows, and how much faster than the rival they have to be.
@@ -27,6 +29,12 @@ pub struct Gate {
     pub must: Option<f64>,
     /// The ratio that would be good.
     pub aim: Option<f64>,
+    /// The rival, where there are several.
+    #[serde(default)]
+    pub rival: Option<String>,
+    /// The longest that our side may take, in microseconds, whatever the rival takes.
+    #[serde(default)]
+    pub within_us: Option<f64>,
     /// How several rows become one verdict.
     #[serde(default)]
     pub judge: Judge,
@@ -107,8 +115,12 @@ impl Verdict {
 impl Gate {
     /// Judges one row, or the combined estimate of several.
     pub fn verdict(&self, estimate: &Estimate) -> Verdict {
+        if self.within_us.is_some_and(|within| estimate.ours_ns > within * 1e3) {
+            return Verdict::Missed;
+        }
         let certain = estimate.low.min(estimate.worst_layout());
         match (self.must, self.aim) {
+            (None, _) if self.within_us.is_some() => Verdict::Met,
             (None, _) => Verdict::Open,
             (Some(must), _) if estimate.ratio < must => Verdict::Missed,
             (Some(must), _) if certain < must => Verdict::Unproven,
@@ -133,6 +145,8 @@ mod tests {
             rows: vec![],
             must,
             aim,
+            rival: None,
+            within_us: None,
             judge: Judge::Each,
             level: Level::Native,
             layouts: false,
@@ -159,8 +173,16 @@ mod tests {
 
     #[test]
     fn the_gates_of_the_lab_are_no_concern_here() {
-        let text = "blake3 = []\nb3sum = []\nargon2 = []\n[[gate]]\nname = \"x\"\n";
+        let text = "blake3 = []\nb3sum = []\nargon2 = []\ndoc = []\n[[gate]]\nname = \"x\"\n";
         assert!(parse(text).is_ok_and(|gates| gates.blake3.is_empty()));
+    }
+
+    #[test]
+    fn a_time_of_our_own_can_be_the_bar() {
+        let gate = Gate { within_us: Some(2.0), ..gate(None, None) };
+        let took = |ours_ns| Estimate { ours_ns, ..estimate(1.0, 1.0, &[1.0]) };
+        assert_eq!(gate.verdict(&took(1_999.0)), Verdict::Met);
+        assert_eq!(gate.verdict(&took(2_001.0)), Verdict::Missed);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From the samples of a gate's rows to its verdict. Pure.
 
 use crate::gates::{Gate, Judge, Verdict};
-use crate::report::{GateReport, RowReport, SessionReport, Summary, rounded};
+use crate::report::{GateReport, RowReport, SessionReport, Summary, Unit, rounded};
 use crate::stats::{self, Estimate, Session};
 
 /// Everything measured for one row.
@@ -11,6 +11,8 @@ pub struct Measured {
     pub row: String,
     /// Bytes that one call works on.
     pub bytes: usize,
+    /// What the samples are.
+    pub unit: Unit,
     /// Samples for the estimate.
     pub sessions: Vec<Session>,
     /// The same samples for the record.
@@ -79,6 +81,7 @@ fn row_report(row: &Measured, estimate: &Estimate, verdict: Verdict) -> RowRepor
     RowReport {
         row: row.row.clone(),
         bytes: row.bytes,
+        unit: row.unit,
         estimate: estimate.into(),
         verdict,
         how: row.how.clone(),
@@ -94,6 +97,7 @@ pub fn skipped(gate: &Gate, why: &str) -> GateReport {
         name: gate.name.clone(),
         must: gate.must,
         aim: gate.aim,
+        within_us: gate.within_us,
         judge: gate.judge,
         level: gate.level,
         verdict: Verdict::Open,
@@ -131,6 +135,8 @@ mod tests {
             rows: vec![],
             must: Some(1.1),
             aim: Some(1.3),
+            rival: None,
+            within_us: None,
             judge,
             level: Level::Native,
             layouts: false,

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
+use hashmill_rivals::doc::differential::Total;
 use hashmill_rivals::gates::{Gates, Verdict};
 use hashmill_rivals::report::Report;
-use hashmill_rivals::{argon2, b3sum, blake3, fleet, gates, lab, table};
+use hashmill_rivals::{argon2, b3sum, blake3, doc, fleet, gates, lab, table};
 
 /// Competitors beside Hashmill, measured in pairs.
 #[derive(Parser)]
@@ -76,6 +77,32 @@ enum Rival {
         #[arg(long, default_value_t = 1500)]
         budget_ms: u64,
     },
+    /// Other engines for documents: the official `automerge` crate, loro, yrs and diamond-types.
+    Doc(Doc),
+}
+
+#[derive(Args)]
+struct Doc {
+    #[command(flatten)]
+    common: Common,
+    /// Fresh processes.
+    #[arg(long, default_value_t = 3)]
+    sessions: usize,
+    /// Pairs of samples per workload and process; one for those that take long.
+    #[arg(long, default_value_t = 5)]
+    pairs: usize,
+    /// Shortest sample in microseconds.
+    #[arg(long, default_value_t = 2000)]
+    sample_us: u64,
+    /// Time in milliseconds after which a workload of a process takes no more than five pairs.
+    #[arg(long, default_value_t = 400)]
+    budget_ms: u64,
+    /// Measure nothing: compare this many calls with the official crate, answer by answer, in random stories.
+    #[arg(long, value_name = "CALLS")]
+    differential: Option<usize>,
+    /// Scenes of each such story.
+    #[arg(long, default_value_t = 80)]
+    scenes: usize,
 }
 
 /// Everything after the word is for the lab's own parser.
@@ -118,6 +145,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Rival::Blake3 { common, .. } => ("blake3", common),
         Rival::B3sum { common, .. } => ("b3sum", common),
         Rival::Argon2 { common, .. } => ("argon2", common),
+        Rival::Doc(Doc { differential: Some(calls), scenes, common, .. }) => {
+            return differ(*calls, *scenes, common.seed);
+        }
+        Rival::Doc(Doc { common, .. }) => ("doc", common),
     };
     if common.build_only {
         match rival {
@@ -125,6 +156,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Rival::B3sum { .. } => drop(b3sum::programs::Programs::build()?),
             // This program is the one that measures.
             Rival::Argon2 { .. } => {}
+            Rival::Doc(_) => drop(doc::compare::build()?),
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -166,7 +198,29 @@ fn compare(rival: &Rival, gates: &Gates) -> anyhow::Result<Report> {
             };
             argon2::compare(&gates.argon2, &common.filter, effort, progress)
         }
+        Rival::Doc(doc) => {
+            let effort = doc::compare::Effort {
+                sessions: doc.sessions.max(1),
+                pairs: doc.pairs.max(1),
+                sample: Duration::from_micros(doc.sample_us),
+                budget: Duration::from_millis(doc.budget_ms),
+                seed: doc.common.seed,
+            };
+            doc::compare::compare(&gates.doc, &doc.common.filter, &effort, progress)
+        }
     }
+}
+
+/// Tells stories to the official crate and to ours until `calls` calls were compared.
+fn differ(calls: usize, scenes: usize, seed: u64) -> anyhow::Result<ExitCode> {
+    let start = Instant::now();
+    let progress = |total: &Total| say(&format!("{:5.1} s  {total}", start.elapsed().as_secs_f64()));
+    let (words, code) = match doc::differential::official_and_ours(seed, scenes, calls, progress) {
+        Ok(total) => (format!("no difference in {total}\n"), ExitCode::SUCCESS),
+        Err(finding) => (format!("{finding}\n"), ExitCode::FAILURE),
+    };
+    std::io::stdout().write_all(words.as_bytes()).context("printing what was found")?;
+    Ok(code)
 }
 
 fn show(report: &Report, topic: &str, common: &Common) -> anyhow::Result<ExitCode> {

@@ -43,6 +43,9 @@ pub struct GateReport {
     pub must: Option<f64>,
     /// The ratio that would be good.
     pub aim: Option<f64>,
+    /// The longest that our side may take, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_us: Option<f64>,
     /// How rows become a verdict.
     pub judge: Judge,
     /// What both sides were held to.
@@ -74,6 +77,9 @@ pub struct RowReport {
     pub row: String,
     /// Bytes hashed or produced by one call.
     pub bytes: usize,
+    /// What is written where it says nanoseconds.
+    #[serde(skip_serializing_if = "Unit::is_time")]
+    pub unit: Unit,
     /// The estimate.
     #[serde(flatten)]
     pub estimate: Numbers,
@@ -87,6 +93,24 @@ pub struct RowReport {
     pub second_look: bool,
     /// Raw samples.
     pub sessions: Vec<SessionReport>,
+}
+
+/// What a sample is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds.
+    #[default]
+    Time,
+    /// Bytes, in the fields that elsewhere hold nanoseconds: the fewer, the better, as with time.
+    Bytes,
+}
+
+impl Unit {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+    fn is_time(&self) -> bool {
+        *self == Self::Time
+    }
 }
 
 /// An estimate as it is written to a file.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::gates::{Judge, Verdict};
-use crate::report::{GateReport, Numbers, Report, RowReport};
+use crate::report::{GateReport, Numbers, Report, RowReport, Unit};
 
 /// Rows of a gate that is judged by its lowest one: more would hide them.
 const LOWEST_SHOWN: usize = 8;
@@ -44,7 +44,6 @@ fn gate_lines(gate: &GateReport, lines: &mut Vec<Line>) {
     lines.push(Line::Heading(format!("{} [{}]", gate.name, gate.level.name())));
     if let Some(why) = &gate.skipped {
         lines.push(Line::Heading(format!("  SKIPPED: {why}")));
-        return;
     }
     let mut rows: Vec<&RowReport> = gate.rows.iter().collect();
     if gate.judge == Judge::Minimum {
@@ -53,7 +52,7 @@ fn gate_lines(gate: &GateReport, lines: &mut Vec<Line>) {
     }
     for row in rows {
         let numbers = &row.estimate;
-        lines.push(gate_cells(gate, &row.row, numbers, &cost(row), row.verdict));
+        lines.push(gate_cells(gate, &row.row, (numbers, row.unit), &cost(row), row.verdict));
         if numbers.layouts.len() > 1 {
             let layouts: Vec<String> =
                 numbers.layouts.iter().map(|(name, ratio)| format!("{name} {ratio:.3}")).collect();
@@ -61,19 +60,33 @@ fn gate_lines(gate: &GateReport, lines: &mut Vec<Line>) {
         }
     }
     if let Some(summary) = &gate.summary {
-        lines.push(gate_cells(gate, &summary.what, &summary.estimate, "", gate.verdict));
+        lines.push(gate_cells(gate, &summary.what, (&summary.estimate, Unit::Time), "", gate.verdict));
     }
 }
 
-fn gate_cells(gate: &GateReport, name: &str, numbers: &Numbers, per_byte: &str, verdict: Verdict) -> Line {
+fn gate_cells(
+    gate: &GateReport,
+    name: &str,
+    (numbers, unit): (&Numbers, Unit),
+    per_byte: &str,
+    verdict: Verdict,
+) -> Line {
+    let amount = |amount: f64| match unit {
+        Unit::Time => time(amount),
+        Unit::Bytes => size(amount),
+    };
+    let must = match gate.within_us {
+        Some(within) => format!("{within:.0} µs"),
+        None => String::new(),
+    };
     let bar = |bar: Option<f64>| bar.map(|bar| format!("{bar:.2}")).unwrap_or_default();
     let line = [
         format!("  {name}"),
-        time(numbers.rival_ns),
-        time(numbers.ours_ns),
+        amount(numbers.rival_ns),
+        amount(numbers.ours_ns),
         format!("{:.3}", numbers.ratio),
         format!("{:.3}–{:.3}", numbers.interval[0], numbers.interval[1]),
-        bar(gate.must),
+        if must.is_empty() { bar(gate.must) } else { must },
         bar(gate.aim),
         verdict.word().to_owned(),
     ];
@@ -85,6 +98,14 @@ fn time(ns: f64) -> String {
         ..1e3 => format!("{ns:.1} ns"),
         ..1e6 => format!("{:.2} µs", ns / 1e3),
         _ => format!("{:.2} ms", ns / 1e6),
+    }
+}
+
+fn size(bytes: f64) -> String {
+    match bytes {
+        ..1e4 => format!("{bytes:.0} B"),
+        ..1e7 => format!("{:.1} kB", bytes / 1e3),
+        _ => format!("{:.1} MB", bytes / 1e6),
     }
 }
 
@@ -133,7 +154,7 @@ fn align(lines: &[Line]) -> String {
 fn closing(report: &Report) -> String {
     let mut text = String::from("\n");
     for verdict in [Verdict::Aim, Verdict::Met, Verdict::Unproven, Verdict::Missed] {
-        let gates = report.gates.iter().filter(|gate| gate.verdict == verdict && gate.skipped.is_none());
+        let gates = report.gates.iter().filter(|gate| gate.verdict == verdict && !gate.rows.is_empty());
         let names: Vec<&str> = gates.map(|gate| gate.name.as_str()).collect();
         writeln!(text, "{:<9} {:>2}  {}", verdict.word(), names.len(), names.join("; "))
             .expect("a string takes everything");
@@ -166,5 +187,7 @@ mod tests {
         assert_eq!(time(58.94), "58.9 ns");
         assert_eq!(time(1055.0), "1.05 µs");
         assert_eq!(time(58_410_000.0), "58.41 ms");
+        assert_eq!(size(406.0), "406 B");
+        assert_eq!(size(37_700_000.0), "37.7 MB");
     }
 }

@@ -119,7 +119,7 @@ impl Row<'_> {
         }
         match self.action {
             Action::Set => {}
-            Action::Increment if self.value.number().is_none() => {
+            Action::Increment if self.value.increment().is_none() => {
                 return fault("an increment is not by a number");
             }
             Action::Increment if self.insert => return fault("an increment is an insertion"),

@@ -44,13 +44,18 @@ impl<'a> RawValue<'a> {
         self.decode().map(drop)
     }
 
-    /// The number an increment adds: a counter counts by integers, never by counters.
+    /// The number that a counter starts at, or that is added to one.
     pub(crate) fn number(self) -> Option<i64> {
         match self.decode().ok()? {
-            ScalarValue::Int(v) => Some(v),
+            ScalarValue::Int(v) | ScalarValue::Counter(v) => Some(v),
             ScalarValue::Uint(v) => Some(v as i64),
             _ => None,
         }
+    }
+
+    /// The number an increment adds: a counter counts by integers, never by counters.
+    pub(crate) fn increment(self) -> Option<i64> {
+        if self.code == code::COUNTER { None } else { self.number() }
     }
 
     pub(crate) fn decode(self) -> Result<ScalarValue<'a>, Rule> {

@@ -167,6 +167,8 @@ mod tests {
             rows: rows.map(str::to_owned).to_vec(),
             must: None,
             aim: None,
+            rival: None,
+            within_us: None,
             judge: crate::gates::Judge::Each,
             level: crate::gates::Level::Native,
             layouts: false,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::official::Official;
+use super::ours::Ours;
 use super::peer::Peer;
 use super::shrink::shrink;
 use super::stage::{Difference, tell};
@@ -18,6 +20,14 @@ pub struct Total {
     pub calls: usize,
     /// Stories that ended early, because the oracle panicked.
     pub oracle_panics: usize,
+}
+
+impl fmt::Display for Total {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stories, changes, calls, oracle_panics } = self;
+        write!(f, "{calls} calls and {changes} changes of {stories} stories")?;
+        if *oracle_panics > 0 { write!(f, " ({oracle_panics} times the oracle panicked)") } else { Ok(()) }
+    }
 }
 
 /// A story that two engines tell differently, made short.
@@ -70,6 +80,16 @@ pub fn search<A: Peer, B: Peer>(
         }
     }
     Ok(total)
+}
+
+/// [`search`] for the official crate and our engine.
+pub fn official_and_ours(
+    seed: u64,
+    length: usize,
+    calls: usize,
+    progress: impl FnMut(&Total),
+) -> Result<Total, Box<Finding>> {
+    search::<Official, Ours>(seed, length, calls, progress)
 }
 
 fn shortest<A: Peer, B: Peer>(seed: u64, story: Story) -> Finding {

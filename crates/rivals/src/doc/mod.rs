@@ -2,10 +2,21 @@
 //!
 //! [`story`] says what happens, [`peer`] what an engine must be able to do, [`stage`] tells one story to two engines,
 //! [`shrink`] makes a story short once something is wrong with it, [`differential`] does it thousands of times.
+//!
+//! For times, [`row`] names the workloads, [`engine`] is what they ask of an engine, [`engines`] has the engines.
 
+pub mod compare;
 pub mod differential;
+pub mod engine;
+pub mod engines;
+pub mod lane;
+pub mod memory;
 pub mod official;
+pub mod ours;
 pub mod peer;
+pub mod row;
+pub mod shelf;
 pub mod shrink;
 pub mod stage;
 pub mod story;
+pub mod work;

@@ -1,6 +1,6 @@
 //! One engine's copy of a document, as a story and its judge see it: plain types, no words of any engine.
 
-use super::story::{Encoding, Kind, Scalar, Tree};
+use super::story::{Encoding, Kind, Scalar, Step, Tree};
 
 /// A change's name.
 pub type Hash = [u8; 32];
@@ -25,6 +25,13 @@ pub type Values = Vec<(String, String)>;
 /// Every call means what the call of the same name means in the official crate.
 #[expect(missing_docs, reason = "see above")]
 pub trait Peer: Sized {
+    /// Whether the engine does not have the call of a step, so that a story leaves it out.
+    fn lacks(_step: &Step) -> bool {
+        false
+    }
+    /// Looks over the engine's own structures, and panics if one is broken.
+    fn check(&mut self) {}
+
     fn blank(actor: &[u8], encoding: Encoding) -> Self;
     fn load(bytes: &[u8], actor: &[u8], encoding: Encoding) -> Said<Self>;
     fn set_actor(&mut self, actor: &[u8]);
@@ -110,11 +117,13 @@ pub fn portrait<P: Peer>(peer: &P, at: Option<&[Hash]>) -> String {
 fn draw<P: Peer>(peer: &P, object: &str, kind: Kind, at: Option<&[Hash]>, words: &mut String) {
     use std::fmt::Write as _;
     let length = peer.length(object, at);
-    write!(words, "{object} {} of {length}", object_word(kind)).expect("a string takes everything");
-    if kind == Kind::Text {
-        write!(words, ": {:?}", peer.text(object, at)).expect("a string takes everything");
-    }
-    words.push('\n');
+    let text = (kind == Kind::Text).then(|| peer.text(object, at));
+    // At past heads the official crate counts an element of a text once for each of several values that are no text; the
+    // text itself shows it once.
+    let strange = text.as_ref().is_some_and(|text| text.as_ref().is_ok_and(|text| text.contains('\u{fffc}')));
+    let length = if strange && at.is_some() { 0 } else { length };
+    writeln!(words, "{object} {} of {length}: {text:?}", object_word(kind))
+        .expect("a string takes everything");
     let mut inside = Vec::new();
     let mut place = |name: &str, place: PlaceRef<'_>| {
         let values = peer.get_all(object, place, at);

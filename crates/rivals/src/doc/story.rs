@@ -213,7 +213,7 @@ fn amount(rng: &mut Rng) -> isize {
 
 fn number(rng: &mut Rng) -> i64 {
     match rng.below(6) {
-        0 => [0, -1, 63, 64, -64, -65, 127, 128, i64::from(i32::MAX), i64::MAX / 4][rng.below(10)],
+        0 => [0, -1, 63, 64, -64, -65, 127, 128, i64::from(i32::MAX), 1 << 40][rng.below(10)],
         _ => rng.below(5) as i64,
     }
 }

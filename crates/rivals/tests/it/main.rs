@@ -10,5 +10,7 @@ mod blake3_streams;
 mod blake3_subtrees;
 mod doc_changes;
 mod doc_stories;
+mod doc_threads;
+mod doc_traces;
 mod phc;
 mod plans;

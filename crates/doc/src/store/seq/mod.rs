@@ -85,6 +85,10 @@ impl Span {
 
     /// Bytes and width of the first `n` elements.
     fn measure(&self, n: u32, ctx: &Ctx<'_>) -> (u32, u32) {
+        // An element that is no text counts as the character that stands for it, whose bytes are not in the heap.
+        if n == 0 {
+            return (0, 0);
+        }
         if self.kind != Kind::Text {
             // A list of values; elements of other spans are never divided.
             return (0, n);

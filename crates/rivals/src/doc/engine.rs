@@ -1,0 +1,64 @@
+//! What a workload asks of an engine. Each engine implements what it has; a workload is written once, for all of them.
+
+use hashmill_testkit::trace::Patch;
+
+/// A document with one text in it.
+pub trait Texts: Sized + 'static {
+    /// Name and version.
+    const NAME: &'static str;
+
+    /// A new document, with an empty text in it.
+    fn blank(who: u8) -> Self;
+    /// One transaction. Positions count Unicode scalar values.
+    fn edit(&mut self, patches: &[Patch]);
+    /// Makes what commits may have put off: the hashes of all changes, where an engine has them.
+    fn settle(&mut self);
+    /// The whole text.
+    fn text(&mut self) -> String;
+    /// The smallest form, with the whole history.
+    fn save(&mut self) -> Vec<u8>;
+    /// From what [`save`](Self::save) gave, and checked as the engine checks what it reads by default.
+    fn load(bytes: &[u8]) -> Self;
+    /// As [`load`](Self::load), with every check that can be put off put off.
+    fn load_deferred(bytes: &[u8]) -> Self {
+        Self::load(bytes)
+    }
+}
+
+/// A document that others edit too.
+pub trait Shared: Texts {
+    /// A second replica.
+    fn fork(&mut self, who: u8) -> Self;
+    /// One transaction, and what has to be told to the others.
+    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8>;
+    /// What others told, in an order in which nothing is missing.
+    fn hear(&mut self, updates: &[Vec<u8>]);
+}
+
+/// A document with a map and a list in it.
+pub trait Objects: Texts {
+    /// One transaction of puts into the map.
+    fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>);
+    /// What stands at a key.
+    fn get(&self, key: &str) -> Option<i64>;
+    /// How many keys there are, counted by walking over them.
+    fn keys(&self) -> usize;
+    /// One transaction of insertions into the list.
+    fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>);
+    /// What stands at an index.
+    fn get_index(&self, index: usize) -> Option<i64>;
+    /// Takes over what another replica has.
+    fn merge(&mut self, other: &mut Self);
+}
+
+/// A document whose past can be read.
+pub trait Past: Objects {
+    /// A point in the past.
+    type Version;
+    /// Now.
+    fn version(&mut self) -> Self::Version;
+    /// What stood at a key.
+    fn get_at(&mut self, key: &str, version: &Self::Version) -> Option<i64>;
+    /// The text as it was.
+    fn text_at(&mut self, version: &Self::Version) -> String;
+}

@@ -1,0 +1,134 @@
+//! Loro: another format, whose commits make no hashes.
+
+use hashmill_testkit::trace::Patch;
+use loro::{ExportMode, Frontiers, LoroDoc, LoroList, LoroMap, LoroText};
+
+use crate::doc::engine::{Objects, Past, Shared, Texts};
+
+/// A document of Loro.
+#[derive(Debug)]
+pub struct Loro {
+    doc: LoroDoc,
+    text: LoroText,
+    map: LoroMap,
+    list: LoroList,
+}
+
+impl Loro {
+    fn of(doc: LoroDoc) -> Self {
+        let (text, map, list) = (doc.get_text("text"), doc.get_map("map"), doc.get_list("list"));
+        Self { doc, text, map, list }
+    }
+}
+
+impl Texts for Loro {
+    const NAME: &'static str = "loro 1.17.1";
+
+    fn blank(who: u8) -> Self {
+        let doc = LoroDoc::new();
+        doc.set_peer_id(u64::from(who)).expect("an unused peer");
+        Self::of(doc)
+    }
+
+    fn edit(&mut self, patches: &[Patch]) {
+        for patch in patches {
+            if patch.delete > 0 {
+                self.text.delete(patch.at, patch.delete).expect("a part of the text");
+            }
+            if !patch.insert.is_empty() {
+                self.text.insert(patch.at, &patch.insert).expect("a position in the text");
+            }
+        }
+        self.doc.commit();
+    }
+
+    fn settle(&mut self) {}
+
+    fn text(&mut self) -> String {
+        self.text.to_string()
+    }
+
+    fn save(&mut self) -> Vec<u8> {
+        self.doc.export(ExportMode::Snapshot).expect("a snapshot")
+    }
+
+    fn load(bytes: &[u8]) -> Self {
+        Self::of(LoroDoc::from_snapshot(bytes).expect("a snapshot"))
+    }
+}
+
+impl Shared for Loro {
+    fn fork(&mut self, who: u8) -> Self {
+        let doc = self.doc.fork();
+        doc.set_peer_id(u64::from(who)).expect("an unused peer");
+        Self::of(doc)
+    }
+
+    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+        let before = self.doc.oplog_vv();
+        self.edit(patches);
+        self.doc.export(ExportMode::updates(&before)).expect("an update")
+    }
+
+    fn hear(&mut self, updates: &[Vec<u8>]) {
+        match updates {
+            [update] => drop(self.doc.import(update).expect("an update")),
+            updates => drop(self.doc.import_batch(updates).expect("updates")),
+        }
+    }
+}
+
+impl Objects for Loro {
+    fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>) {
+        for (key, value) in pairs {
+            self.map.insert(key, value).expect("a map");
+        }
+        self.doc.commit();
+    }
+
+    fn get(&self, key: &str) -> Option<i64> {
+        self.map.get(key)?.into_value().ok()?.into_i64().ok()
+    }
+
+    fn keys(&self) -> usize {
+        self.map.keys().count()
+    }
+
+    fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {
+        for (index, value) in values {
+            self.list.insert(index, value).expect("an index of the list");
+        }
+        self.doc.commit();
+    }
+
+    fn get_index(&self, index: usize) -> Option<i64> {
+        self.list.get(index)?.into_value().ok()?.into_i64().ok()
+    }
+
+    fn merge(&mut self, other: &mut Self) {
+        let update = other.doc.export(ExportMode::updates(&self.doc.oplog_vv())).expect("an update");
+        self.doc.import(&update).expect("an update");
+    }
+}
+
+impl Past for Loro {
+    type Version = Frontiers;
+
+    fn version(&mut self) -> Self::Version {
+        self.doc.oplog_frontiers()
+    }
+
+    fn get_at(&mut self, key: &str, version: &Self::Version) -> Option<i64> {
+        self.doc.checkout(version).expect("a version");
+        let value = self.get(key);
+        self.doc.checkout_to_latest();
+        value
+    }
+
+    fn text_at(&mut self, version: &Self::Version) -> String {
+        self.doc.checkout(version).expect("a version");
+        let text = self.text.to_string();
+        self.doc.checkout_to_latest();
+        text
+    }
+}

@@ -1,0 +1,152 @@
+//! The engines that can be measured, by their names.
+
+#[cfg(feature = "doc-engines")]
+pub mod diamond;
+#[cfg(feature = "doc-engines")]
+pub mod loro;
+pub mod official;
+pub mod ours;
+#[cfg(feature = "doc-engines")]
+pub mod yrs;
+
+use std::any::Any;
+use std::rc::Rc;
+
+use hashmill_testkit::Trace;
+
+#[cfg(feature = "doc-engines")]
+use super::engine::Objects;
+use super::engine::{Past, Shared, Texts};
+use super::row::{Commits, Row};
+use super::shelf::{Shelf, replay};
+use super::work::{self, Made};
+
+/// The name of our engine.
+pub const OURS: &str = "hashmill";
+
+/// Every engine that this build has, ours first.
+pub const ALL: &[Engine] = &[
+    Engine { name: OURS, version: ours::Hashmill::NAME, does: &Everything::<ours::Hashmill>::NEW },
+    Engine {
+        name: "automerge",
+        version: official::Official::NAME,
+        does: &Everything::<official::Official>::NEW,
+    },
+    #[cfg(feature = "doc-engines")]
+    Engine { name: "loro", version: loro::Loro::NAME, does: &Everything::<loro::Loro>::NEW },
+    #[cfg(feature = "doc-engines")]
+    Engine { name: "yrs", version: yrs::Yrs::NAME, does: &Present::<yrs::Yrs>::NEW },
+    #[cfg(feature = "doc-engines")]
+    Engine { name: "diamond-types", version: diamond::Diamond::NAME, does: &Words::<diamond::Diamond>::NEW },
+];
+
+/// An engine by its name.
+pub struct Engine {
+    /// Its name in files and flags.
+    pub name: &'static str,
+    /// With its version.
+    pub version: &'static str,
+    does: &'static dyn Does,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.version)
+    }
+}
+
+/// What can be asked of an engine whose type nobody knows any more.
+trait Does: Sync {
+    fn case(&self, row: &Row, shelf: &mut Shelf) -> Made;
+    fn saved(&self, trace: &str, commits: Commits, shelf: &mut Shelf) -> Result<Rc<Vec<u8>>, String>;
+    fn replayed(&self, trace: &Trace, commits: Commits) -> Box<dyn Any>;
+    fn loaded(&self, bytes: &[u8]) -> Box<dyn Any>;
+}
+
+/// How much of the workloads an engine has: text alone, maps and lists too, the past too.
+macro_rules! extent {
+    ($name:ident, $($bound:path),+, |$row:ident, $shelf:ident| $case:expr) => {
+        struct $name<E>(std::marker::PhantomData<fn() -> E>);
+
+        impl<E> $name<E> {
+            const NEW: Self = Self(std::marker::PhantomData);
+        }
+
+        impl<E: $($bound +)+> Does for $name<E> {
+            fn case(&self, $row: &Row, $shelf: &mut Shelf) -> Made {
+                $case
+            }
+            fn saved(&self, trace: &str, commits: Commits, shelf: &mut Shelf) -> Result<Rc<Vec<u8>>, String> {
+                shelf.saved::<E>(trace, commits)
+            }
+            fn replayed(&self, trace: &Trace, commits: Commits) -> Box<dyn Any> {
+                let mut doc = replay::<E>(trace, commits);
+                doc.settle();
+                Box::new(doc)
+            }
+            fn loaded(&self, bytes: &[u8]) -> Box<dyn Any> {
+                Box::new(E::load(bytes))
+            }
+        }
+    };
+}
+
+#[cfg(feature = "doc-engines")]
+extent!(Words, Shared, |row, shelf| {
+    first([&mut |shelf| work::texts::<E>(row, shelf), &mut |shelf| work::shared::<E>(row, shelf)], shelf)
+});
+#[cfg(feature = "doc-engines")]
+extent!(Present, Objects, Shared, |row, shelf| {
+    let texts = &mut |shelf: &mut Shelf| work::texts::<E>(row, shelf);
+    let shared = &mut |shelf: &mut Shelf| work::shared::<E>(row, shelf);
+    first([texts, shared, &mut |_| work::objects::<E>(row)], shelf)
+});
+extent!(Everything, Past, Shared, |row, shelf| {
+    let texts = &mut |shelf: &mut Shelf| work::texts::<E>(row, shelf);
+    let shared = &mut |shelf: &mut Shelf| work::shared::<E>(row, shelf);
+    first([texts, shared, &mut |_| work::objects::<E>(row), &mut |_| work::past::<E>(row)], shelf)
+});
+
+/// The first of several that has the workload.
+fn first<const N: usize>(makers: [&mut dyn FnMut(&mut Shelf) -> Made; N], shelf: &mut Shelf) -> Made {
+    for maker in makers {
+        if let Some(case) = maker(shelf)? {
+            return Ok(Some(case));
+        }
+    }
+    Ok(None)
+}
+
+fn named(name: &str) -> Option<&'static dyn Does> {
+    ALL.iter().find(|engine| engine.name == name).map(|engine| engine.does)
+}
+
+/// The name of our engine where it is held to one thread, as a rival of itself with two.
+const ONE_THREAD: &str = "one-thread";
+
+/// A workload of the engine `name`; none where the engine or the workload is not there.
+pub fn case(name: &str, row: &Row, shelf: &mut Shelf) -> Made {
+    if let Row::SnapshotReads(keys) = *row {
+        return match name {
+            OURS => ours::snapshot_reads(keys, 2),
+            ONE_THREAD => ours::snapshot_reads(keys, 1),
+            _ => Ok(None),
+        };
+    }
+    named(name).map_or(Ok(None), |engine| engine.case(row, shelf))
+}
+
+/// A recording as the engine `name` saves it.
+pub fn saved(name: &str, trace: &str, commits: Commits, shelf: &mut Shelf) -> Result<Rc<Vec<u8>>, String> {
+    named(name).ok_or_else(|| format!("there is no engine {name:?}"))?.saved(trace, commits, shelf)
+}
+
+/// A document of the engine `name` into which a recording was typed.
+pub fn replayed(name: &str, trace: &Trace, commits: Commits) -> Option<Box<dyn Any>> {
+    named(name).map(|engine| engine.replayed(trace, commits))
+}
+
+/// A document that the engine `name` loaded.
+pub fn loaded(name: &str, bytes: &[u8]) -> Option<Box<dyn Any>> {
+    named(name).map(|engine| engine.loaded(bytes))
+}

@@ -1,0 +1,135 @@
+//! The official crate.
+
+use automerge::transaction::Transactable as _;
+use automerge::{ActorId, AutoCommit, Change, ChangeHash, ObjId, ObjType, ROOT, ReadDoc as _};
+use hashmill_testkit::trace::Patch;
+
+use crate::doc::engine::{Objects, Past, Shared, Texts};
+
+/// A document of the official crate.
+#[derive(Debug)]
+pub struct Official {
+    doc: AutoCommit,
+    text: ObjId,
+    map: ObjId,
+    list: ObjId,
+}
+
+impl Official {
+    fn of(doc: AutoCommit) -> Self {
+        let object = |key: &str| doc.get(ROOT, key).ok().flatten().map_or(ROOT, |(_, id)| id);
+        let (text, map, list) = (object("text"), object("map"), object("list"));
+        Self { doc, text, map, list }
+    }
+
+    /// The hashes of the heads.
+    pub fn heads(&mut self) -> Vec<[u8; 32]> {
+        self.doc.get_heads().into_iter().map(|hash| hash.0).collect()
+    }
+
+    fn splice(&mut self, patches: &[Patch]) {
+        for patch in patches {
+            self.doc
+                .splice_text(&self.text, patch.at, patch.delete as isize, &patch.insert)
+                .expect("a position in the text");
+        }
+    }
+}
+
+impl Texts for Official {
+    const NAME: &'static str = "automerge 0.12.0";
+
+    fn blank(who: u8) -> Self {
+        let mut doc = AutoCommit::new().with_actor(ActorId::from([who; 16]));
+        for (key, kind) in [("text", ObjType::Text), ("map", ObjType::Map), ("list", ObjType::List)] {
+            doc.put_object(ROOT, key, kind).expect("a new key");
+        }
+        doc.commit();
+        Self::of(doc)
+    }
+
+    fn edit(&mut self, patches: &[Patch]) {
+        self.splice(patches);
+        self.doc.commit();
+    }
+
+    fn settle(&mut self) {
+        self.doc.get_heads();
+    }
+
+    fn text(&mut self) -> String {
+        self.doc.text(&self.text).expect("a text")
+    }
+
+    fn save(&mut self) -> Vec<u8> {
+        self.doc.save()
+    }
+
+    fn load(bytes: &[u8]) -> Self {
+        Self::of(AutoCommit::load(bytes).expect("a saved document").with_actor(ActorId::from([9; 16])))
+    }
+}
+
+impl Shared for Official {
+    fn fork(&mut self, who: u8) -> Self {
+        Self::of(self.doc.fork().with_actor(ActorId::from([who; 16])))
+    }
+
+    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+        self.edit(patches);
+        self.doc.get_last_local_change().expect("the change that was just made").raw_bytes().to_vec()
+    }
+
+    fn hear(&mut self, updates: &[Vec<u8>]) {
+        let changes = updates.iter().map(|bytes| Change::from_bytes(bytes.clone()).expect("a change"));
+        self.doc.apply_changes(changes.collect::<Vec<_>>()).expect("changes in order");
+    }
+}
+
+impl Objects for Official {
+    fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>) {
+        for (key, value) in pairs {
+            self.doc.put(&self.map, key, value).expect("a map");
+        }
+        self.doc.commit();
+    }
+
+    fn get(&self, key: &str) -> Option<i64> {
+        self.doc.get(&self.map, key).expect("a map")?.0.as_i64()
+    }
+
+    fn keys(&self) -> usize {
+        self.doc.keys(&self.map).count()
+    }
+
+    fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {
+        for (index, value) in values {
+            self.doc.insert(&self.list, index, value).expect("an index of the list");
+        }
+        self.doc.commit();
+    }
+
+    fn get_index(&self, index: usize) -> Option<i64> {
+        self.doc.get(&self.list, index).expect("a list")?.0.as_i64()
+    }
+
+    fn merge(&mut self, other: &mut Self) {
+        self.doc.merge(&mut other.doc).expect("documents of one family");
+    }
+}
+
+impl Past for Official {
+    type Version = Vec<ChangeHash>;
+
+    fn version(&mut self) -> Self::Version {
+        self.doc.get_heads()
+    }
+
+    fn get_at(&mut self, key: &str, version: &Self::Version) -> Option<i64> {
+        self.doc.get_at(&self.map, key, version).expect("a map")?.0.as_i64()
+    }
+
+    fn text_at(&mut self, version: &Self::Version) -> String {
+        self.doc.text_at(&self.text, version).expect("a text")
+    }
+}

@@ -1,0 +1,164 @@
+//! Hashmill's engine.
+
+use std::thread;
+
+use hashmill_doc::{
+    ActorId, Change, ChangeHash, Document, EditError, LoadOptions, ObjId, ObjType, ROOT, ReadDoc as _,
+    Transactable as _, Transaction, Verify,
+};
+use hashmill_testkit::trace::Patch;
+
+use crate::doc::engine::{Objects, Past, Shared, Texts};
+use crate::doc::work::{Made, repeat};
+
+/// A document of our engine.
+#[derive(Debug)]
+pub struct Hashmill {
+    doc: Document,
+    text: ObjId,
+    map: ObjId,
+    list: ObjId,
+}
+
+impl Hashmill {
+    fn of(doc: Document) -> Self {
+        let object = |key: &str| doc.get(ROOT, key).ok().flatten().map_or(ROOT, |(_, id)| id);
+        let (text, map, list) = (object("text"), object("map"), object("list"));
+        Self { doc, text, map, list }
+    }
+
+    /// The hashes of the heads.
+    pub fn heads(&self) -> Vec<[u8; 32]> {
+        self.doc.get_heads().into_iter().map(|hash| hash.0).collect()
+    }
+
+    fn transact(&mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), EditError>) {
+        self.doc.transact(edit).expect("a sound edit");
+    }
+}
+
+impl Texts for Hashmill {
+    const NAME: &'static str = "hashmill";
+
+    fn blank(who: u8) -> Self {
+        let mut doc = Document::new().with_actor(ActorId::from([who; 16]));
+        doc.transact(|tx| {
+            for (key, kind) in [("text", ObjType::Text), ("map", ObjType::Map), ("list", ObjType::List)] {
+                tx.put_object(ROOT, key, kind)?;
+            }
+            Ok::<_, EditError>(())
+        })
+        .expect("new keys");
+        Self::of(doc)
+    }
+
+    fn edit(&mut self, patches: &[Patch]) {
+        let text = self.text.clone();
+        self.transact(|tx| {
+            let mut patches = patches.iter();
+            patches
+                .try_for_each(|patch| tx.splice_text(&text, patch.at, patch.delete as isize, &patch.insert))
+        });
+    }
+
+    fn settle(&mut self) {
+        self.doc.get_heads();
+    }
+
+    fn text(&mut self) -> String {
+        self.doc.text(&self.text).expect("a text")
+    }
+
+    fn save(&mut self) -> Vec<u8> {
+        self.doc.save()
+    }
+
+    fn load(bytes: &[u8]) -> Self {
+        Self::of(Document::load(bytes).expect("a saved document").with_actor(ActorId::from([9; 16])))
+    }
+
+    fn load_deferred(bytes: &[u8]) -> Self {
+        let options = LoadOptions::new().verify(Verify::Later);
+        Self::of(Document::load_with(bytes, options).expect("a saved document"))
+    }
+}
+
+impl Shared for Hashmill {
+    fn fork(&mut self, who: u8) -> Self {
+        let doc = self.doc.fork().with_actor(ActorId::from([who; 16]));
+        Self { doc, text: self.text.clone(), map: self.map.clone(), list: self.list.clone() }
+    }
+
+    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+        self.edit(patches);
+        self.doc.get_last_local_change().expect("the change that was just made").raw_bytes()
+    }
+
+    fn hear(&mut self, updates: &[Vec<u8>]) {
+        let changes = updates.iter().map(|bytes| Change::from_bytes(bytes).expect("a change"));
+        self.doc.apply_changes(changes).expect("changes in order");
+    }
+}
+
+impl Objects for Hashmill {
+    fn put_all<'a>(&mut self, mut pairs: impl Iterator<Item = (&'a str, i64)>) {
+        let map = self.map.clone();
+        self.transact(|tx| pairs.try_for_each(|(key, value)| tx.put(&map, key, value)));
+    }
+
+    fn get(&self, key: &str) -> Option<i64> {
+        self.doc.get(&self.map, key).expect("a map")?.0.as_i64()
+    }
+
+    fn keys(&self) -> usize {
+        self.doc.keys(&self.map).count()
+    }
+
+    fn insert_all(&mut self, mut values: impl Iterator<Item = (usize, i64)>) {
+        let list = self.list.clone();
+        self.transact(|tx| values.try_for_each(|(index, value)| tx.insert(&list, index, value)));
+    }
+
+    fn get_index(&self, index: usize) -> Option<i64> {
+        self.doc.get(&self.list, index).expect("a list")?.0.as_i64()
+    }
+
+    fn merge(&mut self, other: &mut Self) {
+        self.doc.merge(&other.doc).expect("documents of one family");
+    }
+}
+
+impl Past for Hashmill {
+    type Version = Vec<ChangeHash>;
+
+    fn version(&mut self) -> Self::Version {
+        self.doc.get_heads()
+    }
+
+    fn get_at(&mut self, key: &str, version: &Self::Version) -> Option<i64> {
+        self.doc.get_at(&self.map, key, version).expect("a map")?.0.as_i64()
+    }
+
+    fn text_at(&mut self, version: &Self::Version) -> String {
+        self.doc.text_at(&self.text, version).expect("a text")
+    }
+}
+
+/// Every key of a map of `size` keys, read on a snapshot by that many threads, each its own part.
+pub fn snapshot_reads(size: usize, threads: usize) -> Made {
+    let keys: Vec<String> = (0..size).map(|key| format!("key{key}")).collect();
+    let mut doc = Hashmill::blank(1);
+    doc.put_all(keys.iter().map(String::as_str).zip(0..));
+    let (snapshot, map) = (doc.doc.snapshot(), doc.map.clone());
+    repeat(move || {
+        let read = |keys: &[String]| -> i64 {
+            let value = |key: &String| snapshot.get(&map, key).expect("a map").and_then(|got| got.0.as_i64());
+            keys.iter().filter_map(value).sum()
+        };
+        thread::scope(|scope| {
+            let parts: Vec<_> =
+                keys.chunks(size.div_ceil(threads)).map(|part| scope.spawn(move || read(part))).collect();
+            parts.into_iter().map(|part| part.join().expect("a reader")).sum::<i64>()
+        })
+    })
+}

@@ -1,0 +1,56 @@
+//! Memory that an engine needs, counted by the allocator of a process that does nothing else.
+
+use std::io::{Read as _, Write as _};
+
+use anyhow::Context as _;
+
+use super::engines;
+use super::row::Row;
+use super::shelf::Shelf;
+
+/// What the allocator of the process counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    /// Bytes held now.
+    pub now: fn() -> usize,
+    /// The most bytes ever held.
+    pub most: fn() -> usize,
+}
+
+/// `doc-memory save ENGINE ROW` prints a saved document; `doc-memory measure ENGINE ROW` reads one, if the row starts
+/// from one, and prints the bytes that were needed.
+pub fn main(counter: Counter) -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [what, engine, row] = args.as_slice() else { anyhow::bail!("doc-memory save|measure ENGINE ROW") };
+    let row: Row = row.parse()?;
+    let mut shelf = Shelf::default();
+    let mut stdout = std::io::stdout();
+    match (what.as_str(), &row) {
+        ("save", Row::Held { trace, commits, .. } | Row::Peak { trace, commits }) => {
+            let saved = engines::saved(engine, trace, *commits, &mut shelf).map_err(anyhow::Error::msg)?;
+            stdout.write_all(&saved).context("printing the document")
+        }
+        ("measure", Row::Held { trace, commits, loaded: false }) => {
+            let trace = shelf.trace(trace).map_err(anyhow::Error::msg)?;
+            let before = (counter.now)();
+            let doc = engines::replayed(engine, &trace, *commits).context("an engine without texts")?;
+            let held = (counter.now)() - before;
+            drop(doc);
+            writeln!(stdout, "{held}").context("printing the bytes")
+        }
+        ("measure", Row::Held { .. } | Row::Peak { .. }) => {
+            let mut saved = Vec::new();
+            std::io::stdin().read_to_end(&mut saved).context("reading the document")?;
+            saved.shrink_to_fit();
+            // What was needed to read it must not count as the most that was ever held.
+            let (before, earlier) = ((counter.now)(), (counter.most)());
+            let doc = engines::loaded(engine, &saved).context("an engine without texts")?;
+            let (now, most) = ((counter.now)(), (counter.most)());
+            drop(doc);
+            let peak = most.max(now).max(earlier) - before;
+            let bytes = if matches!(row, Row::Peak { .. }) { peak } else { now - before };
+            writeln!(stdout, "{bytes}").context("printing the bytes")
+        }
+        _ => anyhow::bail!("{row} is not about memory"),
+    }
+}

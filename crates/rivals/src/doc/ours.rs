@@ -1,0 +1,289 @@
+//! Our engine as a [`Peer`].
+
+use hashmill_doc::{
+    ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Document, LoadOptions, ObjId, ObjType, Prop,
+    ReadDoc as _, ScalarValue, TextEncoding, Transactable as _, Value,
+};
+
+use super::peer::{Hash, Peer, Place, PlaceRef, Said, Values, object_word};
+use super::story::{Encoding, Kind, Scalar, Step, Tree};
+
+/// A copy kept by our engine.
+#[derive(Debug)]
+pub struct Ours(AutoCommit);
+
+fn object(object: &str) -> Said<ObjId> {
+    ObjId::parse(object).ok_or_else(|| format!("{object} names no object"))
+}
+
+fn said<T, E: ToString>(result: Result<T, E>) -> Said<T> {
+    result.map_err(|error| error.to_string())
+}
+
+fn encoding(encoding: Encoding) -> TextEncoding {
+    match encoding {
+        Encoding::Scalars => TextEncoding::UnicodeCodePoint,
+        Encoding::Utf8 => TextEncoding::Utf8CodeUnit,
+        Encoding::Utf16 => TextEncoding::Utf16CodeUnit,
+        Encoding::Graphemes => TextEncoding::GraphemeCluster,
+    }
+}
+
+fn obj_type(kind: Kind) -> ObjType {
+    match kind {
+        Kind::Map => ObjType::Map,
+        Kind::List => ObjType::List,
+        Kind::Text => ObjType::Text,
+        Kind::Table => ObjType::Table,
+    }
+}
+
+fn kind(obj_type: ObjType) -> Kind {
+    match obj_type {
+        ObjType::Map => Kind::Map,
+        ObjType::List => Kind::List,
+        ObjType::Text => Kind::Text,
+        ObjType::Table => Kind::Table,
+    }
+}
+
+fn prop(place: PlaceRef<'_>) -> Prop<'_> {
+    match place {
+        PlaceRef::Key(key) => key.into(),
+        PlaceRef::Index(index) => index.into(),
+    }
+}
+
+fn scalar(value: &Scalar) -> ScalarValue<'_> {
+    match value {
+        Scalar::Null => ScalarValue::Null,
+        Scalar::Boolean(value) => ScalarValue::Boolean(*value),
+        Scalar::Uint(value) => ScalarValue::Uint(*value),
+        Scalar::Int(value) => ScalarValue::Int(*value),
+        Scalar::F64(value) => ScalarValue::F64(*value),
+        Scalar::Str(value) => value.into(),
+        Scalar::Bytes(value) => value.as_slice().into(),
+        Scalar::Counter(value) => ScalarValue::counter(*value),
+        Scalar::Timestamp(value) => ScalarValue::Timestamp(*value),
+    }
+}
+
+fn words(value: &Value<'_>) -> String {
+    match value {
+        Value::Object(obj_type) => object_word(kind(*obj_type)).to_owned(),
+        Value::Scalar(value) => match value {
+            ScalarValue::Null => "null".to_owned(),
+            ScalarValue::Boolean(value) => value.to_string(),
+            ScalarValue::Uint(value) => format!("uint {value}"),
+            ScalarValue::Int(value) => format!("int {value}"),
+            ScalarValue::F64(value) => format!("f64 {:016x}", value.to_bits()),
+            ScalarValue::Str(value) => format!("str {value:?}"),
+            ScalarValue::Bytes(value) => format!("bytes {value:02x?}"),
+            ScalarValue::Counter(value) => format!("counter {value}"),
+            ScalarValue::Timestamp(value) => format!("timestamp {value}"),
+            ScalarValue::Unknown { type_code, bytes } => format!("type {type_code} {bytes:02x?}"),
+        },
+    }
+}
+
+fn hashes(hashes: &[Hash]) -> Vec<ChangeHash> {
+    hashes.iter().map(|hash| ChangeHash(*hash)).collect()
+}
+
+fn plain(hashes: Vec<ChangeHash>) -> Vec<Hash> {
+    hashes.into_iter().map(|hash| hash.0).collect()
+}
+
+/// What the engine does not do yet.
+const LATER: &str = "not there yet";
+
+impl Peer for Ours {
+    fn lacks(step: &Step) -> bool {
+        matches!(
+            step,
+            Step::Splice(..)
+                | Step::UpdateText(..)
+                | Step::UpdateObject(..)
+                | Step::Create(..)
+                | Step::Isolate(_)
+                | Step::Integrate
+        )
+    }
+
+    fn blank(actor: &[u8], text: Encoding) -> Self {
+        Self(Document::with_encoding(encoding(text)).with_actor(ActorId::from(actor)).into())
+    }
+
+    fn load(bytes: &[u8], actor: &[u8], text: Encoding) -> Said<Self> {
+        let options = LoadOptions::new().text_encoding(encoding(text)).actor(ActorId::from(actor));
+        Ok(Self(said(Document::load_with(bytes, options))?.into()))
+    }
+
+    fn set_actor(&mut self, actor: &[u8]) {
+        self.0.document().set_actor(ActorId::from(actor));
+    }
+
+    fn put(&mut self, to: &str, place: &Place, value: &Scalar) -> Said<()> {
+        said(self.0.put(object(to)?, prop(place.as_ref()), scalar(value)))
+    }
+
+    fn put_object(&mut self, to: &str, place: &Place, kind: Kind) -> Said<String> {
+        said(self.0.put_object(object(to)?, prop(place.as_ref()), obj_type(kind))).map(|id| id.to_string())
+    }
+
+    fn insert(&mut self, to: &str, index: usize, value: &Scalar) -> Said<()> {
+        said(self.0.insert(object(to)?, index, scalar(value)))
+    }
+
+    fn insert_object(&mut self, to: &str, index: usize, kind: Kind) -> Said<String> {
+        said(self.0.insert_object(object(to)?, index, obj_type(kind))).map(|id| id.to_string())
+    }
+
+    fn delete(&mut self, from: &str, place: &Place) -> Said<()> {
+        said(self.0.delete(object(from)?, prop(place.as_ref())))
+    }
+
+    fn increment(&mut self, of: &str, place: &Place, by: i64) -> Said<()> {
+        said(self.0.increment(object(of)?, prop(place.as_ref()), by))
+    }
+
+    fn splice(&mut self, _: &str, _: usize, _: isize, _: &[Tree]) -> Said<()> {
+        Err(LATER.to_owned())
+    }
+
+    fn splice_text(&mut self, of: &str, index: usize, delete: isize, text: &str) -> Said<()> {
+        said(self.0.splice_text(object(of)?, index, delete, text))
+    }
+
+    fn update_text(&mut self, _: &str, _: &str) -> Said<()> {
+        Err(LATER.to_owned())
+    }
+
+    fn update_object(&mut self, _: &str, _: &Tree) -> Said<()> {
+        Err(LATER.to_owned())
+    }
+
+    fn create(&mut self, _: &str, _: &Place, _: &Tree, _: bool) -> Said<String> {
+        Err(LATER.to_owned())
+    }
+
+    fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
+        let options = CommitOptions::default().with_time(time);
+        let options = message.iter().fold(options, |options, message| options.with_message(*message));
+        let commit = self.0.commit_with(&options)?;
+        Some(self.0.document().hash(commit).0)
+    }
+
+    fn rollback(&mut self) -> usize {
+        self.0.rollback()
+    }
+
+    fn empty_change(&mut self, time: i64) -> Hash {
+        let commit = self.0.empty_commit(&CommitOptions::default().with_time(time));
+        self.0.document().hash(commit).0
+    }
+
+    fn isolate(&mut self, _: &[Hash]) {}
+
+    fn integrate(&mut self) {}
+
+    fn heads(&mut self) -> Vec<Hash> {
+        plain(self.0.document().get_heads())
+    }
+
+    fn changes(&mut self, after: &[Hash]) -> Vec<Vec<u8>> {
+        self.0.document().get_changes(&hashes(after)).iter().map(Change::raw_bytes).collect()
+    }
+
+    fn change(&mut self, hash: Hash) -> Option<Vec<u8>> {
+        self.0.document().get_change_by_hash(&ChangeHash(hash)).map(|change| change.raw_bytes())
+    }
+
+    fn missing(&mut self, heads: &[Hash]) -> Vec<Hash> {
+        plain(self.0.document().get_missing_deps(&hashes(heads)))
+    }
+
+    fn apply(&mut self, changes: &[Vec<u8>]) -> Said<()> {
+        let changes: Vec<Change> = said(changes.iter().map(|bytes| Change::from_bytes(bytes)).collect())?;
+        said(self.0.document().apply_changes(changes))
+    }
+
+    fn merge(&mut self, other: &mut Self) -> Said<()> {
+        said(self.0.document().merge(other.0.document())).map(drop)
+    }
+
+    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> Said<Self> {
+        let doc = said(self.0.document().fork_at(&hashes(heads)))?;
+        Ok(Self(doc.with_actor(ActorId::from(actor)).into()))
+    }
+
+    fn save(&mut self) -> Vec<u8> {
+        self.0.document().save()
+    }
+
+    fn save_plain(&mut self) -> Vec<u8> {
+        self.0.document().save_nocompress()
+    }
+
+    fn save_after(&mut self, heads: &[Hash]) -> Vec<u8> {
+        self.0.document().save_after(&hashes(heads))
+    }
+
+    fn save_incremental(&mut self) -> Vec<u8> {
+        self.0.document().save_incremental()
+    }
+
+    fn load_incremental(&mut self, bytes: &[u8]) -> Said<()> {
+        said(self.0.document().load_incremental(bytes)).map(drop)
+    }
+
+    fn check(&mut self) {
+        self.0.document().check(true);
+    }
+
+    fn kind(&self, of: &str) -> Option<Kind> {
+        self.0.object_type(object(of).ok()?).ok().map(kind)
+    }
+
+    fn keys(&self, of: &str, at: Option<&[Hash]>) -> Vec<String> {
+        match (object(of), at) {
+            (Err(_), _) => Vec::new(),
+            (Ok(object), None) => self.0.keys(object).map(str::to_owned).collect(),
+            (Ok(object), Some(at)) => self.0.keys_at(object, &hashes(at)).unwrap_or_default(),
+        }
+    }
+
+    fn length(&self, of: &str, at: Option<&[Hash]>) -> usize {
+        match (object(of), at) {
+            (Err(_), _) => 0,
+            (Ok(object), None) => self.0.length(object),
+            (Ok(object), Some(at)) => self.0.length_at(object, &hashes(at)).unwrap_or(0),
+        }
+    }
+
+    fn text(&self, of: &str, at: Option<&[Hash]>) -> Said<String> {
+        let object = object(of)?;
+        said(match at {
+            None => self.0.text(object),
+            Some(at) => self.0.text_at(object, &hashes(at)),
+        })
+    }
+
+    fn get(&self, of: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>> {
+        let object = object(of)?;
+        let found = said(match at {
+            None => self.0.get(object, prop(place)),
+            Some(at) => self.0.get_at(object, prop(place), &hashes(at)),
+        })?;
+        Ok(found.map(|(value, id)| (words(&value), id.to_string())))
+    }
+
+    fn get_all(&self, of: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values> {
+        let object = object(of)?;
+        let found = said(match at {
+            None => self.0.get_all(object, prop(place)),
+            Some(at) => self.0.get_all_at(object, prop(place), &hashes(at)),
+        })?;
+        Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+    }
+}

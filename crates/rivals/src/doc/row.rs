@@ -1,0 +1,228 @@
+//! Names of workloads. Those of the list in seed 001 have kept theirs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context as _, ensure};
+
+/// How a recording was committed.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Commits {
+    /// All of it in one transaction.
+    One,
+    /// Each of its transactions for itself.
+    Each,
+}
+
+/// One workload.
+#[expect(missing_docs, reason = "the fields are in the text of their variant")]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Row {
+    /// A recording typed into a new document; `settled`: until the hashes of all changes are known.
+    Replay { trace: String, commits: Commits, settled: bool },
+    /// From saved bytes to the text; `deferred`: with the checks put off that can be.
+    Load { trace: String, commits: Commits, deferred: bool },
+    /// The first edit after a load.
+    FirstEdit { trace: String, commits: Commits },
+    /// To bytes.
+    Save { trace: String, commits: Commits },
+    /// How many bytes. No time.
+    Size { trace: String, commits: Commits },
+    /// Memory held by a document that was typed, or loaded. No time.
+    Held { trace: String, commits: Commits, loaded: bool },
+    /// The most memory that a load needed, beyond what was there before. No time.
+    Peak { trace: String, commits: Commits },
+    /// One change of another replica, to a document of that many edits.
+    ApplyOne(usize),
+    /// A recording of several people, as their changes reach somebody else: all at once, or one by one.
+    Merge { trace: String, at_once: bool },
+    /// The text of a document of that many characters.
+    TextRead(usize),
+    /// A copy of a document that other edits will not reach: of that many keys, or of a recording.
+    Fork(usize),
+    /// A key as it was that many changes ago.
+    GetAt(usize),
+    /// A text as it was that many changes ago.
+    TextAt(usize),
+    /// Every key of a map of that many, read on a snapshot: by two threads, beside one.
+    SnapshotReads(usize),
+    /// A workload of seed 001, and its size.
+    Named(Named, usize),
+}
+
+/// The workloads of seed 001 that have a number at most.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[expect(missing_docs, reason = "the names are those of the seed")]
+pub enum Named {
+    MapPut,
+    MapPutBatch,
+    MapGet,
+    MapKeys,
+    ListInsertAppend,
+    ListInsertFront,
+    ListGet,
+    TextSpliceAppend,
+    TextSpliceBulk,
+    PutScale,
+    GetScale,
+    SaveChanges,
+    LoadChanges,
+    Save,
+    Load,
+    SaveLarge,
+    LoadLarge,
+    Merge,
+    SaveDocs,
+    LoadDocs,
+    ForkMergeBatch,
+    ConcurrentReads,
+    MergeReduce,
+    DocumentConstructor,
+}
+
+/// Every named workload: its name in files, and what it is.
+const NAMED: [(&str, Named); 24] = [
+    ("map_put", Named::MapPut),
+    ("map_put_batch", Named::MapPutBatch),
+    ("map_get", Named::MapGet),
+    ("map_keys", Named::MapKeys),
+    ("list_insert_append", Named::ListInsertAppend),
+    ("list_insert_front", Named::ListInsertFront),
+    ("list_get", Named::ListGet),
+    ("text_splice_append", Named::TextSpliceAppend),
+    ("text_splice_bulk", Named::TextSpliceBulk),
+    ("put_scale", Named::PutScale),
+    ("get_scale", Named::GetScale),
+    ("save_many_changes", Named::SaveChanges),
+    ("load_many_changes", Named::LoadChanges),
+    ("save", Named::Save),
+    ("load", Named::Load),
+    ("save_large", Named::SaveLarge),
+    ("load_large", Named::LoadLarge),
+    ("merge", Named::Merge),
+    ("save_docs", Named::SaveDocs),
+    ("load_docs", Named::LoadDocs),
+    ("fork_merge_batch", Named::ForkMergeBatch),
+    ("concurrent_reads", Named::ConcurrentReads),
+    ("merge_reduce", Named::MergeReduce),
+    ("document_constructor", Named::DocumentConstructor),
+];
+
+impl Row {
+    /// Whether it measures bytes instead of time.
+    pub fn is_bytes(&self) -> bool {
+        matches!(self, Self::Size { .. } | Self::Held { .. } | Self::Peak { .. })
+    }
+
+    /// Whether memory has to be counted.
+    pub fn is_memory(&self) -> bool {
+        matches!(self, Self::Held { .. } | Self::Peak { .. })
+    }
+}
+
+impl fmt::Display for Commits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::One { "one" } else { "each" })
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Replay { trace, commits, settled } => {
+                write!(f, "replay/{trace}/{commits}{}", if *settled { "" } else { "/unsettled" })
+            }
+            Self::Load { trace, commits, deferred } => {
+                write!(f, "load/{trace}/{commits}{}", if *deferred { "/deferred" } else { "" })
+            }
+            Self::FirstEdit { trace, commits } => write!(f, "first-edit/{trace}/{commits}"),
+            Self::Save { trace, commits } => write!(f, "save/{trace}/{commits}"),
+            Self::Size { trace, commits } => write!(f, "size/{trace}/{commits}"),
+            Self::Held { trace, commits, loaded } => {
+                write!(f, "held/{trace}/{commits}{}", if *loaded { "/loaded" } else { "" })
+            }
+            Self::Peak { trace, commits } => write!(f, "peak/{trace}/{commits}"),
+            Self::ApplyOne(edits) => write!(f, "apply-one/{edits}"),
+            Self::Merge { trace, at_once } => {
+                write!(f, "merge/{trace}/{}", if *at_once { "at-once" } else { "one-by-one" })
+            }
+            Self::TextRead(length) => write!(f, "text_read/{length}"),
+            Self::Fork(keys) => write!(f, "fork/{keys}"),
+            Self::GetAt(back) => write!(f, "get_at/{back}"),
+            Self::TextAt(back) => write!(f, "text_at/{back}"),
+            Self::SnapshotReads(keys) => write!(f, "snapshot-reads/{keys}"),
+            Self::Named(named, size) => {
+                let name = NAMED.iter().find(|(_, known)| known == named).map_or("", |(name, _)| name);
+                write!(f, "{name}/{size}")
+            }
+        }
+    }
+}
+
+impl FromStr for Row {
+    type Err = anyhow::Error;
+
+    fn from_str(name: &str) -> anyhow::Result<Self> {
+        let parts: Vec<&str> = name.split('/').collect();
+        let row = parse(&parts).with_context(|| format!("there is no workload {name:?}"))?;
+        ensure!(row.to_string() == name, "{name:?} is written {row}");
+        Ok(row)
+    }
+}
+
+fn parse(parts: &[&str]) -> Option<Row> {
+    let trace = || parts.get(1).map(|&trace| trace.to_owned());
+    let commits = || match parts.get(2) {
+        Some(&"one") => Some(Commits::One),
+        Some(&"each") => Some(Commits::Each),
+        _ => None,
+    };
+    let flag = |word: &str| parts.get(3) == Some(&word);
+    let number = || parts.get(1)?.parse().ok();
+    Some(match parts[0] {
+        "replay" => Row::Replay { trace: trace()?, commits: commits()?, settled: !flag("unsettled") },
+        "load" if parts.len() > 2 => {
+            Row::Load { trace: trace()?, commits: commits()?, deferred: flag("deferred") }
+        }
+        "first-edit" => Row::FirstEdit { trace: trace()?, commits: commits()? },
+        "save" if parts.len() > 2 => Row::Save { trace: trace()?, commits: commits()? },
+        "size" => Row::Size { trace: trace()?, commits: commits()? },
+        "held" => Row::Held { trace: trace()?, commits: commits()?, loaded: flag("loaded") },
+        "peak" => Row::Peak { trace: trace()?, commits: commits()? },
+        "merge" if parts.len() > 2 => Row::Merge { trace: trace()?, at_once: parts[2] == "at-once" },
+        "apply-one" => Row::ApplyOne(number()?),
+        "text_read" => Row::TextRead(number()?),
+        "fork" => Row::Fork(number()?),
+        "get_at" => Row::GetAt(number()?),
+        "text_at" => Row::TextAt(number()?),
+        "snapshot-reads" => Row::SnapshotReads(number()?),
+        name => Row::Named(NAMED.iter().find(|(known, _)| *known == name)?.1, number()?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_back() {
+        for name in [
+            "replay/rustcode/one",
+            "replay/rustcode/each/unsettled",
+            "load/x/each/deferred",
+            "held/x/one/loaded",
+            "merge/friendsforever/one-by-one",
+            "merge/20",
+            "fork/100",
+            "load/100",
+            "put_scale/100000",
+        ] {
+            assert_eq!(name.parse::<Row>().expect(name).to_string(), name);
+        }
+        for name in
+            ["", "replay", "replay/x/two", "map_get", "map_get/x", "load/x/one/later", "merge/x/sometimes"]
+        {
+            assert!(name.parse::<Row>().is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What workloads start from: recordings, and documents that an engine made of them. Made once for each process.
+
+use std::any::type_name;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use hashmill_testkit::Trace;
+use hashmill_testkit::trace::Patch;
+
+use super::engine::{Shared, Texts};
+use super::row::Commits;
+
+/// A recording as one engine saved it: by engine, recording and commits.
+type SavedAs = (&'static str, String, Commits);
+
+/// The updates of a recording: a base, and what each transaction told the others.
+pub type Session = (Vec<u8>, Vec<Vec<u8>>);
+
+/// Recordings and what was made of them.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    traces: HashMap<String, Rc<Trace>>,
+    saved: HashMap<SavedAs, Rc<Vec<u8>>>,
+    sessions: HashMap<(&'static str, String), Rc<Session>>,
+}
+
+impl Shelf {
+    /// A recording by its name; `typed-<n>` is one that the typist of the testkit makes.
+    pub fn trace(&mut self, name: &str) -> Result<Rc<Trace>, String> {
+        if let Some(trace) = self.traces.get(name) {
+            return Ok(trace.clone());
+        }
+        let typed = name.strip_prefix("typed-").and_then(|edits| edits.parse().ok());
+        let trace = match typed {
+            Some(edits) => Trace::typed(1, edits),
+            None => Trace::read(name)?,
+        };
+        Ok(self.traces.entry(name.to_owned()).or_insert(Rc::new(trace)).clone())
+    }
+
+    /// A recording as `E` saves it.
+    pub fn saved<E: Texts>(&mut self, name: &str, commits: Commits) -> Result<Rc<Vec<u8>>, String> {
+        let key = (type_name::<E>(), name.to_owned(), commits);
+        if let Some(saved) = self.saved.get(&key) {
+            return Ok(saved.clone());
+        }
+        let trace = self.trace(name)?;
+        let mut doc = replay::<E>(&trace, commits);
+        Ok(self.saved.entry(key).or_insert(Rc::new(doc.save())).clone())
+    }
+
+    /// The updates of a recording of several people: each edits at exactly the version of the recording.
+    pub fn session<E: Shared>(&mut self, name: &str) -> Result<Rc<Session>, String> {
+        let key = (type_name::<E>(), name.to_owned());
+        if let Some(session) = self.sessions.get(&key) {
+            return Ok(session.clone());
+        }
+        let trace = self.trace(name)?;
+        let session = session::<E>(&trace);
+        Ok(self.sessions.entry(key).or_insert(Rc::new(session)).clone())
+    }
+}
+
+/// All edits of a recording as one list.
+pub fn flat(trace: &Trace) -> Vec<Patch> {
+    trace.patches().cloned().collect()
+}
+
+/// Types a recording into a new document.
+pub fn replay<E: Texts>(trace: &Trace, commits: Commits) -> E {
+    let mut doc = E::blank(1);
+    match commits {
+        Commits::One => doc.edit(&flat(trace)),
+        Commits::Each => trace.txns.iter().for_each(|txn| doc.edit(&txn.patches)),
+    }
+    doc
+}
+
+fn session<E: Shared>(trace: &Trace) -> Session {
+    let mut base = E::blank(0);
+    let mut agents: Vec<E> = (0..trace.agents).map(|who| base.fork(who as u8 + 1)).collect();
+    let mut known = vec![vec![false; trace.txns.len()]; trace.agents];
+    let mut updates: Vec<Vec<u8>> = Vec::with_capacity(trace.txns.len());
+    for (index, txn) in trace.txns.iter().enumerate() {
+        let agent = &mut agents[txn.agent];
+        let mut missing = Vec::new();
+        let mut open = txn.parents.clone();
+        while let Some(parent) = open.pop() {
+            if !known[txn.agent][parent] {
+                known[txn.agent][parent] = true;
+                missing.push(parent);
+                open.extend(&trace.txns[parent].parents);
+            }
+        }
+        missing.sort_unstable();
+        if !missing.is_empty() {
+            agent.hear(&missing.iter().map(|&missing| updates[missing].clone()).collect::<Vec<_>>());
+        }
+        updates.push(agent.edit_and_tell(&txn.patches));
+        known[txn.agent][index] = true;
+    }
+    (base.save(), updates)
+}
