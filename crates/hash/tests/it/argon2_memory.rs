@@ -67,6 +67,10 @@ fn memory_beyond_a_limit_is_an_error() {
         return skip("Argon2 beyond a limit of memory", "there is no shell that can set one");
     };
     let words = String::from_utf8_lossy(&output.stdout);
+    // Neither an emulated program nor the address sanitizer, which reserves terabytes, comes as far as its first test.
+    if !words.contains("running 1 test") {
+        return skip("Argon2 beyond a limit of memory", "this program cannot start within the limit");
+    }
     assert!(output.status.success() && words.contains("1 passed"), "{words}");
 }
 
