@@ -122,7 +122,7 @@ mod tests {
             assert_eq!(job.to_string(), name);
             job.commands(&programs).map(|command| {
                 let stdin = command.stdin.map(|path| format!(" < {}", path.display())).unwrap_or_default();
-                command.args.join(" ") + &stdin
+                command.args.join(" ") + stdin.as_str()
             })
         };
         assert_eq!(lines("file/1KiB"), ["file-1024", "sum file-1024"]);
