@@ -8,6 +8,7 @@
 mod blake3_modes;
 mod blake3_split;
 mod checkfile;
+mod doc;
 mod phc;
 pub mod script;
 mod subject;
@@ -15,11 +16,19 @@ mod subject;
 pub use blake3_modes::blake3_modes;
 pub use blake3_split::blake3_split;
 pub use checkfile::checkfile;
+pub use doc::{doc_change, doc_incremental, doc_load};
 pub use phc::phc;
 
 /// The body of a target: it must return, whatever the input.
 pub type Body = fn(&[u8]);
 
 /// Every target by name.
-pub const TARGETS: &[(&str, Body)] =
-    &[("blake3_modes", blake3_modes), ("blake3_split", blake3_split), ("checkfile", checkfile), ("phc", phc)];
+pub const TARGETS: &[(&str, Body)] = &[
+    ("blake3_modes", blake3_modes),
+    ("blake3_split", blake3_split),
+    ("checkfile", checkfile),
+    ("doc_change", doc_change),
+    ("doc_incremental", doc_incremental),
+    ("doc_load", doc_load),
+    ("phc", phc),
+];

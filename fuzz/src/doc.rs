@@ -1,0 +1,106 @@
+//! No bytes may panic, hang, or take more memory than the limits allow; what is accepted can be saved, and what is saved
+//! can be loaded again with the same heads.
+
+use hashmill_doc::{
+    ActorId, Change, Document, Limits, LoadOptions, ObjType, OnPartialLoad, ROOT, ReadDoc, Transactable,
+};
+use sha2::{Digest as _, Sha256};
+
+/// What one input may ask for: a hundredth of what a fuzzer's process has.
+const LIMITS: Limits = Limits { inflated_bytes: 1 << 20, operations: 1 << 16, changes: 1 << 12 };
+
+fn options() -> LoadOptions {
+    LoadOptions::new().limits(LIMITS).actor(ActorId::from([7; 4]))
+}
+
+/// The first byte says what the rest is: a file, or the body of a chunk of one type, whose checksum is made right so that
+/// the fuzzer need not guess it.
+pub fn doc_load(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let bytes = framed(first, rest);
+    for partial in [OnPartialLoad::Error, OnPartialLoad::Ignore] {
+        match Document::load_with(&bytes, options().on_partial_load(partial)) {
+            Ok(doc) => keeps(doc),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// As [`doc_load`], added to a document that has something in it; what is refused must leave it as it was.
+pub fn doc_incremental(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let mut doc = small();
+    let before = (doc.get_heads(), seen(&doc));
+    match doc.load_incremental(&framed(first, rest)) {
+        Ok(_) => keeps(doc),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            assert_eq!((doc.get_heads(), seen(&doc)), before);
+        }
+    }
+}
+
+/// The body of one change, applied to an empty document and to one that has something in it.
+pub fn doc_change(data: &[u8]) {
+    let bytes = framed(2, data);
+    let Ok(change) = Change::from_bytes_with(&bytes, &LIMITS) else { return };
+    assert_eq!(change.raw_bytes(), bytes, "a change keeps its bytes, or it would lose its name");
+    for mut doc in [Document::new(), small()] {
+        let before = (doc.get_heads(), seen(&doc));
+        match doc.apply_changes([change.clone()]) {
+            Ok(()) => keeps(doc),
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                assert_eq!((doc.get_heads(), seen(&doc)), before);
+            }
+        }
+    }
+}
+
+/// A file as it is, or a chunk around a body.
+fn framed(first: u8, rest: &[u8]) -> Vec<u8> {
+    let Some(kind) = (first % 5).checked_sub(1) else { return rest.to_vec() };
+    let mut framed = vec![kind];
+    let mut length = rest.len();
+    while length >= 0x80 {
+        framed.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    framed.push(length as u8);
+    framed.extend_from_slice(rest);
+    let checksum = Sha256::digest(&framed);
+    [&[0x85, 0x6f, 0x4a, 0x83], &checksum[..4], &framed].concat()
+}
+
+/// A document with a text, a list and a counter, by the actor that many seeds have as well.
+fn small() -> Document {
+    let actor: [u8; 16] = std::array::from_fn(|i| i as u8 * 0x11);
+    let mut doc = Document::new().with_actor(ActorId::from(actor));
+    let mut tx = doc.transaction();
+    let made = tx.put(ROOT, "k", 1_i64).and_then(|()| {
+        let text = tx.put_object(ROOT, "text", ObjType::Text)?;
+        tx.splice_text(&text, 0, 0, "hello")?;
+        let list = tx.put_object(ROOT, "list", ObjType::List)?;
+        tx.insert(&list, 0, 1_i64)
+    });
+    made.expect("a new document takes everything");
+    tx.commit();
+    doc
+}
+
+/// What can be seen of the root.
+fn seen(doc: &Document) -> Vec<(String, String)> {
+    doc.map_range(ROOT).map(|(key, value, _)| (key.to_owned(), format!("{value:?}"))).collect()
+}
+
+/// What was accepted can be saved and loaded, twice over.
+fn keeps(mut doc: Document) {
+    doc.check(true);
+    let heads = doc.get_heads();
+    let what = seen(&doc);
+    for saved in [doc.save(), doc.save_nocompress()] {
+        let again =
+            Document::load_with(&saved, options()).unwrap_or_else(|error| panic!("{error}: {heads:?}"));
+        assert_eq!((again.get_heads(), seen(&again)), (heads.clone(), what.clone()));
+    }
+}

@@ -1,0 +1,60 @@
+//! The seeds for documents, and what becomes of them when some bytes change, in a process that may not have much memory:
+//! the allocator gives none beyond the limit, and then the process ends.
+
+use std::alloc::System;
+use std::fs;
+use std::path::Path;
+
+use cap::Cap;
+use hashmill_fuzz::{Body, TARGETS};
+use hashmill_testkit::Rng;
+
+#[global_allocator]
+static LIMITED: Cap<System> = Cap::new(System, usize::MAX);
+
+/// What a target for documents may need at once. Its limits let an input inflate to 1 MiB, and each operation takes a few
+/// dozen bytes in each of the documents that the target holds.
+const ROOM: usize = 96 << 20;
+
+/// How often each seed is damaged.
+const ROUNDS: usize = 300;
+
+fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    if bytes.is_empty() {
+        return;
+    }
+    let at = rng.below(bytes.len());
+    match rng.below(6) {
+        0 => drop(bytes.remove(at)),
+        1 => bytes.insert(at, rng.next_u64() as u8),
+        2 => bytes[at] ^= 1 << rng.below(8),
+        // A length or a count of a run that stands for gigabytes.
+        3 => drop(bytes.splice(at..at, [0xff, 0xff, 0xff, 0xff, 0x7f])),
+        4 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][rng.below(5)],
+        _ => bytes.truncate(at),
+    }
+}
+
+#[test]
+fn no_seed_needs_more_memory_than_its_limits_say() {
+    let targets: Vec<&(&str, Body)> = TARGETS.iter().filter(|(name, _)| name.starts_with("doc_")).collect();
+    assert_eq!(targets.len(), 3);
+    let mut rng = Rng::new(1);
+    for (name, body) in targets {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+        for entry in fs::read_dir(folder).expect("seeds") {
+            let path = entry.expect("a seed").path();
+            let seed = fs::read(&path).expect("a seed that can be read");
+            LIMITED.set_limit(LIMITED.allocated() + ROOM).expect("a limit above what is held");
+            body(&seed);
+            for round in 0..ROUNDS {
+                let mut bytes = seed.clone();
+                (0..1 + rng.below(3)).for_each(|_| damage(&mut rng, &mut bytes));
+                // On a failure this line is in the captured output; the round says how far the generator had come.
+                println!("{} round {round}: {bytes:02x?}", path.display());
+                body(&bytes);
+            }
+            LIMITED.set_limit(usize::MAX).expect("no limit");
+        }
+    }
+}
