@@ -1,8 +1,14 @@
 //! An allocator that counts, for tests of what must not allocate.
 //!
-//! ```ignore
+//! ```
+//! use hashmill_testkit::alloc::{Counting, count};
+//!
 //! #[global_allocator]
-//! static COUNTING: hashmill_testkit::alloc::Counting = hashmill_testkit::alloc::Counting;
+//! static COUNTING: Counting = Counting;
+//!
+//! # fn main() {
+//! assert_eq!(count(|| Box::new(1)), (1, Box::new(1)));
+//! # }
 //! ```
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -102,8 +102,8 @@ pub(super) struct Noise {
     #[arg(long)]
     pub(super) together: bool,
     /// Stop after this many seconds; the same command with the same --record goes on.
-    #[arg(long, value_name = "S", default_value_t = u64::MAX)]
-    pub(super) seconds: u64,
+    #[arg(long, value_name = "S")]
+    pub(super) seconds: Option<u64>,
     /// Let the scheduler move the sides between processors.
     #[arg(long)]
     pub(super) no_pin: bool,

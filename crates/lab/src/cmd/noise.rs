@@ -65,7 +65,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -
         record.empty_call_ns = empty_calls(mount, &plan, &program)?;
         save(args, &mut record)?;
     }
-    while !interrupt::came() && clock.now_ns() < args.seconds.saturating_mul(1_000_000_000) {
+    let limit = args.seconds.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000_000));
+    while !interrupt::came() && clock.now_ns() < limit {
         let Some((index, done)) = next(&record, &wanted, args.together) else { break };
         bar.set_position(done as u64);
         bar.set_message(record.series[index].name());
