@@ -35,6 +35,7 @@ struct Size {
     kernel: &'static str,
     lanes: usize,
     parallel: bool,
+    why: &'static str,
 }
 
 #[derive(Serialize)]
@@ -71,7 +72,14 @@ fn gather() -> Facts {
     let size = |bytes| {
         let choice = plan.explain(bytes);
         let kernel = choice.kernel.name();
-        Size { bytes, class: choice.class, kernel, lanes: choice.lanes, parallel: choice.parallel }
+        Size {
+            bytes,
+            class: choice.class,
+            kernel,
+            lanes: choice.lanes,
+            parallel: choice.parallel,
+            why: choice.why,
+        }
     };
     Facts {
         version: env!("CARGO_PKG_VERSION"),
@@ -106,11 +114,11 @@ fn words(facts: &Facts) -> String {
         format!("tuned for  {} ({})", facts.tune_kind, facts.tune_basis),
         String::new(),
         "BLAKE3, by size of the input:".to_owned(),
-        format!("{:>9}  {:<12} {:<12} {:>5}  second thread", "bytes", "class", "kernel", "lanes"),
+        format!("{:>9}  {:<12} {:<12} {:>5}  second thread  why", "bytes", "class", "kernel", "lanes"),
     ];
-    for Size { bytes, class, kernel, lanes, parallel } in &facts.sizes {
+    for Size { bytes, class, kernel, lanes, parallel, why } in &facts.sizes {
         let parallel = if *parallel { "yes" } else { "no" };
-        lines.push(format!("{bytes:>9}  {class:<12} {kernel:<12} {lanes:>5}  {parallel}"));
+        lines.push(format!("{bytes:>9}  {class:<12} {kernel:<12} {lanes:>5}  {parallel:<13}  {why}"));
     }
     lines.push(String::new());
     let kernels: Vec<_> = facts.kernels.iter().map(|kernel| kernel.name).collect();

@@ -22,7 +22,9 @@ fn text_and_json_say_what_the_library_says() {
     assert!(text.contains(&names.join(", ")), "{text}");
     for size in facts["sizes"].as_array().expect("a list") {
         let bytes = size["bytes"].as_u64().expect("a number") as usize;
-        assert_eq!(size["kernel"], Plan::host().explain(bytes).kernel.name());
+        let choice = Plan::host().explain(bytes);
+        assert_eq!(size["kernel"], choice.kernel.name());
+        assert!(text.contains(choice.why), "{text}");
     }
     for (name, _) in Kernel::unavailable() {
         assert!(text.contains(&format!("kernel {name} does not run here")), "{text}");

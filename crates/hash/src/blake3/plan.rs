@@ -221,18 +221,24 @@ impl Plan {
     /// What happens to an input of `len` bytes, and why.
     pub fn explain(self, len: usize) -> Choice {
         let row = self.0;
-        let (class, kernel, lanes) = match len {
-            0..=64 => ("one block", row.block, 1),
-            65..=CHUNK_LEN => ("one chunk", row.chunk, 1),
+        let (class, kernel, lanes, why) = match len {
+            0..=64 => ("one block", row.block, 1, "a single block"),
+            65..=CHUNK_LEN => ("one chunk", row.chunk, 1, "each block needs the one before it"),
             _ => {
                 let chunks = len.div_ceil(CHUNK_LEN);
-                ("many chunks", row.many, self.pass(chunks).map_or(1, |wide| wide.lanes))
+                match self.pass(chunks) {
+                    Some(wide) => {
+                        ("many chunks", row.many, wide.lanes, "the cheapest passes for so many chunks")
+                    }
+                    None => ("many chunks", row.many, 1, "cheaper one after another than in a pass"),
+                }
             }
         };
         Choice {
             class,
             kernel: Kernel(kernel),
             lanes,
+            why,
             parallel: len >= row.parallel_from,
             kind: row.kind,
             basis: row.basis,
@@ -331,6 +337,8 @@ pub struct Choice {
     pub kernel: Kernel,
     /// How many chunks go through it at once.
     pub lanes: usize,
+    /// Why so many.
+    pub why: &'static str,
     /// Whether `update_parallel` uses a second thread.
     pub parallel: bool,
     /// The kind of processor that the choice was made for.
