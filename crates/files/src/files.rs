@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub struct Options {
     /// How bytes are fetched.
     pub strategy: Strategy,
-    /// The most threads; `None` is one per processor.
+    /// The most threads; `None` is one per processor. Of a number beyond 256 no more than the processors are started.
     pub threads: Option<NonZero<usize>>,
 }
 
