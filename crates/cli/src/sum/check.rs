@@ -40,8 +40,9 @@ pub(super) fn run(files: &Files, lists: &[PathBuf], how: &How, style: Style, out
         let flow = check.run();
         check.conclude();
         mismatches += check.mismatches;
+        // Nobody reads on; what was found until then still counts.
         if flow.is_break() {
-            return;
+            break;
         }
     }
     if mismatches > 0 {
@@ -310,6 +311,7 @@ impl Sink<Tag> for Comparer<'_, '_> {
     }
 
     fn pause(&mut self) -> ControlFlow<()> {
-        self.check.out.flush()
+        *self.flow = self.check.out.flush();
+        *self.flow
     }
 }
