@@ -14,8 +14,10 @@ const NAME: &str = "hashmill";
 
 /// One line on standard error.
 pub(crate) fn complain(message: &str) {
+    // In one piece: standard error has no buffer, and other programs may write there too.
+    let line = format!("{NAME}: {message}\n");
     // If even that fails there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "{NAME}: {message}");
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// A path for a line on standard error. A name with line ends must not look like two messages.

@@ -177,3 +177,22 @@ fn a_reader_who_left_is_no_failure_and_hides_none() {
         assert!(done.err.contains("did NOT match"), "{args:?}: {}", done.err);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_message_is_written_in_one_piece() {
+    use crate::world::hashmill;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixDatagram;
+    use std::process::Command;
+    let world = World::new();
+    // Each write to such a socket is one datagram.
+    let (reader, writer) = UnixDatagram::pair().expect("a pair of sockets");
+    let mut command = Command::new(hashmill());
+    command.args(["sum", "none"]).current_dir(world.path("")).stderr(OwnedFd::from(writer));
+    assert_eq!(command.status().expect("the program starts").code(), Some(1));
+    let mut message = [0; 1000];
+    let len = reader.recv(&mut message).expect("a message");
+    let expected = "hashmill: none: No such file or directory (os error 2)\n";
+    assert_eq!(String::from_utf8_lossy(&message[..len]), expected);
+}
