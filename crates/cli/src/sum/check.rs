@@ -67,7 +67,8 @@ struct Check<'a> {
     mismatches: u64,
     /// The list could not be read, or not to its end.
     broken: bool,
-    notes: Vec<Note>,
+    /// How often each oddity was accepted.
+    notes: Vec<(Note, u64)>,
 }
 
 /// What is to be done about one line.
@@ -171,7 +172,10 @@ impl Check<'_> {
             if self.how.warn && !self.how.status {
                 self.out.note(&format!("{}:{line}: WARNING: {note}", shown(self.list)));
             }
-            self.notes.push(*note);
+            match self.notes.iter_mut().find(|(kind, _)| kind == note) {
+                Some((_, count)) => *count += 1,
+                None => self.notes.push((*note, 1)),
+            }
         }
         false
     }
@@ -253,14 +257,7 @@ impl Check<'_> {
         if self.notes.is_empty() || self.how.status || self.how.warn {
             return;
         }
-        let mut kinds: Vec<(Note, usize)> = Vec::new();
-        for &note in &self.notes {
-            match kinds.iter_mut().find(|(kind, _)| *kind == note) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((note, 1)),
-            }
-        }
-        let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
+        let kinds: Vec<_> = self.notes.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
         self.out.note(&format!("{list}: WARNING: accepted {}; see --warn and --strict", kinds.join(", ")));
     }
 }
