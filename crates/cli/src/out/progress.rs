@@ -41,22 +41,24 @@ impl Ended {
 impl Bar {
     /// A bar over the counters of `files`, if anybody can see one. `paths` are stated to learn the total, unless
     /// that cannot be known.
-    pub(crate) fn over(files: &Arc<Files>, paths: Option<Vec<PathBuf>>) -> Option<Bar> {
-        let files = Arc::clone(files);
+    pub(crate) fn over(files: &Arc<Files>, paths: Option<&[PathBuf]>) -> Option<Bar> {
+        if !visible() {
+            return None;
+        }
+        let (files, paths) = (Arc::clone(files), paths.map(<[PathBuf]>::to_vec));
         Bar::start(move |bar, ended| show_files(bar, ended, &files, paths))
     }
 
     /// A bar over things that are counted, if anybody can see one.
     pub(crate) fn counting(done: &Arc<AtomicU64>, total: Option<u64>, things: &'static str) -> Option<Bar> {
+        if !visible() {
+            return None;
+        }
         let done = Arc::clone(done);
         Bar::start(move |bar, ended| show_count(bar, ended, &done, total, things))
     }
 
     fn start(show: impl FnOnce(&ProgressBar, &Ended) + Send + 'static) -> Option<Bar> {
-        // Terminals that cannot move the cursor get no bar. Its style has no colours, so NO_COLOR asks for nothing.
-        if !stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
-            return None;
-        }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let ended = Arc::new(Ended::default());
         let run = {
@@ -86,6 +88,12 @@ impl Bar {
         }
         self.bar.finish_and_clear();
     }
+}
+
+/// Whether anybody can see a bar. Terminals that cannot move the cursor get none. Its style has no colours, so NO_COLOR
+/// asks for nothing.
+fn visible() -> bool {
+    stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 fn show_files(bar: &ProgressBar, ended: &Ended, files: &Files, paths: Option<Vec<PathBuf>>) {

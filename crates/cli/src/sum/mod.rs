@@ -75,7 +75,7 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
     let files = Arc::new(Files::new(function, options));
     // Sizes are known beforehand only for files that are named one by one.
     let named = matches!(action, Action::Hash(ref how) if !how.recursive);
-    let bar = if progress { Bar::over(&files, named.then(|| paths.clone())) } else { None };
+    let bar = if progress { Bar::over(&files, named.then_some(&paths[..])) } else { None };
     let mut out = Out::new(bar);
     match action {
         Action::Hash(how) => hash::run(&files, paths, &how, mode, style, &mut out),
