@@ -21,7 +21,7 @@ const OFFICIAL: &str = "official";
 /// Runs one command of the lab and gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let registry = registry();
-    let mount = Mount { name: NAME, arguments: &["lab"], registry: &registry };
+    let mount = Mount { name: NAME, arguments: &["lab"], registry: &registry, maker: None };
     // The codes of the lab go from 0 to 4.
     cmd::main(&mount, args).code() as u8
 }
