@@ -1,4 +1,4 @@
-//! Gives the lane binary another link layout when a `layout-…` feature asks for one.
+//! Gives the sessions of the lab another link layout when a `layout-…` feature asks for one.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -8,7 +8,7 @@ fn main() {
     let can_shuffle = target("OS") == "linux" && target("ARCH") == "x86_64" && target("ENV") == "gnu";
     for (feature, seed) in [("LAYOUT_1", 1), ("LAYOUT_2", 2)] {
         if asked(feature) && can_shuffle {
-            println!("cargo::rustc-link-arg-bin=blake3-lane=-Wl,--shuffle-sections=.text*={seed}");
+            println!("cargo::rustc-link-arg-bin=rivals-session=-Wl,--shuffle-sections=.text*={seed}");
         }
     }
 }

@@ -6,7 +6,7 @@ use hashmill_lab::cmd::{self, Mount};
 /// Runs one command of the lab and gives its exit code.
 pub(crate) fn run(low: LabArgs) -> u8 {
     let registry = hashmill_workloads::registry();
-    let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry };
+    let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry, maker: None };
     // The codes of the lab go from 0 to 4.
     cmd::main(&mount, low.args).code() as u8
 }

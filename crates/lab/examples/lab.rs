@@ -225,6 +225,6 @@ fn main() {
         "the rows that a newcomer wants to see",
         &["chain/plain/kernel", "sum/copied"],
     );
-    let mount = Mount { name: "lab", arguments: &[], registry: &registry };
+    let mount = Mount { name: "lab", arguments: &[], registry: &registry, maker: None };
     std::process::exit(cmd::main(&mount, std::env::args_os().skip(1)).code());
 }

@@ -222,6 +222,13 @@ fn session(
 }
 
 impl Contest {
+    /// The same contest in another build of the program.
+    pub(crate) fn in_build(mut self, build: usize, label: &str) -> Self {
+        self.sides.iter_mut().for_each(|side| side.build = build);
+        self.title = format!("{} ({label})", self.title);
+        self
+    }
+
     fn is_cold(&self) -> bool {
         self.sides.iter().any(|side| side.key.class.sampling() == Sampling::Cold)
     }

@@ -56,8 +56,8 @@ impl Host {
             governor: read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             huge_pages: read_line("/sys/kernel/mm/transparent_hugepage/enabled"),
             load: read_line("/proc/loadavg").and_then(|line| line.split(' ').next()?.parse().ok()),
-            rustc: line_of("rustc", &["--version"]),
-            commit: commit(),
+            rustc: rustc(),
+            commit: commit().map(|(commit, dirty)| if dirty { commit + "+" } else { commit }),
         }
     }
 
@@ -88,10 +88,16 @@ fn line_of(program: &str, args: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-fn commit() -> Option<String> {
+/// The compiler, in full.
+pub(crate) fn rustc() -> Option<String> {
+    line_of("rustc", &["--version"])
+}
+
+/// The commit of this workspace, and whether files differ from it.
+pub(crate) fn commit() -> Option<(String, bool)> {
     let commit = line_of("git", &["rev-parse", "--short=12", "HEAD"])?;
     let changed = line_of("git", &["status", "--porcelain", "--untracked-files=no"])?;
-    Some(if changed.is_empty() { commit } else { commit + "+" })
+    Some((commit, !changed.is_empty()))
 }
 
 fn slug(words: &str) -> String {

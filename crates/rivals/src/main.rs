@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
 use hashmill_rivals::doc::differential::Total;
-use hashmill_rivals::gates::{Gates, Verdict};
+use hashmill_rivals::front::{self, Wish};
+use hashmill_rivals::gates::Verdict;
 use hashmill_rivals::report::Report;
-use hashmill_rivals::{argon2, b3sum, blake3, doc, fleet, gates, lab, table};
+use hashmill_rivals::{b3sum, doc, fleet, gates, lab, table};
 
 /// Competitors beside Hashmill, measured in pairs.
 #[derive(Parser)]
@@ -23,6 +24,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
+    /// The official `blake3` crate, in duels of the lab: every gate of bench/gates.toml about it.
+    Blake3(Gates),
+    /// Argon2 in duels of the lab: the crates `argon2-rust` and `argon2`, and the reference in C.
+    Argon2(Gates),
     #[command(flatten)]
     Rival(Rival),
     /// The lab with rivals in it: duels, gates and claims that name them.
@@ -32,23 +37,6 @@ enum What {
 
 #[derive(Subcommand)]
 enum Rival {
-    /// The official `blake3` crate, both libraries in one process.
-    Blake3 {
-        #[command(flatten)]
-        common: Common,
-        /// Fresh processes per link layout.
-        #[arg(long, default_value_t = 7)]
-        sessions: usize,
-        /// Pairs of samples per workload and process.
-        #[arg(long, default_value_t = 5)]
-        pairs: usize,
-        /// Shortest sample in microseconds.
-        #[arg(long, default_value_t = 250)]
-        sample_us: u64,
-        /// Time in milliseconds after which a workload of a process takes no more than five pairs.
-        #[arg(long, default_value_t = 400)]
-        budget_ms: u64,
-    },
     /// The `b3sum` program, process against process.
     B3sum {
         #[command(flatten)]
@@ -56,25 +44,8 @@ enum Rival {
         /// Pairs of processes per job.
         #[arg(long, default_value_t = 21)]
         pairs: usize,
-        /// Time in milliseconds after which a job takes no more than five pairs.
+        /// Time in milliseconds after which a job takes no more than eight pairs.
         #[arg(long, default_value_t = 5000)]
-        budget_ms: u64,
-    },
-    /// Argon2: the crates `argon2-rust` and `argon2`, and the reference in C.
-    Argon2 {
-        #[command(flatten)]
-        common: Common,
-        /// How often all rows are measured.
-        #[arg(long, default_value_t = 3)]
-        rounds: usize,
-        /// Pairs of samples per row and round.
-        #[arg(long, default_value_t = 15)]
-        pairs: usize,
-        /// Shortest sample in milliseconds.
-        #[arg(long, default_value_t = 4)]
-        sample_ms: u64,
-        /// Time in milliseconds after which a row takes no more than five pairs.
-        #[arg(long, default_value_t = 1500)]
         budget_ms: u64,
     },
     /// Other engines for documents: the official `automerge` crate, loro, yrs and diamond-types.
@@ -85,8 +56,8 @@ enum Rival {
 struct Doc {
     #[command(flatten)]
     common: Common,
-    /// Fresh processes.
-    #[arg(long, default_value_t = 3)]
+    /// Fresh processes; fewer than eight prove nothing.
+    #[arg(long, default_value_t = 8)]
     sessions: usize,
     /// Pairs of samples per workload and process; one for those that take long.
     #[arg(long, default_value_t = 5)]
@@ -94,7 +65,7 @@ struct Doc {
     /// Shortest sample in microseconds.
     #[arg(long, default_value_t = 2000)]
     sample_us: u64,
-    /// Time in milliseconds after which a workload of a process takes no more than five pairs.
+    /// Time in milliseconds after which a workload of a process takes no more than eight pairs.
     #[arg(long, default_value_t = 400)]
     budget_ms: u64,
     /// Measure nothing: compare this many calls with the official crate, answer by answer, in random stories.
@@ -111,6 +82,31 @@ struct LabArgs {
     /// A command of the lab and its flags; `cargo rivals lab --help` lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
+}
+
+#[derive(Args)]
+struct Gates {
+    /// Only gates whose name, or cases that contain this; of several, all must be contained.
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
+    /// Build the programs and stop, so that a later run only measures.
+    #[arg(long)]
+    build_only: bool,
+    /// Print the verdicts as JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Keep the report under bench/reports.
+    #[arg(long)]
+    record: bool,
+    /// Fail when a gate is missed.
+    #[arg(long)]
+    enforce: bool,
+    /// Most rounds per session.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    rounds: usize,
+    /// Seed of all randomness.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -136,15 +132,26 @@ struct Common {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let rival = match Cli::parse().what {
-        What::Rival(rival) => rival,
-        What::Lab(low) => return Ok(ExitCode::from(lab::run(low.args))),
-    };
+    match Cli::parse().what {
+        What::Blake3(gates) => by_the_lab("blake3", gates),
+        What::Argon2(gates) => by_the_lab("argon2", gates),
+        What::Rival(rival) => by_ourselves(&rival),
+        What::Lab(low) => Ok(ExitCode::from(lab::run(low.args))),
+    }
+}
+
+fn by_the_lab(topic: &str, gates: Gates) -> anyhow::Result<ExitCode> {
+    if gates.build_only {
+        return front::build().map(|()| ExitCode::SUCCESS);
+    }
+    let Gates { filter, json, record, enforce, rounds, seed, .. } = gates;
+    front::measure(topic, &Wish { filter, rounds, seed, json, record, enforce }).map(ExitCode::from)
+}
+
+fn by_ourselves(rival: &Rival) -> anyhow::Result<ExitCode> {
     let gates = read_gates()?;
-    let (topic, common) = match &rival {
-        Rival::Blake3 { common, .. } => ("blake3", common),
+    let (topic, common) = match rival {
         Rival::B3sum { common, .. } => ("b3sum", common),
-        Rival::Argon2 { common, .. } => ("argon2", common),
         Rival::Doc(Doc { differential: Some(calls), scenes, common, .. }) => {
             return differ(*calls, *scenes, common.seed);
         }
@@ -152,51 +159,28 @@ fn main() -> anyhow::Result<ExitCode> {
     };
     if common.build_only {
         match rival {
-            Rival::Blake3 { .. } => blake3::build(&gates.blake3, &common.filter)?,
             Rival::B3sum { .. } => drop(b3sum::programs::Programs::build()?),
-            // This program is the one that measures.
-            Rival::Argon2 { .. } => {}
             Rival::Doc(_) => drop(doc::compare::build()?),
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let report = compare(&rival, &gates)?;
+    let report = compare(rival, &gates)?;
     show(&report, topic, common)
 }
 
-fn read_gates() -> anyhow::Result<Gates> {
+fn read_gates() -> anyhow::Result<gates::Gates> {
     let path = fleet::workspace().join("bench/gates.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     gates::parse(&text).with_context(|| format!("reading {}", path.display()))
 }
 
-fn compare(rival: &Rival, gates: &Gates) -> anyhow::Result<Report> {
+fn compare(rival: &Rival, gates: &gates::Gates) -> anyhow::Result<Report> {
     let start = Instant::now();
     let progress = |words: &str| say(&format!("{:5.1} s  {words}", start.elapsed().as_secs_f64()));
     match rival {
-        Rival::Blake3 { common, sessions, pairs, sample_us, budget_ms } => {
-            let effort = blake3::Effort {
-                sessions: (*sessions).max(1),
-                pairs: (*pairs).max(1),
-                sample: Duration::from_micros(*sample_us),
-                budget: Duration::from_millis(*budget_ms),
-                seed: common.seed,
-            };
-            blake3::compare(&gates.blake3, &common.filter, &effort, progress)
-        }
         Rival::B3sum { common, pairs, budget_ms } => {
             let budget = Duration::from_millis(*budget_ms);
             b3sum::compare(&gates.b3sum, &common.filter, (*pairs).max(1), budget, common.seed, progress)
-        }
-        Rival::Argon2 { common, rounds, pairs, sample_ms, budget_ms } => {
-            let effort = argon2::Effort {
-                rounds: (*rounds).max(1),
-                pairs: (*pairs).max(1),
-                sample: Duration::from_millis(*sample_ms),
-                budget: Duration::from_millis(*budget_ms),
-                seed: common.seed,
-            };
-            argon2::compare(&gates.argon2, &common.filter, effort, progress)
         }
         Rival::Doc(doc) => {
             let effort = doc::compare::Effort {

@@ -83,8 +83,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A median of fewer says nothing about noise.
-    pub const FEWEST: usize = 5;
+    /// Fewer sessions have no exact interval, and a median of fewer pairs says nothing about noise.
+    pub const FEWEST: usize = 8;
 }
 
 /// What [`measure`] saw.

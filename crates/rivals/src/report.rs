@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 
-use crate::gates::{Judge, Level, Verdict};
+use crate::gates::Verdict;
 use crate::host::Host;
 use crate::stats::Estimate;
 
 /// The shape of the file; a reader refuses what it does not know.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Everything that one run found out, raw samples included.
 #[derive(Clone, Debug, Serialize)]
@@ -46,28 +46,12 @@ pub struct GateReport {
     /// The longest that our side may take, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_us: Option<f64>,
-    /// How rows become a verdict.
-    pub judge: Judge,
-    /// What both sides were held to.
-    pub level: Level,
-    /// The least favourable verdict of all rows, or the one on their combination.
+    /// The least favourable verdict of all rows.
     pub verdict: Verdict,
-    /// What the verdict is about when it is not every row for itself.
-    pub summary: Option<Summary>,
     /// Why rows are missing, if any are.
     pub skipped: Option<String>,
     /// The rows in the order of the gate.
     pub rows: Vec<RowReport>,
-}
-
-/// One estimate for a whole gate.
-#[derive(Clone, Debug, Serialize)]
-pub struct Summary {
-    /// Which row it is, or how rows were combined.
-    pub what: String,
-    /// The estimate.
-    #[serde(flatten)]
-    pub estimate: Numbers,
 }
 
 /// One row.
@@ -87,10 +71,6 @@ pub struct RowReport {
     pub verdict: Verdict,
     /// How our side did it: the kernel, or the flags.
     pub how: String,
-    /// Core clock in GHz, where it can be told.
-    pub clock_ghz: Option<f64>,
-    /// Whether these samples are from the second look at the lowest rows.
-    pub second_look: bool,
     /// Raw samples.
     pub sessions: Vec<SessionReport>,
 }
@@ -122,10 +102,8 @@ pub struct Numbers {
     pub ours_ns: f64,
     /// Rival over ours.
     pub ratio: f64,
-    /// The 95 % interval.
-    pub interval: [f64; 2],
-    /// The ratio in each layout.
-    pub layouts: Vec<(String, f64)>,
+    /// The 99 % interval, where there are enough sessions for one.
+    pub interval: Option<[f64; 2]>,
 }
 
 /// What one process measured for one row.
@@ -147,8 +125,7 @@ impl From<&Estimate> for Numbers {
             rival_ns: rounded(e.rival_ns),
             ours_ns: rounded(e.ours_ns),
             ratio: rounded(e.ratio),
-            interval: [rounded(e.low), rounded(e.high)],
-            layouts: e.layouts.iter().map(|(name, ratio)| (name.clone(), rounded(*ratio))).collect(),
+            interval: e.interval.map(|ends| ends.map(rounded)),
         }
     }
 }

@@ -2,17 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::gates::{Judge, Verdict};
-use crate::report::{GateReport, Numbers, Report, RowReport, Unit};
+use crate::gates::Verdict;
+use crate::report::{GateReport, Report, RowReport, Unit};
 
-/// Rows of a gate that is judged by its lowest one: more would hide them.
-const LOWEST_SHOWN: usize = 8;
-
-const HEADER: [&str; 8] = ["workload", "rival", "ours", "ratio", "95 % interval", "must", "aim", "verdict"];
+const HEADER: [&str; 8] = ["workload", "rival", "ours", "ratio", "99 % interval", "must", "aim", "verdict"];
 
 /// The whole report in words.
 pub fn render(report: &Report) -> String {
-    let mut lines = vec![cells(HEADER.map(str::to_owned), "ours/B")];
+    let mut lines = vec![Line::Cells(HEADER.map(str::to_owned).into())];
     for gate in &report.gates {
         gate_lines(gate, &mut lines);
     }
@@ -34,63 +31,34 @@ enum Line {
     Heading(String),
 }
 
-fn cells(cells: [String; 8], per_byte: &str) -> Line {
-    let mut cells: Vec<String> = cells.into();
-    cells.insert(3, per_byte.to_owned());
-    Line::Cells(cells)
-}
-
 fn gate_lines(gate: &GateReport, lines: &mut Vec<Line>) {
-    lines.push(Line::Heading(format!("{} [{}]", gate.name, gate.level.name())));
+    lines.push(Line::Heading(gate.name.clone()));
     if let Some(why) = &gate.skipped {
         lines.push(Line::Heading(format!("  SKIPPED: {why}")));
     }
-    let mut rows: Vec<&RowReport> = gate.rows.iter().collect();
-    if gate.judge == Judge::Minimum {
-        rows.sort_by(|a, b| a.estimate.ratio.total_cmp(&b.estimate.ratio));
-        rows.truncate(LOWEST_SHOWN);
-    }
-    for row in rows {
-        let numbers = &row.estimate;
-        lines.push(gate_cells(gate, &row.row, (numbers, row.unit), &cost(row), row.verdict));
-        if numbers.layouts.len() > 1 {
-            let layouts: Vec<String> =
-                numbers.layouts.iter().map(|(name, ratio)| format!("{name} {ratio:.3}")).collect();
-            lines.push(Line::Heading(format!("      by layout: {}", layouts.join(", "))));
-        }
-    }
-    if let Some(summary) = &gate.summary {
-        lines.push(gate_cells(gate, &summary.what, (&summary.estimate, Unit::Time), "", gate.verdict));
+    for row in &gate.rows {
+        lines.push(gate_cells(gate, row));
     }
 }
 
-fn gate_cells(
-    gate: &GateReport,
-    name: &str,
-    (numbers, unit): (&Numbers, Unit),
-    per_byte: &str,
-    verdict: Verdict,
-) -> Line {
-    let amount = |amount: f64| match unit {
+fn gate_cells(gate: &GateReport, row: &RowReport) -> Line {
+    let numbers = &row.estimate;
+    let amount = |amount: f64| match row.unit {
         Unit::Time => time(amount),
         Unit::Bytes => size(amount),
     };
-    let must = match gate.within_us {
-        Some(within) => format!("{within:.0} µs"),
-        None => String::new(),
-    };
     let bar = |bar: Option<f64>| bar.map(|bar| format!("{bar:.2}")).unwrap_or_default();
-    let line = [
-        format!("  {name}"),
+    let interval = numbers.interval.map(|[low, high]| format!("{low:.3}–{high:.3}"));
+    Line::Cells(vec![
+        format!("  {}", row.row),
         amount(numbers.rival_ns),
         amount(numbers.ours_ns),
         format!("{:.3}", numbers.ratio),
-        format!("{:.3}–{:.3}", numbers.interval[0], numbers.interval[1]),
-        if must.is_empty() { bar(gate.must) } else { must },
+        interval.unwrap_or_else(|| "–".to_owned()),
+        gate.within_us.map_or_else(|| bar(gate.must), |within| format!("{within:.0} µs")),
         bar(gate.aim),
-        verdict.word().to_owned(),
-    ];
-    cells(line, per_byte)
+        row.verdict.word().to_owned(),
+    ])
 }
 
 fn time(ns: f64) -> String {
@@ -106,15 +74,6 @@ fn size(bytes: f64) -> String {
         ..1e4 => format!("{bytes:.0} B"),
         ..1e7 => format!("{:.1} kB", bytes / 1e3),
         _ => format!("{:.1} MB", bytes / 1e6),
-    }
-}
-
-/// Cycles of our side: in all up to a block, per byte above.
-fn cost(row: &RowReport) -> String {
-    match row.clock_ghz {
-        None => String::new(),
-        Some(ghz) if row.bytes <= 64 => format!("{:.0} cyc", row.estimate.ours_ns * ghz),
-        Some(ghz) => format!("{:.3} c/B", row.estimate.ours_ns * ghz / row.bytes as f64),
     }
 }
 
@@ -168,7 +127,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_nothing_trails() {
-        let line = |words: [&str; 8]| cells(words.map(str::to_owned), "1 cyc");
+        let line = |words: [&str; 8]| Line::Cells(words.map(str::to_owned).into());
         let text = align(&[
             line(["a", "1", "2", "3", "4", "5", "6", "met"]),
             Line::Heading("heading".into()),
@@ -176,9 +135,9 @@ mod tests {
         ]);
         assert_eq!(
             text,
-            "a            1  2  1 cyc  3  4  5  6  met\n\
+            "a            1  2  3  4  5  6  met\n\
              heading\n\
-             long name  100  2  1 cyc  3  4  5  6\n"
+             long name  100  2  3  4  5  6\n"
         );
     }
 

@@ -7,7 +7,8 @@ use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
 
-const SALT: &[u8] = b"somesalt of 32 bytes, as it were";
+/// The salt of every tag; the password is the input.
+pub const SALT: &[u8] = b"somesalt of 32 bytes, as it were";
 /// Passes and lanes of a case that does not say: the second choice of RFC 9106.
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
@@ -36,7 +37,11 @@ fn name(variant: Variant) -> &'static str {
     }
 }
 
-fn params(spec: &Spec, variant: Variant) -> Result<Params, Fault> {
+/// Memory, passes and lanes of a case.
+///
+/// # Errors
+/// When RFC 9106 does not allow them.
+pub fn params(spec: &Spec, variant: Variant) -> Result<Params, Fault> {
     let number = |knob: &str, default: u32| match spec.knobs.get(knob) {
         None => Ok(default),
         Some(text) => text.parse().map_err(|error| Fault::failed(format!("`{knob}`: {error}"))),

@@ -1,6 +1,7 @@
 //! BLAKE3 as workloads: one message in each mode, streams, batches, extended output, and all the threads.
 
-use crate::{input, thread_counts, work};
+use crate::calls::{Chain, Rested};
+use crate::{all_threads, input, thread_counts, work};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{self, Context, Gathered, Hash, Hasher, Kernel, Plan, Threads, batch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
@@ -48,6 +49,8 @@ pub const KEY: &[u8; 32] = b"whats the Elvish word for friend";
 pub const CONTEXT: &str = "hashmill 2026-11-21 lab";
 /// Length of the pieces of a stream whose case does not say.
 pub const PIECE: usize = 1000;
+/// Lengths of pieces worth trying.
+const PIECES: [&str; 4] = ["64", "1000", "4KiB", "64KiB"];
 /// Messages of a batch whose case does not say how many.
 const MESSAGES: usize = 64;
 /// Length of the message whose extended output is made.
@@ -58,15 +61,12 @@ pub(crate) fn register(registry: &mut Registry) {
     // Where much comes out, reading it takes the time of another hash: no class of these may time that.
     let kernel = || Offer::classes(&["kernel"]).kernels(kernels());
     let one = || Offer::classes(&["kernel", "oneshot"]).kernels(kernels());
+    let all = || kernel().threads([all_threads()]);
     registry
         .workload(Message(MESSAGE, Hashing::Plain), &SIZES)
         .engine("hash", whole(Hashing::Plain), one())
         .engine("hasher", hasher(), Offer::classes(&["oneshot"]).kernels(kernels()))
-        .engine(
-            "stream",
-            stream(),
-            Offer::classes(&["oneshot"]).kernels(kernels()).knob("piece", ["64", "1000", "4KiB", "64KiB"]),
-        )
+        .engine("stream", stream(), Offer::classes(&["oneshot"]).kernels(kernels()).knob("piece", PIECES))
         .engine(
             "context",
             context(),
@@ -74,7 +74,14 @@ pub(crate) fn register(registry: &mut Registry) {
                 .kernels(kernels())
                 .threads(thread_counts()),
         )
-        .engine("first", whole(Hashing::Plain), Offer::classes(&["cold"]));
+        .engine("first", whole(Hashing::Plain), Offer::classes(&["cold"]))
+        .engine("chain", chained(), kernel())
+        .engine("pieces", pieces(), Offer::classes(&["oneshot"]).kernels(kernels()).knob("piece", PIECES))
+        .engine("parallel", everybody(), all())
+        .engine("parallel-rested", Rested(everybody()), all())
+        .engine("serial", alone(), all())
+        .engine("serial-rested", Rested(alone()), all())
+        .engine("context-rested", Rested(context()), all());
     for (name, mode) in [(MESSAGE_KEYED, Hashing::Keyed), (MESSAGE_DERIVE, Hashing::Derive)] {
         let sizes = [64, 1 << 10, 64 << 10];
         registry.workload(Message(name, mode), &sizes).engine("hash", whole(mode), one());
@@ -85,6 +92,10 @@ pub(crate) fn register(registry: &mut Registry) {
         kernel().knob("messages", ["16", "64", "256"]),
     );
     registry.workload(Xof, &[64, 131, 1 << 10, 64 << 10, 1 << 20]).engine("reader", reader(), kernel());
+    let edges = (0..=33).flat_map(|chunks| [0, 1, 512, 1023].map(|tail| chunks * 1024 + tail));
+    let edges: Vec<String> = edges.map(|size| format!("{MESSAGE}/hash/kernel/{size}/t1")).collect();
+    let edges: Vec<&str> = edges.iter().map(String::as_str).collect();
+    registry.suite("blake3-edges", "k·1024 + {0, 1, 512, 1023} bytes for k from 0 to 33", &edges);
 }
 
 /// Which of the three functions.
@@ -140,6 +151,14 @@ impl Lane {
             return Err(Fault::unavailable("this engine has one thread; `context` has more"));
         }
         Ok(Lane { forced: forced(spec)?, size: usize::try_from(spec.size).map_err(Fault::failed)? })
+    }
+
+    /// The lane of an engine that has all threads of the machine at hand, and takes no other number.
+    fn whole_machine(spec: &Spec) -> Result<Lane, Fault> {
+        if spec.threads != all_threads() {
+            return Err(Fault::unavailable("this engine takes all threads of the machine, or none to help"));
+        }
+        Lane::new(&Spec { threads: 1, ..spec.clone() })
     }
 
     fn plan(&self) -> Plan {
@@ -209,6 +228,46 @@ fn whole(mode: Hashing) -> impl Engine<Input = Bytes> {
 fn hasher() -> impl Engine<Input = Bytes> {
     let run = |lane: &mut Lane, message: &Bytes| Ok(*lane.hasher().update(message).finalize().as_bytes());
     Routine::new(Lane::new, Lane::kernel, run, digest)
+}
+
+/// One call after another, each message depending on the digest before it.
+fn chained() -> impl Engine<Input = Bytes> {
+    let hash = |lane: &mut Lane, message: &[u8]| match lane.forced {
+        None => Hashing::Plain.as_users_call_it(message),
+        Some(plan) => Hashing::Plain.with(plan, message),
+    };
+    Chain::new(Lane::new, Lane::kernel, hash)
+}
+
+/// One message in pieces, as they come.
+fn pieces() -> impl Engine<Input = Bytes> {
+    let init = |spec: &Spec| Ok((Lane::new(spec)?, number(spec, "piece", PIECE)?));
+    let run = |(lane, piece): &mut (Lane, usize), message: &Bytes| {
+        let mut hasher = lane.hasher();
+        for piece in message.chunks(*piece) {
+            hasher.update(piece);
+        }
+        Ok(*hasher.finalize().as_bytes())
+    };
+    Routine::new(init, |(lane, _): &(Lane, usize)| lane.kernel(), run, digest)
+}
+
+/// A hasher that may use every thread, as programs call it.
+fn everybody() -> impl Engine<Input = Bytes> {
+    let run =
+        |lane: &mut Lane, message: &Bytes| Ok(*lane.hasher().update_parallel(message).finalize().as_bytes());
+    Routine::new(Lane::whole_machine, Lane::kernel, run, digest)
+}
+
+/// One thread where others could help, to be compared with all of them.
+fn alone() -> impl Engine<Input = Bytes> {
+    let run = |lane: &mut Lane, message: &Bytes| {
+        Ok(match lane.forced {
+            None => Hashing::Plain.as_users_call_it(message),
+            Some(plan) => Hashing::Plain.with(plan, message),
+        })
+    };
+    Routine::new(Lane::whole_machine, Lane::kernel, run, digest)
 }
 
 /// One message in pieces, gathered.

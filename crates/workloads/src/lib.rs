@@ -7,14 +7,18 @@
 mod answers;
 mod argon2;
 mod blake3;
+mod calls;
 mod file;
 mod headline;
 mod input;
 mod work;
 
+pub use argon2::{SALT as ARGON2_SALT, params as argon2_params};
 pub use blake3::{
     BATCH, Bytes, CONTEXT, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, PIECE, XOF, fold, number,
 };
+
+pub use calls::{Chain, Rested};
 
 use hashmill_lab::model::registry::Registry;
 
@@ -30,9 +34,15 @@ pub fn registry() -> Registry {
     registry
 }
 
+/// As many threads as the machine offers.
+#[must_use]
+pub fn all_threads() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
 /// One thread, and as many as the machine offers.
 #[must_use]
 pub fn thread_counts() -> Vec<u32> {
-    let all = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let all = all_threads();
     if all == 1 { vec![1] } else { vec![1, all] }
 }

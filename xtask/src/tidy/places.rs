@@ -40,7 +40,7 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/hash/src/argon2/chain.rs", "calls into BLAKE2b's vectors"),
     Place::new("crates/hash/src/blake2b.rs", "digests side by side in vectors"),
     Place::new("crates/files/src/source/mmap.rs", "the one mapping of files into memory"),
-    Place::new("crates/rivals/src/argon2/reference.rs", "calls the reference implementation, which is C"),
+    Place::new("crates/rivals/src/reference.rs", "calls the reference implementation, which is C"),
     Place::new("crates/testkit/src/alloc.rs", "an allocator that counts"),
     Place::new("crates/testkit/src/guard.rs", "memory that faults when a kernel reads past its input"),
     Place::new("xtask/probes/no_std.rs", "an exported symbol keeps the probe's code"),

@@ -1,12 +1,16 @@
 //! Claims: published numbers that are tied to the report that they came from.
 //!
 //! A file names each claim with its case and its report. Documents mark where a number stands, `<!-- lab:claim ID -->`
-//! before it and `<!-- /lab -->` after it; the number is rendered from the report and never typed.
+//! before it and `<!-- /lab -->` after it; the number is rendered from the report and never typed. A whole table of
+//! verdicts on gates is claimed in the same way.
 
 pub(crate) mod document;
 
 use crate::fingerprint::sha256_hex;
+use crate::gate::judge::{Judged, judge};
+use crate::gate::{self, Demand, Gate};
 use crate::model::key::Key;
+use crate::model::registry::Registry;
 use crate::report::check::problems;
 use crate::report::schema::{Comparison, Report, Role, Status, Verdict};
 use crate::report::store::{self, ReadError};
@@ -26,6 +30,24 @@ pub(crate) struct Claims {
     pub(crate) root: PathBuf,
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
+    #[serde(default)]
+    pub(crate) table: Vec<Verdicts>,
+}
+
+/// What a report says about a file of gates, as a table in a document.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Verdicts {
+    pub(crate) id: String,
+    /// File of gates.
+    pub(crate) gates: PathBuf,
+    /// Program that measured it, as it is typed.
+    pub(crate) program: String,
+    pub(crate) report: PathBuf,
+    /// SHA-256 of that file.
+    pub(crate) report_sha256: String,
+    /// Last day on which it may be shown.
+    pub(crate) expires: String,
 }
 
 /// One published number: the rival's time over ours.
@@ -83,23 +105,95 @@ impl Proven {
 impl Claims {
     pub(crate) fn parse(text: &str) -> Result<Self, ClaimError> {
         let claims: Claims = toml_edit::de::from_str(text)
-            .map_err(|error| ClaimError::Syntax(crate::gate::one_line(&error.to_string())))?;
-        for (index, claim) in claims.claim.iter().enumerate() {
-            if claims.claim[..index].iter().any(|other| other.id == claim.id) {
-                return Err(ClaimError::Twice(claim.id.clone()));
-            }
+            .map_err(|error| ClaimError::Syntax(gate::one_line(&error.to_string())))?;
+        let tables = claims.table.iter().map(|table| &table.id);
+        let ids: Vec<&String> = claims.claim.iter().map(|claim| &claim.id).chain(tables).collect();
+        match ids.iter().enumerate().find(|(index, id)| ids[..*index].contains(id)) {
+            Some((_, id)) => Err(ClaimError::Twice((*id).clone())),
+            None => Ok(claims),
         }
-        Ok(claims)
     }
 
     pub(crate) fn get(&self, id: &str) -> Result<&Claim, ClaimError> {
-        let known = || self.claim.iter().map(|claim| claim.id.as_str());
-        let found = self.claim.iter().find(|claim| claim.id == id);
-        found.ok_or_else(|| ClaimError::Unknown {
-            id: id.to_owned(),
-            hint: crate::model::select::hint(id, known()),
-        })
+        self.claim.iter().find(|claim| claim.id == id).ok_or_else(|| self.unknown(id))
     }
+
+    pub(crate) fn unknown(&self, id: &str) -> ClaimError {
+        let known = self.claim.iter().map(|claim| claim.id.as_str());
+        let tables = self.table.iter().map(|table| table.id.as_str());
+        ClaimError::Unknown { id: id.to_owned(), hint: crate::model::select::hint(id, known.chain(tables)) }
+    }
+}
+
+/// The report of a claim, if it is the one that was claimed from, true, and not too old.
+fn evidence(id: &str, path: &Path, sha256: &str, expires: &str) -> Result<Report, ClaimError> {
+    let wrong = |why: String| ClaimError::Wrong { id: id.to_owned(), why };
+    let last = parse_utc(&format!("{expires}T23:59:59Z"));
+    let last = last.ok_or_else(|| wrong(format!("`{expires}` is no date like 2027-01-31")))?;
+    if last < now_seconds() {
+        return Err(wrong(format!("it expired on {expires}: measure it again")));
+    }
+    let failed = |source| ClaimError::Read { id: id.to_owned(), path: path.to_owned(), source };
+    let bytes = store::read_bytes(path).map_err(failed)?;
+    if sha256_hex(&bytes) != sha256 {
+        return Err(wrong(format!("{} is not the file that was claimed from", path.display())));
+    }
+    let report = store::parse(&bytes).map_err(failed)?;
+    match problems(&report).into_iter().next() {
+        Some(problem) => Err(wrong(format!("{}: {problem}", path.display()))),
+        None => Ok(report),
+    }
+}
+
+impl Verdicts {
+    /// A line for each gate that the report speaks of: its ratios, its bar, and what came of it.
+    pub(crate) fn prove(&self, root: &Path, registry: &Registry) -> Result<String, ClaimError> {
+        let report = evidence(&self.id, &root.join(&self.report), &self.report_sha256, &self.expires)?;
+        let path = root.join(&self.gates);
+        let wrong = |why: &dyn std::fmt::Display| ClaimError::Wrong {
+            id: self.id.clone(),
+            why: format!("{}: {why}", path.display()),
+        };
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+        let gates = gate::parse(&text).map_err(|error| wrong(&error))?;
+        let reports = [report];
+        let mut table = String::from("\n| workload | ratio | goal | |\n|---|---|---|---|\n");
+        for (index, gate) in gates.gate.iter().enumerate() {
+            // A gate whose cases this processor does not have is one that the report does not speak of either.
+            let demands = match gate.demands(index, registry) {
+                Err(error) if !error.is_about_the_processor() => return Err(wrong(&error)),
+                demands => demands.unwrap_or_default(),
+            };
+            let judged: Vec<Judged> = demands.iter().map(|demand| judge(demand, &reports)).collect();
+            table.extend(line(gate, &demands, &judged));
+        }
+        Ok(table)
+    }
+}
+
+/// A line of the table; none for a gate that nobody measured.
+fn line(gate: &Gate, demands: &[Demand], judged: &[Judged]) -> Option<String> {
+    let ratios = judged.iter().filter_map(|judged| judged.ratio);
+    let (low, high) = ratios.fold((f64::INFINITY, 0.0_f64), |(low, high), r| (low.min(r), high.max(r)));
+    if high == 0.0 {
+        return None;
+    }
+    let range = |low: f64, high: f64| match (format!("{low:.2}"), format!("{high:.2}")) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    };
+    let bars = demands.iter().filter_map(|demand| demand.must);
+    let (least, most) = bars.fold((f64::INFINITY, 0.0_f64), |(low, high), b| (low.min(b), high.max(b)));
+    let goal = if most == 0.0 { String::new() } else { range(least, most) };
+    let any = |wanted: fn(&gate::judge::Verdict) -> bool| judged.iter().any(|judged| wanted(&judged.verdict));
+    let word = match () {
+        () if any(|verdict| matches!(verdict, gate::judge::Verdict::Missing(_))) => "not measured whole",
+        () if any(|verdict| *verdict == gate::judge::Verdict::Fail) => "not reached",
+        () if any(|verdict| *verdict == gate::judge::Verdict::Unproven) => "unproven",
+        () if any(|verdict| *verdict == gate::judge::Verdict::Pass) => "reached",
+        () => "",
+    };
+    Some(format!("| {} | {} | {goal} | {word} |\n", gate.name, range(low, high)))
 }
 
 impl Claim {
@@ -109,23 +203,8 @@ impl Claim {
 
     /// The number, if everything that it rests on is as it was said to be.
     pub(crate) fn prove(&self, root: &Path) -> Result<Proven, ClaimError> {
-        let last = parse_utc(&format!("{}T23:59:59Z", self.expires));
-        let last =
-            last.ok_or_else(|| self.wrong(format!("`{}` is no date like 2027-01-31", self.expires)))?;
-        if last < now_seconds() {
-            return Err(self.wrong(format!("it expired on {}: measure it again", self.expires)));
-        }
-        let path = root.join(&self.report);
-        let failed = |source| ClaimError::Read { id: self.id.clone(), path: path.clone(), source };
-        let bytes = store::read_bytes(&path).map_err(failed)?;
-        if sha256_hex(&bytes) != self.report_sha256 {
-            return Err(self.wrong(format!("{} is not the file that was claimed from", path.display())));
-        }
-        let report = store::parse(&bytes).map_err(failed)?;
-        if let Some(problem) = problems(&report).into_iter().next() {
-            return Err(self.wrong(format!("{}: {problem}", path.display())));
-        }
-        self.find(&report)
+        let Claim { id, report, report_sha256, expires, .. } = self;
+        self.find(&evidence(id, &root.join(report), report_sha256, expires)?)
     }
 
     /// The comparison of the claim in a report that is true.

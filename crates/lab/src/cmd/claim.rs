@@ -60,8 +60,8 @@ pub(super) struct Prove {
 
 pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
     match &args.what {
-        What::Check => check(&args.file, console),
-        What::Render => write(&args.file, console),
+        What::Check => check(mount, &args.file, console),
+        What::Render => write(mount, &args.file, console),
         What::New { id, report, case, vs, expires } => {
             let bytes =
                 store::read_bytes(report).map_err(|source| Error::Read { path: report.clone(), source })?;
@@ -116,73 +116,87 @@ fn document(root: &Path, name: &Path) -> Result<String, Error> {
         .map_err(|error| Error::Usage(format!("cannot read {}: {error}", path.display())))
 }
 
-fn check(file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+/// What should stand in documents, by the names of claims and tables. No text is what only another program can say.
+type Texts<'a> = Vec<(&'a str, Result<Option<String>, ClaimError>)>;
+
+fn texts<'a>(mount: &Mount<'_>, claims: &'a Claims, root: &Path) -> Texts<'a> {
+    let numbers = claims.claim.iter();
+    let numbers =
+        numbers.map(|claim| (claim.id.as_str(), claim.prove(root).map(|proven| Some(proven.text()))));
+    let tables = claims.table.iter().map(|table| {
+        let text = match table.program == mount.name {
+            true => table.prove(root, mount.registry).map(Some),
+            false => Ok(None),
+        };
+        (table.id.as_str(), text)
+    });
+    numbers.chain(tables).collect()
+}
+
+fn unclosed(name: &Path, line: usize) -> String {
+    format!("{}:{line}: a claim begins, and no `<!-- /lab -->` ends it", name.display())
+}
+
+fn check(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
     let (claims, root) = read(file)?;
-    let mut problems = Vec::new();
-    let mut good = 0;
-    for claim in &claims.claim {
-        match claim.prove(&root) {
-            Ok(_) => good += 1,
-            Err(problem) => problems.push(problem.to_string()),
-        }
-    }
+    let texts = texts(mount, &claims, &root);
+    let failed = texts.iter().filter_map(|(_, text)| text.as_ref().err());
+    let mut problems: Vec<String> = failed.map(ToString::to_string).collect();
+    let good = texts.iter().filter(|(_, text)| matches!(text, Ok(Some(_)))).count();
+    let elsewhere = texts.len() - good - problems.len();
     let mut numbers = 0;
     for name in &claims.documents {
         let text = document(&root, name)?;
         let marks = match marks(&text) {
             Ok(marks) => marks,
             Err(line) => {
-                problems.push(format!(
-                    "{}:{line}: a claim begins, and no `<!-- /lab -->` ends it",
-                    name.display()
-                ));
+                problems.push(unclosed(name, line));
                 continue;
             }
         };
         for mark in marks {
             let place = format!("{}:{}", name.display(), mark.line);
-            match claims.get(mark.id).map(|claim| claim.prove(&root)) {
-                Err(unknown) => problems.push(format!("{place}: {unknown}")),
+            match texts.iter().find(|(id, _)| *id == mark.id) {
+                None => problems.push(format!("{place}: {}", claims.unknown(mark.id))),
                 // Said above, with the claim.
-                Ok(Err(_)) => {}
-                Ok(Ok(proven)) if proven.text() == mark.text => numbers += 1,
-                Ok(Ok(proven)) => problems.push(format!(
-                    "{place}: it says `{}`, and claim `{}` is {}: run `claim render`",
-                    mark.text,
-                    mark.id,
-                    proven.text()
-                )),
+                Some((_, Err(_) | Ok(None))) => {}
+                Some((_, Ok(Some(text)))) if text == mark.text => numbers += 1,
+                Some((id, Ok(Some(text)))) => problems.push(match text.contains('\n') {
+                    true => format!("{place}: table `{id}` is stale: run `claim render`"),
+                    false => format!(
+                        "{place}: it says `{}`, and claim `{id}` is {text}: run `claim render`",
+                        mark.text
+                    ),
+                }),
             }
         }
     }
     for problem in &problems {
         writeln!(console.out, "{problem}")?;
     }
-    writeln!(
-        console.out,
-        "{good} of {} claims are proven, {numbers} numbers in documents are theirs",
-        claims.claim.len()
-    )?;
+    let all = texts.len() - elsewhere;
+    writeln!(console.out, "{good} of {all} claims are proven, {numbers} numbers in documents are theirs")?;
+    if elsewhere > 0 {
+        writeln!(console.out, "{elsewhere} tables are of another program, which checks them")?;
+    }
     Ok(if problems.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
-fn write(file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+fn write(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
     let (claims, root) = read(file)?;
-    let refused = |error: ClaimError| Error::Refused(error.to_string());
+    let refused = |error: &ClaimError| Error::Refused(error.to_string());
+    let texts = texts(mount, &claims, &root);
     for name in &claims.documents {
         let text = document(&root, name)?;
-        let marks = marks(&text).map_err(|line| {
-            Error::Refused(format!(
-                "{}:{line}: a claim begins, and no `<!-- /lab -->` ends it",
-                name.display()
-            ))
-        })?;
+        let marks = marks(&text).map_err(|line| Error::Refused(unclosed(name, line)))?;
         let mut numbers = Vec::new();
         for mark in &marks {
-            let claim = claims.get(mark.id).map_err(refused)?;
-            numbers.push((mark.id, claim.prove(&root).map_err(refused)?.text()));
+            let known = texts.iter().find(|(id, _)| *id == mark.id);
+            let (_, number) = known.ok_or_else(|| refused(&claims.unknown(mark.id)))?;
+            numbers.push((mark.id, number.as_ref().map_err(refused)?));
         }
-        let number = |id: &str| numbers.iter().find(|(known, _)| *known == id).map(|(_, text)| text.clone());
+        let number =
+            |id: &str| numbers.iter().find(|(known, _)| *known == id).and_then(|(_, text)| (*text).clone());
         let filled = render(&text, &marks, number);
         let path = root.join(name);
         store::write_atomically(&path, &filled).map_err(|source| Error::Write { path, source })?;

@@ -3,17 +3,21 @@
 use super::args::Measuring;
 use super::duel::{contest, wants_control};
 use super::error::Error;
-use super::measure::{Job, exit_of, measure, own_program};
+use super::measure::{Job, exit_of, measure, other_program, own_program};
 use super::{Console, Exit, Mount};
+use crate::campaign::Contest;
 use crate::gate::judge::{Judged, Verdict, confirmed, judge};
-use crate::gate::{Demand, Gate, Gates, Unproven, parse, ratchet};
+use crate::gate::{Defaults, Demand, Gate, GateError, Gates, Pair, Unproven, parse, ratchet};
 use crate::host::Machine;
+use crate::plan::Plan;
 use crate::report::check::problems;
-use crate::report::schema::{Kind, Report};
+use crate::report::schema::{Build, Kind, Report};
 use crate::report::store;
 use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone};
+use crate::session::process::Program;
 use clap::Args;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -24,9 +28,12 @@ pub(super) struct GateArgs {
     /// Judge these reports instead of measuring.
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
-    /// Only gates whose name contains this.
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    filter: String,
+    /// Only gates whose name, or cases that contain this; of several, all must be contained.
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
+    /// Measure nothing: print what is demanded.
+    #[arg(long, conflicts_with_all = ["report", "ratchet"])]
+    list: bool,
     /// Raise every bar to what this run proves, and write the file.
     #[arg(long)]
     ratchet: bool,
@@ -40,42 +47,108 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
     let wrong = |error| Error::Usage(format!("{}: {error}", args.file.display()));
     let gates = parse(&text).map_err(wrong)?;
     let machine = Machine::read();
-    let mut demands = Vec::new();
-    let mut elsewhere = Vec::new();
-    for (index, gate) in gates.gate.iter().enumerate().filter(|(_, gate)| gate.name.contains(&args.filter)) {
-        match not_here(gate, mount, &machine, args) {
-            Some(why) => elsewhere.push(format!("{}: {why}", gate.name)),
-            None => demands.extend(gate.demands(index, mount.registry).map_err(wrong)?),
-        }
-    }
-    for line in &elsewhere {
-        writeln!(console.out, "not judged here  {line}")?;
-    }
+    let (demands, elsewhere) = wanted(mount, args, &gates, &machine).map_err(wrong)?;
     if demands.is_empty() {
-        let what = if elsewhere.is_empty() {
-            format!("no gate's name contains `{}`", args.filter)
-        } else {
-            "no gate is for this program and this machine".to_owned()
+        let what = match &elsewhere[..] {
+            [] => format!("no gate and no case contains `{}`", args.filter.join("` and `")),
+            [one] => one.clone(),
+            _ => "no gate is for this program and this machine".to_owned(),
         };
         return Err(Error::Usage(format!("{}: {what}", args.file.display())));
     }
-    let (judged, exit) = match args.report.is_empty() {
-        true => by_measuring(mount, args, &gates, demands)?,
-        false => {
+    if !args.measuring.json {
+        for line in &elsewhere {
+            writeln!(console.out, "not judged here  {line}")?;
+        }
+    }
+    if args.list {
+        console.out.write_all(lay_out(&demanded(&gates, &demands), console.colour).as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let measured = match args.report.is_empty() {
+        true => Some(by_measuring(mount, args, &gates, &demands)?),
+        false => None,
+    };
+    let (judged, exit, folder) = match measured {
+        Some(measured) => (measured.judged, measured.exit, Some(measured.folder)),
+        None => {
             let reports = read_all(&args.report, &machine)?;
-            (demands.into_iter().map(|demand| (demand.clone(), judge(&demand, &reports))).collect(), Exit::Ok)
+            (demands.iter().map(|demand| judge(demand, &reports)).collect(), Exit::Ok, None)
         }
     };
-    console.out.write_all(lay_out(&table(&gates, &judged), console.colour).as_bytes())?;
+    let judged: Vec<(Demand, Judged)> = demands.into_iter().zip(judged).collect();
+    if args.measuring.json {
+        let lines: Vec<Wire<'_>> = judged.iter().map(|(d, j)| Wire::new(&gates, d, j)).collect();
+        console.out.write_all(store::pretty(&lines).as_bytes())?;
+    } else {
+        console.out.write_all(lay_out(&table(&gates, &judged), console.colour).as_bytes())?;
+        if let Some(folder) = folder {
+            writeln!(console.out, "report {}", folder.join("report.html").display())?;
+        }
+    }
     if args.ratchet {
         raise(&text, &args.file, &gates, &judged, console)?;
     }
     Ok(worst(exit, outcome(&judged, gates.defaults.unproven, args.measuring.strict)))
 }
 
+/// What is demanded here, and a line for each gate that is not judged.
+fn wanted(
+    mount: &Mount<'_>,
+    args: &GateArgs,
+    gates: &Gates,
+    machine: &Machine,
+) -> Result<(Vec<Demand>, Vec<String>), GateError> {
+    let mut demands = Vec::new();
+    let mut elsewhere = Vec::new();
+    for (index, gate) in gates.gate.iter().enumerate() {
+        let named = |text: &String| gate.name.contains(text);
+        let keep = |demand: &Demand| {
+            let in_case = |text: &String| demand.pairs.iter().any(|p| p.ours.to_string().contains(text));
+            args.filter.iter().all(|text| named(text) || in_case(text))
+        };
+        let mentioned = |text: &String| named(text) || gate.cases.iter().any(|case| case.contains(text));
+        let why = match not_here(gate, &gates.defaults, mount, machine, args) {
+            Some(why) => Some(why),
+            None => match gate.demands(index, mount.registry) {
+                Ok(all) => {
+                    demands.extend(all.into_iter().filter(keep));
+                    None
+                }
+                // Kernels are those of this processor; everything else in a name is the same everywhere.
+                Err(error) if error.is_about_the_processor() => Some(error.to_string()),
+                Err(error) => return Err(error),
+            },
+        };
+        let why = why.filter(|_| args.filter.iter().all(mentioned));
+        elsewhere.extend(why.map(|why| format!("{}: {why}", gate.name)));
+    }
+    Ok((demands, elsewhere))
+}
+
+fn demanded(gates: &Gates, demands: &[Demand]) -> Table {
+    let bar = |bar: Option<f64>| bar.map_or_else(|| "–".to_owned(), |bar| format!("{bar:.2}"));
+    let line = |demand: &Demand, pair: &Pair| {
+        let rival = pair.rival.as_ref().map_or_else(|| "the build before".to_owned(), ToString::to_string);
+        let gate = gates.gate[demand.gate].name.clone();
+        let cells = vec![gate, pair.ours.to_string(), rival, bar(demand.must), bar(demand.aim)];
+        Line { cells, tone: Tone::Plain }
+    };
+    let of_demand = |demand: &Demand| demand.pairs.iter().map(|p| line(demand, p)).collect::<Vec<_>>();
+    let rows = demands.iter().flat_map(of_demand).collect();
+    Table { columns: vec!["gate", "case", "rival", "must", "aim"], rows }
+}
+
 /// Why a gate is not for this program or this machine.
-fn not_here(gate: &Gate, mount: &Mount<'_>, machine: &Machine, args: &GateArgs) -> Option<String> {
-    if let Some(program) = gate.program.as_ref().filter(|program| *program != mount.name) {
+fn not_here(
+    gate: &Gate,
+    defaults: &Defaults,
+    mount: &Mount<'_>,
+    machine: &Machine,
+    args: &GateArgs,
+) -> Option<String> {
+    let program = gate.program.as_ref().or(defaults.program.as_ref());
+    if let Some(program) = program.filter(|program| *program != mount.name) {
         return Some(format!("run `{program} gate`"));
     }
     if !gate.holds_for(machine) {
@@ -113,69 +186,146 @@ fn read_all(files: &[PathBuf], machine: &Machine) -> Result<Vec<Report>, Error> 
     files.iter().map(read).collect()
 }
 
+/// What measuring gave, demand by demand.
+struct Gauged {
+    judged: Vec<Judged>,
+    exit: Exit,
+    folder: PathBuf,
+}
+
 fn by_measuring(
     mount: &Mount<'_>,
     args: &GateArgs,
     gates: &Gates,
-    demands: Vec<Demand>,
-) -> Result<(Vec<(Demand, Judged)>, Exit), Error> {
-    let report = duel(mount, &args.measuring, &demands, None)?;
+    demands: &[Demand],
+) -> Result<Gauged, Error> {
+    let fleet = Fleet::gather(mount, gates, demands)?;
+    let all: Vec<&Demand> = demands.iter().collect();
+    let (report, folder) = fleet.duel(mount, &args.measuring, gates, &all, None)?;
     let mut exit = exit_of(&report, false);
     let reports = [report];
-    let mut judged: Vec<(Demand, Judged)> =
-        demands.into_iter().map(|demand| (demand.clone(), judge(&demand, &reports))).collect();
+    let mut judged: Vec<Judged> = demands.iter().map(|demand| judge(demand, &reports)).collect();
     for run in 1..=gates.defaults.confirm {
-        let failed: Vec<Demand> = judged
-            .iter()
-            .filter(|(_, judged)| judged.verdict == Verdict::Fail)
-            .map(|(demand, _)| demand.clone())
-            .collect();
+        let failed = demands.iter().zip(&judged).filter(|(_, judged)| judged.verdict == Verdict::Fail);
+        let failed: Vec<&Demand> = failed.map(|(demand, _)| demand).collect();
         if failed.is_empty() || exit != Exit::Ok {
             break;
         }
-        let again = duel(mount, &args.measuring, &failed, Some(run))?;
+        let (again, _) = fleet.duel(mount, &args.measuring, gates, &failed, Some(run))?;
         exit = worst(exit, exit_of(&again, false));
         let again = [again];
-        for (demand, first) in &mut judged {
+        for (demand, first) in demands.iter().zip(&mut judged) {
             *first = confirmed(first.clone(), &judge(demand, &again));
         }
     }
-    Ok((judged, exit))
+    Ok(Gauged { judged, exit, folder })
 }
 
-/// Measures all demands as duels; `again` numbers the runs that repeat.
-fn duel(
-    mount: &Mount<'_>,
-    measuring: &Measuring,
-    demands: &[Demand],
-    again: Option<usize>,
-) -> Result<Report, Error> {
-    let mut plan = measuring.plan();
-    let mut measuring = measuring.clone();
-    if let Some(run) = again {
-        // Other inputs and other orders, beside the first report.
-        plan.seed = plan.seed.wrapping_add(run as u64);
-        measuring.out = measuring.out.map(|out| out.join(format!("confirm-{run}")));
+/// This program, and its other builds that the gates ask for.
+struct Fleet {
+    builds: Vec<Build>,
+    programs: Vec<Program>,
+}
+
+impl Fleet {
+    fn gather(mount: &Mount<'_>, gates: &Gates, demands: &[Demand]) -> Result<Self, Error> {
+        let (build, program) = own_program(mount)?;
+        let mut fleet = Fleet { builds: vec![build], programs: vec![program] };
+        for name in demands.iter().flat_map(|demand| &gates.gate[demand.gate].builds) {
+            if fleet.builds.iter().all(|known| known.label != *name) {
+                let (build, program) = other_program(mount, name)?;
+                fleet.builds.push(build);
+                fleet.programs.push(program);
+            }
+        }
+        Ok(fleet)
     }
-    let (build, program) = own_program(mount)?;
-    let mut contests: Vec<_> = Vec::new();
-    for demand in demands {
-        let Some(rival) = &demand.rival else { continue };
-        let contest = contest(&demand.ours, rival, wants_control(plan.control, contests.len()))?;
-        // Two gates may ask for the same comparison.
-        if contests.iter().all(|known: &crate::campaign::Contest| known.title != contest.title) {
-            contests.push(contest);
+
+    /// Measures the demands as duels; `again` numbers the runs that repeat.
+    fn duel(
+        &self,
+        mount: &Mount<'_>,
+        measuring: &Measuring,
+        gates: &Gates,
+        demands: &[&Demand],
+        again: Option<usize>,
+    ) -> Result<(Report, PathBuf), Error> {
+        let mut plan = measuring.plan();
+        let mut measuring = measuring.clone();
+        if let Some(run) = again {
+            // Other inputs and other orders, beside the first report.
+            plan.seed = plan.seed.wrapping_add(run as u64);
+            measuring.out = measuring.out.map(|out| out.join(format!("confirm-{run}")));
+        }
+        let contests = self.contests(&plan, gates, demands)?;
+        let (builds, programs) = (self.builds.clone(), self.programs.clone());
+        let job = Job { kind: Kind::Duel, contests, builds, programs, plan, same_code: false };
+        measure(mount, &measuring, job)
+    }
+
+    fn contests(&self, plan: &Plan, gates: &Gates, demands: &[&Demand]) -> Result<Vec<Contest>, Error> {
+        let mut contests: Vec<Contest> = Vec::new();
+        for demand in demands {
+            let asked = &gates.gate[demand.gate].builds;
+            let here = self.builds.iter().enumerate().filter(|(index, build)| match &asked[..] {
+                [] => *index == 0,
+                asked => asked.contains(&build.label),
+            });
+            for (index, build) in here {
+                for Pair { ours, rival } in &demand.pairs {
+                    let Some(rival) = rival else { continue };
+                    let mut contest = contest(ours, rival, wants_control(plan.control, contests.len()))?;
+                    if index > 0 {
+                        contest = contest.in_build(index, &build.label);
+                    }
+                    // Two gates may ask for the same comparison.
+                    if contests.iter().all(|known| known.title != contest.title) {
+                        contests.push(contest);
+                    }
+                }
+            }
+        }
+        Ok(contests)
+    }
+}
+
+/// A verdict for programs.
+#[derive(Serialize)]
+struct Wire<'a> {
+    gate: &'a str,
+    cases: Vec<String>,
+    ratio: Option<f64>,
+    interval: Option<[f64; 2]>,
+    must: Option<f64>,
+    aim: Option<f64>,
+    verdict: String,
+}
+
+impl<'a> Wire<'a> {
+    fn new(gates: &'a Gates, demand: &Demand, judged: &Judged) -> Self {
+        Wire {
+            gate: &gates.gate[demand.gate].name,
+            cases: demand.pairs.iter().map(|pair| pair.ours.to_string()).collect(),
+            ratio: judged.ratio,
+            interval: judged.interval,
+            must: demand.must,
+            aim: demand.aim,
+            verdict: word(demand, judged).0,
         }
     }
-    let job = Job {
-        kind: Kind::Duel,
-        contests,
-        builds: vec![build],
-        programs: vec![program],
-        plan,
-        same_code: false,
-    };
-    Ok(measure(mount, &measuring, job)?.0)
+}
+
+/// The verdict in a word or with its reason.
+fn word(demand: &Demand, judged: &Judged) -> (String, Tone) {
+    let beyond = |aim: f64| judged.interval.is_some_and(|[low, _]| low >= aim);
+    match &judged.verdict {
+        Verdict::Pass if demand.aim.is_some_and(beyond) => ("aim".to_owned(), Tone::Good),
+        Verdict::Pass => ("pass".to_owned(), Tone::Good),
+        Verdict::Fail => ("FAIL".to_owned(), Tone::Bad),
+        Verdict::Unproven => ("unproven".to_owned(), Tone::Dim),
+        Verdict::Open => ("–".to_owned(), Tone::Dim),
+        Verdict::Missing(why) => (format!("MISSING: {why}"), Tone::Bad),
+    }
 }
 
 fn table(gates: &Gates, judged: &[(Demand, Judged)]) -> Table {
@@ -186,24 +336,21 @@ fn table(gates: &Gates, judged: &[(Demand, Judged)]) -> Table {
         // What is missing to the rival, as a share of its time: the number that seed gates speak of.
         let need =
             judged.ratio.map_or_else(|| "–".to_owned(), |ratio| crate::model::units::percent(1.0 / ratio));
-        let (word, tone) = match &judged.verdict {
-            Verdict::Pass => ("pass".to_owned(), Tone::Good),
-            Verdict::Fail => ("FAIL".to_owned(), Tone::Bad),
-            Verdict::Unproven => ("unproven".to_owned(), Tone::Dim),
-            Verdict::Missing(why) => (format!("MISSING: {why}"), Tone::Bad),
-        };
+        let (word, tone) = word(demand, judged);
+        let bar = |bar: Option<f64>| bar.map_or_else(|| "–".to_owned(), |bar| format!("{bar:.2}"));
         let cells = vec![
             gates.gate[demand.gate].name.clone(),
-            demand.ours.to_string(),
+            demand.about(),
             need,
             number(judged.ratio),
             interval,
-            format!("{:.2}", demand.must),
+            bar(demand.must),
+            bar(demand.aim),
             word,
         ];
         Line { cells, tone }
     };
-    let columns = vec!["gate", "case", "need", "ratio", "99 % interval", "must", "verdict"];
+    let columns = vec!["gate", "case", "need", "ratio", "99 % interval", "must", "aim", "verdict"];
     Table { columns, rows: judged.iter().map(line).collect() }
 }
 

@@ -28,14 +28,31 @@ pub(super) struct Job {
     pub(super) same_code: bool,
 }
 
+/// Label of the program that measures.
+pub(super) const SELF: &str = "self";
+
 /// This very program as a build and as something to start.
 pub(super) fn own_program(mount: &Mount<'_>) -> Result<(Build, Program), Error> {
-    let path = std::env::current_exe().map_err(Error::Program)?;
+    described(mount, SELF, std::env::current_exe().map_err(Error::Program)?)
+}
+
+/// The program built as `name` says.
+pub(super) fn other_program(mount: &Mount<'_>, name: &str) -> Result<(Build, Program), Error> {
+    let maker = mount
+        .maker
+        .ok_or_else(|| Error::Usage(format!("{} has no build `{name}`: it knows only itself", mount.name)))?;
+    let path = maker.make(name).map_err(|error| Error::Usage(format!("build `{name}`: {error}")))?;
+    let (mut build, program) = described(mount, name, path)?;
+    build.settings.push(name.to_owned());
+    Ok((build, program))
+}
+
+fn described(mount: &Mount<'_>, label: &str, path: PathBuf) -> Result<(Build, Program), Error> {
     let build = Build {
-        label: "self".to_owned(),
+        label: label.to_owned(),
         source: path.display().to_string(),
         program_sha256: sha256_file(&path).map_err(Error::Program)?,
-        ..Build::default()
+        ..mount.maker.map(|maker| maker.about()).unwrap_or_default()
     };
     Ok((build, Program { path, arguments: session_arguments(mount) }))
 }

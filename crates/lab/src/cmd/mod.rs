@@ -7,7 +7,7 @@
 //! use hashmill_lab::model::registry::Registry;
 //!
 //! let registry = Registry::new(); // … and its workloads
-//! let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry };
+//! let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry, maker: None };
 //! // After `hashmill lab`: what is left of the command line.
 //! let exit = cmd::main(&mount, std::env::args_os().skip(2));
 //! std::process::exit(exit.code());
@@ -38,6 +38,7 @@ mod tune;
 
 use crate::clock::Monotonic;
 use crate::model::registry::Registry;
+use crate::report::schema::Build;
 use crate::session::worker::Worker;
 use args::{Command, Lab};
 use clap::Parser;
@@ -45,6 +46,7 @@ use clap::error::ErrorKind;
 use error::Error;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
 pub use mistake::one_line;
 
@@ -56,6 +58,21 @@ pub struct Mount<'a> {
     pub arguments: &'a [&'a str],
     /// What can be measured.
     pub registry: &'a Registry,
+    /// Who built this program, where that is known and can be done again.
+    pub maker: Option<&'a dyn Maker>,
+}
+
+/// Who built a program: says from what, and builds it in other ways for gates that ask for them.
+pub trait Maker {
+    /// What is known of this very program, but for its label and its bytes.
+    fn about(&self) -> Build;
+
+    /// Builds the program as `name` says, and gives its path. It answers like this one when it is started with the
+    /// mount's arguments and `session`.
+    ///
+    /// # Errors
+    /// When there is no such build, or it failed.
+    fn make(&self, name: &str) -> Result<PathBuf, String>;
 }
 
 /// How a command ended; the codes are part of the interface.
@@ -162,7 +179,7 @@ mod tests {
         let mut registry = Registry::new();
         registry.known_answers("good", || Ok(3));
         registry.known_answers("bad", || Err("2 + 2 gives 5".to_owned()));
-        let mount = Mount { name: "lab", arguments: &[], registry: &registry };
+        let mount = Mount { name: "lab", arguments: &[], registry: &registry, maker: None };
         let folder = std::env::temp_dir().join(format!("lab-answers-{}", std::process::id()));
         let arguments = ["run", "lab.cpu", "--out"].map(OsString::from).into_iter();
         assert_eq!(main(&mount, arguments.chain([folder.clone().into()])), Exit::Invalid);

@@ -1,7 +1,10 @@
 //! A demand against a report: passed, failed, unproven, or not measured at all.
 
-use super::Demand;
+use super::{Demand, Pair};
 use crate::report::schema::{Comparison, Kind, Report, Role, Row, Side, Status};
+use crate::stats::signed_rank::{hodges_lehmann, interval};
+use crate::stats::verdict::LEVEL;
+use std::collections::BTreeSet;
 
 /// What a report says about a demand.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +15,8 @@ pub(crate) enum Verdict {
     Fail,
     /// The interval crosses the bar, or there are too few sessions for one.
     Unproven,
+    /// No bar is set.
+    Open,
     /// The case could not be measured.
     Missing(String),
 }
@@ -30,40 +35,94 @@ impl Judged {
     }
 }
 
-/// Judges one demand by the first report that has its comparison.
+/// Judges one demand by the first report that compares any of it, in the least favourable of its builds.
 pub(crate) fn judge(demand: &Demand, reports: &[Report]) -> Judged {
-    let found = reports
-        .iter()
-        .find_map(|report| report.rows.iter().find_map(|row| Some((row, comparison(demand, report, row)?))));
-    let Some((row, comparison)) = found else { return Judged::missing("no report compares it") };
-    match &row.status {
-        Status::Ok => by_interval(demand.must, comparison),
-        Status::Unfinished => Judged::missing("the row is unfinished"),
-        Status::Skipped(why) | Status::Incorrect(why) | Status::Failed(why) => Judged::missing(why),
+    let in_report = |report| {
+        let builds: BTreeSet<usize> = demand.pairs.iter().flat_map(|pair| builds(pair, report)).collect();
+        builds.into_iter().map(|build| in_build(demand, report, build)).min_by(|a, b| {
+            let order = severity(a).cmp(&severity(b));
+            order.then(a.ratio.unwrap_or(0.0).total_cmp(&b.ratio.unwrap_or(0.0)))
+        })
+    };
+    reports.iter().find_map(in_report).unwrap_or_else(|| Judged::missing("no report compares it"))
+}
+
+/// The worse, the less.
+fn severity(judged: &Judged) -> u8 {
+    match judged.verdict {
+        Verdict::Missing(_) => 0,
+        Verdict::Fail => 1,
+        Verdict::Unproven => 2,
+        Verdict::Pass | Verdict::Open => 3,
     }
 }
 
-fn comparison<'a>(demand: &Demand, report: &Report, row: &'a Row) -> Option<&'a Comparison> {
-    let ours = demand.ours.to_string();
-    let rival = demand.rival.as_ref().map_or_else(|| ours.clone(), ToString::to_string);
-    let baseline: &Side = row.sides.first()?;
+/// All comparisons of a pair in a report.
+fn comparisons<'a>(
+    pair: &'a Pair,
+    report: &'a Report,
+) -> impl Iterator<Item = (usize, &'a Row, &'a Comparison)> {
+    let ours = pair.ours.to_string();
+    let rival = pair.rival.as_ref().map_or_else(|| ours.clone(), ToString::to_string);
     // Without a rival the same case of two builds is meant.
-    let kind = demand.rival.is_some() != (report.kind == Kind::Ab);
-    row.comparisons.iter().find(|comparison| {
-        let side = &row.sides[comparison.side];
-        kind && side.role == Role::Candidate && side.key == ours && baseline.key == rival
+    let kind = pair.rival.is_some() != (report.kind == Kind::Ab);
+    let rows =
+        report.rows.iter().filter(move |row| kind && row.sides.first().is_some_and(|s| s.key == rival));
+    rows.filter_map(move |row| {
+        let is_ours = |side: &Side| side.role == Role::Candidate && side.key == ours;
+        let comparison = row.comparisons.iter().find(|comparison| is_ours(&row.sides[comparison.side]))?;
+        Some((row.sides[comparison.side].build, row, comparison))
     })
 }
 
-fn by_interval(must: f64, comparison: &Comparison) -> Judged {
+fn builds(pair: &Pair, report: &Report) -> Vec<usize> {
+    comparisons(pair, report).map(|(build, ..)| build).collect()
+}
+
+fn in_build(demand: &Demand, report: &Report, build: usize) -> Judged {
+    let mut found = Vec::new();
+    for pair in &demand.pairs {
+        let Some((_, row, comparison)) = comparisons(pair, report).find(|(b, ..)| *b == build) else {
+            return Judged::missing(format!("no report compares {}", pair.ours));
+        };
+        match &row.status {
+            Status::Ok => found.push((row, comparison)),
+            Status::Unfinished => return Judged::missing("the row is unfinished"),
+            Status::Skipped(why) | Status::Incorrect(why) | Status::Failed(why) => {
+                return Judged::missing(why);
+            }
+        }
+    }
     // A report speaks of ours over the rival's; a gate of the rival's over ours.
-    let interval = comparison.interval.map(|[low, high]| [1.0 / high, 1.0 / low]);
-    let verdict = match interval {
-        Some([low, _]) if low >= must => Verdict::Pass,
-        Some([_, high]) if high < must => Verdict::Fail,
-        _ => Verdict::Unproven,
+    let (ratio, interval) = match &found[..] {
+        [(_, comparison)] => (comparison.ratio, comparison.interval),
+        all => mean(all),
     };
-    Judged { verdict, ratio: Some(1.0 / comparison.ratio), interval }
+    let interval = interval.map(|[low, high]| [1.0 / high, 1.0 / low]);
+    Judged { verdict: verdict(demand.must, interval), ratio: Some(1.0 / ratio), interval }
+}
+
+/// The geometric mean of several comparisons with its exact interval: first session with first session and so on, so
+/// that each session of the whole is one number again.
+fn mean(all: &[(&Row, &Comparison)]) -> (f64, Option<[f64; 2]>) {
+    let series: Vec<Vec<f64>> = all.iter().map(|(row, comparison)| row.deltas(comparison.side)).collect();
+    let sessions = series.iter().map(Vec::len).min().unwrap_or(0);
+    let of_session = |session: usize| series.iter().map(|deltas| deltas[session]).sum::<f64>();
+    let deltas: Vec<f64> = (0..sessions).map(|s| of_session(s) / series.len() as f64).collect();
+    if deltas.is_empty() {
+        return (1.0, None);
+    }
+    let interval = interval(&deltas, LEVEL).map(|(low, high)| [low.exp(), high.exp()]);
+    (hodges_lehmann(&deltas).exp(), interval)
+}
+
+fn verdict(must: Option<f64>, interval: Option<[f64; 2]>) -> Verdict {
+    match (must, interval) {
+        (None, _) => Verdict::Open,
+        (Some(must), Some([low, _])) if low >= must => Verdict::Pass,
+        (Some(must), Some([_, high])) if high < must => Verdict::Fail,
+        _ => Verdict::Unproven,
+    }
 }
 
 /// A failure that an independent run does not repeat is no proof.
@@ -78,32 +137,20 @@ pub(crate) fn confirmed(first: Judged, again: &Judged) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::schema;
-
-    fn judged(must: f64, interval: Option<[f64; 2]>) -> Verdict {
-        let comparison = Comparison {
-            side: 1,
-            sessions: 10,
-            ratio: 0.5,
-            interval,
-            p: 0.5,
-            p_family: 0.5,
-            spread: 0.0,
-            verdict: schema::Verdict::Faster,
-            sessions_needed: None,
-        };
-        by_interval(must, &comparison).verdict
-    }
 
     #[test]
     fn the_whole_interval_decides() {
-        // Ours over the rival's from 0.5 to 0.8 is a ratio from 1.25 to 2.
-        let interval = Some([0.5, 0.8]);
-        assert_eq!(judged(1.25, interval), Verdict::Pass);
-        assert_eq!(judged(1.26, interval), Verdict::Unproven);
-        assert_eq!(judged(2.0, interval), Verdict::Unproven);
-        assert_eq!(judged(2.01, interval), Verdict::Fail);
-        assert_eq!(judged(1.0, None), Verdict::Unproven);
+        let interval = Some([1.25, 2.0]);
+        for (must, expected) in [
+            (Some(1.25), Verdict::Pass),
+            (Some(1.26), Verdict::Unproven),
+            (Some(2.0), Verdict::Unproven),
+            (Some(2.01), Verdict::Fail),
+            (None, Verdict::Open),
+        ] {
+            assert_eq!(verdict(must, interval), expected, "{must:?}");
+        }
+        assert_eq!(verdict(Some(1.0), None), Verdict::Unproven);
     }
 
     #[test]

@@ -32,11 +32,13 @@ pub(crate) struct Defaults {
     pub(crate) unproven: Unproven,
     /// How many independent runs must repeat a failure.
     pub(crate) confirm: usize,
+    /// The program of gates that name none.
+    pub(crate) program: Option<String>,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Defaults { unproven: Unproven::Warn, confirm: 1 }
+        Defaults { unproven: Unproven::Warn, confirm: 1, program: None }
     }
 }
 
@@ -57,10 +59,21 @@ pub(crate) struct Gate {
     pub(crate) name: String,
     /// Cases of ours, as patterns.
     pub(crate) cases: Vec<String>,
+    /// What the star in their size segment stands for; the sizes worth measuring, or those of the bars, when empty.
+    #[serde(default)]
+    pub(crate) sizes: Vec<String>,
     /// The engine that they are compared with, in the same program; without one, the baseline build of an A/B report.
     pub(crate) rival: Option<String>,
-    /// The ratio that must be reached: for all cases, or by size.
-    pub(crate) must: Bars,
+    /// The ratio that must be reached: for all cases, or by size. Without one they are only reported.
+    pub(crate) must: Option<Bars>,
+    /// The ratio that would be good.
+    pub(crate) aim: Option<f64>,
+    /// How several cases become a verdict.
+    #[serde(default)]
+    pub(crate) judge: Judge,
+    /// Builds of the program, each of which must pass; the program itself when absent. `self` is it too.
+    #[serde(default)]
+    pub(crate) builds: Vec<String>,
     /// Names, models or fingerprints of machines for which it holds, as patterns; every machine when absent.
     #[serde(default)]
     pub(crate) machines: Vec<String>,
@@ -75,15 +88,52 @@ pub(crate) enum Bars {
     BySize(BTreeMap<String, f64>),
 }
 
-/// One case of a gate, to be judged.
+impl Bars {
+    fn one(&self) -> Option<f64> {
+        match self {
+            Bars::One(bar) => Some(*bar),
+            Bars::BySize(_) => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Judge {
+    /// Each case for itself.
+    #[default]
+    Each,
+    /// The geometric mean of all cases.
+    Mean,
+}
+
+/// What a gate demands of one case, or of the mean of several.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand {
     /// Index of the gate.
     pub(crate) gate: usize,
+    /// At least one.
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) must: Option<f64>,
+    pub(crate) aim: Option<f64>,
+}
+
+/// A case of ours and what it is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pair {
     pub(crate) ours: Key,
     /// The other case of a duel; none where builds are compared.
     pub(crate) rival: Option<Key>,
-    pub(crate) must: f64,
+}
+
+impl Demand {
+    /// What a table calls it.
+    pub(crate) fn about(&self) -> String {
+        match &self.pairs[..] {
+            [pair] => pair.ours.to_string(),
+            pairs => format!("mean of {} cases", pairs.len()),
+        }
+    }
 }
 
 /// What is wrong with a file of gates.
@@ -101,6 +151,13 @@ pub(crate) enum GateError {
     Key { gate: String, why: String },
     #[error("gate `{gate}`: {source}")]
     Absent { gate: String, source: Box<SelectError> },
+}
+
+impl GateError {
+    /// Whether a case is absent only because this processor lacks a kernel.
+    pub(crate) fn is_about_the_processor(&self) -> bool {
+        matches!(self, GateError::Absent { source, .. } if source.is_about_the_processor())
+    }
 }
 
 /// Reads the text of a file.
@@ -148,13 +205,19 @@ impl Gate {
         if self.cases.is_empty() {
             return Err(wrong("it names no cases"));
         }
-        let bars: Vec<f64> = match &self.must {
-            Bars::One(bar) => vec![*bar],
-            Bars::BySize(bars) => bars.values().copied().collect(),
+        let mut bars: Vec<f64> = match &self.must {
+            None => Vec::new(),
+            Some(Bars::One(bar)) => vec![*bar],
+            Some(Bars::BySize(_)) if self.judge == Judge::Mean => {
+                return Err(wrong("the mean of all cases has one bar, not one by size"));
+            }
+            Some(Bars::BySize(_)) if !self.sizes.is_empty() => {
+                return Err(wrong("`must` names its sizes already, so `sizes` has nothing to say"));
+            }
+            Some(Bars::BySize(bars)) if bars.is_empty() => return Err(wrong("`must` names no size")),
+            Some(Bars::BySize(bars)) => bars.values().copied().collect(),
         };
-        if bars.is_empty() {
-            return Err(wrong("`must` names no size"));
-        }
+        bars.extend(self.aim);
         match bars.into_iter().find(|bar| !bar.is_finite() || *bar <= 0.0) {
             Some(value) => Err(GateError::Bar { gate: self.name.clone(), value }),
             None => Ok(()),
@@ -168,7 +231,7 @@ impl Gate {
         self.machines.is_empty() || self.machines.iter().any(fits)
     }
 
-    /// Its cases in this program, each with its bar.
+    /// What it demands of its cases in this program.
     pub(crate) fn demands(&self, index: usize, registry: &Registry) -> Result<Vec<Demand>, GateError> {
         let mut demands: Vec<Demand> = Vec::new();
         for (pattern, must) in self.patterns()? {
@@ -178,7 +241,11 @@ impl Gate {
                 if let Some(rival) = &rival {
                     registry.select(&[rival.to_string()]).map_err(|source| self.absent(source))?;
                 }
-                demands.push(Demand { gate: index, ours, rival, must });
+                let pair = Pair { ours, rival };
+                match demands.last_mut() {
+                    Some(all) if self.judge == Judge::Mean => all.pairs.push(pair),
+                    _ => demands.push(Demand { gate: index, pairs: vec![pair], must, aim: self.aim }),
+                }
             }
         }
         Ok(demands)
@@ -188,15 +255,20 @@ impl Gate {
         GateError::Absent { gate: self.name.clone(), source: Box::new(source) }
     }
 
-    /// Each pattern with the bar of what it selects: the size segment stands for the sizes of the bars.
-    fn patterns(&self) -> Result<Vec<(String, f64)>, GateError> {
-        let bars = match &self.must {
-            Bars::One(bar) => return Ok(self.cases.iter().map(|case| (case.clone(), *bar)).collect()),
-            Bars::BySize(bars) => bars,
+    /// Each pattern with the bar of what it selects: the size segment stands for the sizes of the bars, or those named.
+    fn patterns(&self) -> Result<Vec<(String, Option<f64>)>, GateError> {
+        let sizes: Vec<(&String, Option<f64>)> = match &self.must {
+            Some(Bars::BySize(bars)) => bars.iter().map(|(size, bar)| (size, Some(*bar))).collect(),
+            Some(Bars::One(bar)) => self.sizes.iter().map(|size| (size, Some(*bar))).collect(),
+            None => self.sizes.iter().map(|size| (size, None)).collect(),
         };
+        if sizes.is_empty() {
+            let bar = self.must.as_ref().and_then(Bars::one);
+            return Ok(self.cases.iter().map(|case| (case.clone(), bar)).collect());
+        }
         let wrong = |why: String| GateError::Key { gate: self.name.clone(), why };
         let mut patterns = Vec::new();
-        for (size, bar) in bars {
+        for (size, bar) in sizes {
             let size: Size =
                 size.parse().map_err(|error: crate::model::units::SizeError| wrong(error.to_string()))?;
             for case in &self.cases {
@@ -205,11 +277,11 @@ impl Gate {
                     Some(segment) if segment == "*" => *segment = size.to_string(),
                     _ => {
                         return Err(wrong(format!(
-                            "`must` is by size, so the size segment of `{case}` must be *"
+                            "it names sizes, so the size segment of `{case}` must be *"
                         )));
                     }
                 }
-                patterns.push((size, segments.join("/"), *bar));
+                patterns.push((size, segments.join("/"), bar));
             }
         }
         patterns.sort_by_key(|(size, _, _)| *size);
@@ -240,6 +312,15 @@ mod tests {
             ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = { 64 = nan }\n", "gate `x`: must is NaN,"),
             ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = {}\n", "`must` names no size"),
             ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmist = 1\n", "mist"),
+            (
+                "[[gate]]\nname = \"x\"\ncases = [\"a\"]\njudge = \"mean\"\nmust = { 64 = 1 }\n",
+                "one bar, not one by size",
+            ),
+            (
+                "[[gate]]\nname = \"x\"\ncases = [\"a\"]\nsizes = [\"1\"]\nmust = { 64 = 1 }\n",
+                "names its sizes already",
+            ),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\naim = 0\n", "must is 0,"),
             ("name = \n", "TOML"),
         ] {
             let found = problem(text);
@@ -252,7 +333,7 @@ mod tests {
     fn tables_of_other_tools_are_left_alone() {
         let text = "[[blake3]]\nx = 1\n[[gate]]\nname = \"x\"\ncases = [\"lab.cpu\"]\nmust = 1\n";
         let gates = parse(text).expect("a file");
-        assert_eq!(gates.defaults, Defaults { unproven: Unproven::Warn, confirm: 1 });
+        assert_eq!(gates.defaults, Defaults { unproven: Unproven::Warn, confirm: 1, program: None });
         assert_eq!(gates.gate.len(), 1);
     }
 
@@ -261,10 +342,25 @@ mod tests {
         let text = "[[gate]]\nname = \"x\"\ncases = [\"lab.cpu/probe/kernel/*/t1\"]\nmust = { 4KiB = 1.1, 64 = 1.2 }\n";
         let gates = parse(text).expect("a file");
         let demands = gates.gate[0].demands(0, &Registry::new()).expect("known cases");
-        let shown: Vec<(String, f64)> = demands.iter().map(|d| (d.ours.to_string(), d.must)).collect();
+        let shown: Vec<(String, f64)> = demands.iter().map(|d| (d.about(), d.must.expect("a bar"))).collect();
         let expected = [("lab.cpu/probe/kernel/64/t1", 1.2), ("lab.cpu/probe/kernel/4KiB/t1", 1.1)];
         assert_eq!(shown, expected.map(|(key, must)| (key.to_owned(), must)));
-        assert!(demands.iter().all(|demand| demand.rival.is_none()));
+        assert!(demands.iter().all(|demand| demand.pairs[0].rival.is_none()));
+    }
+
+    #[test]
+    fn a_mean_is_one_demand_and_no_bar_is_none() {
+        let text =
+            "[[gate]]\nname = \"x\"\ncases = [\"lab.cpu/probe/kernel/*\"]\nsizes = [\"128\", \"64\"]\n";
+        for (judge, about) in [
+            ("", &["lab.cpu/probe/kernel/64/t1", "lab.cpu/probe/kernel/128/t1"][..]),
+            ("judge = \"mean\"\naim = 1.5\n", &["mean of 2 cases"]),
+        ] {
+            let gates = parse(&format!("{text}{judge}")).expect("a file");
+            let demands = gates.gate[0].demands(0, &Registry::new()).expect("known cases");
+            assert_eq!(demands.iter().map(Demand::about).collect::<Vec<_>>(), about);
+            assert!(demands.iter().all(|demand| demand.must.is_none()));
+        }
     }
 
     #[test]
@@ -288,8 +384,12 @@ mod tests {
         let gate = |machines: &[&str]| Gate {
             name: String::new(),
             cases: Vec::new(),
+            sizes: Vec::new(),
             rival: None,
-            must: Bars::One(1.0),
+            must: None,
+            aim: None,
+            judge: Judge::Each,
+            builds: Vec::new(),
             machines: machines.iter().map(|m| (*m).to_owned()).collect(),
             program: None,
         };

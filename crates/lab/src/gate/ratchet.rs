@@ -26,8 +26,9 @@ pub(crate) fn tighten(text: &str, gates: &[Gate], judged: &[(Demand, Judged)]) -
         let of_gate = judged.iter().filter(|(demand, _)| demand.gate == index);
         let of_gate: Vec<&(Demand, Judged)> = of_gate.collect();
         let bars: Vec<(Option<String>, f64)> = match &gate.must {
-            Bars::One(bar) => vec![(None, *bar)],
-            Bars::BySize(bars) => bars.iter().map(|(size, bar)| (Some(size.clone()), *bar)).collect(),
+            None => Vec::new(),
+            Some(Bars::One(bar)) => vec![(None, *bar)],
+            Some(Bars::BySize(bars)) => bars.iter().map(|(size, bar)| (Some(size.clone()), *bar)).collect(),
         };
         for (size, from) in bars {
             let under = of_gate.iter().filter(|(demand, _)| is_of(demand, size.as_deref()));
@@ -47,7 +48,7 @@ pub(crate) fn tighten(text: &str, gates: &[Gate], judged: &[(Demand, Judged)]) -
 }
 
 fn is_of(demand: &Demand, size: Option<&str>) -> bool {
-    size.is_none_or(|size| size.parse::<Size>().is_ok_and(|size| size == demand.ours.size))
+    size.is_none_or(|size| size.parse::<Size>().is_ok_and(|size| size == demand.pairs[0].ours.size))
 }
 
 /// The highest bar that all of them pass, to two decimals; none if one did not pass, or there is none.
@@ -74,13 +75,13 @@ fn place<'a>(document: &'a mut DocumentMut, gate: usize, size: Option<&str>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::parse;
+    use crate::gate::{Pair, parse};
 
     const TEXT: &str = "# why\n[[gate]]\nname = \"a\"\ncases = [\"lab.cpu/probe/kernel/*/t1\"]\nmust = { 64 = 1.0, 128 = 1.5 } # as of May\n";
 
     fn demand(size: u64, must: f64) -> Demand {
         let ours = format!("lab.cpu/probe/kernel/{size}/t1").parse().expect("a key");
-        Demand { gate: 0, ours, rival: None, must }
+        Demand { gate: 0, pairs: vec![Pair { ours, rival: None }], must: Some(must), aim: None }
     }
 
     fn pass(low: f64) -> Judged {

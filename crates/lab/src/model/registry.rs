@@ -103,6 +103,19 @@ pub enum SelectError {
     Empty,
 }
 
+impl SelectError {
+    /// Whether the name is known, and only this processor lacks the kernel.
+    pub(crate) fn is_about_the_processor(&self) -> bool {
+        matches!(self, SelectError::NoMatch { what: KERNEL, .. })
+    }
+}
+
+/// In the place of a number of threads: the largest that an engine offers.
+const ALL_THREADS: &str = "all";
+
+/// The segment of a key whose choices differ from processor to processor.
+const KERNEL: &str = "kernel";
+
 impl Offer {
     /// These timing classes, on one thread, with the kernel that the engine chooses.
     ///
@@ -401,6 +414,9 @@ impl Pattern {
         let literal = self.threads.strip_prefix('t').and_then(|n| n.parse::<u32>().ok()).filter(|n| *n > 0);
         let threads = match literal {
             Some(threads) => vec![threads],
+            None if self.threads == ALL_THREADS => {
+                engine.offer.threads.iter().copied().max().into_iter().collect()
+            }
             None => {
                 let offered = &engine.offer.threads;
                 self.filter("thread count", &self.threads, offered, |n| format!("t{n}"))?
@@ -412,7 +428,7 @@ impl Pattern {
         let kernels: Vec<Option<String>> = match &self.kernel {
             None => vec![None],
             Some(kernel) => self
-                .filter("kernel", kernel, &engine.offer.kernels, String::clone)?
+                .filter(KERNEL, kernel, &engine.offer.kernels, String::clone)?
                 .into_iter()
                 .cloned()
                 .map(Some)

@@ -6,6 +6,7 @@ mod check;
 mod claim;
 mod count;
 mod doctor;
+mod gate;
 mod import;
 mod journal;
 mod noise;

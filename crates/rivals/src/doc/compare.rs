@@ -89,12 +89,12 @@ pub fn compare(
             [Ok(theirs), Ok(ours)] => {
                 let entry = measured.entry(key.clone()).or_default();
                 (entry.row, entry.unit) = (key.0, Unit::Bytes);
-                entry.add("doc-memory", "plain", 1, vec![[theirs, ours]]);
+                entry.add("doc-memory", 1, vec![[theirs, ours]]);
             }
             [Err(why), _] | [_, Err(why)] => drop(skipped.insert(key, format!("{why:#}"))),
         }
     }
-    let reports = plans.iter().map(|plan| judged(plan, &measured, &skipped, effort.seed)).collect();
+    let reports = plans.iter().map(|plan| judged(plan, &measured, &skipped)).collect();
     Ok(Report {
         schema: SCHEMA,
         created: host::now(),
@@ -102,7 +102,7 @@ pub fn compare(
         rival: RIVALS.to_owned(),
         method: format!(
             "{} processes, {} pairs each in alternating order, samples of {} µs or more, one pair where a call \
-             of the rival takes 0.4 s; median of paired ratios, 95 % by a two-level bootstrap; bytes are counted once",
+             of the rival takes 0.4 s; median of the sessions, 99 % exact; bytes are counted once",
             effort.sessions,
             effort.pairs,
             effort.sample.as_micros()
@@ -172,18 +172,13 @@ fn file(
     let entry = measured.entry(key).or_default();
     entry.row = reply.row;
     entry.unit = if bytes { Unit::Bytes } else { Unit::Time };
-    entry.add(&lane.name, "plain", reply.calls, reply.pairs);
+    entry.add(&lane.name, reply.calls, reply.pairs);
 }
 
-fn judged(
-    plan: &Plan<'_>,
-    measured: &HashMap<Key, Measured>,
-    skipped: &HashMap<Key, String>,
-    seed: u64,
-) -> GateReport {
+fn judged(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, skipped: &HashMap<Key, String>) -> GateReport {
     let key = |row: &String| (row.clone(), plan.rival().to_owned());
     let rows: Vec<&Measured> = plan.rows.iter().filter_map(|row| measured.get(&key(row))).collect();
-    let mut report = judge::gate(plan.gate, &rows, seed);
+    let mut report = judge::gate(plan.gate, &rows);
     report.name = format!("{}, beside {}", report.name, plan.rival());
     let mut missing: Vec<&str> =
         plan.rows.iter().filter_map(|row| skipped.get(&key(row))).map(String::as_str).collect();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hashmill_hash::argon2::{Block, Hasher, Input, Kernel, Params, Plan, Threads, Variant, Version};
-use hashmill_rivals::argon2::reference;
+use hashmill_rivals::reference;
 use hashmill_testkit::{Rng, skip};
 
 /// One random job.

@@ -12,5 +12,6 @@ mod doc_changes;
 mod doc_stories;
 mod doc_threads;
 mod doc_traces;
+mod lab;
 mod phc;
 mod plans;

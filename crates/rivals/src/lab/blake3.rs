@@ -1,37 +1,31 @@
-//! `cargo rivals lab`: the lab with the engines of competitors beside ours, so that a duel, a gate or a claim can name
-//! them.
+//! The official BLAKE3 crate as engines of the lab.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
 use std::rc::Rc;
 
-use hashmill_lab::cmd::{self, Mount};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec};
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_workloads::{
-    BATCH, Bytes, CONTEXT, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, XOF, fold, thread_counts,
+    BATCH, Bytes, CONTEXT, Chain, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, Rested, XOF, all_threads,
+    fold, thread_counts,
 };
 
-/// What the user types before the lab's commands; gates name it as their program.
-const NAME: &str = "cargo rivals lab";
+/// The rival's name in cases.
+pub(super) const OFFICIAL: &str = "official";
 
-/// The rival's name in cases: the official crate `blake3`.
-const OFFICIAL: &str = "official";
+/// What this build holds the official crate to: it chooses its kernel itself, and can only be held back so.
+const HELD_TO: Option<&str> = match () {
+    () if cfg!(feature = "official-sse41") => Some("sse41"),
+    () if cfg!(feature = "official-avx2") => Some("avx2"),
+    () => None,
+};
 
-/// Runs one command of the lab and gives its exit code.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let registry = registry();
-    let mount = Mount { name: NAME, arguments: &["lab"], registry: &registry };
-    // The codes of the lab go from 0 to 4.
-    cmd::main(&mount, args).code() as u8
-}
-
-fn registry() -> Registry {
-    let mut registry = hashmill_workloads::registry();
-    let single = || Offer::classes(&["kernel", "oneshot"]);
+pub(super) fn register(registry: &mut Registry) {
+    let single = || Offer::classes(&["kernel", "oneshot"]).kernels(["avx2", "sse41"]);
+    let all = || Offer::classes(&["kernel"]).threads([all_threads()]);
     registry
         .more_engines::<Bytes>(MESSAGE)
-        .engine(OFFICIAL, message(|input| *blake3::hash(input).as_bytes()), single())
+        .engine(OFFICIAL, message(hash), single())
         .engine(
             "official-hasher",
             message(|input| *blake3::Hasher::new().update(input).finalize().as_bytes()),
@@ -42,7 +36,14 @@ fn registry() -> Registry {
             stream(),
             Offer::classes(&["oneshot"]).knob("piece", ["64", "1000", "16KiB"]),
         )
-        .engine("official-rayon", rayon(), Offer::classes(&["kernel", "backend"]).threads(thread_counts()));
+        .engine("official-rayon", rayon(), Offer::classes(&["kernel", "backend"]).threads(thread_counts()))
+        .engine(
+            "official-chain",
+            Chain::new(serial, kernel, |(): &mut (), message| hash(message)),
+            Offer::classes(&["kernel"]),
+        )
+        .engine("official-parallel", everybody(), all())
+        .engine("official-parallel-rested", Rested(everybody()), all());
     registry.more_engines::<Bytes>(MESSAGE_KEYED).engine(
         OFFICIAL,
         message(|input| *blake3::keyed_hash(KEY, input).as_bytes()),
@@ -60,12 +61,14 @@ fn registry() -> Registry {
         kernel().knob("messages", ["64"]),
     );
     registry.more_engines::<Bytes>(XOF).engine("official-reader", reader(), kernel());
-    registry
 }
 
-/// The official crate chooses its kernel itself and does not say which.
 fn kernel<C>(_: &C) -> String {
-    "official".to_owned()
+    HELD_TO.unwrap_or("own choice").to_owned()
+}
+
+fn hash(message: &[u8]) -> [u8; 32] {
+    *blake3::hash(message).as_bytes()
 }
 
 fn digest(bytes: &[u8; 32]) -> Digest {
@@ -73,10 +76,20 @@ fn digest(bytes: &[u8; 32]) -> Digest {
 }
 
 fn serial(spec: &Spec) -> Result<(), Fault> {
-    match (spec.threads, &spec.kernel) {
-        (1, None) => Ok(()),
-        (1, Some(_)) => Err(Fault::unavailable("the official crate lets nobody choose its kernel")),
-        _ => Err(Fault::unavailable("this engine has one thread")),
+    if spec.threads != 1 {
+        return Err(Fault::unavailable("this engine has one thread"));
+    }
+    own_kernel(spec)
+}
+
+/// A kernel may be named where this build leaves no other.
+fn own_kernel(spec: &Spec) -> Result<(), Fault> {
+    match spec.kernel.as_deref() {
+        None => Ok(()),
+        kernel if kernel == HELD_TO => Ok(()),
+        Some(kernel) => Err(Fault::unavailable(format!(
+            "the official crate lets nobody choose its kernel; a build with the feature official-{kernel} has no other"
+        ))),
     }
 }
 
@@ -111,6 +124,17 @@ fn rayon() -> impl Engine<Input = Bytes> {
     Routine::new(init, kernel, run, digest)
 }
 
+/// All threads of the pool that every program shares.
+fn everybody() -> impl Engine<Input = Bytes> {
+    let init = |spec: &Spec| match spec.threads == all_threads() {
+        true => own_kernel(spec),
+        false => Err(Fault::unavailable("this engine takes all threads of the machine")),
+    };
+    let run =
+        |(): &mut (), input: &Bytes| Ok(*blake3::Hasher::new().update_rayon(input).finalize().as_bytes());
+    Routine::new(init, kernel, run, digest)
+}
+
 fn batch() -> impl Engine<Input = Vec<Bytes>> {
     type Digests = Rc<RefCell<Vec<[u8; 32]>>>;
     let init = |spec: &Spec| serial(spec).map(|()| Digests::default());
@@ -135,30 +159,4 @@ fn reader() -> impl Engine<Input = Bytes> {
         Ok(Rc::clone(output))
     };
     Routine::new(init, kernel, run, |output: &Output| digest(blake3::hash(&output.borrow()).as_bytes()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_rival_has_cases_of_ours_to_meet() {
-        let registry = registry();
-        for (ours, rival) in [
-            ("blake3/hash/oneshot/64/t1", "official"),
-            ("blake3/hash/kernel/64/t1", "official"),
-            ("blake3/hasher/oneshot/64/t1", "official-hasher"),
-            ("blake3/stream/oneshot/1MiB/t1/piece=64", "official-stream"),
-            ("blake3/context/backend/1MiB/t1", "official-rayon"),
-            ("blake3-keyed/hash/oneshot/64/t1", "official"),
-            ("blake3-derive/hash/oneshot/64/t1", "official"),
-            ("blake3-batch/batch/kernel/64/t1", "official-loop"),
-            ("blake3-xof/reader/kernel/64/t1", "official-reader"),
-        ] {
-            let mut segments: Vec<&str> = ours.split('/').collect();
-            segments[1] = rival;
-            let pair = registry.select(&[ours, &segments.join("/")]).expect("both are known");
-            assert_eq!(pair.len(), 2, "{ours} and {rival}");
-        }
-    }
 }

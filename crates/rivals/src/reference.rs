@@ -1,4 +1,4 @@
-//! The reference implementation in C, through its raw bindings: the one place here that needs `unsafe`.
+//! The reference implementation of Argon2 in C, through its raw bindings: the one place here that needs `unsafe`.
 #![allow(unsafe_code, reason = "a function in C")]
 
 use std::ptr;

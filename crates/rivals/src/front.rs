@@ -1,0 +1,83 @@
+//! The rivals that the lab measures, as one word: `cargo rivals blake3` is `cargo rivals lab gate` with the gates about
+//! BLAKE3, in sessions short enough that all of them take minutes.
+
+use std::ffi::OsString;
+use std::fs;
+
+use anyhow::Context as _;
+
+use crate::host::{self, Host};
+use crate::{fleet, lab};
+
+/// What to measure, and what to do with it.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// What the cases or the names of the gates must contain, all of it.
+    pub filter: Vec<String>,
+    /// Most rounds per session.
+    pub rounds: usize,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Whether verdicts come as JSON.
+    pub json: bool,
+    /// Whether the report is kept under bench/reports.
+    pub record: bool,
+    /// Whether a missed gate is a failure.
+    pub enforce: bool,
+}
+
+/// Measures the gates about `topic`, and gives the exit code of the lab.
+pub fn measure(topic: &str, wish: &Wish) -> anyhow::Result<u8> {
+    let folder = fleet::target().join("rivals").join(format!("{topic}-{}", host::now().replace(':', "")));
+    let code = lab::run(arguments(topic, wish, folder.as_os_str().to_owned()));
+    let judged = matches!(code, 0 | 1);
+    if wish.record && judged {
+        let date = host::now();
+        let name = format!("{}-{topic}.json", &date[..10]);
+        let place = fleet::workspace().join("bench/reports").join(Host::read().slug());
+        fs::create_dir_all(&place)
+            .and_then(|()| fs::copy(folder.join("report.json"), place.join(&name)))
+            .with_context(|| format!("keeping {}", place.join(&name).display()))?;
+    }
+    Ok(if judged && !wish.enforce { 0 } else { code })
+}
+
+fn arguments(topic: &str, wish: &Wish, folder: OsString) -> Vec<OsString> {
+    let gates = fleet::workspace().join("bench/gates.toml");
+    let mut arguments = vec!["gate".into(), gates.into(), "--out".into(), folder];
+    for text in std::iter::once(topic).chain(wish.filter.iter().map(String::as_str)) {
+        arguments.extend(["--filter".into(), text.into()]);
+    }
+    arguments.extend(["--rounds".into(), wish.rounds.to_string().into()]);
+    arguments.extend(["--seed".into(), wish.seed.to_string().into()]);
+    arguments.extend(wish.json.then(|| "--json".into()));
+    arguments
+}
+
+/// Builds every program that the gates may ask for, so that a later run only measures.
+pub fn build() -> anyhow::Result<()> {
+    lab::BUILDS.into_iter().try_for_each(|name| lab::variant(name).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_a_command_of_the_lab() {
+        let wish = Wish {
+            filter: vec!["xof".into()],
+            rounds: 3,
+            seed: 7,
+            json: true,
+            record: false,
+            enforce: false,
+        };
+        let arguments = arguments("blake3", &wish, "here".into());
+        let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let gates = fleet::workspace().join("bench/gates.toml");
+        assert_eq!(words[1], gates.to_string_lossy());
+        let rest = "--out here --filter blake3 --filter xof --rounds 3 --seed 7 --json";
+        assert_eq!(words[2..].join(" "), rest);
+    }
+}

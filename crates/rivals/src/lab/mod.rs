@@ -1,0 +1,96 @@
+//! `cargo rivals lab`: the lab with the engines of competitors beside ours, so that a duel, a gate or a claim can name
+//! them.
+
+mod argon2;
+mod blake3;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use hashmill_lab::cmd::{self, Maker, Mount};
+use hashmill_lab::model::registry::Registry;
+use hashmill_lab::report::schema::Build;
+
+use crate::{fleet, host};
+
+/// What the user types before the lab's commands; gates name it as their program.
+const NAME: &str = "cargo rivals lab";
+
+/// The program that the other builds of this one are: it answers as a session, and does nothing else.
+const SESSION: &str = "rivals-session";
+
+/// Features of this crate that make another build: the official crate held back, or functions in another order.
+pub const BUILDS: [&str; 4] = ["layout-1", "layout-2", "official-avx2", "official-sse41"];
+
+/// Runs one command of the lab and gives its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let registry = registry();
+    let mount = Mount { name: NAME, arguments: &["lab"], registry: &registry, maker: Some(&Cargo) };
+    // The codes of the lab go from 0 to 4.
+    cmd::main(&mount, args).code() as u8
+}
+
+fn registry() -> Registry {
+    let mut registry = hashmill_workloads::registry();
+    blake3::register(&mut registry);
+    argon2::register(&mut registry);
+    registry
+}
+
+/// Cargo, which made this program and can make it again.
+struct Cargo;
+
+impl Maker for Cargo {
+    fn about(&self) -> Build {
+        // `cargo run` builds what lies there and says where; a program that was started by itself may be older.
+        let by_cargo = std::env::var_os("CARGO_MANIFEST_DIR");
+        if by_cargo.is_none_or(|folder| Path::new(&folder) != Path::new(env!("CARGO_MANIFEST_DIR"))) {
+            return Build::default();
+        }
+        let (commit, dirty) = host::commit().unzip();
+        Build { commit, dirty, rustc: host::rustc(), ..Build::default() }
+    }
+
+    fn make(&self, name: &str) -> Result<PathBuf, String> {
+        variant(name).map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// One of [`BUILDS`].
+pub(crate) fn variant(name: &str) -> anyhow::Result<PathBuf> {
+    anyhow::ensure!(BUILDS.contains(&name), "there is {}", BUILDS.join(", "));
+    Ok(fleet::build(SESSION, &format!("{SESSION}-{name}"), &[name])?.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rival_has_cases_of_ours_to_meet() {
+        let registry = registry();
+        for (ours, rival) in [
+            ("blake3/hash/oneshot/64/t1", "official"),
+            ("blake3/hash/kernel/64/t1", "official"),
+            ("blake3/hasher/oneshot/64/t1", "official-hasher"),
+            ("blake3/stream/oneshot/1MiB/t1/piece=64", "official-stream"),
+            ("blake3/context/backend/1MiB/t1", "official-rayon"),
+            ("blake3-keyed/hash/oneshot/64/t1", "official"),
+            ("blake3-derive/hash/oneshot/64/t1", "official"),
+            ("blake3-batch/batch/kernel/64/t1", "official-loop"),
+            ("blake3-xof/reader/kernel/64/t1", "official-reader"),
+            ("blake3/chain/kernel/64/t1", "official-chain"),
+            ("blake3/pieces/oneshot/1MiB/t1/piece=64", "official-stream"),
+            ("blake3/parallel/kernel/1MiB/all", "official-parallel"),
+            ("blake3/context-rested/kernel/1MiB/all", "official-parallel-rested"),
+            ("argon2id/hasher/kernel/1MiB/t1/passes=1/lanes=1", "argon2-rust"),
+            ("argon2id/hasher/kernel/1MiB/t1/passes=1/lanes=1", "rustcrypto"),
+            ("argon2id/hasher/oneshot/1MiB/all/passes=1/lanes=4", "reference-c"),
+        ] {
+            let mut segments: Vec<&str> = ours.split('/').collect();
+            segments[1] = rival;
+            let pair = registry.select(&[ours, &segments.join("/")]).expect("both are known");
+            assert_eq!(pair.len(), 2, "{ours} and {rival}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The engines of rivals in the lab: each computes what the workload's own reference does, and meets ours in a duel.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn lab(args: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hashmill-rivals"));
+    command.current_dir(root).arg("lab").args(args).output().expect("the program starts")
+}
+
+/// Measures in sessions as short as they can be, and gives the report.
+fn tiny(name: &str, args: &[&str]) -> Value {
+    let folder: PathBuf = std::env::temp_dir().join(format!("rivals-lab-{name}-{}", std::process::id()));
+    let shortest = ["--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001", "--sessions", "1", "--out"];
+    let place = folder.to_str().expect("UTF-8");
+    let output = lab(&[args, &shortest, &[place]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let report = std::fs::read(folder.join("report.json")).expect("a report");
+    std::fs::remove_dir_all(&folder).expect("it was made here");
+    serde_json::from_slice(&report).expect("JSON")
+}
+
+#[test]
+fn every_rival_computes_what_the_reference_does() {
+    let report = tiny(
+        "run",
+        &[
+            "run",
+            "blake3/official*/oneshot/1025/t1",
+            "blake3/official*/kernel/100000/*",
+            "blake3-keyed/official",
+            "blake3-derive/official",
+            "blake3-batch/official-loop/kernel/100/t1",
+            "blake3-xof/official-reader/kernel/131/t1",
+            "argon2id/argon2-rust/*/64KiB/t1/lanes=1",
+            "argon2id/rustcrypto/oneshot/64KiB/t1/lanes=1",
+            "argon2id/reference-c/kernel/64KiB/all/passes=2",
+        ],
+    );
+    let rows = report["rows"].as_array().expect("rows");
+    assert!(rows.len() >= 20, "{}", rows.len());
+    for row in rows {
+        assert_eq!(row["status"]["is"], "ok", "{row}");
+    }
+}
+
+#[test]
+fn a_rival_meets_ours_in_one_process() {
+    let report = tiny("duel", &["duel", "blake3/*/oneshot/64/t1", "--engines", "hash,official"]);
+    let row = &report["rows"][0];
+    assert_eq!(row["together"], true);
+    let sides = row["sides"].as_array().expect("sides");
+    let keys: Vec<&str> = sides.iter().filter_map(|side| side["key"].as_str()).take(2).collect();
+    assert_eq!(keys, ["blake3/official/oneshot/64/t1", "blake3/hash/oneshot/64/t1"]);
+}
+
+#[test]
+fn every_committed_gate_means_something() {
+    let listed = lab(&["gate", "bench/gates.toml", "--list"]);
+    assert!(listed.status.success(), "{listed:?}");
+    let text = String::from_utf8(listed.stdout).expect("UTF-8");
+    for words in
+        ["k·1024", "blake3/hash/kernel/33KiB/t1", "argon2id/reference-c/", "blake3-batch/official-loop/"]
+    {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+}
+
+#[test]
+fn every_table_in_the_documents_is_that_of_its_report() {
+    let checked = lab(&["claim", "check"]);
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+}
