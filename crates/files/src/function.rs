@@ -71,6 +71,11 @@ impl Function {
         }
     }
 
+    /// Whether this is plain BLAKE3 with its default output, on whatever kernels.
+    pub(crate) fn is_default(&self) -> bool {
+        matches!(self.kind, Kind::Blake3) && !self.extended
+    }
+
     /// A state that takes a message piece by piece.
     pub(crate) fn start(&self) -> State {
         match self.mode() {

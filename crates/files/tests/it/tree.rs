@@ -68,3 +68,20 @@ fn links_count_by_their_targets_and_special_files_refuse() {
         "{failures:?}"
     );
 }
+
+#[test]
+fn another_function_is_refused() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("f"), "x").expect("a file");
+    for function in [
+        Function::sha256(),
+        Function::derive_key("context"),
+        Function::keyed([7; 32].into()),
+        Function::blake3().extended(),
+    ] {
+        let name = format!("{function:?}");
+        let result = files(function, Strategy::Auto, 1).hash_tree(dir.path());
+        let failures = result.expect_err("the digest would be one that nobody can check");
+        assert!(matches!(&failures[..], [(_, Error::Refused(_))]), "{name}: {failures:?}");
+    }
+}
