@@ -113,7 +113,7 @@ impl Tiles for Mapped<'_> {
 }
 
 fn map(file: &File, offset: u64, len: usize) -> Option<Window> {
-    // SAFETY: the mapping is private and only read. Other programs may write to the file meanwhile; the bytes go
+    // SAFETY: the mapping is only read. Other programs may write to the file meanwhile; the bytes go
     // through arithmetic only, and no index or length depends on them. Pages that vanish are `Watch`'s business.
     let map = unsafe { MmapOptions::new().offset(offset).len(len).map(file) }.ok()?;
     Some(Window { watch: Watch::over(&map)?, map })
@@ -130,13 +130,17 @@ fn touch(window: &[u8]) {
 /// The handler for SIGBUS, and the list of windows that it may repair.
 #[cfg(unix)]
 mod guard {
+    use std::ops::Range;
     use std::ptr;
     use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering, compiler_fence, fence};
 
     /// One window under watch. The handler may only touch atomics, so the list has a fixed length.
     struct Slot {
-        /// The address of the window, or [`FREE`], or [`CLAIMED`] while `end` is not yet valid.
+        /// Odd while `start` and `end` change. The handler of one thread looks at the windows of all others, and a start
+        /// and an end of different windows would have it replace the memory between them.
+        version: AtomicUsize,
+        /// The address of the window, or [`FREE`], or [`CLAIMED`].
         start: AtomicUsize,
         end: AtomicUsize,
         lost: AtomicBool,
@@ -145,9 +149,41 @@ mod guard {
     const FREE: usize = 0;
     const CLAIMED: usize = 1;
 
-    static SLOTS: [Slot; 256] = [const {
-        Slot { start: AtomicUsize::new(FREE), end: AtomicUsize::new(0), lost: AtomicBool::new(false) }
-    }; 256];
+    static SLOTS: [Slot; 256] = [const { Slot::new() }; 256];
+
+    impl Slot {
+        const fn new() -> Slot {
+            let (version, start) = (AtomicUsize::new(0), AtomicUsize::new(FREE));
+            Slot { version, start, end: AtomicUsize::new(0), lost: AtomicBool::new(false) }
+        }
+
+        /// Whether the slot was free and is now the caller's.
+        fn claim(&self) -> bool {
+            self.start.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        }
+
+        /// Puts a window into a claimed slot.
+        fn put(&self, window: Range<usize>) {
+            self.lost.store(false, Ordering::Relaxed);
+            let version = self.version.load(Ordering::Relaxed);
+            self.version.store(version.wrapping_add(1), Ordering::Relaxed);
+            fence(Ordering::Release);
+            self.start.store(window.start, Ordering::Relaxed);
+            self.end.store(window.end, Ordering::Relaxed);
+            self.version.store(version.wrapping_add(2), Ordering::Release);
+            // The handler may interrupt this very thread as soon as it reads the window.
+            compiler_fence(Ordering::SeqCst);
+        }
+
+        /// The window in the slot, unless it is changing: then it is not one that the caller is reading.
+        fn window(&self) -> Option<Range<usize>> {
+            let before = self.version.load(Ordering::Acquire);
+            let window = self.start.load(Ordering::Relaxed)..self.end.load(Ordering::Relaxed);
+            fence(Ordering::Acquire);
+            let after = self.version.load(Ordering::Relaxed);
+            (before == after && before.is_multiple_of(2) && window.start > CLAIMED).then_some(window)
+        }
+    }
 
     /// The handler that was there before, for faults that are not ours.
     static EARLIER_HANDLER: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
@@ -164,21 +200,16 @@ mod guard {
             if !INSTALLED.get_or_init(install) {
                 return None;
             }
-            let claim = |slot: &&Slot| {
-                slot.start.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok()
-            };
-            let slot = SLOTS.iter().find(claim)?;
+            let slot = SLOTS.iter().find(|slot| slot.claim())?;
             let range = window.as_ptr_range();
-            slot.lost.store(false, Ordering::Relaxed);
-            slot.end.store(range.end.addr(), Ordering::Relaxed);
-            // Release, and the handler's Acquire: whoever sees the address sees the end that belongs to it.
-            slot.start.store(range.start.addr(), Ordering::Release);
+            slot.put(range.start.addr()..range.end.addr());
             Some(Watch(slot))
         }
 
         /// Whether zeros took the place of a page.
         pub(super) fn page_lost(&self) -> bool {
-            // The handler ran on the thread that asks: it read the window.
+            // The handler ran on a thread that read the window. Of several that read one window, at least that thread sees
+            // the loss, and one failure is enough for the file.
             self.0.lost.load(Ordering::Relaxed)
         }
     }
@@ -215,7 +246,8 @@ mod guard {
     }
 
     extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: the system passes a valid `info`, and for SIGBUS its address field is set.
+        // SAFETY: the system passes a valid `info`. Its address field is set where a page is missing; a signal that a
+        // program sent has its own numbers there, which are no address of a window.
         let address = unsafe { (*info).si_addr() }.addr();
         if SLOTS.iter().any(|slot| repair(slot, address)) {
             return;
@@ -225,20 +257,16 @@ mod guard {
 
     /// Puts zeros in the place of the window's rest, from the page of `address` on, if the window has that address.
     fn repair(slot: &Slot, address: usize) -> bool {
-        let start = slot.start.load(Ordering::Acquire);
-        let end = slot.end.load(Ordering::Relaxed);
-        if start <= CLAIMED || !(start..end).contains(&address) {
-            return false;
-        }
+        let Some(window) = slot.window().filter(|window| window.contains(&address)) else { return false };
         let from = address & !(PAGE.load(Ordering::Relaxed) - 1);
         let place = ptr::with_exposed_provenance_mut(from);
-        // SAFETY: the pages from `from` to `end` belong to a live private mapping that this crate made: its owner is
-        // the thread that just touched it, and unregisters the window before it unmaps it. Replacing pages of it
+        // SAFETY: the pages from `from` to the end of the window belong to a live mapping that this crate made: the thread
+        // that just touched it holds it, and unregisters the window before it unmaps it. Replacing pages of it
         // keeps every address of the window readable. `mmap` is a plain system call, safe in a handler.
         let blank = unsafe {
             libc::mmap(
                 place,
-                end - from,
+                window.end - from,
                 libc::PROT_READ,
                 libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED,
                 -1,
@@ -271,6 +299,45 @@ mod guard {
             // SAFETY: as above; without SA_SIGINFO a handler takes the signal only.
             let handler: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(earlier) };
             handler(signal);
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_slot_has_a_window_only_while_it_does_not_change() {
+            let slot = Slot::new();
+            assert_eq!(slot.window(), None, "free");
+            assert!(slot.claim() && !slot.claim());
+            assert_eq!(slot.window(), None, "claimed");
+            slot.put(4096..8192);
+            assert_eq!(slot.window(), Some(4096..8192));
+            slot.version.fetch_add(1, Ordering::Relaxed);
+            slot.end.store(1 << 30, Ordering::Relaxed);
+            assert_eq!(slot.window(), None, "the end belongs to another start");
+        }
+
+        /// Windows that come and go on one thread, seen from another: never the start of one with the end of another.
+        #[test]
+        fn no_window_is_made_of_two() {
+            let (slot, done) = (Slot::new(), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for turn in 2..200_000 {
+                        while !slot.claim() {}
+                        slot.put(turn..2 * turn);
+                        slot.start.store(FREE, Ordering::Release);
+                    }
+                    done.store(true, Ordering::Relaxed);
+                });
+                while !done.load(Ordering::Relaxed) {
+                    if let Some(window) = slot.window() {
+                        assert_eq!(window.end, 2 * window.start);
+                    }
+                }
+            });
         }
     }
 }
