@@ -165,9 +165,24 @@ impl Crew<'_> {
 
     fn work<T>(&self, number: u64, group: Vec<Item<T>>, sender: &Sender<(u64, Vec<Answer<T>>)>) {
         if !self.stop.load(Ordering::Relaxed) {
-            // The receiver is gone only when nobody wants answers any more.
-            let _ = sender.send((number, self.files.answer(group)));
+            let mut due = Due { number, answers: Vec::new(), sender };
+            due.answers = self.files.answer(group);
         }
+    }
+}
+
+/// Answers that somebody waits for: sent when dropped, if need be without answers. So a panic does not leave the calling
+/// thread waiting for ever; the scope hands it on as soon as everything else has ended.
+struct Due<'a, T> {
+    number: u64,
+    answers: Vec<Answer<T>>,
+    sender: &'a Sender<(u64, Vec<Answer<T>>)>,
+}
+
+impl<T> Drop for Due<'_, T> {
+    fn drop(&mut self) {
+        // The receiver is gone only when nobody wants answers any more.
+        let _ = self.sender.send((self.number, std::mem::take(&mut self.answers)));
     }
 }
 
@@ -193,4 +208,35 @@ fn take_group<T>(items: &mut Peekable<impl Iterator<Item = Item<T>>>) -> Vec<Ite
         }
     }
     group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Options;
+    use crate::function::Function;
+    use crate::pool::Buffers;
+    use std::num::NonZero;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// What no input should ever do. If it happens all the same, it must be seen.
+    #[test]
+    fn a_panic_on_another_thread_comes_out_and_nobody_waits() {
+        let options = Options { threads: NonZero::new(2), ..Options::default() };
+        let mut files = Files::new(Function::blake3(), options);
+        // Too small for any file: whoever puts one there panics.
+        files.arenas = Buffers::new(1);
+        let items = (0..10).map(|tag| Item { path: "Cargo.toml".into(), input: Input::File, tag });
+        let pool = files.pool.get().expect("two threads");
+        let crew = Crew { files: &files, pool, stop: AtomicBool::new(false) };
+        let mut answers = 0;
+        let run = || {
+            crew.run(items.peekable(), |_, _, _: Result<Digest, Error>| {
+                answers += 1;
+                ControlFlow::Continue(())
+            })
+        };
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+        assert_eq!(answers, 0);
+    }
 }
