@@ -77,7 +77,7 @@ pub(super) fn map(
     places.clear();
     places.resize_with(tiles, OnceLock::new);
     // SAFETY: only the lifetime changes. `help` alone dereferences the pointer, and only for unfinished tiles, which
-    // `wait` below outlives; a panic of `work` on this thread must not leave early either, see `AbortOnUnwind`.
+    // `wait` below outlives; a panic on this thread must not leave early either, see `AbortOnUnwind`.
     let work = unsafe { mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
     let job = Arc::new(Job {
         work,
@@ -86,11 +86,12 @@ pub(super) fn map(
         slots: places,
         caller: thread::current(),
     });
+    // From here on: a `spawn` that panics may have handed out the job before.
+    let guard = AbortOnUnwind;
     for _ in 0..helpers.min(tiles.saturating_sub(1)) {
         let job = Arc::clone(&job);
         spawn(Box::new(move || job.help()));
     }
-    let guard = AbortOnUnwind;
     job.help();
     job.wait();
     mem::forget(guard);
