@@ -148,30 +148,44 @@ impl Hasher {
         self.update_by(input, super::parallel::children_of)
     }
 
-    /// Takes all of `reader`, in pieces of 64 KiB.
+    /// Takes all of `reader`, in pieces of 64 KiB even if the reader gives less at a time.
     ///
     /// # Errors
     /// What the reader reports, except interruptions, which are retried. The bytes before the error have been taken.
     #[cfg(feature = "std")]
     pub fn update_reader(&mut self, mut reader: impl std::io::Read) -> std::io::Result<&mut Hasher> {
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            match reader.read(&mut buffer) {
-                Ok(0) => return Ok(self),
-                Ok(len) => self.update(&buffer[..len]),
+        let mut piece = vec![0; 64 * 1024];
+        let mut held = 0;
+        let end = loop {
+            match reader.read(&mut piece[held..]) {
+                Ok(0) => break Ok(()),
+                Ok(len) => held += len,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-        }
+                Err(error) => break Err(error),
+            }
+            // Not before: a few KiB at a time would leave most lanes empty.
+            if held == piece.len() {
+                self.update(&piece);
+                held = 0;
+            }
+        };
+        self.update(&piece[..held]);
+        end.map(|()| self)
     }
 
     /// The digest of what has come in so far. Further input may follow.
+    ///
+    /// # Panics
+    /// If the hasher has an [input offset](super::hazmat::HasherExt::set_input_offset).
     pub fn finalize(&self) -> Hash {
         self.check_root();
         Hash::from_words(&self.output().root_words(self.plan))
     }
 
     /// As much output as wanted for what has come in so far. Further input may follow.
+    ///
+    /// # Panics
+    /// If the hasher has an [input offset](super::hazmat::HasherExt::set_input_offset).
     pub fn finalize_xof(&self) -> OutputReader {
         self.check_root();
         OutputReader::new(&self.output(), self.plan)

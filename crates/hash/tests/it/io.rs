@@ -34,6 +34,28 @@ fn a_reader_that_is_interrupted_is_read_on() -> io::Result<()> {
     Ok(())
 }
 
+/// However little comes at a time, and wherever the pieces end, it is the same input.
+#[test]
+fn small_reads_add_up() -> io::Result<()> {
+    struct Sips<'a>(&'a [u8], usize);
+    impl Read for Sips<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let len = self.1.min(buffer.len());
+            self.0.read(&mut buffer[..len])
+        }
+    }
+    let input = paint(300_000);
+    for len in [65_535, 65_536, 65_537, 131_072, 300_000] {
+        for sip in [1, 1460, 4096, 65_535, 65_536, 100_000] {
+            let mut hasher = Hasher::new();
+            hasher.update(b"before").update_reader(Sips(&input[..len], sip))?.update(b"after");
+            let expected = hash(&[b"before", &input[..len], b"after"].concat());
+            assert_eq!(hasher.finalize(), expected, "{len} bytes, {sip} at a time");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_reader_that_fails_leaves_what_came_before() {
     struct Broken(usize);
