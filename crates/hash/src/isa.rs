@@ -90,7 +90,7 @@ impl Features {
     }
 
     /// The features of either set.
-    pub const fn and(self, other: Features) -> Features {
+    pub const fn union(self, other: Features) -> Features {
         Features(self.0 | other.0)
     }
 
@@ -160,8 +160,12 @@ mod imp {
     pub(super) fn detect() -> Cpu {
         let leaf0 = __cpuid(0);
         let leaf1 = __cpuid(1);
-        let leaf7 = if leaf0.eax >= 7 { __cpuid_count(7, 0) } else { __cpuid_count(leaf0.eax.min(1), 0) };
-        let (leaf7_ebx, leaf7_ecx) = if leaf0.eax >= 7 { (leaf7.ebx, leaf7.ecx) } else { (0, 0) };
+        let (leaf7_ebx, leaf7_ecx) = if leaf0.eax >= 7 {
+            let leaf7 = __cpuid_count(7, 0);
+            (leaf7.ebx, leaf7.ecx)
+        } else {
+            (0, 0)
+        };
 
         let osxsave = bit(leaf1.ecx, 27);
         let xcr0 = if osxsave {

@@ -97,7 +97,8 @@ pub trait HasherExt {
     /// A hasher for [`derive_key`](super::derive_key), with the context already hashed.
     fn new_from_context_key(context_key: &ContextKey) -> Self;
 
-    /// Makes the coming input a subtree that begins `offset` bytes into the whole.
+    /// Makes the coming input a subtree that begins `offset` bytes into the whole. Input beyond what [`max_subtree_len`]
+    /// allows is then refused by a panic, and so is every output but [`finalize_non_root`](HasherExt::finalize_non_root).
     ///
     /// # Panics
     /// If `offset` is not a multiple of [`CHUNK_LEN`], or if input has already come in.

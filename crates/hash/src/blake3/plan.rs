@@ -147,7 +147,7 @@ impl Row {
     }
 
     fn needs(&self) -> Features {
-        self.block.needs.and(self.chunk.needs).and(self.many.needs).and(self.xof.needs)
+        self.block.needs.union(self.chunk.needs).union(self.many.needs).union(self.xof.needs)
     }
 }
 
