@@ -5,10 +5,12 @@
 //! that were one.
 //!
 //! Layers, each using only those before it: [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
-//! [`register`]; [`map`], [`seq`]; [`history`]; [`state`]; [`undo`], [`apply`], [`write`], [`load`], [`past`].
+//! [`register`]; [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], [`write`], [`load`], [`past`].
 
 pub(crate) mod actors;
 pub(crate) mod apply;
+mod hashes;
+mod hashing;
 pub(crate) mod heap;
 pub(crate) mod history;
 pub(crate) mod lanes;
