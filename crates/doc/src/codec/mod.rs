@@ -2,7 +2,7 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
-//! [`column`]; [`chunk`], [`block`]; [`stroke`]; [`change`],
+//! [`column`]; [`chunk`], [`block`]; [`stroke`], [`stretch`]; [`change`],
 //! [`document`], [`bundle`].
 
 pub(crate) mod block;
@@ -19,6 +19,7 @@ pub(crate) mod limits;
 pub(crate) mod ops;
 pub(crate) mod reader;
 pub(crate) mod rle;
+pub(crate) mod stretch;
 pub(crate) mod stroke;
 pub(crate) mod value;
 

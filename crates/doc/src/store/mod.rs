@@ -4,7 +4,7 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Layers, each using only those before it: [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
+//! Layers, each using only those before it: `sort`; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
 //! [`register`]; [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], [`write`], [`load`], [`past`].
 
 pub(crate) mod actors;
@@ -25,6 +25,7 @@ pub(crate) mod register;
 pub(crate) mod seq;
 pub(crate) mod shards;
 mod small;
+mod sort;
 pub(crate) mod state;
 pub(crate) mod undo;
 pub(crate) mod write;
