@@ -47,12 +47,11 @@ impl Queue {
     ) -> Result<(), ApplyError> {
         let mut applied = vec![];
         let mut queued = vec![];
-        let mut seen: HashMap<(ActorId, u64), ChangeHash> = HashMap::new();
         let result = changes.into_iter().try_for_each(|change| {
             if self.contains(&change.hash()) || state.has(&change) {
                 return Ok(());
             }
-            self.check_seq(state, &change, &mut seen)?;
+            self.check_seq(state, &change)?;
             self.settle(state, change, &mut applied, &mut queued)
         });
         if result.is_err() {
@@ -79,20 +78,13 @@ impl Queue {
     }
 
     /// Two changes with one sequence number mean two writers with one actor id.
-    fn check_seq(
-        &self,
-        state: &State,
-        change: &Change,
-        seen: &mut HashMap<(ActorId, u64), ChangeHash>,
-    ) -> Result<(), ApplyError> {
+    fn check_seq(&self, state: &State, change: &Change) -> Result<(), ApplyError> {
         let (actor, seq, hash) = (change.actor_id(), change.seq(), change.hash());
         let applied =
             state.actors.find(actor).is_some_and(|actor| u64::from(state.history.seq(actor)) >= seq);
-        // Only changes that wait now or did during this call are looked up: most calls bring one change.
         let other = |other: &Change| other.seq() == seq && other.actor_id() == actor && other.hash() != hash;
         let waiting = !self.waiting.is_empty() && self.waiting.values().any(|(_, change)| other(change));
-        let twice = seen.insert((actor.clone(), seq), hash).is_some_and(|before| before != hash);
-        if applied || waiting || twice {
+        if applied || waiting {
             return Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash });
         }
         Ok(())
@@ -106,7 +98,7 @@ impl Queue {
         applied: &mut Vec<Applied>,
         queued: &mut Vec<ChangeHash>,
     ) -> Result<(), ApplyError> {
-        let mut ready = vec![change];
+        let mut ready: SmallVec<[Change; 1]> = smallvec::smallvec![change];
         while let Some(change) = ready.pop() {
             let rows: Result<SmallVec<[u32; 2]>, ChangeHash> =
                 change.deps().iter().map(|dep| state.row(dep).ok_or(*dep)).collect();
@@ -128,6 +120,9 @@ impl Queue {
                 .apply(&change, rows)
                 .map_err(|fault: Fault| ApplyError::Fault { hash: change.hash(), fault })?;
             applied.push(Applied { mark, rows: before, heads, hash: change.hash() });
+            if self.by_dep.is_empty() {
+                continue;
+            }
             for next in self.by_dep.remove(&change.hash()).unwrap_or_default() {
                 ready.extend(self.waiting.remove(&next).map(|(_, change)| change));
             }

@@ -9,7 +9,6 @@ use crate::codec::limits::Limits;
 use crate::codec::reader::Reader;
 use crate::document::Document;
 use crate::error::{ApplyError, LoadError};
-use crate::store::pages::Pages;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
 
@@ -139,7 +138,7 @@ impl Document {
                 ChunkType::Document => {
                     let state = load_chunk(&chunk, self.state.encoding, &self.limits, verify)
                         .map_err(|error| error.map_err(|error| at(error, chunk.header)))?;
-                    self.take(state, &mut scratch)?;
+                    self.take(state)?;
                 }
                 ChunkType::Change | ChunkType::Deflated => {
                     let change = Change::from_chunk(&chunk, &self.limits, &mut scratch)
@@ -158,13 +157,14 @@ impl Document {
     }
 
     /// Takes over a loaded state, or what is new in it.
-    fn take(&mut self, state: State, scratch: &mut Scratch) -> Result<(), ApplyError> {
+    fn take(&mut self, state: State) -> Result<(), ApplyError> {
         if self.state.history.len() == 0 && self.queue.changes().is_empty() {
             self.state = std::sync::Arc::new(state);
             return Ok(());
         }
         let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
-        let changes: Vec<Change> = rows.map(|row| state.change(row, scratch)).collect();
+        let mut scratch = Scratch::default();
+        let changes: Vec<Change> = rows.map(|row| state.change(row, &mut scratch)).collect();
         self.apply_changes(changes)
     }
 
@@ -279,21 +279,12 @@ fn load_chunk(
     sorted.0.sort_unstable();
     sorted.1.sort_unstable();
     if verify == Verify::Later && sorted.0 == sorted.1 && rows.len() == view.heads.len() {
-        let known = state.history.known_mut();
-        rows.iter().zip(&view.heads).for_each(|(row, hash)| known.set(*row, *hash));
+        rows.iter().zip(&view.heads).for_each(|(row, hash)| state.history.learn(*row, *hash));
         return Ok(state);
     }
-    let mut hashes = Pages::default();
-    state.hash_rows(0, state.history.len(), &mut hashes);
-    let mut heads: Vec<(ChangeHash, u32)> =
-        state.history.heads.iter().map(|row| (hashes[*row as usize], *row)).collect();
-    heads.sort_unstable();
-    let computed: Vec<ChangeHash> = heads.iter().map(|(hash, _)| *hash).collect();
+    let computed = state.heads();
     if computed != view.heads {
         return Err(ChunkFault::Load(LoadError::Heads { named: view.heads, computed }));
     }
-    // The other hashes would take more memory than the document; they are computed again when somebody asks.
-    let known = state.history.known_mut();
-    heads.into_iter().for_each(|(hash, row)| known.set(row, hash));
     Ok(state)
 }

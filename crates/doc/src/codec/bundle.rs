@@ -64,7 +64,11 @@ struct Meta<'a> {
 }
 
 /// The changes of a bundle, in its order.
-pub(crate) fn read(body: &[u8], limits: &Limits, scratch: &mut Scratch) -> Result<Vec<Change>, ChunkError> {
+pub(crate) fn read(
+    body: &[u8],
+    limits: &Limits,
+    scratch: &mut Scratch<'_>,
+) -> Result<Vec<Change>, ChunkError> {
     let mut reader = Reader::new(body);
     let mut lists = || Ok((reader.hashes()?, reader.actors()?));
     let (external, actors) = lists().map_err(|rule| Fault::at(reader.offset(), rule))?;
@@ -223,7 +227,7 @@ fn build(
     actors: &[ActorId],
     deps: &[ChangeHash],
     limits: &Limits,
-    scratch: &mut Scratch,
+    scratch: &mut Scratch<'_>,
 ) -> Result<Change, ChunkError> {
     let mut others: Vec<u32> = vec![];
     let mut note = |id: OpId| {

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::block::Block;
 use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
 use super::column::{ChunkError, Columns, ColumnsOut, Fault, Layout, deflate};
 use super::leb::{put_i64, put_u64};
 use super::limits::Limits;
 use super::ops::{Action, OpReader, OpWriter, RawKey, RowKind, Run, RunKind, collect};
 use super::reader::Reader;
+use super::stroke::Stroke;
 use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
 use crate::types::{ActorId, ChangeHash, OpId};
@@ -75,6 +77,19 @@ impl<'a> ChangeView<'a> {
         Ok(Self { deps, actor, seq, start_op, time, message, others, columns, section, extra })
     }
 
+    /// Reads a change whose only operation is a keystroke, without its columns. Everything else is left to
+    /// [`Self::parse`] and [`Self::check`], which would agree.
+    fn stroke(body: &'a [u8]) -> Option<(Self, Stroke<'a>)> {
+        let mut reader = Reader::new(body);
+        let view = Self::fields(&mut reader).ok()?;
+        let (stroke, len) = Stroke::read(reader.rest(), 1 + view.others.len())?;
+        let (obj, elem) = (stroke.obj.actor, stroke.elem.actor);
+        let named = usize::from(obj > 0) + usize::from(elem > 0 && elem != obj);
+        let section = reader.take(len).ok()?;
+        (named == view.others.len() && view.start_op < u32::MAX)
+            .then(|| (Self { section, extra: reader.rest(), ..view }, stroke))
+    }
+
     pub(crate) fn deps(&self) -> impl ExactSizeIterator<Item = ChangeHash> + use<'a> {
         let (hashes, _) = self.deps.as_chunks::<32>();
         hashes.iter().map(|hash| ChangeHash(*hash))
@@ -87,7 +102,7 @@ impl<'a> ChangeView<'a> {
 
     /// Reads every operation, checks what can be checked without a document, and writes them again: only a change that
     /// gives its own bytes back keeps its hash when it is rebuilt from a document. Gives the number of operations.
-    fn check(&self, limits: &Limits, scratch: &mut Scratch) -> Result<u32, ChunkError> {
+    fn check(&self, limits: &Limits, scratch: &mut Scratch<'_>) -> Result<u32, ChunkError> {
         let mut writer = std::mem::take(&mut scratch.writer).recycle();
         let mut others = Others { view: self, used: smallvec::smallvec![false; self.others.len()] };
         let count = recode(&mut self.ops(), &mut writer, &mut others, limits)?;
@@ -245,12 +260,13 @@ pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Res
     bytes.chunks_exact(len).try_for_each(|bytes| RawValue { code, bytes }.check())
 }
 
-/// Buffers for reading and writing many changes.
+/// Buffers for reading and writing many changes with strings of one lifetime.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    pub(crate) writer: OpWriter<'static>,
+pub(crate) struct Scratch<'a> {
+    pub(crate) writer: OpWriter<'a>,
     pub(crate) columns: ColumnsOut,
     pub(crate) body: Vec<u8>,
+    pub(crate) block: Block,
 }
 
 /// What stands before the operations of a change being written.
@@ -302,6 +318,18 @@ pub struct Change {
     start_op: u32,
     len: u32,
     time: i64,
+    stroke: Option<Keystroke>,
+}
+
+/// The only operation of a change.
+#[derive(Clone)]
+struct Keystroke {
+    obj: OpId,
+    elem: OpId,
+    /// The character; none for a deletion.
+    text: Option<SmallVec<[u8; 4]>>,
+    /// Where the columns end in the body.
+    end: usize,
 }
 
 impl Change {
@@ -321,7 +349,7 @@ impl Change {
         }
         thread_local! {
             /// Buffers for the next change: most changes are smaller than the buffers to check them.
-            static SCRATCH: std::cell::RefCell<Scratch> = std::cell::RefCell::default();
+            static SCRATCH: std::cell::RefCell<Scratch<'static>> = std::cell::RefCell::default();
         }
         SCRATCH.with_borrow_mut(|scratch| {
             Self::from_chunk(&chunk, limits, scratch).map_err(|fault| fault.place(0, chunk.header))
@@ -331,7 +359,7 @@ impl Change {
     pub(crate) fn from_chunk(
         chunk: &Chunk<'_>,
         limits: &Limits,
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
         Self::from_body(&chunk.body, chunk.hash, limits, scratch)
     }
@@ -341,8 +369,18 @@ impl Change {
         body: &[u8],
         hash: ChangeHash,
         limits: &Limits,
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
+        if let Some((view, stroke)) = ChangeView::stroke(body).filter(|_| limits.operations > 0) {
+            let end = body.len() - view.extra.len();
+            let stroke = Some(Keystroke {
+                obj: stroke.obj,
+                elem: stroke.elem,
+                text: stroke.text.map(SmallVec::from_slice),
+                end,
+            });
+            return Ok(Self { stroke, ..Self::from_view(&view, body.into(), hash, 1) });
+        }
         let view = ChangeView::parse(body, limits)?;
         let len = view.check(limits, scratch)?;
         Ok(Self::from_view(&view, body.into(), hash, len))
@@ -361,7 +399,16 @@ impl Change {
 
     fn from_view(view: &ChangeView<'_>, body: Arc<[u8]>, hash: ChangeHash, len: u32) -> Self {
         let (actor, deps) = (ActorId::from(view.actor), view.deps().collect());
-        Self { body, hash, actor, deps, seq: view.seq, start_op: view.start_op, len, time: view.time }
+        let (seq, start_op, time) = (view.seq, view.start_op, view.time);
+        Self { body, hash, actor, deps, seq, start_op, len, time, stroke: None }
+    }
+
+    /// The fields and the only operation, when that is a keystroke.
+    pub(crate) fn stroke(&self) -> Option<(ChangeView<'_>, Stroke<'_>)> {
+        let Keystroke { obj, elem, text, end } = self.stroke.as_ref()?;
+        let view = ChangeView::fields(&mut Reader::new(&self.body)).ok()?;
+        let stroke = Stroke { obj: *obj, elem: *elem, text: text.as_deref() };
+        Some((ChangeView { extra: &self.body[*end..], ..view }, stroke))
     }
 
     pub(crate) fn view(&self) -> ChangeView<'_> {

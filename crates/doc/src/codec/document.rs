@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+
 use super::chunk::{ChunkType, frame};
 use super::column::{ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Fault, Layout, deflate};
 use super::cursor::{Col, Deltas, Numbers, Texts, counter, follows, same};
@@ -29,6 +31,9 @@ mod spec {
 
 /// Metadata of extra bytes of length 0.
 const NO_EXTRA: u64 = code::BYTES as u64;
+
+/// Columns of this many bytes together are deflated by several threads: below, waking them takes longer.
+const PARALLEL_FROM: usize = 1 << 14;
 
 /// A document chunk taken apart, its columns inflated but not read.
 #[derive(Debug)]
@@ -329,8 +334,13 @@ impl DocumentOut<'_> {
 
 /// Deflates the columns that are long enough.
 fn pack(columns: &[(u32, Vec<u8>)], compress: bool) -> Vec<Cow<'_, [u8]>> {
-    let pack = |(_, plain): &'_ (u32, Vec<u8>)| -> Option<Vec<u8>> {
+    let pack = |(_, plain): &(u32, Vec<u8>)| -> Option<Vec<u8>> {
         (compress && plain.len() >= DEFLATE_FROM).then(|| deflate(plain))
     };
-    columns.iter().map(|column| pack(column).map_or(Cow::Borrowed(&column.1[..]), Cow::Owned)).collect()
+    let pack = |column| pack(column).map_or(Cow::Borrowed(&column.1[..]), Cow::Owned);
+    if columns.iter().map(|(_, plain)| plain.len()).sum::<usize>() < PARALLEL_FROM {
+        return columns.iter().map(pack).collect();
+    }
+    // One column holds most of the bytes: nobody else's work should wait behind it.
+    columns.par_iter().with_max_len(1).map(pack).collect()
 }

@@ -2,8 +2,10 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
-//! [`column`]; [`chunk`]; [`change`], [`document`], [`bundle`].
+//! [`column`]; [`chunk`], [`block`]; [`stroke`], [`stretch`]; [`change`],
+//! [`document`], [`bundle`].
 
+pub(crate) mod block;
 pub(crate) mod boolean;
 pub(crate) mod bundle;
 pub(crate) mod change;
@@ -17,6 +19,8 @@ pub(crate) mod limits;
 pub(crate) mod ops;
 pub(crate) mod reader;
 pub(crate) mod rle;
+pub(crate) mod stretch;
+pub(crate) mod stroke;
 pub(crate) mod value;
 
 #[cfg(test)]

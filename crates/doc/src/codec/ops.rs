@@ -180,24 +180,26 @@ pub(crate) struct OpReader<'a> {
     kind: RowKind,
     actors: u32,
     next: OpId,
-    obj_actor: Numbers<'a>,
-    obj_ctr: Numbers<'a>,
+    pub(super) obj_actor: Numbers<'a>,
+    pub(super) obj_ctr: Numbers<'a>,
     /// Bundles write the counters of objects as differences.
     obj_delta: Deltas<'a>,
-    key_actor: Numbers<'a>,
-    key_ctr: Deltas<'a>,
-    key_str: Texts<'a>,
-    id_actor: Numbers<'a>,
-    id_ctr: Deltas<'a>,
-    insert: Flags<'a>,
-    action: Numbers<'a>,
-    meta: Numbers<'a>,
-    raw: Reader<'a>,
-    ref_count: Numbers<'a>,
-    ref_actor: Numbers<'a>,
-    ref_ctr: Deltas<'a>,
-    expand: Flags<'a>,
-    mark: Texts<'a>,
+    pub(super) key_actor: Numbers<'a>,
+    pub(super) key_ctr: Deltas<'a>,
+    pub(super) key_str: Texts<'a>,
+    pub(super) id_actor: Numbers<'a>,
+    pub(super) id_ctr: Deltas<'a>,
+    pub(super) insert: Flags<'a>,
+    pub(super) action: Numbers<'a>,
+    pub(super) meta: Numbers<'a>,
+    pub(super) raw: Reader<'a>,
+    /// The raw column, when all of it is ASCII.
+    pub(super) ascii: &'a str,
+    pub(super) ref_count: Numbers<'a>,
+    pub(super) ref_actor: Numbers<'a>,
+    pub(super) ref_ctr: Deltas<'a>,
+    pub(super) expand: Flags<'a>,
+    pub(super) mark: Texts<'a>,
     /// Bundles: counters of the rows to come.
     counters: std::vec::IntoIter<u32>,
     /// Predecessors or successors of the row last read.
@@ -231,6 +233,7 @@ impl<'a> OpReader<'a> {
             action: rle(spec::ACTION),
             meta: rle(spec::META),
             raw: Reader::new(columns.get(spec::RAW)),
+            ascii: if kind == RowKind::Document { ascii(columns.get(spec::RAW)) } else { "" },
             ref_count: rle(count),
             ref_actor: rle(actor),
             ref_ctr: delta(ctr),
@@ -288,7 +291,7 @@ impl<'a> OpReader<'a> {
         self.raw.finish().map_err(|_| Fault::in_column(spec::RAW, self.raw.offset(), Rule::Uneven))
     }
 
-    fn actor(&self, index: u64) -> Result<u32, Rule> {
+    pub(super) fn actor(&self, index: u64) -> Result<u32, Rule> {
         match u32::try_from(index) {
             Ok(index) if index < self.actors => Ok(index),
             _ => Err(Rule::ActorIndex(index)),
@@ -352,7 +355,7 @@ impl<'a> OpReader<'a> {
         }
     }
 
-    fn value(&mut self) -> Result<RawValue<'a>, Fault> {
+    pub(super) fn value(&mut self) -> Result<RawValue<'a>, Fault> {
         let meta = self.meta.next()?.ok_or_else(|| self.meta.fault(Rule::Missing))?;
         let bytes =
             usize::try_from(meta >> 4).map_err(|_| Rule::Truncated).and_then(|len| self.raw.take(len));
@@ -731,6 +734,10 @@ impl<'a> OpWriter<'a> {
         self.expand.clear();
         self.mark.clear();
     }
+}
+
+fn ascii(bytes: &[u8]) -> &str {
+    if bytes.is_ascii() { std::str::from_utf8(bytes).unwrap_or_default() } else { "" }
 }
 
 /// Bytes of the character that starts with `first`, in valid UTF-8.

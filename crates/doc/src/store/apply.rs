@@ -10,6 +10,7 @@ use super::state::State;
 use super::undo::Mark;
 use crate::codec::change::{Change, run_after, step_from};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
+use crate::codec::stroke::Stroke;
 use crate::codec::value::code;
 use crate::error::{Fault, OpFault};
 use crate::types::{ActorId, ObjType, OpId};
@@ -42,14 +43,21 @@ impl State {
         if change.start_op() < known {
             return Err(Fault::StartOp { start: change.start_op(), known: known - 1 });
         }
-        let view = change.view();
+        let (view, stroke) = match change.stroke() {
+            Some((view, stroke)) => (view, Some(stroke)),
+            None => (change.view(), None),
+        };
         let others = view.others.iter().map(|other| self.actors.add(&ActorId::from(*other)));
         let actors = std::iter::once(actor).chain(others).collect();
         let mark = self.mark(OpId::new(view.start_op, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
         let incoming =
             Incoming { actors, start: view.start_op, first_run: self.log.runs.len().saturating_sub(1) };
-        let result = self.apply_ops(&mut view.ops(), &incoming);
+        let result = match stroke.and_then(|stroke| self.apply_stroke(&stroke, &incoming)) {
+            Some(result) => result.map_err(|rule| (view.start_op, rule)),
+            None if stroke.is_some() => self.apply_ops(&mut change.view().ops(), &incoming),
+            None => self.apply_ops(&mut view.ops(), &incoming),
+        };
         self.latest = true;
         if let Err((counter, rule)) = result {
             self.undo(&mark);
@@ -72,7 +80,7 @@ impl State {
             log: self.log_of(incoming.first_run, view.start_op, actor),
         };
         let row = self.push_changes(run);
-        self.history.known_mut().set(row, change.hash());
+        self.history.learn(row, change.hash());
         Ok(mark)
     }
 
@@ -83,6 +91,21 @@ impl State {
             Some(_) => first_run as u32 + 1,
             None => 0,
         }
+    }
+
+    /// Applies a keystroke in a text; nothing where it is not one.
+    fn apply_stroke(&mut self, stroke: &Stroke<'_>, incoming: &Incoming) -> Option<Result<(), OpFault>> {
+        let obj = self.number(incoming.id(stroke.obj))?;
+        let seq = self.seq(obj).filter(|seq| seq.is_text)?;
+        let (elem, id) = (incoming.id(stroke.elem), OpId::new(incoming.start, incoming.actors[0]));
+        let Some(text) = stroke.text else { return Some(self.apply_deletes(obj, elem, 0, id, 1)) };
+        let at = if elem.is_none() { None } else { seq.find(elem) };
+        if at.is_none() && !elem.is_none() {
+            return Some(Err(OpFault::Element));
+        }
+        let gap = seq.place(at, id, &self.ctx());
+        self.insert_text(obj, gap, elem, id, std::str::from_utf8(text).unwrap_or_default());
+        Some(Ok(()))
     }
 
     fn apply_ops(&mut self, reader: &mut OpReader<'_>, incoming: &Incoming) -> Result<(), (u32, OpFault)> {

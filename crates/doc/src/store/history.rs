@@ -1,13 +1,12 @@
 //! The changes of a document and what each was made after, as runs: a chain of equal small changes is one entry.
 
-use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Mutex;
 
+use super::hashes::Hashes;
 use super::heap::Bytes;
 use super::lanes::Lanes;
 use super::pages::Pages;
-use super::shards::Shards;
 use crate::types::{ChangeHash, OpId};
 
 /// Changes by one actor, each made right after the one before, with as many operations and at the same time.
@@ -52,61 +51,6 @@ impl ChangeAt<'_> {
     }
 }
 
-/// Hashes that are known. Those of local and loaded changes are computed when somebody asks.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Hashes {
-    /// Of the first rows.
-    pub(crate) done: Pages<ChangeHash>,
-    /// Of rows after them.
-    early: HashMap<u32, ChangeHash>,
-    /// From hashes to rows, for the first `indexed` rows and the early ones.
-    index: Shards<(u64, u32)>,
-    indexed: u32,
-}
-
-impl Hashes {
-    pub(crate) fn get(&self, row: u32) -> Option<ChangeHash> {
-        self.done.get(row as usize).or_else(|| self.early.get(&row)).copied()
-    }
-
-    /// Learns the hash of a row.
-    pub(crate) fn set(&mut self, row: u32, hash: ChangeHash) {
-        if row as usize == self.done.len() {
-            self.done.push(hash);
-        } else if self.get(row).is_none() {
-            self.early.insert(row, hash);
-            self.add(row, hash);
-        }
-    }
-
-    fn add(&mut self, row: u32, hash: ChangeHash) {
-        self.index.insert(hash.prefix(), (hash.prefix(), row), |(prefix, _)| *prefix);
-    }
-
-    /// Forgets the hash of a row, the last one.
-    pub(crate) fn forget(&mut self, row: u32, hash: &ChangeHash) {
-        self.index.remove(hash.prefix(), |(_, found)| *found == row);
-        self.early.remove(&row);
-        if self.done.len() > row as usize {
-            self.done.truncate(row as usize);
-        }
-        self.indexed = self.indexed.min(row);
-    }
-
-    /// The row of a hash, if it is known.
-    pub(crate) fn find(&mut self, hash: &ChangeHash) -> Option<u32> {
-        while (self.indexed as usize) < self.done.len() {
-            let row = self.indexed;
-            if self.early.remove(&row).is_none() {
-                self.add(row, self.done[row as usize]);
-            }
-            self.indexed += 1;
-        }
-        let same = |(prefix, row): &(u64, u32)| *prefix == hash.prefix() && self.get(*row) == Some(*hash);
-        self.index.get(hash.prefix(), same).map(|(_, row)| *row)
-    }
-}
-
 /// All changes.
 #[derive(Debug, Default)]
 pub(crate) struct History {
@@ -148,6 +92,12 @@ impl History {
         self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// Learns the hash of a row.
+    pub(crate) fn learn(&mut self, row: u32, hash: ChangeHash) {
+        let n = row - self.runs[self.run_of(row)].row;
+        self.known_mut().set(row, n, hash);
+    }
+
     /// How many changes there are.
     pub(crate) fn len(&self) -> u32 {
         self.rows
@@ -160,6 +110,12 @@ impl History {
     /// The number of the run that holds a row.
     pub(crate) fn run_of(&self, row: u32) -> usize {
         let (mut low, mut high) = (0, self.runs.len());
+        // Most ask for what is new.
+        for back in 1..=4.min(high) {
+            if self.runs[high - back].row <= row {
+                return high - back;
+            }
+        }
         while high - low > 1 {
             let middle = usize::midpoint(low, high);
             if self.runs[middle].row <= row {

@@ -135,7 +135,7 @@ impl Lanes {
 
     /// The map of these operations, each valid up to the next.
     pub(crate) fn build(mut entries: Vec<(OpId, u32)>) -> Self {
-        entries.sort_unstable_by_key(|(id, _)| (id.actor, id.ctr));
+        super::sort::by_id(&mut entries, |(id, _)| *id);
         let mut lanes = Self::default();
         for entries in entries.chunk_by(|a, b| a.0.actor == b.0.actor) {
             let lane = lanes.lane(entries[0].0.actor);

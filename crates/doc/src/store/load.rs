@@ -14,6 +14,7 @@ use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
 use crate::codec::limits::Limits;
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
+use crate::codec::stretch::Stretch;
 use crate::codec::value::code;
 use crate::error::Rule;
 use crate::types::{OpId, TextEncoding};
@@ -23,7 +24,7 @@ pub(super) struct Loader {
     pub(super) state: State,
     /// Operations of sequences and keys as runs of the log, in no order.
     pub(super) items: Vec<LogRun>,
-    /// What [`What::Keyed`] of the items means until the log holds it, and the group each belongs to.
+    /// What the log will hold for [`What::Keyed`], in the order of the document, and the group each belongs to.
     pub(super) keyed: Vec<(Keyed, u32)>,
     /// For each group the newest of its operations in the log, plus one.
     pub(super) lasts: Vec<u32>,
@@ -48,6 +49,19 @@ type LoadedKey = (Bytes, u32, Values);
 struct Last {
     obj: OpId,
     number: u32,
+}
+
+/// How many rows were read, and how many may be.
+struct Count {
+    rows: u64,
+    limit: u64,
+}
+
+impl Count {
+    fn add(&mut self, rows: u64) -> Result<(), ChunkError> {
+        self.rows += rows;
+        if self.rows > self.limit { Err(ChunkError::limit("operations", self.limit)) } else { Ok(()) }
+    }
 }
 
 fn fault(rule: Rule) -> Fault {
@@ -96,9 +110,9 @@ impl State {
 impl Loader {
     fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<(), ChunkError> {
         let mut last = Last { obj: OpId::NONE, number: 0 };
-        let mut count = 0u64;
+        let mut count = Count { rows: 0, limit: limits.operations };
         while let Some(row) = reader.next()? {
-            count += 1;
+            count.add(1)?;
             if row.obj != last.obj {
                 last = self.enter(row.obj, last)?;
             }
@@ -111,15 +125,13 @@ impl Loader {
                     if rows == 0 {
                         break;
                     }
-                    count += rows;
-                    if count > limits.operations {
-                        return Err(ChunkError::limit("operations", limits.operations));
-                    }
+                    count.add(rows)?;
                     self.run(&before, run.step as i8, rows, last, reader)?;
                 }
+                self.stretches(last, reader, &mut count)?;
             }
-            if count > limits.operations {
-                return Err(ChunkError::limit("operations", limits.operations));
+            if let RawKey::Map(key) = row.key {
+                self.rewrites(key, last, reader, &mut count)?;
             }
         }
         self.leave()?;
@@ -197,6 +209,34 @@ impl Loader {
         }
         let val = self.val(row, last, at);
         self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
+    }
+
+    /// The rows of a key that was written again and again.
+    fn rewrites(
+        &mut self,
+        key: &str,
+        last: Last,
+        reader: &mut OpReader<'_>,
+        count: &mut Count,
+    ) -> Result<(), ChunkError> {
+        while let Some(mut rows) = reader.rewrites(self.state.objects[last.number as usize].id, key)? {
+            let before = count.rows;
+            while let Some(row) = reader.rewrite(&mut rows)? {
+                count.add(1)?;
+                if row.succ.is_some_and(|succ| self.state.actors.cmp(succ, row.id).is_le()) {
+                    return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
+                }
+                let len = row.value.bytes.len();
+                let val =
+                    Val { code: row.value.code, bytes: raw_bytes((reader.raw_offset() - len) as u32, len) };
+                self.add(Op { id: row.id, action: Action::Set, val, succ: row.succ.into_iter().collect() })?;
+            }
+            reader.leave_rewrites(&rows);
+            if count.rows == before {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, op: Op) -> Result<(), Fault> {
@@ -305,18 +345,77 @@ impl Loader {
         last: Last,
         reader: &mut OpReader<'_>,
     ) -> Result<(), Fault> {
-        let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
         // A group of an element with several successors ends where the next element begins.
         self.end_group()?;
-        let (mut n, mut at) = (1, reader.raw_offset() as u32);
-        reader.take_values(rows, |code, len, bytes, rows| {
+        let succ = before.single.map(|id| super::log::stepped(id, step, 1));
+        let stretch = Stretch { id: before.id.plus(1), origin: before.id, len: rows as u32, succ, step };
+        self.values(&stretch, last, reader)
+    }
+
+    /// The rows of a sequence that only tell where a value was inserted and whether it is still there.
+    fn stretches(
+        &mut self,
+        last: Last,
+        reader: &mut OpReader<'_>,
+        count: &mut Count,
+    ) -> Result<(), ChunkError> {
+        let Some(text) = self.open.as_ref().map(|(_, builder)| builder.is_text()) else { return Ok(()) };
+        let Some(mut steady) = reader.steady(self.state.objects[last.number as usize].id)? else {
+            return Ok(());
+        };
+        self.end_group()?;
+        while let Some(stretch) = reader.stretch(&mut steady)? {
+            count.add(stretch.len.into())?;
+            if stretch.succ.is_some_and(|succ| self.state.actors.cmp(succ, stretch.id).is_le()) {
+                return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
+            }
+            let at = reader.raw_offset() as u32;
+            match if text { reader.ascii(stretch.len)? } else { None } {
+                Some(text) => self.typed(&stretch, at, text),
+                None => self.values(&stretch, last, reader)?,
+            }
+        }
+        reader.leave(&steady);
+        Ok(())
+    }
+
+    /// Adds typed characters of one byte each.
+    fn typed(&mut self, stretch: &Stretch, at: u32, text: &str) {
+        let gone = stretch.succ.unwrap_or_default();
+        let span = Span {
+            id: stretch.id,
+            len: stretch.len,
+            origin: stretch.origin,
+            at,
+            gone,
+            reg: 0,
+            bytes: stretch.len,
+            width: stretch.len,
+            kind: Kind::Text,
+            step: stretch.step,
+            visible: gone.is_none(),
+        };
+        let (_, builder) = self.open.as_mut().expect("a sequence is open");
+        if text.len() > super::seq::SPAN_TEXT {
+            builder.push_run(span, &self.state.ctx());
+        } else {
+            builder.push(span, if span.visible { text } else { "" });
+        }
+    }
+
+    /// Adds the values of a stretch.
+    fn values(&mut self, stretch: &Stretch, last: Last, reader: &mut OpReader<'_>) -> Result<(), Fault> {
+        let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
+        let step = stretch.step;
+        let (mut n, mut at) = (0, reader.raw_offset() as u32);
+        reader.take_values(stretch.len.into(), |code, len, bytes, rows| {
             check_values(code, len, bytes, rows)?;
             let rows = rows as u32;
-            let gone = before.single.map_or(OpId::NONE, |id| super::log::stepped(id, step, n));
+            let gone = stretch.succ.map_or(OpId::NONE, |id| super::log::stepped(id, step, n));
             let mut span = Span {
-                id: before.id.plus(n),
+                id: stretch.id.plus(n),
                 len: rows,
-                origin: before.id.plus(n - 1),
+                origin: if n == 0 { stretch.origin } else { stretch.id.plus(n - 1) },
                 at,
                 gone,
                 reg: 0,
@@ -429,6 +528,8 @@ impl Loader {
 
     /// The operations of all sequences as runs of the log.
     fn collect(&mut self) {
+        // Each span may have been deleted.
+        self.items.reserve(2 * self.seqs.iter().map(|(_, seq, _)| seq.count()).sum::<usize>());
         for (obj, seq, _) in &self.seqs {
             let obj = *obj;
             for (span, _) in seq.spans() {
@@ -460,6 +561,7 @@ impl Loader {
 
     /// Puts everything where it belongs.
     fn finish(mut self) -> State {
+        self.state.log.keyed.extend(self.keyed.into_iter().map(|(op, _)| op));
         for (obj, keys) in self.maps {
             let mut map = Map::default();
             for (key, group, values) in keys {

@@ -27,7 +27,7 @@ impl Loader {
     /// Reads the table of changes and fills the log in its order.
     pub(super) fn history(&mut self, view: &DocumentView<'_>, limits: &Limits) -> Result<(), ChunkError> {
         let mut items = std::mem::take(&mut self.items);
-        items.sort_unstable_by_key(|run| (run.id.actor, run.id.ctr));
+        super::sort::by_id(&mut items, |run| run.id);
         let mut lanes = vec![Lane::default(); view.actors.len()];
         let mut at = 0;
         for group in items.chunk_by(|a, b| a.id.actor == b.id.actor) {
@@ -163,15 +163,10 @@ impl Loader {
         Ok(())
     }
 
-    fn append(&mut self, mut run: LogRun) {
+    fn append(&mut self, run: LogRun) {
         if let What::Keyed(number) = run.what {
             let (op, group) = &mut self.keyed[number as usize];
-            let last = &mut self.lasts[*group as usize];
-            op.before = *last;
-            let at = self.state.log.keyed.len() as u32;
-            *last = at + 1;
-            self.state.log.keyed.push(op.clone());
-            run.what = What::Keyed(at);
+            op.before = std::mem::replace(&mut self.lasts[*group as usize], number + 1);
         }
         self.state.log.push(run);
     }

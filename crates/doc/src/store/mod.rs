@@ -4,11 +4,13 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Layers, each using only those before it: [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
-//! [`register`]; [`map`], [`seq`]; [`history`]; [`state`]; [`undo`], [`apply`], [`write`], [`load`], [`past`].
+//! Layers, each using only those before it: `sort`; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
+//! [`register`]; [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], [`write`], [`load`], [`past`].
 
 pub(crate) mod actors;
 pub(crate) mod apply;
+mod hashes;
+mod hashing;
 pub(crate) mod heap;
 pub(crate) mod history;
 pub(crate) mod lanes;
@@ -23,6 +25,7 @@ pub(crate) mod register;
 pub(crate) mod seq;
 pub(crate) mod shards;
 mod small;
+mod sort;
 pub(crate) mod state;
 pub(crate) mod undo;
 pub(crate) mod write;

@@ -1,67 +1,94 @@
-//! The bytes of a change with one keystroke in it, which most changes of a typed text are: the general writer's sixteen
-//! columns are more than such a change has bytes.
+//! Changes with one keystroke in them, which most changes of a typed text are, on their way from the log to their bytes.
 
 use super::history::ChangeAt;
-use super::log::{LogRun, What};
+use super::log::{LogRun, What, stepped};
 use super::state::State;
-use crate::codec::leb::{put_i64, put_u64};
-use crate::codec::ops::{Action, spec};
-use crate::codec::value::code;
+use crate::codec::block::Block;
+use crate::codec::ops::char_len;
+use crate::codec::stroke::Stroke;
 use crate::types::{ChangeHash, OpId};
 
-/// Columns that hold one row each.
-struct Row {
-    layout: [u8; 24],
-    columns: usize,
-    data: [u8; 96],
-    len: usize,
+/// The operations of the log one by one, from some run on, as long as they are keystrokes.
+pub(super) struct Strokes<'a> {
+    state: &'a State,
+    /// The run, and the operations and bytes of it that were taken.
+    at: usize,
+    taken: u32,
+    bytes: u32,
 }
 
-impl Row {
-    /// A column of one byte after the count of the only literal.
-    fn column(&mut self, spec: u32, value: impl FnOnce(&mut Vec<u8>), scratch: &mut Vec<u8>) {
-        scratch.clear();
-        value(scratch);
-        self.layout[2 * self.columns] = spec as u8;
-        self.layout[2 * self.columns + 1] = scratch.len() as u8;
-        self.columns += 1;
-        self.data[self.len..self.len + scratch.len()].copy_from_slice(scratch);
-        self.len += scratch.len();
+impl<'a> Strokes<'a> {
+    /// From operation `ctr` on, which run `at` holds.
+    pub(super) fn new(state: &'a State, at: usize, ctr: u32) -> Self {
+        let mut strokes = Self { state, at, taken: 0, bytes: 0 };
+        if let Some(run) = state.log.runs.get(at).filter(|run| ctr > run.id.ctr) {
+            let before = state.clip(run, run.id.ctr, ctr);
+            strokes.taken = before.len;
+            strokes.bytes = if let What::Text { bytes, .. } = before.what { bytes.len } else { 0 };
+        }
+        strokes
     }
 
-    fn number(&mut self, spec: u32, value: u64, scratch: &mut Vec<u8>) {
-        let write = |out: &mut Vec<u8>| {
-            out.push(0x7f);
-            put_u64(out, value);
-        };
-        self.column(spec, write, scratch);
+    /// The run that holds operation `ctr`, which is not before the next one.
+    pub(super) fn run_of(&mut self, ctr: u32) -> usize {
+        while self.state.log.runs.get(self.at).is_some_and(|run| run.id.ctr + run.len <= ctr) {
+            (self.at, self.taken, self.bytes) = (self.at + 1, 0, 0);
+        }
+        self.at
     }
 
-    fn counter(&mut self, spec: u32, value: u32, scratch: &mut Vec<u8>) {
-        let write = |out: &mut Vec<u8>| {
-            out.push(0x7f);
-            put_i64(out, value.into());
+    /// Passes over an operation that is a run of its own.
+    pub(super) fn skip(&mut self) {
+        self.taken += 1;
+    }
+
+    /// The next operation, if it is a keystroke.
+    pub(super) fn next(&mut self) -> Option<Stroke<'a>> {
+        let mut run = self.state.log.runs.get(self.at)?;
+        if self.taken == run.len {
+            (self.at, self.taken, self.bytes) = (self.at + 1, 0, 0);
+            run = self.state.log.runs.get(self.at)?;
+        }
+        let obj = self.state.objects[run.obj as usize].id;
+        let stroke = match run.what {
+            What::Text { origin, bytes } => {
+                let text = &self.state.heap.get(bytes)[self.bytes as usize..];
+                let text = &text[..char_len(text[0])];
+                self.bytes += text.len() as u32;
+                let elem = if self.taken == 0 { origin } else { run.id.plus(self.taken - 1) };
+                Stroke { obj, elem, text: Some(text) }
+            }
+            What::Delete { elem, step } => Stroke { obj, elem: stepped(elem, step, self.taken), text: None },
+            What::Values { .. } | What::Mark(_) | What::Keyed(_) => return None,
         };
-        self.column(spec, write, scratch);
+        self.taken += 1;
+        Some(stroke)
     }
 }
 
 impl State {
-    /// Writes the body of a change whose only operation is `op`, if that is a typed character or a deletion.
-    pub(super) fn write_small(
+    /// The keystroke that a run of one operation is.
+    pub(super) fn stroke(&self, run: &LogRun) -> Option<Stroke<'_>> {
+        let obj = self.objects[run.obj as usize].id;
+        match run.what {
+            What::Text { origin, bytes } => {
+                Some(Stroke { obj, elem: origin, text: Some(self.heap.get(bytes)) })
+            }
+            What::Delete { elem, .. } => Some(Stroke { obj, elem, text: None }),
+            What::Values { .. } | What::Mark(_) | What::Keyed(_) => None,
+        }
+    }
+
+    /// Writes the body of a change whose only operation is a keystroke, unless it is longer than a block can be.
+    #[inline]
+    pub(super) fn write_stroke(
         &self,
         change: &ChangeAt<'_>,
-        op: &LogRun,
+        stroke: &Stroke<'_>,
         deps: &[ChangeHash],
-        out: &mut Vec<u8>,
+        out: &mut Block,
     ) -> bool {
-        let (elem, insert) = match op.what {
-            What::Text { origin, .. } => (origin, true),
-            What::Delete { elem, .. } => (elem, false),
-            What::Values { .. } | What::Mark(_) | What::Keyed(_) => return false,
-        };
-        let author = change.run.actor;
-        let obj = self.objects[op.obj as usize].id;
+        let (author, obj, elem) = (change.run.actor, stroke.obj, stroke.elem);
         let foreign = |id: OpId| !id.is_none() && id.actor != author;
         let others = match (foreign(obj), foreign(elem)) {
             (false, false) => [None, None],
@@ -73,57 +100,33 @@ impl State {
             }
             (true, true) => [Some(elem.actor), Some(obj.actor)],
         };
-        let local = |actor: u32| match others {
-            _ if actor == author => 0,
-            [Some(first), _] if first == actor => 1,
-            _ => 2,
-        };
+        let (actor, message, extra) = (self.actors.bytes(author), change.run.message, change.run.extra);
+        let others_len: usize =
+            others.iter().flatten().map(|other| self.actors.bytes(*other).len() + 5).sum();
+        if 32 * deps.len() + actor.len() + message.len as usize + extra.len as usize + others_len
+            > Block::FREE
+        {
+            return false;
+        }
         out.clear();
-        put_u64(out, deps.len() as u64);
-        deps.iter().for_each(|dep| out.extend_from_slice(&dep.0));
-        let prefixed = |out: &mut Vec<u8>, bytes: &[u8]| {
-            put_u64(out, bytes.len() as u64);
-            out.extend_from_slice(bytes);
+        out.number(deps.len() as u64);
+        deps.iter().for_each(|dep| out.part(&dep.0, 32));
+        out.prefixed(actor);
+        out.number(change.seq.into());
+        out.number(change.start.into());
+        out.signed(change.run.time);
+        out.prefixed(if message.len == 0 { &[] } else { self.heap.get(message) });
+        out.number(others.iter().flatten().count() as u64);
+        others.iter().flatten().for_each(|other| out.prefixed(self.actors.bytes(*other)));
+        let local = |id: OpId| match others {
+            _ if id.is_none() || id.actor == author => OpId::new(id.ctr, 0),
+            [Some(first), _] if first == id.actor => OpId::new(id.ctr, 1),
+            _ => OpId::new(id.ctr, 2),
         };
-        prefixed(out, self.actors.bytes(author));
-        put_u64(out, change.seq.into());
-        put_u64(out, change.start.into());
-        put_i64(out, change.run.time);
-        prefixed(out, self.heap.get(change.run.message));
-        put_u64(out, others.iter().flatten().count() as u64);
-        others.iter().flatten().for_each(|other| prefixed(out, self.actors.bytes(*other)));
-        let mut row = Row { layout: [0; 24], columns: 0, data: [0; 96], len: 0 };
-        let mut scratch = Vec::with_capacity(16);
-        if !obj.is_none() {
-            row.number(spec::OBJ_ACTOR, local(obj.actor), &mut scratch);
-            row.number(spec::OBJ_CTR, obj.ctr.into(), &mut scratch);
+        Stroke { obj: local(obj), elem: local(elem), text: stroke.text }.write(out);
+        if extra.len > 0 {
+            out.bytes(self.heap.get(extra));
         }
-        if !elem.is_none() {
-            row.number(spec::KEY_ACTOR, local(elem.actor), &mut scratch);
-        }
-        row.counter(spec::KEY_CTR, elem.ctr, &mut scratch);
-        match op.what {
-            What::Text { bytes, .. } if insert => {
-                let text = self.heap.get(bytes);
-                row.column(spec::INSERT, |out| out.extend_from_slice(&[0, 1]), &mut scratch);
-                row.number(spec::ACTION, Action::Set as u64, &mut scratch);
-                row.number(spec::META, (text.len() as u64) << 4 | u64::from(code::STR), &mut scratch);
-                row.column(spec::RAW, |out| out.extend_from_slice(text), &mut scratch);
-                row.number(spec::PRED_COUNT, 0, &mut scratch);
-            }
-            _ => {
-                row.column(spec::INSERT, |out| out.push(1), &mut scratch);
-                row.number(spec::ACTION, Action::Delete as u64, &mut scratch);
-                row.number(spec::META, 0, &mut scratch);
-                row.number(spec::PRED_COUNT, 1, &mut scratch);
-                row.number(spec::PRED_ACTOR, local(elem.actor), &mut scratch);
-                row.counter(spec::PRED_CTR, elem.ctr, &mut scratch);
-            }
-        }
-        out.push(row.columns as u8);
-        out.extend_from_slice(&row.layout[..2 * row.columns]);
-        out.extend_from_slice(&row.data[..row.len]);
-        out.extend_from_slice(self.heap.get(change.run.extra));
         true
     }
 }

@@ -6,10 +6,9 @@ use smallvec::SmallVec;
 use super::history::ChangeAt;
 use super::log::{Key, Keyed, LogRun, Val, What, stepped};
 use super::map::Entry;
-use super::pages::Pages;
 use super::seq::{Kind, Seq, Span};
 use super::state::{Body, State};
-use crate::codec::change::{Change, ChangeHead, Scratch};
+use crate::codec::change::{ChangeHead, Scratch};
 use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut};
 use crate::codec::ops::{Action, OpWriter, RawKey, RowKind, collect};
 use crate::types::{ChangeHash, OpId};
@@ -34,7 +33,12 @@ impl Local {
 
 impl State {
     /// Writes the body of a change into `scratch.body`. `deps` are the hashes of its dependencies.
-    pub(crate) fn write_change(&self, change: &ChangeAt<'_>, deps: &[ChangeHash], scratch: &mut Scratch) {
+    pub(crate) fn write_change<'a>(
+        &'a self,
+        change: &ChangeAt<'_>,
+        deps: &[ChangeHash],
+        scratch: &mut Scratch<'a>,
+    ) {
         if change.run.ops == 0 {
             return self.write_body(change, &[], deps, scratch);
         }
@@ -43,7 +47,13 @@ impl State {
     }
 
     /// As [`Self::write_change`], for a change whose operations begin in run `first` of the log.
-    fn write_from(&self, first: usize, change: &ChangeAt<'_>, deps: &[ChangeHash], scratch: &mut Scratch) {
+    pub(super) fn write_from<'a>(
+        &'a self,
+        first: usize,
+        change: &ChangeAt<'_>,
+        deps: &[ChangeHash],
+        scratch: &mut Scratch<'a>,
+    ) {
         let mut runs: SmallVec<[LogRun; 4]> = SmallVec::new();
         let (mut at, mut ctr) = (first, change.start);
         while ctr < change.end() {
@@ -54,25 +64,33 @@ impl State {
         }
         if let [op] = runs[..]
             && op.len == 1
-            && self.write_small(change, &op, deps, &mut scratch.body)
+            && let Some(stroke) = self.stroke(&op)
+            && self.write_stroke(change, &stroke, deps, &mut scratch.block)
         {
+            scratch.body.clear();
+            scratch.body.extend_from_slice(scratch.block.body());
             return;
         }
         self.write_body(change, &runs, deps, scratch);
     }
 
-    fn write_body(&self, change: &ChangeAt<'_>, runs: &[LogRun], deps: &[ChangeHash], scratch: &mut Scratch) {
+    pub(super) fn write_body<'a>(
+        &'a self,
+        change: &ChangeAt<'_>,
+        runs: &[LogRun],
+        deps: &[ChangeHash],
+        scratch: &mut Scratch<'a>,
+    ) {
         let local = self.local(change.run.actor, runs);
-        let mut writer = std::mem::take(&mut scratch.writer).recycle();
+        scratch.writer.clear();
         for run in runs {
-            self.write_run(run, &local, &mut writer);
+            self.write_run(run, &local, &mut scratch.writer);
         }
         if runs.is_empty() {
             scratch.columns.clear();
         } else {
-            collect(&mut writer, RowKind::Change, &mut scratch.columns);
+            collect(&mut scratch.writer, RowKind::Change, &mut scratch.columns);
         }
-        scratch.writer = writer.recycle();
         scratch.body.clear();
         let others: SmallVec<[&[u8]; 4]> =
             local.others.iter().map(|other| self.actors.bytes(*other)).collect();
@@ -192,90 +210,6 @@ impl State {
                 out.refs(op.preds.iter().map(|pred| local.id(*pred)));
             }
         }
-    }
-
-    /// Computes the hashes of all rows below `rows`.
-    pub(crate) fn hash_below(&self, rows: u32) {
-        let mut known = self.history.known();
-        let from = known.done.len() as u32;
-        if from < rows {
-            let mut hashes = std::mem::take(&mut known.done);
-            self.hash_rows(from, rows, &mut hashes);
-            known.done = hashes;
-        }
-    }
-
-    /// Hashes of the rows from `from` to before `rows`, behind those of the rows before them.
-    pub(crate) fn hash_rows(&self, from: u32, rows: u32, hashes: &mut Pages<ChangeHash>) {
-        let mut scratch = Scratch::default();
-        let mut deps: SmallVec<[ChangeHash; 4]> = SmallVec::new();
-        let mut number = self.history.run_of(from);
-        let mut row = from;
-        while row < rows {
-            let run = self.history.run(number).expect("every row is in a run");
-            let (low, high) = self.log_range(number);
-            let mut at = if run.ops == 0 { low } else { self.log.find(run.start, low, high) };
-            while row < rows.min(run.row + run.rows) {
-                let n = row - run.row;
-                let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
-                deps.clear();
-                deps.extend(change.deps().iter().map(|row| hashes[*row as usize]));
-                if run.ops == 0 {
-                    self.write_body(&change, &[], &deps, &mut scratch);
-                } else {
-                    while self.log.runs[at].id.ctr + self.log.runs[at].len <= change.start {
-                        at += 1;
-                    }
-                    self.write_from(at, &change, &deps, &mut scratch);
-                }
-                hashes.push(Change::hash_body(&scratch.body));
-                row += 1;
-            }
-            number += 1;
-        }
-    }
-
-    /// The hash of a row.
-    pub(crate) fn hash(&self, row: u32) -> ChangeHash {
-        if let Some(hash) = self.history.known().get(row) {
-            return hash;
-        }
-        self.hash_below(row + 1);
-        self.history.known().done[row as usize]
-    }
-
-    /// The row of a hash.
-    pub(crate) fn row(&self, hash: &ChangeHash) -> Option<u32> {
-        if let Some(row) = self.history.known().find(hash) {
-            return Some(row);
-        }
-        if self.history.known().done.len() as u32 == self.history.len() {
-            return None;
-        }
-        self.hash_below(self.history.len());
-        self.history.known().find(hash)
-    }
-
-    /// Whether a change is in the history. Only changes with numbers that are taken are compared by their hashes.
-    pub(crate) fn has(&self, change: &Change) -> bool {
-        let seq = u32::try_from(change.seq()).unwrap_or(u32::MAX);
-        let row = self.actors.find(change.actor_id()).and_then(|actor| self.history.by_seq(actor, seq));
-        row.is_some_and(|row| self.hash(row) == change.hash())
-    }
-
-    pub(crate) fn heads(&self) -> Vec<ChangeHash> {
-        let mut heads: Vec<ChangeHash> = self.history.heads.iter().map(|row| self.hash(*row)).collect();
-        heads.sort_unstable();
-        heads
-    }
-
-    /// The change of a row.
-    pub(crate) fn change(&self, row: u32, scratch: &mut Scratch) -> Change {
-        let hash = self.hash(row);
-        let change = self.history.at(row);
-        let deps: SmallVec<[ChangeHash; 4]> = change.deps().iter().map(|row| self.hash(*row)).collect();
-        self.write_change(&change, &deps, scratch);
-        Change::from_own(&scratch.body, hash, change.run.ops)
     }
 
     /// The document chunk.

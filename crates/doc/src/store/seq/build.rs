@@ -26,6 +26,10 @@ impl Builder {
         Self { seq, open: Leaf::default(), room: SPANS - SPANS / 4, index: Vec::new() }
     }
 
+    pub(crate) fn is_text(&self) -> bool {
+        self.seq.is_text
+    }
+
     pub(crate) fn regs(&mut self) -> &mut super::Pages<super::ElemReg> {
         &mut self.seq.regs
     }
@@ -89,7 +93,11 @@ impl Builder {
     }
 
     fn close(&mut self) {
-        let leaf = std::mem::take(&mut self.open);
+        // Exactly as long as it is: most leaves are never edited.
+        let leaf = self.open.clone();
+        self.open.width = 0;
+        self.open.spans.clear();
+        self.open.text.clear();
         let next = self.seq.leaves.len() as u32 + 1;
         self.seq.width += leaf.width;
         self.seq.leaves.push(LeafRef { leaf: Arc::new(leaf), parent: 0, next });

@@ -23,6 +23,7 @@ use crate::types::{OpId, TextEncoding};
 
 pub(crate) use build::Builder;
 pub(crate) use edit::Shown;
+pub(crate) use tree::SPAN_TEXT;
 
 /// What a span's elements are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -409,6 +410,11 @@ impl Seq {
         }
         path.reverse();
         path
+    }
+
+    /// How many spans there are. Costs O(leaves).
+    pub(crate) fn count(&self) -> usize {
+        self.leaves.iter().map(|leaf| leaf.leaf.spans.len()).sum()
     }
 
     /// All spans in list order, each with the text it shows.

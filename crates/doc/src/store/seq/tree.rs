@@ -9,7 +9,7 @@ pub(super) const SPANS: usize = 32;
 /// Bytes of text a leaf may show. Inserting moves half of them on average.
 pub(super) const TEXT: usize = 2048;
 /// Bytes of text in one span; longer runs are several spans.
-pub(super) const SPAN_TEXT: usize = 1024;
+pub(crate) const SPAN_TEXT: usize = 1024;
 /// Kids of an inner node.
 pub(super) const KIDS: usize = 32;
 

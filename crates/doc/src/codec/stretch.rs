@@ -1,0 +1,259 @@
+//! Rows of a document chunk that are much alike: typed text, which only tells where a character was typed and whether
+//! it is still there, and a key that was written again and again. Most columns say the same for all of them, so they
+//! are looked at once for many rows.
+
+use super::column::Fault;
+use super::cursor::{arrives, follows, same};
+use super::delta::Ramp;
+use super::ops::{Action, OpReader};
+use super::value::RawValue;
+use crate::types::OpId;
+
+/// Rows that insert values into one object, and whose ids and keys are of one actor each.
+#[derive(Debug)]
+pub(crate) struct Steady {
+    id_actor: u32,
+    key_actor: u32,
+    rows: u64,
+    left: u64,
+}
+
+/// Rows that write scalars at one key, and whose ids are of one actor.
+#[derive(Debug)]
+pub(crate) struct Rewrites {
+    actor: u32,
+    rows: u64,
+    left: u64,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rewrite<'a> {
+    pub(crate) id: OpId,
+    pub(crate) value: RawValue<'a>,
+    /// Its only successor.
+    pub(crate) succ: Option<OpId>,
+}
+
+/// Rows that one typed in one go and that share one fate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stretch {
+    /// Of the first.
+    pub(crate) id: OpId,
+    /// What the first was inserted after; the others each after the one before.
+    pub(crate) origin: OpId,
+    pub(crate) len: u32,
+    /// The only successor of the first; those of the others are `step` apart.
+    pub(crate) succ: Option<OpId>,
+    pub(crate) step: i8,
+}
+
+impl<'a> OpReader<'a> {
+    /// Looks how far the rows ahead are such rows of object `obj`.
+    pub(crate) fn steady(&mut self, obj: OpId) -> Result<Option<Steady>, Fault> {
+        let (obj_actor, obj_ctr) =
+            if obj.is_none() { (None, None) } else { (Some(obj.actor.into()), Some(obj.ctr.into())) };
+        let (Some(id_actor), ids) = self.id_actor.peek()? else { return Ok(None) };
+        let (Some(key_actor), keys) = self.key_actor.peek()? else { return Ok(None) };
+        let rows = ids
+            .min(keys)
+            .min(same(self.action.peek()?, Some(Action::Set as u64)))
+            .min(same(self.insert.peek()?, true))
+            .min(same(self.obj_actor.peek()?, obj_actor))
+            .min(same(self.obj_ctr.peek()?, obj_ctr))
+            .min(same(self.key_str.peek()?, None))
+            .min(same(self.expand.peek()?, false))
+            .min(same(self.mark.peek()?, None));
+        let actors = [id_actor, key_actor].map(|actor| self.actor(actor));
+        match actors {
+            [Ok(id_actor), Ok(key_actor)] if rows > 0 => {
+                Ok(Some(Steady { id_actor, key_actor, rows, left: rows }))
+            }
+            // What is wrong with the next row is found when it is read for itself.
+            _ => Ok(None),
+        }
+    }
+
+    /// The next stretch, whose values wait in [`Self::take_values`]; none where the rows end or the next one has to be
+    /// read for itself.
+    #[inline]
+    pub(crate) fn stretch(&mut self, steady: &mut Steady) -> Result<Option<Stretch>, Fault> {
+        if steady.left == 0 {
+            return Ok(None);
+        }
+        let (id, origin, count) = (self.id_ctr.peek()?.0, self.key_ctr.peek()?.0, self.ref_count.peek()?.0);
+        let (Some(id), Some(origin), Some(count @ 0..=1)) = (id, origin, count) else { return Ok(None) };
+        let succ = if count == 0 {
+            None
+        } else {
+            match (self.ref_actor.peek()?.0, self.ref_ctr.peek()?.0) {
+                (Some(actor), Some(ctr)) => match (self.actor(actor), counter(ctr.first)) {
+                    (Ok(actor), Some(ctr)) => Some(OpId::new(ctr, actor)),
+                    _ => return Ok(None),
+                },
+                _ => return Ok(None),
+            }
+        };
+        let (Some(id), Some(origin)) = (counter(id.first), counter(origin.first)) else { return Ok(None) };
+        let mut stretch = Stretch {
+            id: OpId::new(id, steady.id_actor),
+            origin: OpId::new(origin, steady.key_actor),
+            len: 0,
+            succ,
+            step: 0,
+        };
+        self.take_rows(&mut stretch, 1);
+        while self.extend_stretch(&mut stretch, steady)? {}
+        steady.left -= u64::from(stretch.len);
+        Ok(Some(stretch))
+    }
+
+    fn extend_stretch(&mut self, stretch: &mut Stretch, steady: &Steady) -> Result<bool, Fault> {
+        let last = stretch.id.ctr + stretch.len - 1;
+        let mut rows = follows(self.id_ctr.peek()?, last, 1).min(steady.left - u64::from(stretch.len));
+        if rows == 0 || (steady.key_actor != steady.id_actor) {
+            return Ok(false);
+        }
+        rows = rows.min(arrives(self.key_ctr.peek()?, last));
+        rows = rows.min(same(self.ref_count.peek()?, Some(u64::from(stretch.succ.is_some()))));
+        if rows == 0 {
+            return Ok(false);
+        }
+        if let Some(succ) = stretch.succ {
+            let ramp = self.ref_ctr.peek()?;
+            let step = match (stretch.len, ramp.0) {
+                (1, Some(ramp)) => ramp.first - i64::from(succ.ctr),
+                _ => stretch.step.into(),
+            };
+            if step.abs() != 1 {
+                return Ok(false);
+            }
+            let before = i64::from(succ.ctr) + step * (i64::from(stretch.len) - 1);
+            rows = rows.min(same(self.ref_actor.peek()?, Some(succ.actor.into())));
+            rows = rows.min(follows(ramp, before as u32, step));
+            if rows == 0 {
+                return Ok(false);
+            }
+            stretch.step = step as i8;
+        }
+        self.take_rows(stretch, rows);
+        Ok(true)
+    }
+
+    /// Passes over rows in the columns that differ from row to row.
+    #[inline]
+    fn take_rows(&mut self, stretch: &mut Stretch, rows: u64) {
+        self.id_ctr.skip(rows);
+        self.key_ctr.skip(rows);
+        self.ref_count.skip(rows);
+        if stretch.succ.is_some() {
+            self.ref_actor.skip(rows);
+            self.ref_ctr.skip(rows);
+        }
+        stretch.len += rows as u32;
+    }
+
+    /// Passes over the rows that were taken, in the columns that are the same for all.
+    pub(crate) fn leave(&mut self, steady: &Steady) {
+        self.leave_alike(steady.rows - steady.left);
+    }
+
+    fn leave_alike(&mut self, rows: u64) {
+        self.action.skip(rows);
+        self.insert.skip(rows);
+        self.obj_actor.skip(rows);
+        self.obj_ctr.skip(rows);
+        self.key_str.skip(rows);
+        self.key_actor.skip(rows);
+        self.id_actor.skip(rows);
+        self.expand.skip(rows);
+        self.mark.skip(rows);
+    }
+
+    /// Looks how far the rows ahead write scalars at a key of object `obj`.
+    pub(crate) fn rewrites(&mut self, obj: OpId, key: &str) -> Result<Option<Rewrites>, Fault> {
+        let (obj_actor, obj_ctr) =
+            if obj.is_none() { (None, None) } else { (Some(obj.actor.into()), Some(obj.ctr.into())) };
+        let (Some(actor), ids) = self.id_actor.peek()? else { return Ok(None) };
+        let rows = ids
+            .min(same(self.key_str.peek()?, Some(key)))
+            .min(same(self.action.peek()?, Some(Action::Set as u64)))
+            .min(same(self.insert.peek()?, false))
+            .min(same(self.obj_actor.peek()?, obj_actor))
+            .min(same(self.obj_ctr.peek()?, obj_ctr))
+            .min(same(self.key_actor.peek()?, None))
+            .min(empty(self.key_ctr.peek()?))
+            .min(same(self.expand.peek()?, false))
+            .min(same(self.mark.peek()?, None));
+        match self.actor(actor) {
+            Ok(actor) if rows > 0 => Ok(Some(Rewrites { actor, rows, left: rows })),
+            _ => Ok(None),
+        }
+    }
+
+    /// The next of such rows; none where they end or the next one has to be read for itself.
+    #[inline]
+    pub(crate) fn rewrite(&mut self, rows: &mut Rewrites) -> Result<Option<Rewrite<'a>>, Fault> {
+        if rows.left == 0 {
+            return Ok(None);
+        }
+        let Some(id) = self.id_ctr.peek()?.0.and_then(|ramp| counter(ramp.first)) else { return Ok(None) };
+        let succ = match self.ref_count.peek()?.0 {
+            Some(0) => None,
+            Some(1) => match (self.ref_actor.peek()?.0, self.ref_ctr.peek()?.0) {
+                (Some(actor), Some(ctr)) => match (self.actor(actor), counter(ctr.first)) {
+                    (Ok(actor), Some(ctr)) => Some(OpId::new(ctr, actor)),
+                    _ => return Ok(None),
+                },
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        self.id_ctr.skip(1);
+        self.ref_count.skip(1);
+        if succ.is_some() {
+            self.ref_actor.skip(1);
+            self.ref_ctr.skip(1);
+        }
+        rows.left -= 1;
+        let value = self.value()?;
+        value.check().map_err(|rule| Fault::in_column(super::ops::spec::RAW, self.raw.offset(), rule))?;
+        Ok(Some(Rewrite { id: OpId::new(id, rows.actor), value, succ }))
+    }
+
+    /// Passes over the rows that were taken, in the columns that are the same for all.
+    pub(crate) fn leave_rewrites(&mut self, rewrites: &Rewrites) {
+        let rows = rewrites.rows - rewrites.left;
+        self.key_ctr.skip(rows);
+        self.leave_alike(rows);
+    }
+
+    /// The values of the next `rows` rows, when they are characters of one byte each.
+    #[inline]
+    pub(crate) fn ascii(&mut self, rows: u32) -> Result<Option<&'a str>, Fault> {
+        const ONE_BYTE: u64 = 1 << 4 | super::value::code::STR as u64;
+        if same(self.meta.peek()?, Some(ONE_BYTE)) < rows.into() {
+            return Ok(None);
+        }
+        let at = self.raw.offset();
+        let text = match self.ascii.get(at..at + rows as usize) {
+            Some(text) => text,
+            None => match self.raw.rest().get(..rows as usize).map(std::str::from_utf8) {
+                Some(Ok(text)) if text.is_ascii() => text,
+                _ => return Ok(None),
+            },
+        };
+        self.meta.skip(rows.into());
+        self.raw.take(rows as usize).map_err(|rule| self.meta.fault(rule))?;
+        Ok(Some(text))
+    }
+}
+
+/// The length of a run of nulls, else 0.
+fn empty((ramp, rows): (Option<Ramp>, u64)) -> u64 {
+    if ramp.is_none() { rows } else { 0 }
+}
+
+fn counter(value: i64) -> Option<u32> {
+    u32::try_from(value).ok().filter(|value| *value > 0)
+}

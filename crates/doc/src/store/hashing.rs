@@ -1,0 +1,180 @@
+//! From the log to the hashes of changes, and from hashes to rows.
+
+use smallvec::SmallVec;
+use std::ops::Range;
+
+use super::hashes::Hashes;
+use super::history::{ChangeAt, ChangeRun};
+use super::small::Strokes;
+use super::state::State;
+use crate::codec::change::{Change, Scratch};
+use crate::types::ChangeHash;
+
+/// Hashes of what a change was made after.
+type Deps = SmallVec<[ChangeHash; 4]>;
+
+impl State {
+    /// Computes the hashes of all rows below `rows`.
+    fn hash_below<'a>(&'a self, rows: u32, known: &mut Hashes, scratch: &mut Scratch<'a>) {
+        if known.done() >= rows {
+            return;
+        }
+        let mut number = self.history.run_of(known.done());
+        while known.done() < rows {
+            let run = self.history.run(number).expect("every row is in a run");
+            let from = known.done();
+            let deps = self.deps(known, run, from, scratch);
+            let to = rows.min(run.row + run.rows);
+            self.hash_run(number, from..to, deps, scratch, |n, hash| known.push(n, hash));
+            number += 1;
+        }
+    }
+
+    /// Hashes of what the row `row` of a run was made after. They have been computed.
+    fn deps<'a>(&'a self, known: &Hashes, run: &ChangeRun, row: u32, scratch: &mut Scratch<'a>) -> Deps {
+        if row > run.row {
+            return smallvec::smallvec![self.hash_in(known, row - 1, scratch)];
+        }
+        run.deps.iter().map(|dep| self.hash_in(known, *dep, scratch)).collect()
+    }
+
+    /// Hashes a range of rows of a run, the first made after `deps`. Each is given with its number in the run.
+    fn hash_run<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        mut deps: Deps,
+        scratch: &mut Scratch<'a>,
+        mut each: impl FnMut(u32, ChangeHash),
+    ) {
+        let run = self.history.run(number).expect("the caller found it");
+        let (low, high) = self.log_range(number);
+        let start = run.start + (rows.start - run.row) * run.ops;
+        let at = if run.ops == 0 { low } else { self.log.find(start, low, high) };
+        let mut strokes = Strokes::new(self, at, start);
+        for row in rows {
+            let n = row - run.row;
+            let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
+            let hash = self.hash_one(&change, &deps, &mut strokes, scratch);
+            each(n, hash);
+            deps.clear();
+            deps.push(hash);
+        }
+    }
+
+    #[inline]
+    fn hash_one<'a>(
+        &'a self,
+        change: &ChangeAt<'_>,
+        deps: &[ChangeHash],
+        strokes: &mut Strokes<'_>,
+        scratch: &mut Scratch<'a>,
+    ) -> ChangeHash {
+        match change.run.ops {
+            0 => self.write_body(change, &[], deps, scratch),
+            1 => match strokes.next() {
+                Some(stroke) if self.write_stroke(change, &stroke, deps, &mut scratch.block) => {
+                    return scratch.block.hash();
+                }
+                stroke => {
+                    self.write_from(strokes.run_of(change.start), change, deps, scratch);
+                    if stroke.is_none() {
+                        strokes.skip();
+                    }
+                }
+            },
+            _ => self.write_from(strokes.run_of(change.start), change, deps, scratch),
+        }
+        Change::hash_body(&scratch.body)
+    }
+
+    /// The hash of a row that has been computed.
+    fn hash_in<'a>(&'a self, known: &Hashes, row: u32, scratch: &mut Scratch<'a>) -> ChangeHash {
+        if let Some(hash) = known.get(row) {
+            return hash;
+        }
+        let (near, mut hash) = known.nearest(row).expect("the first row of every run is kept");
+        if near < row {
+            let deps = smallvec::smallvec![hash];
+            self.hash_run(self.history.run_of(row), near + 1..row + 1, deps, scratch, |_, next| hash = next);
+        }
+        hash
+    }
+
+    /// The hash of a row.
+    pub(crate) fn hash(&self, row: u32) -> ChangeHash {
+        let known = self.history.known().get(row);
+        known.unwrap_or_else(|| self.hash_with(row, &mut Scratch::default()))
+    }
+
+    pub(crate) fn hash_with<'a>(&'a self, row: u32, scratch: &mut Scratch<'a>) -> ChangeHash {
+        let mut known = self.history.known();
+        if let Some(hash) = known.get(row) {
+            return hash;
+        }
+        self.hash_below(row + 1, &mut known, scratch);
+        let hash = self.hash_in(&known, row, scratch);
+        known.visit(row, hash);
+        hash
+    }
+
+    /// The row of a hash.
+    pub(crate) fn row(&self, hash: &ChangeHash) -> Option<u32> {
+        let mut known = self.history.known();
+        let head = self.history.heads.iter().find(|head| known.get(**head).as_ref() == Some(hash));
+        if head.is_some() {
+            return head.copied();
+        }
+        if let Some(row) = self.find(&known, hash) {
+            return Some(row);
+        }
+        if known.indexed() == self.history.len() {
+            return None;
+        }
+        let mut scratch = Scratch::default();
+        self.hash_below(self.history.len(), &mut known, &mut scratch);
+        self.index(&mut known, &mut scratch);
+        self.find(&known, hash)
+    }
+
+    fn find(&self, known: &Hashes, hash: &ChangeHash) -> Option<u32> {
+        let hash_of = |row| self.hash_in(known, row, &mut Scratch::default());
+        known.find(hash, |row| known.get(row).unwrap_or_else(|| hash_of(row)) == *hash)
+    }
+
+    /// Makes every hash one that is found.
+    fn index<'a>(&'a self, known: &mut Hashes, scratch: &mut Scratch<'a>) {
+        while known.indexed() < known.done() {
+            let from = known.indexed();
+            let number = self.history.run_of(from);
+            let run = self.history.run(number).expect("every row is in a run");
+            let deps = self.deps(known, run, from, scratch);
+            let to = known.done().min(run.row + run.rows);
+            self.hash_run(number, from..to, deps, scratch, |n, hash| known.add(run.row + n, hash));
+        }
+    }
+
+    /// Whether a change is in the history. Only changes with numbers that are taken are compared by their hashes.
+    pub(crate) fn has(&self, change: &Change) -> bool {
+        let seq = u32::try_from(change.seq()).unwrap_or(u32::MAX);
+        let actor = self.actors.find(change.actor_id()).filter(|actor| self.history.seq(*actor) >= seq);
+        let row = actor.and_then(|actor| self.history.by_seq(actor, seq));
+        row.is_some_and(|row| self.hash(row) == change.hash())
+    }
+
+    pub(crate) fn heads(&self) -> Vec<ChangeHash> {
+        let mut heads: Vec<ChangeHash> = self.history.heads.iter().map(|row| self.hash(*row)).collect();
+        heads.sort_unstable();
+        heads
+    }
+
+    /// The change of a row.
+    pub(crate) fn change<'a>(&'a self, row: u32, scratch: &mut Scratch<'a>) -> Change {
+        let change = self.history.at(row);
+        // First what it was made after: its own hash is one step from that.
+        let deps: Deps = change.deps().iter().map(|row| self.hash_with(*row, scratch)).collect();
+        let hash = self.hash_with(row, scratch);
+        self.write_change(&change, &deps, scratch);
+        Change::from_own(&scratch.body, hash, change.run.ops)
+    }
+}
