@@ -10,7 +10,7 @@ use super::file;
 const TURN: usize = 4;
 
 /// How many steps of eight the columns with the first word are ahead: that word names the next block to be fetched.
-const AHEAD: usize = 4;
+const AHEAD: usize = 6;
 
 /// Bits by which the four steps of a mixing turn their word to the right.
 const TURNS: [usize; 4] = [32, 24, 16, 63];
@@ -27,10 +27,22 @@ fn merge(lists: &[Vec<String>]) -> Vec<String> {
     lines
 }
 
+/// What a body does with its result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Store {
+    /// Writes it.
+    Plain,
+    /// Adds what was there and writes it.
+    Adding,
+    /// Writes it over the block before, and to its place past the caches.
+    Carrying,
+}
+
 /// AVX-512: `rdx` = `rdi` and `rsi` compressed, all of them blocks; `rax` points to three index vectors.
 ///
-/// Vector `4 * r + k` stays in register `4 * r + k` from the first instruction to the last.
-pub(super) fn avx512(adds: bool) -> String {
+/// Vector `4 * r + k` stays in register `4 * r + k` from the first instruction to the last. The first of two parts ends
+/// where the first word is known, with that in `r8`, so that the next block can be fetched before the second begins.
+pub(super) fn avx512(store: Store) -> [String; 2] {
     let mut lines: Vec<String> =
         (0..3).map(|i| format!("vmovdqa64 zmm{}, zmmword ptr [rax + {}]", 29 + i, 64 * i)).collect();
     for i in 0..16 {
@@ -42,16 +54,21 @@ pub(super) fn avx512(adds: bool) -> String {
     let mut columns = [0, 1, 2, 3].map(|k| quad([k, 4 + k, 8 + k, 12 + k], 16 + k, false));
     lines.extend(columns[0].drain(..AHEAD).flatten());
     let mut columns = columns.map(|steps| steps.concat());
-    let ends = [0, 1, 2, 3].map(|k| (0..4).flat_map(|r| end_of(4 * r + k, 16 + k, adds)).collect::<Vec<_>>());
+    let ends =
+        [0, 1, 2, 3].map(|k| (0..4).flat_map(|r| end_of(4 * r + k, 16 + k, store)).collect::<Vec<_>>());
     columns[0].extend(ends[0].iter().cloned());
+    let first = columns[0].len().next_multiple_of(TURN);
+    let rest = columns.each_mut().map(|column| column.split_off(first.min(column.len())));
     lines.extend(merge(&columns));
-    lines.extend(ends[1..].concat());
-    file(&head("AVX-512", adds), &lines)
-}
-
-fn head(set: &str, adds: bool) -> String {
-    let plus = if adds { ", plus what was there" } else { "" };
-    format!("One block of Argon2 from two{plus}: {set}.")
+    let mut tail = merge(&rest);
+    tail.extend(ends[1..].concat());
+    let what = match store {
+        Store::Plain => "",
+        Store::Adding => ", plus what was there",
+        Store::Carrying => ", written twice",
+    };
+    let head = |part| format!("One block of Argon2 from two{what}: AVX-512, {part}.");
+    [file(&head("until the first word is known"), &lines), file(&head("the rest"), &tail)]
 }
 
 fn zmm(base: &str, i: usize) -> String {
@@ -123,15 +140,23 @@ fn turn(v: usize, turn: Turn, rows: bool) -> String {
 }
 
 /// Adds the inputs to vector `v` and writes it. Reading them again costs less than keeping their sum anywhere.
-fn end_of(v: usize, t: usize, adds: bool) -> Vec<String> {
+fn end_of(v: usize, t: usize, store: Store) -> Vec<String> {
     let mut lines = vec![
         format!("vmovdqa64 zmm{t}, {}", zmm("rdi", v)),
         format!("vpternlogq zmm{v}, zmm{t}, {}, 0x96", zmm("rsi", v)),
     ];
-    if adds {
+    if store == Store::Adding {
         lines.push(format!("vpxorq zmm{v}, zmm{v}, {}", zmm("rdx", v)));
     }
-    lines.push(format!("vmovdqa64 {}, zmm{v}", zmm("rdx", v)));
+    if v == 0 {
+        lines.push("vmovq r8, xmm0".to_owned());
+    }
+    if store == Store::Carrying {
+        lines.push(format!("vmovdqa64 {}, zmm{v}", zmm("rdi", v)));
+        lines.push(format!("vmovntdq {}, zmm{v}", zmm("rdx", v)));
+    } else {
+        lines.push(format!("vmovdqa64 {}, zmm{v}", zmm("rdx", v)));
+    }
     lines
 }
 
@@ -148,7 +173,8 @@ pub(super) fn avx2(adds: bool) -> String {
     for group in 0..2 {
         lines.extend(column_pairs([2 * group, 2 * group + 1], adds));
     }
-    file(&head("AVX2", adds), &lines)
+    let plus = if adds { ", plus what was there" } else { "" };
+    file(&format!("One block of Argon2 from two{plus}: AVX2."), &lines)
 }
 
 fn ymm(base: &str, i: usize) -> String {

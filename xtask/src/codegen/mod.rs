@@ -13,6 +13,7 @@ mod column;
 mod isa;
 mod row;
 
+use argon2::Store;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,11 @@ fn files() -> Vec<(PathBuf, String)> {
     let folder = Path::new("crates/hash/src/argon2/x86_64");
     for (suffix, adds) in [("", false), ("_add", true)] {
         files.push((folder.join(format!("avx2_block{suffix}.s")), argon2::avx2(adds)));
-        files.push((folder.join(format!("avx512_block{suffix}.s")), argon2::avx512(adds)));
+    }
+    for (name, store) in [("", Store::Plain), ("_add", Store::Adding), ("_carry", Store::Carrying)] {
+        for (part, text) in ["head", "tail"].into_iter().zip(argon2::avx512(store)) {
+            files.push((folder.join(format!("avx512{name}_{part}.s")), text));
+        }
     }
     files
 }

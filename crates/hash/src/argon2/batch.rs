@@ -79,7 +79,7 @@ fn side_by_side(
         let threads = if plan.is_parallel(params) { threads.max(1) } else { 1 };
         let streams = matrices.len() * params.lanes() as usize;
         let width = plan.width(params).min(streams.div_ceil(threads));
-        Fill::new(kernel, params, &matrices, width, &NEVER).wiping(true).run_on(threads);
+        Fill::new(plan, params, &matrices, width, &NEVER).wiping(true).run_on(threads);
         for (matrix, job) in matrices.iter_mut().zip(&mut *jobs) {
             ends::finish(kernel, matrix, job.tag);
             matrix.wipe_last_blocks();

@@ -3,6 +3,7 @@
 use super::kernel::{ADDRESSES, Kernel, MAX_STREAMS, STRIP_LEN, Slice, Strip};
 use super::memory::{Matrix, Stream};
 use super::params::{Params, SLICES, Version};
+use super::plan::Plan;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,6 +40,10 @@ pub(super) struct Fill<'a, 'm> {
     matrices: &'a [Matrix<'m>],
     /// How many streams a thread interleaves.
     width: usize,
+    /// Whether the memory is treated as much larger than the caches.
+    far: bool,
+    /// Whether wiping goes past the caches.
+    wipes_far: bool,
     /// Whether all but the last blocks of the lanes are wiped at the end, or all if stopped.
     wipes: bool,
     stop: &'a Stop,
@@ -48,14 +53,24 @@ pub(super) struct Fill<'a, 'm> {
 
 impl<'a, 'm> Fill<'a, 'm> {
     pub(super) fn new(
-        kernel: Kernel,
+        plan: Plan,
         params: Params,
         matrices: &'a [Matrix<'m>],
         width: usize,
         stop: &'a Stop,
     ) -> Fill<'a, 'm> {
         assert!(!matrices.is_empty() && (1..=MAX_STREAMS).contains(&width));
-        Fill { kernel, params, matrices, width, wipes: false, stop, stopped: AtomicBool::new(false) }
+        Fill {
+            kernel: plan.kernel(),
+            params,
+            matrices,
+            width,
+            far: plan.is_far(params),
+            wipes_far: plan.wipes_far(params),
+            wipes: false,
+            stop,
+            stopped: AtomicBool::new(false),
+        }
     }
 
     pub(super) fn wiping(self, wipes: bool) -> Fill<'a, 'm> {
@@ -89,6 +104,7 @@ impl<'a, 'm> Fill<'a, 'm> {
             variant: self.params.variant().number(),
             passes: self.params.passes(),
             adds: pass > 0 && self.params.version() == Version::V13,
+            far: self.far,
         }
     }
 
@@ -132,8 +148,9 @@ impl<'a, 'm> Fill<'a, 'm> {
         if phase == self.slices() {
             let stopped = self.stopped.load(Ordering::Relaxed);
             for member in members {
+                let (matrix, lane) = (&self.matrices[member % self.matrices.len()], lane_of(member));
                 // SAFETY: all slices are finished; this unit alone has this lane of this matrix.
-                unsafe { self.matrices[member % self.matrices.len()].wipe_lane(lane_of(member), stopped) }
+                unsafe { matrix.wipe_lane(lane, stopped, self.wipes_far) };
             }
             return;
         }

@@ -124,7 +124,7 @@ impl Hasher {
         ends::begin(kernel, params, input, tag.len(), &mut matrices[0]);
         let share = (params.lanes() as usize).div_ceil(threads);
         let width = plan.width(params).min(share);
-        let finished = Fill::new(kernel, params, &matrices, width, stop).wiping(wipes).run_on(threads);
+        let finished = Fill::new(plan, params, &matrices, width, stop).wiping(wipes).run_on(threads);
         if finished {
             ends::finish(kernel, &mut matrices[0], tag);
         }

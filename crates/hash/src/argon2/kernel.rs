@@ -35,6 +35,8 @@ pub(super) struct Slice {
     pub(super) passes: u32,
     /// Whether a block is added to what its place held before, as version 1.3 does on later passes.
     pub(super) adds: bool,
+    /// Whether the memory is much larger than the caches.
+    pub(super) far: bool,
 }
 
 impl Slice {

@@ -97,13 +97,19 @@ impl<'a> Matrix<'a> {
         sum
     }
 
-    /// Wipes all blocks of a lane, with or without its last one.
+    /// Wipes all blocks of a lane, with or without its last one; past the caches if `far` and the CPU can.
     ///
     /// # Safety
     /// There are no streams, and nobody else wipes this lane.
-    pub(super) unsafe fn wipe_lane(&self, lane: u32, with_last: bool) {
+    pub(super) unsafe fn wipe_lane(&self, lane: u32, with_last: bool, far: bool) {
         let len = self.shape.lane_len as usize - usize::from(!with_last);
-        // SAFETY: the caller's; writing needs no initialised memory.
+        #[cfg(target_arch = "x86_64")]
+        if far {
+            // SAFETY: the caller's; writing needs no initialised memory.
+            return unsafe { super::x86_64::wipe_past(self.at(lane, 0).as_ptr(), len) };
+        }
+        let _ = far;
+        // SAFETY: as above.
         unsafe { wipe_raw(self.at(lane, 0), len) }
     }
 

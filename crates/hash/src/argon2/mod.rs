@@ -66,7 +66,7 @@ pub fn hash_into_with_memory(
     let kernel = plan.kernel();
     ends::begin(kernel, params, input, tag.len(), &mut matrices[0]);
     let width = plan.width(params).min(params.lanes() as usize);
-    fill::Fill::new(kernel, params, &matrices, width, &Stop::new()).wiping(true).run();
+    fill::Fill::new(plan, params, &matrices, width, &Stop::new()).wiping(true).run();
     ends::finish(kernel, &mut matrices[0], tag);
     matrices[0].wipe_last_blocks();
     Ok(())

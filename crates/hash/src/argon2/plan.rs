@@ -25,6 +25,9 @@ struct Row {
     table: &'static Table,
     /// How many streams a thread interleaves: the first entry whose memory (in KiB, of one hash) is not less.
     widths: &'static [(u32, usize)],
+    /// From how many KiB on memory counts as much larger than the caches, see `segment`; and from how many its wiping goes
+    /// past them.
+    far_from: [u32; 2],
     /// From how many blocks of work (memory times passes) a second thread pays for its wake-up.
     #[cfg_attr(not(feature = "std"), expect(dead_code))]
     parallel_from: u64,
@@ -39,6 +42,7 @@ static ROWS: &[&Row] = &[
         fits: |cpu| cpu.vendor == Vendor::Intel,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
+        far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
     #[cfg(target_arch = "x86_64")]
@@ -48,6 +52,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
+        far_from: [256 << 10, 32 << 10],
         parallel_from: 2048,
     },
     #[cfg(target_arch = "x86_64")]
@@ -57,6 +62,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &x86_64::avx2::TABLE,
         widths: &[(u32::MAX, 2)],
+        far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
     #[cfg(target_arch = "x86_64")]
@@ -66,6 +72,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &x86_64::ssse3::TABLE,
         widths: &[(u32::MAX, 1)],
+        far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
     #[cfg(target_arch = "aarch64")]
@@ -75,6 +82,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &aarch64::sha3::TABLE,
         widths: &[(u32::MAX, 2)],
+        far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
     #[cfg(target_arch = "aarch64")]
@@ -84,6 +92,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &aarch64::neon::TABLE,
         widths: &[(u32::MAX, 2)],
+        far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
     &Row {
@@ -92,6 +101,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &portable::TABLE,
         widths: &[(u32::MAX, 1)],
+        far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
 ];
@@ -105,6 +115,7 @@ pub struct Plan {
     basis: &'static str,
     widths: &'static [(u32, usize)],
     forced_width: Option<usize>,
+    far_from: [u32; 2],
     #[cfg(feature = "std")]
     parallel_from: u64,
 }
@@ -130,6 +141,7 @@ impl Plan {
             basis: row.basis,
             widths: row.widths,
             forced_width: None,
+            far_from: row.far_from,
             #[cfg(feature = "std")]
             parallel_from: row.parallel_from,
         }
@@ -138,6 +150,11 @@ impl Plan {
     /// The same with `width` streams interleaved in each thread where there are as many, 1 to 4.
     pub fn with_width(self, width: usize) -> Plan {
         Plan { forced_width: Some(width.clamp(1, MAX_STREAMS)), ..self }
+    }
+
+    /// The same with memory from `memory_kib` KiB on treated, and wiped, as much larger than the caches.
+    pub fn with_far_from(self, memory_kib: u32) -> Plan {
+        Plan { far_from: [memory_kib; 2], ..self }
     }
 
     /// The kernel in use.
@@ -159,6 +176,16 @@ impl Plan {
     pub fn width(self, params: Params) -> usize {
         let by_size = || self.widths.iter().find(|(memory, _)| params.memory_kib() <= *memory);
         self.forced_width.or_else(|| by_size().map(|(_, width)| *width)).unwrap_or(1)
+    }
+
+    /// Whether memory is treated as much larger than the caches.
+    pub(super) fn is_far(self, params: Params) -> bool {
+        params.memory_kib() >= self.far_from[0]
+    }
+
+    /// Whether wiping memory goes past the caches.
+    pub(super) fn wipes_far(self, params: Params) -> bool {
+        params.memory_kib() >= self.far_from[1]
     }
 
     /// Whether a second thread pays for hashes of this cost.

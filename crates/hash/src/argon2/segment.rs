@@ -8,29 +8,78 @@
 //! Blocks of one stream form a chain, and the reference of a block is often a miss in every cache. A second stream (of
 //! another lane or another hash) computes while the first one's block is on its way. Where references do not depend
 //! on data they are known in advance, and are fetched [`AHEAD`] blocks early.
+//!
+//! Memory much larger than the caches ([`Slice::far`]) is another matter: what is written does not come back soon, so new
+//! blocks go past the caches and take no lines from memory that they overwrite, with a copy kept of the last one only; and
+//! known references need two steps, into the second cache [`FAR_AHEAD`] blocks early and from there into the first.
 
 use super::kernel::{ADDRESSES, References, Slice, Strip};
-use super::memory::{Block, Stream};
+use super::memory::{Block, Stream, wipe};
 use core::array;
 
 /// How many blocks early a known reference is fetched.
 const AHEAD: usize = 3;
+
+/// The same into the second cache, where that takes longer than [`AHEAD`] blocks.
+const FAR_AHEAD: usize = 12;
 
 /// The compression function G in the instructions of one set.
 pub(super) trait Compress {
     /// Where it keeps the words of a block.
     const LAYOUT: super::kernel::Layout;
 
-    /// `*dst = G(*prev, *reference)`, plus what `*dst` was before if `ADD`. Gives the first word of the result, if it can
-    /// before the rest is done: that word names the next reference.
+    /// `*dst = G(*prev, *reference)`, plus what `*dst` was before if `ADD`. Gives the first word of the result.
     ///
     /// # Safety
     /// The CPU has the instructions. All three point to blocks; `prev` and `reference` were written; `dst` is
     /// neither of them and, if `ADD`, was written too.
     unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64;
 
+    /// [`compress`](Compress::compress) that hands on the first word, if it can before the rest is done: that word
+    /// names the next reference.
+    ///
+    /// # Safety
+    /// As for `compress`.
+    #[inline(always)]
+    unsafe fn compress_then<const ADD: bool>(
+        prev: *const Block,
+        reference: *const Block,
+        dst: *mut Block,
+        known: impl FnOnce(u64),
+    ) {
+        // SAFETY: the caller's.
+        known(unsafe { Self::compress::<ADD>(prev, reference, dst) });
+    }
+
+    /// [`compress_then`](Compress::compress_then) with the result in `*carried` as well, which was the block before. What
+    /// goes to `dst` may pass by the caches; other threads see it after [`publish`](Compress::publish).
+    ///
+    /// # Safety
+    /// As for `compress`, with `carried` as `prev`.
+    #[inline(always)]
+    unsafe fn carry(carried: *mut Block, reference: *const Block, dst: *mut Block, known: impl FnOnce(u64)) {
+        // SAFETY: the caller's; both are blocks, and `dst` was written just now.
+        unsafe {
+            known(Self::compress::<false>(carried, reference, dst));
+            carried.copy_from_nonoverlapping(dst, 1);
+        }
+    }
+
+    /// Orders all writes of [`carry`](Compress::carry) before what this thread writes from now on.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn publish() {}
+
     /// Starts to fetch a block. Any address will do.
     fn fetch(block: *const Block);
+
+    /// The same only into the second cache, if the CPU can.
+    #[inline(always)]
+    fn fetch_far(block: *const Block) {
+        Self::fetch(block);
+    }
 }
 
 /// The table of a [`Compress`], with the loops of this file compiled for its instructions, and with chains for each of
@@ -183,9 +232,11 @@ unsafe fn independent_of<C: Compress, const N: usize>(
 ) {
     // SAFETY: as for this function.
     unsafe {
-        match strip.slice.adds {
-            false => independent_loop::<C, N, false>(strip, streams, references),
-            true => independent_loop::<C, N, true>(strip, streams, references),
+        match (strip.slice.adds, strip.slice.far) {
+            (false, false) => independent_loop::<C, N, false, false>(strip, streams, references),
+            (false, true) => independent_loop::<C, N, false, true>(strip, streams, references),
+            (true, false) => independent_loop::<C, N, true, false>(strip, streams, references),
+            (true, true) => independent_loop::<C, N, true, true>(strip, streams, references),
         }
     }
 }
@@ -196,9 +247,11 @@ unsafe fn independent_of<C: Compress, const N: usize>(
 unsafe fn dependent_of<C: Compress, const N: usize>(strip: &Strip<'_>, streams: &[Stream<'_>; N]) {
     // SAFETY: as for this function.
     unsafe {
-        match strip.slice.adds {
-            false => dependent_loop::<C, N, false>(strip, streams),
-            true => dependent_loop::<C, N, true>(strip, streams),
+        match (strip.slice.adds, strip.slice.far) {
+            (false, false) => dependent_loop::<C, N, false, false>(strip, streams),
+            (false, true) => dependent_loop::<C, N, false, true>(strip, streams),
+            // What is added to is in the caches when it is written.
+            (true, _) => dependent_loop::<C, N, true, false>(strip, streams),
         }
     }
 }
@@ -206,66 +259,140 @@ unsafe fn dependent_of<C: Compress, const N: usize>(strip: &Strip<'_>, streams: 
 /// # Safety
 /// As [`independent`].
 #[inline(always)]
-unsafe fn independent_loop<C: Compress, const N: usize, const ADD: bool>(
+unsafe fn independent_loop<C: Compress, const N: usize, const ADD: bool, const FAR: bool>(
     strip: &Strip<'_>,
     streams: &[Stream<'_>; N],
     references: &[&[u32]; N],
 ) {
+    let carries = FAR && !ADD;
     let mut ends: [Ends; N] = array::from_fn(|s| Ends::of(strip, &streams[s]));
+    let mut carried = [Block::ZERO; N];
+    if carries {
+        // SAFETY: the blocks before were written.
+        unsafe { take_along(&mut ends, &mut carried) }
+    }
     let len = (strip.to - strip.from) as usize;
+    let place = |s: usize, i: usize| {
+        // SAFETY: `i` is below `len`, the length of every list.
+        streams[s].first().wrapping_add(unsafe { *references[s].get_unchecked(i) } as usize)
+    };
     for s in 0..N {
-        for &reference in references[s].iter().take(AHEAD) {
-            C::fetch(streams[s].first().wrapping_add(reference as usize));
+        for i in 0..AHEAD.min(len) {
+            C::fetch(place(s, i));
+        }
+        for i in AHEAD..FAR_AHEAD.min(len) {
+            if FAR {
+                C::fetch_far(place(s, i));
+            }
         }
     }
     for i in 0..len {
-        let ahead = (i + AHEAD).min(len - 1);
-        for s in 0..N {
-            let first = streams[s].first();
-            // SAFETY: `i` and `ahead` are below `len`, the length of every list; references are inside the memory.
-            // This stream alone writes its segment; what it reads was written before (see `Matrix::stream`).
-            unsafe {
-                C::fetch(first.wrapping_add(*references[s].get_unchecked(ahead) as usize));
-                let reference = first.add(*references[s].get_unchecked(i) as usize);
-                C::compress::<ADD>(ends[s].prev, reference, ends[s].next);
+        for (s, ends) in ends.iter_mut().enumerate() {
+            if FAR {
+                C::fetch_far(place(s, (i + FAR_AHEAD).min(len - 1)));
             }
-            ends[s].advance();
+            C::fetch(place(s, (i + AHEAD).min(len - 1)));
+            // SAFETY: references are inside the memory. This stream alone writes its segment; what it reads was written
+            // before (see `Matrix::stream`).
+            unsafe {
+                if carries {
+                    C::carry(ends.prev, place(s, i), ends.next, unneeded);
+                } else {
+                    C::compress::<ADD>(ends.prev, place(s, i), ends.next);
+                }
+            }
+            ends.advance(carries);
         }
+    }
+    if carries {
+        wipe(&mut carried);
+        // SAFETY: the caller has the instructions of `C`.
+        unsafe { C::publish() }
     }
 }
 
 /// # Safety
 /// As [`dependent`].
 #[inline(always)]
-unsafe fn dependent_loop<C: Compress, const N: usize, const ADD: bool>(
+unsafe fn dependent_loop<C: Compress, const N: usize, const ADD: bool, const CARRY: bool>(
     strip: &Strip<'_>,
     streams: &[Stream<'_>; N],
 ) {
     let window = Window::of(strip.slice);
     let mut ends: [Ends; N] = array::from_fn(|s| Ends::of(strip, &streams[s]));
-    let locate = |stream: &Stream<'_>, word: u64, index: u32| {
-        let reference = stream.first().wrapping_add(window.reference(word, stream.lane(), index));
-        C::fetch(reference);
-        reference
-    };
     let mut references: [*mut Block; N] = array::from_fn(|s| {
+        let mut reference = core::ptr::null_mut();
         // SAFETY: the block before was written; its first word is the first in every layout.
         let word = unsafe { (*ends[s].prev).0[0] };
-        locate(&streams[s], word, strip.from)
+        locate::<C>(&window, &streams[s], strip.from, &mut reference)(word);
+        reference
     });
+    let mut carried = [Block::ZERO; N];
+    if CARRY {
+        // SAFETY: the blocks before were written.
+        unsafe { take_along(&mut ends, &mut carried) }
+    }
     for index in strip.from..strip.to {
         for s in 0..N {
+            let (reference, Ends { prev, next }) = (references[s], ends[s]);
+            // After the last block this is not used, but it is inside the memory still.
+            let known = locate::<C>(&window, &streams[s], index + 1, &mut references[s]);
             // SAFETY: references are inside the memory. This stream alone writes its segment; what it reads was
             // written before (see `Matrix::stream`).
-            let word = unsafe { C::compress::<ADD>(ends[s].prev, references[s], ends[s].next) };
-            // After the last block this is not used, but it is inside the memory still.
-            references[s] = locate(&streams[s], word, index + 1);
-            ends[s].advance();
+            unsafe {
+                if CARRY {
+                    C::carry(prev, reference, next, known);
+                } else {
+                    C::compress_then::<ADD>(prev, reference, next, known);
+                }
+            }
+            ends[s].advance(CARRY);
+        }
+    }
+    if CARRY {
+        wipe(&mut carried);
+        // SAFETY: the caller has the instructions of `C`.
+        unsafe { C::publish() }
+    }
+}
+
+/// What is done with the first word where references are known without it.
+#[inline(always)]
+fn unneeded(_: u64) {}
+
+/// What is done with the first word of a block: the reference of the next, block `index`, goes into `reference` and
+/// starts to be fetched. One type for all loops, so that there is one compiled compression for all.
+#[inline(always)]
+fn locate<C: Compress>(
+    window: &Window,
+    stream: &Stream<'_>,
+    index: u32,
+    reference: &mut *mut Block,
+) -> impl FnOnce(u64) {
+    move |word| {
+        *reference = stream.first().wrapping_add(window.reference(word, stream.lane(), index));
+        C::fetch(*reference);
+    }
+}
+
+/// Copies the last block of each stream into `carried`, where it is from now on.
+///
+/// # Safety
+/// These blocks were written.
+#[inline(always)]
+unsafe fn take_along<const N: usize>(ends: &mut [Ends; N], carried: &mut [Block; N]) {
+    let first = carried.as_mut_ptr();
+    for (s, ends) in ends.iter_mut().enumerate() {
+        // SAFETY: the caller's, and there is a place for each.
+        unsafe {
+            first.add(s).copy_from_nonoverlapping(ends.prev, 1);
+            ends.prev = first.add(s);
         }
     }
 }
 
 /// The last block that a stream has and the place of the next.
+#[derive(Clone, Copy)]
 struct Ends {
     prev: *mut Block,
     next: *mut Block,
@@ -281,9 +408,12 @@ impl Ends {
         Ends { prev: lane.wrapping_add(prev as usize), next: lane.wrapping_add(index as usize) }
     }
 
+    /// To the block just made, which a carried block has become itself.
     #[inline(always)]
-    fn advance(&mut self) {
-        self.prev = self.next;
+    fn advance(&mut self, carries: bool) {
+        if !carries {
+            self.prev = self.next;
+        }
         self.next = self.next.wrapping_add(1);
     }
 }

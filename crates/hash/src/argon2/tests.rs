@@ -8,7 +8,8 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Every way of computing that this machine has.
 fn plans() -> impl Iterator<Item = Plan> {
-    Kernel::all().flat_map(|kernel| (1..=4).map(move |width| Plan::of(kernel).with_width(width)))
+    let of_kernel = |kernel| (1..=4).map(move |width| Plan::of(kernel).with_width(width));
+    Kernel::all().flat_map(of_kernel).flat_map(|plan| [plan, plan.with_far_from(0)])
 }
 
 fn hasher(plan: Plan, params: Params) -> Hasher {

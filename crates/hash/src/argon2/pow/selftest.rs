@@ -82,6 +82,7 @@ mod tests {
         for kernel in Kernel::all() {
             for in_flight in 1..=4 {
                 assert_eq!(check(Plan::of(kernel), in_flight), Ok(()));
+                assert_eq!(check(Plan::of(kernel).with_far_from(0), in_flight), Ok(()));
             }
             for wrong in 0..4 {
                 let mut known = KNOWN;

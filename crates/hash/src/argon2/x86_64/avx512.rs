@@ -9,14 +9,15 @@
 //! So from rows to columns nothing moves at all; only the order in which a vector is turned before and after the
 //! diagonal step differs. B is last to be ready in every step and is the one that is never turned.
 //!
-//! The columns with the first word run two steps ahead of the others, because that word names the block to be fetched
-//! next. The instructions come from `cargo xtask codegen`.
+//! The columns with the first word run six steps ahead of the others, because that word names the block to be fetched
+//! next: the body is in two parts, and the fetch starts between them. The instructions come from `cargo xtask codegen`.
 
 use super::super::kernel::Layout;
 use super::super::memory::Block;
 use super::super::segment::{self, Compress};
 use crate::blake2b::Lanes;
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 segment::table!(
     Avx512,
@@ -33,14 +34,112 @@ impl Compress for Avx512 {
 
     #[inline(always)]
     unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64 {
+        // SAFETY: the caller's. Without anything to be done in between this is a plain function.
+        unsafe {
+            compress::<ADD>(prev.cast(), reference.cast(), dst.cast(), |_| ());
+            (*dst).0[0]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn compress_then<const ADD: bool>(
+        prev: *const Block,
+        reference: *const Block,
+        dst: *mut Block,
+        known: impl FnOnce(u64),
+    ) {
         // SAFETY: the caller's.
-        unsafe { compress::<ADD>(prev.cast(), reference.cast(), dst.cast()) }
+        unsafe { compress::<ADD>(prev.cast(), reference.cast(), dst.cast(), known) }
+    }
+
+    #[inline(always)]
+    unsafe fn carry(carried: *mut Block, reference: *const Block, dst: *mut Block, known: impl FnOnce(u64)) {
+        // SAFETY: the caller's.
+        unsafe { carry(carried.cast(), reference.cast(), dst.cast(), known) }
+    }
+
+    #[inline(always)]
+    unsafe fn publish() {
+        // SAFETY: SSE is part of x86-64.
+        unsafe { _mm_sfence() }
     }
 
     #[inline(always)]
     fn fetch(block: *const Block) {
         super::fetch(block);
     }
+
+    #[inline(always)]
+    fn fetch_far(block: *const Block) {
+        super::fetch_far(block);
+    }
+}
+
+/// The two parts of a body, with `$known` called in between. Registers 1 to 19 hold the state and products, except those of
+/// the columns that are done, and 29 to 31 the index vectors.
+macro_rules! body {
+    ($head:literal, $tail:literal, $prev:ident, $reference:ident, $dst:ident, $known:ident) => {{
+        let mut z = [MaybeUninit::<__m512i>::uninit(); 18];
+        let word: u64;
+        core::arch::asm!(
+            include_str!($head),
+            in("rdi") $prev,
+            in("rsi") $reference,
+            in("rdx") $dst,
+            in("rax") &raw const TURNS,
+            out("r8") word,
+            out("zmm0") _,
+            out("zmm4") _,
+            out("zmm8") _,
+            out("zmm12") _,
+            out("zmm16") _,
+            out("zmm1") z[0],
+            out("zmm2") z[1],
+            out("zmm3") z[2],
+            out("zmm5") z[3],
+            out("zmm6") z[4],
+            out("zmm7") z[5],
+            out("zmm9") z[6],
+            out("zmm10") z[7],
+            out("zmm11") z[8],
+            out("zmm13") z[9],
+            out("zmm14") z[10],
+            out("zmm15") z[11],
+            out("zmm17") z[12],
+            out("zmm18") z[13],
+            out("zmm19") z[14],
+            out("zmm29") z[15],
+            out("zmm30") z[16],
+            out("zmm31") z[17],
+            options(raw, nostack, preserves_flags),
+        );
+        $known(word);
+        core::arch::asm!(
+            include_str!($tail),
+            in("rdi") $prev,
+            in("rsi") $reference,
+            in("rdx") $dst,
+            inout("zmm1") z[0] => _,
+            inout("zmm2") z[1] => _,
+            inout("zmm3") z[2] => _,
+            inout("zmm5") z[3] => _,
+            inout("zmm6") z[4] => _,
+            inout("zmm7") z[5] => _,
+            inout("zmm9") z[6] => _,
+            inout("zmm10") z[7] => _,
+            inout("zmm11") z[8] => _,
+            inout("zmm13") z[9] => _,
+            inout("zmm14") z[10] => _,
+            inout("zmm15") z[11] => _,
+            inout("zmm17") z[12] => _,
+            inout("zmm18") z[13] => _,
+            inout("zmm19") z[14] => _,
+            inout("zmm29") z[15] => _,
+            inout("zmm30") z[16] => _,
+            inout("zmm31") z[17] => _,
+            options(raw, nostack, preserves_flags),
+        );
+    }};
 }
 
 /// # Safety
@@ -51,17 +150,31 @@ unsafe fn compress<const ADD: bool>(
     prev: *const __m512i,
     reference: *const __m512i,
     dst: *mut __m512i,
-) -> u64 {
-    // SAFETY: the caller's. The body reads `prev` and `reference` and writes `dst`; it destroys what the ABI allows and
-    // nothing else.
+    known: impl FnOnce(u64),
+) {
+    // SAFETY: the caller's. The body reads `prev` and `reference` and writes `dst` and the registers named, nothing else.
     unsafe {
         if ADD {
-            super::block!("avx512_block_add.s", prev, reference, dst, &raw const TURNS);
+            body!("avx512_add_head.s", "avx512_add_tail.s", prev, reference, dst, known);
         } else {
-            super::block!("avx512_block.s", prev, reference, dst, &raw const TURNS);
+            body!("avx512_head.s", "avx512_tail.s", prev, reference, dst, known);
         }
-        dst.cast::<u64>().read()
     }
+}
+
+/// # Safety
+/// As [`Compress::carry`]; a block is sixteen aligned vectors.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
+unsafe fn carry(
+    carried: *mut __m512i,
+    reference: *const __m512i,
+    dst: *mut __m512i,
+    known: impl FnOnce(u64),
+) {
+    // SAFETY: the caller's. The body reads `carried` and `reference` and writes `carried` and `dst` and the registers named,
+    // nothing else.
+    unsafe { body!("avx512_carry_head.s", "avx512_carry_tail.s", carried, reference, dst, known) }
 }
 
 /// From which word each word of two columns comes: one place on, one place back, two places on.
