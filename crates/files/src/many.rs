@@ -234,7 +234,7 @@ mod tests {
             crew.run(items.peekable(), |_, _, _: Result<Digest, Error>| {
                 answers += 1;
                 ControlFlow::Continue(())
-            })
+            });
         };
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
         assert_eq!(answers, 0);
