@@ -67,6 +67,7 @@ pub(crate) struct SessionSeen {
     pub(crate) before: Load,
     pub(crate) after: Load,
     pub(crate) huge_bytes: Option<u64>,
+    pub(crate) resident_bytes: Option<u64>,
     /// Processor on which all sides were kept.
     pub(crate) cpu: Option<usize>,
 }
@@ -121,7 +122,9 @@ impl Measured {
     }
 
     fn placed(&self, sample: &Sample) -> Placed {
-        let ns = sample.ns as f64 / self.seen[sample.side].iterations.max(1) as f64;
+        // Sides may differ in how much an iteration does: what is compared is the time for the same work.
+        let seen = &self.seen[sample.side];
+        let ns = sample.ns as f64 / seen.iterations.max(1) as f64 / seen.units.max(1) as f64;
         Placed { session: sample.session, side: sample.side, ns }
     }
 
@@ -215,9 +218,9 @@ fn session(
     if cold {
         team.check(measured)?;
     }
-    let huge_bytes = team.huge_bytes()?;
+    let (huge_bytes, resident_bytes) = team.memory();
     drop(team);
-    measured.sessions.push(SessionSeen { before, after: Load::read(), huge_bytes, cpu });
+    measured.sessions.push(SessionSeen { before, after: Load::read(), huge_bytes, resident_bytes, cpu });
     Ok(())
 }
 
@@ -344,14 +347,17 @@ impl<'a> Team<'a> {
         })
     }
 
-    fn huge_bytes(&mut self) -> Result<Option<u64>, Outcome> {
-        let mut total = None;
+    /// Bytes in huge pages and in memory at all, of all processes together; nothing where one cannot tell.
+    fn memory(&mut self) -> (Option<u64>, Option<u64>) {
+        let (mut huge, mut resident) = (Some(0), Some(0));
         for peer in &mut self.peers {
-            if let Ok(Reply::Memory { huge_bytes: Some(bytes) }) = peer.ask(&Request::Memory) {
-                total = Some(total.unwrap_or(0) + bytes);
-            }
+            let Ok(Reply::Memory { huge_bytes, resident_bytes }) = peer.ask(&Request::Memory) else {
+                return (None, None);
+            };
+            huge = huge.zip(huge_bytes).map(|(sum, more)| sum + more);
+            resident = resident.zip(resident_bytes).map(|(sum, more)| sum + more);
         }
-        Ok(total)
+        (huge, resident)
     }
 
     fn ask(&mut self, side: usize, request: &Request) -> Result<Reply, Outcome> {

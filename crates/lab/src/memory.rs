@@ -7,6 +7,13 @@ use memmap2::MmapMut;
 use std::io;
 use std::ops::{Deref, DerefMut};
 
+/// KiB that can be taken without pushing other programs out, by the system and by the control groups of this process.
+/// `None` where nobody tells.
+#[must_use]
+pub fn free_kib() -> Option<u64> {
+    crate::host::free_kib()
+}
+
 /// Zeroed bytes from an anonymous mapping that asks for huge pages. What was granted stands in the report.
 #[derive(Debug)]
 pub struct HugeBytes {

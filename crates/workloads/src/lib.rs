@@ -1,4 +1,4 @@
-//! What Hashmill is measured on: BLAKE3, files and Argon2 as workloads and engines of the lab, with their known answers,
+//! What Hashmill is measured on: BLAKE3, files, Argon2 and its proof of work as workloads and engines of the lab, with their known answers,
 //! the least work of each, and the suite that a newcomer runs first.
 //!
 //! The program mounts it as it is; `cargo rivals` adds the engines of competitors.
@@ -11,9 +11,11 @@ mod calls;
 mod file;
 mod headline;
 mod input;
+mod pow;
+mod slices;
 mod work;
 
-pub use argon2::{SALT as ARGON2_SALT, params as argon2_params};
+pub use argon2::{SALT as ARGON2_SALT, Tagged, params as argon2_params, tag_len as argon2_tag_len};
 pub use blake3::{
     BATCH, Bytes, CONTEXT, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, PIECE, XOF, fold, number,
 };
@@ -29,6 +31,8 @@ pub fn registry() -> Registry {
     blake3::register(&mut registry);
     file::register(&mut registry);
     argon2::register(&mut registry);
+    slices::register(&mut registry);
+    pow::register(&mut registry);
     answers::register(&mut registry);
     headline::register(&mut registry);
     registry

@@ -68,6 +68,16 @@ pub(crate) fn argon2(blocks: u64, passes: u64, lanes: u64) -> Work {
     }
 }
 
+/// `count` Argon2 tags of one lane that do not wait for each other.
+pub(crate) fn argon2_batch(count: u64, blocks: u64, passes: u64) -> Work {
+    let one = argon2(blocks, passes, 1);
+    Work {
+        memory_bytes: one.memory_bytes.saturating_mul(count),
+        vector_bytes: one.vector_bytes.saturating_mul(count),
+        ..one
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -56,7 +56,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) stored: StoredFlags,
 
     /// Line N of this file is the password for line N of --file; - is standard input
-    #[arg(long, value_name = "FILE", requires = "file", conflicts_with_all = ["password_fd", "prompt"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["password_fd", "prompt"])]
     pub(crate) passwords: Option<PathBuf>,
 
     #[command(flatten)]
@@ -126,11 +126,11 @@ pub(crate) struct CalibrateArgs {
     pub(crate) gpu: String,
 
     /// The price of a kilowatt hour, in your currency
-    #[arg(long, value_name = "PRICE", default_value_t = 0.2)]
+    #[arg(long, value_name = "PRICE", default_value_t = 0.2, allow_negative_numbers = true)]
     pub(crate) energy_price: f64,
 
     /// How many passwords the attacker tries
-    #[arg(long, value_name = "COUNT", default_value_t = 1e9)]
+    #[arg(long, value_name = "COUNT", default_value_t = 1e9, allow_negative_numbers = true)]
     pub(crate) guesses: f64,
 
     /// Print one JSON object
@@ -144,7 +144,7 @@ pub(crate) struct CalibrateArgs {
 #[derive(Args, Debug)]
 pub(crate) struct KdfArgs {
     /// The salt to use, at least 8 characters
-    #[arg(value_name = "SALT")]
+    #[arg(value_name = "SALT", allow_hyphen_values = true)]
     pub(crate) salt: OsString,
 
     /// Use Argon2i (this is the default)

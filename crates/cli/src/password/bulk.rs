@@ -2,12 +2,14 @@
 
 use super::input::{MOST, Secret};
 use super::verify::{self, Answer};
-use super::{NO, UNKNOWN, YES};
+use super::{NO, UNKNOWN, YES, costs};
 use crate::flags::{Misuse, VerifyArgs};
+use crate::memory;
 use crate::out::progress::Bar;
 use crate::out::{self, Out, json, shown};
 use anyhow::{Context, Result, bail};
-use hashmill_hash::password::{Login, Passwords};
+use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords};
+use hashmill_lab::memory::free_kib;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::ops::ControlFlow;
@@ -90,6 +92,7 @@ impl Lines {
 }
 
 /// One hash of a file.
+#[derive(Clone)]
 pub(super) struct Entry {
     pub(super) line: u64,
     /// What stands before it, without the colon.
@@ -127,7 +130,9 @@ struct Count {
     unknown: u64,
 }
 
-pub(super) fn run(passwords: &Passwords, file: &Path, given: &Given<'_>, low: &VerifyArgs) -> Result<u8> {
+pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &VerifyArgs) -> Result<u8> {
+    let free = free_kib();
+    let checker = Checker { passwords: passwords.memory_budget(free.unwrap_or(u64::MAX)), free, low };
     let mut lines = Lines::open(file)?;
     let mut each = match given {
         Given::Each(path) => Some(Lines::open(path)?),
@@ -138,7 +143,7 @@ pub(super) fn run(passwords: &Passwords, file: &Path, given: &Given<'_>, low: &V
     let bar = if low.no_progress || low.quiet { None } else { Bar::counting(&done, total, "passwords") };
     let mut out = Out::new(bar);
     let mut count = Count::default();
-    let checked = check(passwords, &mut lines, each.as_mut(), given, |answers| {
+    let checked = checker.check(&mut lines, each.as_mut(), given, |answers| {
         done.fetch_add(answers.len() as u64, Ordering::Relaxed);
         for (entry, answer) in answers {
             count.add(answer.matches);
@@ -161,30 +166,53 @@ pub(super) fn run(passwords: &Passwords, file: &Path, given: &Given<'_>, low: &V
     })
 }
 
-/// Answers group by group, until the file or the interest in it ends.
-fn check(
-    passwords: &Passwords,
-    lines: &mut Lines,
-    mut each: Option<&mut Lines>,
-    given: &Given<'_>,
-    mut tell: impl FnMut(Vec<(Entry, Answer)>) -> ControlFlow<()>,
-) -> Result<()> {
-    // Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
-    let most = 8 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    loop {
-        let group = read_group(lines, each.as_deref_mut(), most)?;
-        if group.is_empty() {
-            return Ok(());
+/// Who checks, with what memory.
+struct Checker<'a> {
+    passwords: Passwords,
+    /// KiB at the beginning, if the system tells.
+    free: Option<u64>,
+    low: &'a VerifyArgs,
+}
+
+impl Checker<'_> {
+    /// Answers group by group, until the file or the interest in it ends.
+    fn check(
+        &self,
+        lines: &mut Lines,
+        mut each: Option<&mut Lines>,
+        given: &Given<'_>,
+        mut tell: impl FnMut(Vec<(Entry, Answer)>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let limits = costs::limits(&self.low.limits)?;
+        // Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
+        let most = 8 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        loop {
+            let group = read_group(lines, each.as_deref_mut(), most)?;
+            if group.is_empty() {
+                return Ok(());
+            }
+            let refused = group.iter().map(|(entry, _)| self.refusal(entry, &limits)).collect::<Vec<_>>();
+            let worth = || group.iter().zip(&refused).filter(|(_, refusal)| refusal.is_none());
+            let logins: Vec<_> = worth()
+                .map(|((entry, own), _)| Login { password: password(own, given), stored: &entry.hash })
+                .collect();
+            let mut results = self.passwords.verify_many(&logins).into_iter().map(verify::answer);
+            drop(logins);
+            let answers = refused.into_iter().map(|refusal| match refusal {
+                Some(words) => verify::no_answer(words),
+                None => results.next().expect("an answer for each login"),
+            });
+            if tell(group.iter().map(|(entry, _)| entry.clone()).zip(answers).collect()).is_break() {
+                return Ok(());
+            }
         }
-        let logins: Vec<_> = group
-            .iter()
-            .map(|(entry, own)| Login { password: password(own, given), stored: &entry.hash })
-            .collect();
-        let answers: Vec<Answer> = passwords.verify_many(&logins).into_iter().map(verify::answer).collect();
-        drop(logins);
-        if tell(group.into_iter().map(|(entry, _)| entry).zip(answers).collect()).is_break() {
-            return Ok(());
-        }
+    }
+
+    /// Why a hash is not computed although its costs are allowed: the system would end this program.
+    fn refusal(&self, entry: &Entry, limits: &Limits) -> Option<String> {
+        let syntax = costs::syntax(self.low.limits.lenient);
+        let hash = PasswordHash::decode(&entry.hash, syntax, limits).ok()?;
+        memory::refusal(hash.params().blocks(), self.free)
     }
 }
 

@@ -85,6 +85,11 @@ fn choose(
         params.with_variant(most.variant())
     };
     let least = Params::MIN_KIB_PER_LANE * most.lanes();
+    // What is chosen must be what verify takes.
+    let most_passes = |memory: u32| {
+        let by_work = Limits::DEFAULT.work_kib / u64::from(memory);
+        Limits::DEFAULT.passes.min(u32::try_from(by_work).unwrap_or(u32::MAX)).max(1)
+    };
     let (mut memory, mut passes) = (most.memory_kib(), 1);
     let mut time = measure(with(memory, passes))?;
     while time > budget_ns {
@@ -103,7 +108,7 @@ fn choose(
     // With less memory than allowed there is no time for a second pass. Otherwise a pass takes as long as any other.
     loop {
         let per_pass = (time / u64::from(passes)).max(1);
-        let next = u32::try_from(budget_ns / per_pass).unwrap_or(u32::MAX).min(Limits::DEFAULT.passes);
+        let next = u32::try_from(budget_ns / per_pass).unwrap_or(u32::MAX).min(most_passes(memory));
         if next <= passes {
             return Ok((with(memory, passes), time));
         }
@@ -231,6 +236,8 @@ mod tests {
     fn limits_hold_at_both_ends() {
         let (_, passes, _) = on_a_machine((8, 1), u64::MAX / 2, 0, 1).expect("a choice");
         assert_eq!(passes, Limits::DEFAULT.passes, "verify would refuse more");
+        let (memory, passes, _) = on_a_machine((1 << 20, 1), u64::MAX / 2, 0, 1).expect("a choice");
+        assert_eq!((memory, passes), (1 << 20, 8), "verify would refuse more work");
         let error = on_a_machine((65536, 4), 1000, 0, 100).expect_err("too little time");
         assert_eq!(error.to_string(), "--time: the cheapest hash of 4 lanes takes 0.003 ms here");
     }

@@ -1,8 +1,9 @@
 //! `password hash`: the string to store for a new password.
 
+use super::verify::words;
 use super::{YES, costs, input, print, print_json};
 use crate::flags::HashArgs;
-use crate::memory;
+use crate::{memory, out};
 use anyhow::{Context, Result};
 use hashmill_hash::password::{PasswordHash, Passwords};
 use serde::Serialize;
@@ -33,6 +34,12 @@ pub(super) fn run(low: &HashArgs) -> Result<u8> {
         print_json(&made(&hash))?;
     } else {
         print(&format!("{hash}\n"))?;
+    }
+    if let Err(error) = hash.to_string().parse::<PasswordHash>() {
+        out::complain(&format!(
+            "take note: verify will refuse this hash unless told otherwise: {}",
+            words(&error.into())
+        ));
     }
     Ok(YES)
 }

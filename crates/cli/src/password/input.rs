@@ -75,7 +75,12 @@ fn prompt(twice: bool) -> Result<Secret> {
 
 fn from_fd(number: u32, what: &str) -> Result<Secret> {
     let place = || format!("the {what} on file descriptor {number}");
-    let file = os::open_fd(number).with_context(place)?;
+    let file = os::open_fd(number).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            anyhow::Error::new(Misuse(format!("{} is not there: open it with {number}<FILE", place())))
+        }
+        _ => anyhow::Error::new(error).context(place()),
+    })?;
     from(file).with_context(place)
 }
 

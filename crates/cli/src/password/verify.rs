@@ -6,6 +6,7 @@ use crate::flags::{Misuse, VerifyArgs};
 use crate::{memory, out};
 use anyhow::{Result, bail};
 use hashmill_hash::password::{PasswordHash, Passwords, PhcError, Quantity, VerifyError};
+use hashmill_lab::memory::free_kib;
 use serde::Serialize;
 
 /// The answer for one hash. The names of the fields are those of the JSON.
@@ -43,14 +44,20 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
             None => Given::One(input::password(&low.input)?),
         };
         let passwords = keeper(input::secret(&low.input)?);
-        return bulk::run(&passwords, file, &given, low);
+        return bulk::run(passwords, file, &given, low);
+    }
+    // Clap does not ask for the file once there is a hash.
+    if low.passwords.is_some() {
+        bail!(Misuse("--passwords goes with --file; for one hash, give the password itself".to_owned()));
     }
     let hash = low.stored.hash.as_deref().unwrap_or_default();
     // A hash that cannot be checked is told about before anybody is asked for a password.
     let answer = match PasswordHash::decode(hash.as_encoded_bytes(), syntax, &limits) {
         Err(error) => answer(Err(error.into())),
         Ok(hash) => {
-            memory::check(hash.params().blocks())?;
+            if let Some(words) = memory::refusal(hash.params().blocks(), free_kib()) {
+                bail!(words);
+            }
             let passwords = keeper(input::secret(&low.input)?);
             let password = input::password(&low.input)?;
             answer(passwords.verify_decoded(&password, &hash))
@@ -80,6 +87,11 @@ pub(super) fn code(matches: Option<bool>) -> u8 {
     }
 }
 
+/// The answer where there is none.
+pub(super) fn no_answer(error: String) -> Answer {
+    Answer { line: None, name: None, matches: None, error: Some(error) }
+}
+
 pub(super) fn answer(result: Result<(), VerifyError>) -> Answer {
     let (matches, error) = match result {
         Ok(()) => (Some(true), None),
@@ -90,7 +102,7 @@ pub(super) fn answer(result: Result<(), VerifyError>) -> Answer {
 }
 
 /// The error with the flag that helps.
-fn words(error: &VerifyError) -> String {
+pub(super) fn words(error: &VerifyError) -> String {
     let VerifyError::Phc(PhcError::OverLimit { error: over, .. }) = error else { return error.to_string() };
     let flag = match over.what {
         Quantity::Memory => "--max-memory",

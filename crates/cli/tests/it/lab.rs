@@ -129,6 +129,64 @@ fn a_case_that_this_processor_lacks_is_skipped_with_the_reason() {
     assert!(done.text().contains("skipped: this engine has one thread"), "{}", done.text());
 }
 
+/// Settings of the search for nonces: what needs 40 TiB is left out aloud, the others race and the choice is found again.
+#[test]
+fn a_race_of_threads_and_hashes_in_flight_leaves_out_what_does_not_fit() {
+    let world = World::new();
+    let case = "pow/workers/kernel/1MiB";
+    let race = [1, 2].map(|n| format!("{case}/t1/in-flight={n}"));
+    let huge = format!("{case}/t4096/in-flight=9999");
+    let tune =
+        |args: &[&str]| lab(&world, &[&["tune"], args, &["--cache", "kept", "--rounds", "1"]].concat());
+    let done = tune(&[&race[0], &huge, &race[1]]);
+    assert_eq!(done.code(), 0, "{}", done.err);
+    assert!(
+        done.err.starts_with(&format!("{huge} is left out: 41938845696 KiB of memory are needed")),
+        "{}",
+        done.err
+    );
+    let text = done.text();
+    assert_eq!((text.matches("chosen: ").count(), text.contains("t4096")), (1, false), "{text}");
+    let shown = tune(&[&race[0], &race[1], "--show"]);
+    assert_eq!((shown.code(), shown.text()), (0, text));
+    let refused = tune(&[&race[0], &huge]);
+    assert_eq!(refused.code(), 4);
+    assert!(refused.err.ends_with("fewer than two candidates can run here\n"), "{}", refused.err);
+}
+
+/// The costs that people ask about are suites, and the reports say which kernel ran and in what pages.
+#[test]
+fn the_suites_of_argon2_name_cases_that_exist() {
+    let world = World::new();
+    for (suite, count, case) in [
+        ("argon2sharp", 5, "argon2id/hasher/backend/256MiB/t1/lanes=4/passes=6/tag=64"),
+        ("owasp", 5, "argon2id/hasher/backend/7MiB/t1/lanes=1/passes=5"),
+        ("rfc9106", 3, "argon2id/hasher/backend/2GiB/t1/lanes=4/passes=1"),
+        ("argon2-scaling", 3, "argon2id/hasher/backend/64MiB/t1/lanes=4/passes=3"),
+        ("pow", 5, "pow/workers/end-to-end/2GiB/t1/in-flight=1"),
+        ("argon2id-half", 4, "argon2id-half/dependent/kernel/64MiB/t1"),
+    ] {
+        let listed = lab(&world, &["list", suite]).quiet_success();
+        assert!(listed.lines().count() >= count, "{listed}");
+        assert!(listed.lines().any(|line| line.starts_with(case)), "{case} in {listed}");
+    }
+    let cases = [
+        "pow/workers/end-to-end/1MiB/t1/in-flight=1",
+        "pow/workers/backend/1MiB/t*/in-flight=1",
+        "argon2id-half/*/kernel/1MiB",
+    ];
+    let done = lab(&world, &[&["run"], &cases[..], &TINY[..], &["--out", "r"]].concat());
+    assert_eq!(done.code(), 0, "{done:?}");
+    let text = done.text();
+    for words in ["pow/workers/end-to-end/1MiB/t1/in-flight=1", "argon2id-half/independent", "H/s", "GiB/s"] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    if std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 1) {
+        assert!(text.contains("of each thread"), "{text}");
+    }
+    assert!(lab(&world, &["check", "r/report.json"]).quiet_success().contains(": ok;"));
+}
+
 #[test]
 fn wrong_words_are_one_line_and_code_2() {
     let world = World::new();
@@ -211,7 +269,7 @@ fn bad_gates_are_one_line_each() {
         (
             gates("1", "").replace("rival = \"hash\"", "machines = [\"Z80\"]"),
             2,
-            "no gate is for this program and this machine",
+            "gates.toml: streams: it is for Z80, this is",
         ),
         (String::new(), 2, "it has no gates"),
     ] {

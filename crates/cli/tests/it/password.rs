@@ -1,6 +1,7 @@
 //! `hashmill password` as scripts use it: pipes, exit codes, JSON, and everything that is refused.
 
 use crate::world::{Done, World, hashmill};
+use hashmill_testkit::skip;
 use std::ffi::OsStr;
 
 /// Made by the reference implementation: `echo -n password | argon2 somesalt -id -t 2 -k 64 -e`.
@@ -114,7 +115,7 @@ fn passwords_and_secrets_come_from_descriptors() {
     shell("hashmill password hash --password-fd 3 --secret-fd 3 3<pw")
         .failure(2, &["--password-fd and --secret-fd need file descriptors of their own"]);
     shell("hashmill password hash --password-fd 9")
-        .failure(2, &["the password on file descriptor 9: No such file or directory (os error 2)"]);
+        .failure(2, &["the password on file descriptor 9 is not there: open it with 9<FILE"]);
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn malformed_hashes_have_a_place_and_a_reason() {
 #[test]
 fn limits_can_be_moved_both_ways() {
     let world = World::new();
-    let short = made(&world, b"x", &["-l", "8"]);
+    let short = run(&world, ["hash", "-m", "64", "-t", "1", "-l", "8"], b"x").text().trim_end().to_owned();
     assert_eq!(verify(&world, &short, b"x").code(), 2);
     assert_eq!(run(&world, ["verify", "--min-tag", "8", "--hash", &short], b"x").code(), 0);
     let hash = made(&world, b"x", &["-t", "3", "-p", "2"]);
@@ -278,6 +279,65 @@ fn memory_that_is_refused_is_no_crash() {
     }
 }
 
+/// A control group of 64 MiB, in whichever version this machine has. It goes when dropped.
+#[cfg(target_os = "linux")]
+struct SmallGroup(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl SmallGroup {
+    fn new() -> Option<SmallGroup> {
+        use std::fs;
+        use std::io::Write;
+        let name = format!("hashmill-test-{}", std::process::id());
+        [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")]
+            .iter()
+            .find_map(|(top, limit)| {
+                let group = std::path::Path::new(top).join(&name);
+                fs::create_dir(&group).ok()?;
+                let group = SmallGroup(group);
+                // Only where the system has made the file: other folders take any.
+                let mut file = fs::File::options().write(true).open(group.0.join(limit)).ok()?;
+                file.write_all(b"67108864").ok()?;
+                Some(group)
+            })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallGroup {
+    fn drop(&mut self) {
+        std::fs::remove_dir(&self.0).ok();
+    }
+}
+
+/// In a container the system would end a program that takes more than the container may have.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_limit_of_a_container_is_a_limit() {
+    let Some(group) = SmallGroup::new() else {
+        skip("the memory of a container", "no control group can be made here: run as root");
+        return;
+    };
+    let world = World::new();
+    let shell = |rest: &str| {
+        let (group, program) = (group.0.display(), hashmill());
+        let line = format!("echo $$ >{group}/cgroup.procs && exec {} password {rest}", program.display());
+        world.run("sh".as_ref(), ["-c", &line], b"x")
+    };
+    let done = shell("hash -m 100MiB -t 1");
+    assert_eq!(done.code(), 2, "{}", done.err);
+    assert!(done.err.starts_with("hashmill: 102400 KiB of memory are needed"), "{}", done.err);
+    let good = shell("hash -m 1MiB -t 1").quiet_success();
+    world.write("hashes", format!("{good}{}", good.replace("m=1024", "m=102400")));
+    let done = shell("verify --file hashes --password-fd 0");
+    assert_eq!(done.code(), 2, "{}", done.err);
+    assert!(
+        done.text().starts_with("1: match\n2: no answer (102400 KiB of memory are needed"),
+        "{}",
+        done.text()
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_no_wrong_password() {
@@ -292,6 +352,50 @@ fn a_full_disk_is_no_wrong_password() {
             .run("bash".as_ref(), ["-c", &line], b"x")
             .failure(2, &["standard output: No space left on device (os error 28)"]);
     }
+}
+
+/// What these flags make is not what `verify` takes, and that is said.
+#[test]
+fn a_hash_that_verify_would_refuse_is_made_with_a_note() {
+    let world = World::new();
+    for (args, what) in [
+        (&["-m", "64", "-t", "1025"][..], "1025 passes, where at most 1024 are allowed (see --max-passes)"),
+        (&["-m", "64", "-l", "8"], "8 bytes of tag, where at least 16 are required (see --min-tag)"),
+    ] {
+        let done = run(&world, [&["hash"], args].concat(), b"x");
+        assert_eq!(done.code(), 0, "{}", done.err);
+        assert!(done.err.contains("verify will refuse this hash") && done.err.contains(what), "{}", done.err);
+        assert_eq!(verify(&world, done.text().trim_end(), b"x").code(), 2);
+    }
+    assert_eq!(run(&world, ["hash", "-m", "64"], b"x").err, "");
+}
+
+#[test]
+fn passwords_of_a_file_need_hashes_of_a_file() {
+    let world = World::new();
+    let hash = made(&world, b"x", &[]);
+    run(&world, ["verify", "--hash", &hash, "--passwords", "list"], b"x")
+        .failure(2, &["--passwords goes with --file; for one hash, give the password itself"]);
+}
+
+/// Costs that the limits let through and the machine cannot bear: no answer for that line, and all the others.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stored_hash_larger_than_the_machine_has_no_answer() {
+    let world = World::new();
+    let good = made(&world, b"x", &[]);
+    let huge = good.replace("m=64,t=1", "m=4294967295,t=1");
+    assert_ne!(huge, good);
+    let limits = ["--max-memory", "4294967295", "--max-work", "4294967295"];
+    let done = run(&world, [&["verify", "--hash", &huge][..], &limits].concat(), b"x");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.ends_with("end other programs, or check it on a larger machine\n"), "{}", done.err);
+    world.write("hashes", format!("a:{good}\nb:{huge}\nc:{good}\n"));
+    let done = run(&world, [&["verify", "--file", "hashes"][..], &limits].concat(), b"x");
+    let text = done.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((done.code(), lines[0], lines[2]), (2, "a: match", "c: match"));
+    assert!(lines[1].starts_with("b: no answer (4294967292 KiB of memory are needed"), "{text}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn every_flag_gives_the_lines_of_the_reference() {
         &["s\u{f6}lt and pepper", "-r", "-l", "4"],
         &["somesalt", "-e", "-k", "257", "-p", "8", "-d", "-l", "65"],
         &["-e", "somesalt", "-t1"],
+        &["--salt--", "-e", "-t", "1"],
     ] {
         for password in [&b"password"[..], b"with newline\n", b"\0", &[b'x'; 127]] {
             let ours = run(&world, [&["kdf"], args].concat(), password);

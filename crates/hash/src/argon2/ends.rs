@@ -104,12 +104,14 @@ fn seed_of(digest: &[u8; 64], index: u32, lane: u32) -> Seed {
 
 /// The tag of a filled matrix.
 pub(super) fn finish(kernel: Kernel, matrix: &mut Matrix<'_>, tag: &mut [u8]) {
-    let mut words = kernel.words(&matrix.last_blocks());
+    let mut sum = matrix.last_blocks();
+    let mut words = kernel.words(&sum);
     let mut bytes = [0; 1024];
     for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&words) {
         *bytes = word.to_le_bytes();
     }
     stretch(&bytes, tag);
+    memory::wipe(core::slice::from_mut(&mut sum));
     words.zeroize();
     bytes.zeroize();
 }

@@ -115,7 +115,11 @@ impl<'a, 'm> Fill<'a, 'm> {
 
     /// Everything on the calling thread. Whether it was finished, and not stopped.
     pub(super) fn run(&self) -> bool {
-        for phase in 0..self.phases() {
+        self.run_alone(0..self.phases())
+    }
+
+    fn run_alone(&self, phases: Range<u64>) -> bool {
+        for phase in phases {
             for unit in 0..self.units() {
                 // SAFETY: one unit after another.
                 unsafe { self.unit(phase, unit) }
@@ -127,13 +131,19 @@ impl<'a, 'm> Fill<'a, 'm> {
     /// [`run`](Fill::run) on up to `threads` threads, this one included.
     #[cfg(feature = "std")]
     pub(super) fn run_on(&self, threads: usize) -> bool {
+        self.run_phases(0..self.phases(), threads)
+    }
+
+    /// Some of the phases, all before them being finished. Whether they were, and not stopped.
+    #[cfg(feature = "std")]
+    pub(super) fn run_phases(&self, phases: Range<u64>, threads: usize) -> bool {
         let helpers = threads.min(self.units()) - 1;
         if helpers == 0 {
-            return self.run();
+            return self.run_alone(phases);
         }
-        super::crew::run(self.phases(), self.units(), helpers, &|phase, unit| {
+        super::crew::run(phases.end - phases.start, self.units(), helpers, &|phase, unit| {
             // SAFETY: a crew finishes a phase before the next, and gives out each unit once.
-            unsafe { self.unit(phase, unit) }
+            unsafe { self.unit(phases.start + phase, unit) }
         });
         !self.stopped.load(Ordering::Relaxed)
     }

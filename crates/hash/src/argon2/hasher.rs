@@ -8,6 +8,7 @@ use super::memory::Arena;
 use super::pages::PagePolicy;
 use super::params::Params;
 use super::plan::Plan;
+use super::steps::Steps;
 
 /// When the memory of a hash is wiped. It holds enough to test guesses of the password with little work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,6 +89,11 @@ impl Hasher {
         self.plan
     }
 
+    /// When it wipes.
+    pub(super) fn wipes(&self) -> Wipe {
+        self.wipe
+    }
+
     /// The memory.
     pub fn arena(&mut self) -> &mut Arena {
         &mut self.arena
@@ -118,12 +124,10 @@ impl Hasher {
         ends::check(input, tag.len())?;
         let Hasher { params, plan, .. } = *self;
         let kernel = plan.kernel();
-        let threads = self.thread_count();
+        let (threads, width) = self.team();
         let wipes = self.wipe == Wipe::EachHash;
         let mut matrices = [self.arena.matrix(params.shape())?];
         ends::begin(kernel, params, input, tag.len(), &mut matrices[0]);
-        let share = (params.lanes() as usize).div_ceil(threads);
-        let width = plan.width(params).min(share);
         let finished = Fill::new(plan, params, &matrices, width, stop).wiping(wipes).run_on(threads);
         if finished {
             ends::finish(kernel, &mut matrices[0], tag);
@@ -133,6 +137,18 @@ impl Hasher {
             self.arena.set_clean();
         }
         if finished { Ok(()) } else { Err(HashError::Stopped) }
+    }
+
+    /// A hash of `tag_len` bytes that goes on when it is told to, see [`Steps`]. Takes the memory, computes nothing that
+    /// takes time.
+    ///
+    /// # Errors
+    /// As `hash_into`.
+    pub fn steps(mut self, input: &Input<'_>, tag_len: usize) -> Result<Steps, HashError> {
+        ends::check(input, tag_len)?;
+        let (kernel, params) = (self.plan.kernel(), self.params);
+        ends::begin(kernel, params, input, tag_len, &mut self.arena.matrix(params.shape())?);
+        Ok(Steps::new(self, tag_len))
     }
 
     /// [`hash_into`](Hasher::hash_into) of a length known when compiling.
@@ -145,13 +161,16 @@ impl Hasher {
         Ok(tag)
     }
 
-    fn thread_count(&self) -> usize {
+    /// How many threads work, and how many lanes each of them interleaves.
+    pub(super) fn team(&self) -> (usize, usize) {
         let most = match self.threads {
             Threads::Serial => 1,
             Threads::Auto if !self.plan.is_parallel(self.params) => 1,
             Threads::Auto => rayon::current_num_threads(),
             Threads::AtMost(threads) => threads.clamp(1, rayon::current_num_threads()),
         };
-        most.min(self.params.lanes() as usize)
+        let lanes = self.params.lanes() as usize;
+        let threads = most.min(lanes);
+        (threads, self.plan.width(self.params).min(lanes.div_ceil(threads)))
     }
 }

@@ -231,14 +231,19 @@ impl Arena {
         Ok(Matrix::of_region(region, shape).expect("reserved"))
     }
 
+    /// What is in the memory, which a test has filled that far.
+    #[cfg(test)]
+    pub(super) fn blocks(&self, count: u64) -> &[Block] {
+        let region = self.region.as_ref().expect("a hash has taken memory");
+        assert!(count <= self.capacity());
+        // SAFETY: inside the region, and the test has filled that many blocks.
+        unsafe { core::slice::from_raw_parts(region.first().cast::<Block>().as_ptr(), count as usize) }
+    }
+
     /// Whether all memory that hashes used is zero. For tests of wiping.
     #[cfg(test)]
     pub(super) fn is_zero(&self, blocks: u64) -> bool {
-        let Some(region) = &self.region else { return true };
-        // SAFETY: the test has filled that many blocks.
-        let blocks =
-            unsafe { core::slice::from_raw_parts(region.first().cast::<Block>().as_ptr(), blocks as usize) };
-        blocks.iter().all(|block| block.0 == [0; 128])
+        self.region.is_none() || self.blocks(blocks).iter().all(|block| block.0 == [0; 128])
     }
 }
 

@@ -23,6 +23,8 @@ mod portable;
 #[cfg(feature = "std")]
 pub mod pow;
 mod segment;
+#[cfg(feature = "std")]
+mod steps;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -44,6 +46,8 @@ pub use memory::Block;
 pub use pages::{PageKind, PagePolicy};
 pub use params::{Params, ParamsError, Variant, Version};
 pub use plan::Plan;
+#[cfg(feature = "std")]
+pub use steps::{Step, Steps};
 
 /// The tag of `input`, in memory that the caller owns: at least [`Params::blocks`] blocks, whose content before does
 /// not matter and which are wiped afterwards.

@@ -254,6 +254,36 @@ mod tests {
         }
     }
 
+    /// What the administrator has not reserved is not there: the next smaller kind comes instead, and says so.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn refused_large_pages_are_replaced_by_smaller_ones() {
+        let reserved = |kind: &str| {
+            let path = format!("/sys/kernel/mm/hugepages/hugepages-{kind}/free_hugepages");
+            std::fs::read_to_string(path).is_ok_and(|free| free.trim() != "0")
+        };
+        let (huge_2m, huge_1g) = (reserved("2048kB"), reserved("1048576kB"));
+        for (policy, kind) in
+            [(PagePolicy::Reserved, PageKind::Huge2M), (PagePolicy::Largest, PageKind::Huge1G)]
+        {
+            // More than half of a page of 1 GiB, so that one is asked for. What is not reserved is not even touched.
+            let region = Region::map((513 << 20) + 1, policy).unwrap();
+            let best = if huge_1g && kind == PageKind::Huge1G {
+                kind
+            } else if huge_2m {
+                PageKind::Huge2M
+            } else {
+                PageKind::Transparent
+            };
+            assert!(
+                (PageKind::Transparent..=best).contains(&region.kind()),
+                "{policy:?}: {:?}",
+                region.kind()
+            );
+        }
+        assert_eq!(Region::map(LARGE_FROM - 1, PagePolicy::Largest).unwrap().kind(), PageKind::Plain);
+    }
+
     #[test]
     fn more_than_there_is_is_refused() {
         assert!(Region::map(isize::MAX as usize - 4096, PagePolicy::Largest).is_none());

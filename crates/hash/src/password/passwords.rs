@@ -24,6 +24,9 @@ pub struct Passwords {
     pub(super) pool: Pool,
 }
 
+/// Tags up to this many bytes, which are all that the default limits let through, are computed in place.
+const SHORT_TAG: usize = Limits::DEFAULT.max_tag;
+
 /// What [`Passwords::verify_and_upgrade`] found. The password matched.
 #[derive(Debug)]
 #[must_use]
@@ -112,15 +115,23 @@ impl Passwords {
         self.verify_decoded(password, &self.decode(stored)?)
     }
 
-    /// [`verify`](Passwords::verify) of a string that has been read already. Limits were checked then.
+    /// [`verify`](Passwords::verify) of a string that has been read already. Limits were checked then. Allocates nothing
+    /// once the memory is there.
     ///
     /// # Errors
     /// As `verify`.
     pub fn verify_decoded(&self, password: &[u8], stored: &PasswordHash) -> Result<(), VerifyError> {
-        let mut tag = Zeroizing::new(vec![0; stored.tag_len()]);
+        let (mut short, mut long) = (Zeroizing::new([0; SHORT_TAG]), Zeroizing::new(Vec::new()));
+        let tag = match short.get_mut(..stored.tag_len()) {
+            Some(tag) => tag,
+            None => {
+                long.resize(stored.tag_len(), 0);
+                &mut long[..]
+            }
+        };
         let input = self.input(password, stored.salt(), stored.associated_data());
-        self.compute(stored.params(), &input, &mut tag)?;
-        if stored.matches(&tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
+        self.compute(stored.params(), &input, tag)?;
+        if stored.matches(tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
     }
 
     /// [`verify`](Passwords::verify), and after a match a new hash if the stored one falls short of the policy. The

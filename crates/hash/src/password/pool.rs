@@ -1,6 +1,7 @@
 //! Memory for hashes, kept between calls and shared by threads, within a budget.
 
-use crate::argon2::{Arena, PagePolicy};
+use crate::argon2::{Arena, MAX_BATCH, PagePolicy};
+use arrayvec::ArrayVec;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How much idle memory is worth keeping, unless a single hash needs more.
@@ -9,7 +10,8 @@ const KEEP_KIB: u64 = 256 * 1024;
 /// Arenas that wait for the next hash. Every hash wipes what it used, so nothing is in them.
 pub(super) struct Pool {
     state: Mutex<State>,
-    returned: Condvar,
+    /// Memory came back, or a turn was taken.
+    changed: Condvar,
     /// Most memory of all hashes that run at once, in KiB.
     budget_kib: u64,
     keep_kib: u64,
@@ -20,13 +22,17 @@ struct State {
     idle: Vec<Arena>,
     /// What leases may use.
     used_kib: u64,
+    /// Numbers of the call that comes next and of the one whose turn it is: first come, first served, so that many
+    /// small hashes never keep a large one waiting for ever.
+    next_number: u64,
+    turn: u64,
 }
 
 impl Pool {
     /// Keeps at least the memory of one hash of `usual_kib`.
     pub(super) fn new(usual_kib: u64) -> Pool {
         let keep_kib = usual_kib.max(KEEP_KIB);
-        Pool { state: Mutex::default(), returned: Condvar::new(), budget_kib: u64::MAX, keep_kib }
+        Pool { state: Mutex::default(), changed: Condvar::new(), budget_kib: u64::MAX, keep_kib }
     }
 
     pub(super) fn with_budget(self, budget_kib: u64) -> Pool {
@@ -43,17 +49,26 @@ impl Pool {
         usize::try_from(self.budget_kib / kib.max(1)).unwrap_or(usize::MAX).max(1)
     }
 
-    /// Memory for `count` hashes of `kib` each. Waits until the budget has room; what exceeds the whole budget runs
-    /// alone.
+    /// Memory for `count` hashes of `kib` each, [`MAX_BATCH`] at most. Waits until the budget has room; what exceeds the
+    /// whole budget runs alone.
     pub(super) fn lease(&self, kib: u64, count: usize) -> Lease<'_> {
         let kib = kib * count as u64;
         let mut state = self.state();
-        while state.used_kib > 0 && state.used_kib.saturating_add(kib) > self.budget_kib {
-            state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let number = state.next_number;
+        state.next_number += 1;
+        let has_room =
+            |state: &State| state.used_kib == 0 || state.used_kib.saturating_add(kib) <= self.budget_kib;
+        while state.turn != number || !has_room(&state) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.turn += 1;
         state.used_kib += kib;
-        let idle = state.idle.len();
-        let mut arenas = state.idle.split_off(idle - idle.min(count));
+        let mut arenas = ArrayVec::<Arena, MAX_BATCH>::new();
+        while arenas.len() < count
+            && let Some(arena) = state.idle.pop()
+        {
+            arenas.push(arena);
+        }
         // What nobody uses counts as well, and so does what is larger than it need be.
         let spare: u64 = arenas.iter().map(|arena| arena.capacity().saturating_sub(kib / count as u64)).sum();
         let excess = |state: &State| {
@@ -67,11 +82,15 @@ impl Pool {
             too_much.push(arena);
         }
         if excess(&state) {
-            too_much.append(&mut arenas);
+            too_much.extend(arenas.drain(..));
         }
         drop(state);
+        // There may be room for whoever is next.
+        self.changed.notify_all();
         drop(too_much);
-        arenas.resize_with(count, || Arena::new(PagePolicy::default()));
+        while arenas.len() < count {
+            arenas.push(Arena::new(PagePolicy::default()));
+        }
         Lease { pool: self, arenas, kib }
     }
 
@@ -84,7 +103,7 @@ impl Pool {
 /// Memory that goes back to the pool when dropped.
 pub(super) struct Lease<'a> {
     pool: &'a Pool,
-    arenas: Vec<Arena>,
+    arenas: ArrayVec<Arena, MAX_BATCH>,
     kib: u64,
 }
 
@@ -101,16 +120,15 @@ impl Drop for Lease<'_> {
         let mut kept: u64 = state.idle.iter().map(Arena::capacity).sum();
         let mut too_much = Vec::new();
         for arena in self.arenas.drain(..) {
-            kept += arena.capacity();
-            if kept <= self.pool.keep_kib {
+            if kept + arena.capacity() <= self.pool.keep_kib {
+                kept += arena.capacity();
                 state.idle.push(arena);
             } else {
-                kept -= arena.capacity();
                 too_much.push(arena);
             }
         }
         drop(state);
-        self.pool.returned.notify_all();
+        self.pool.changed.notify_all();
         // Giving pages back takes long: others need not wait for it.
         drop(too_much);
     }
@@ -139,6 +157,35 @@ mod tests {
         drop(lease);
         assert!(kept(&pool) <= KEEP_KIB, "too large to be kept");
         assert_eq!(pool.state().used_kib, 0);
+    }
+
+    #[test]
+    fn nobody_is_overtaken() {
+        let pool = Pool::new(10).with_budget(20);
+        let order = Mutex::new(Vec::new());
+        let waiting = |count| {
+            while pool.state().next_number < count {
+                thread::yield_now();
+            }
+        };
+        thread::scope(|scope| {
+            let held = pool.lease(10, 1);
+            scope.spawn(|| {
+                let lease = pool.lease(20, 1);
+                order.lock().unwrap().push(20);
+                drop(lease);
+            });
+            waiting(2);
+            // There is room for this one now, but not if the large one shall ever come to its turn.
+            scope.spawn(|| {
+                let lease = pool.lease(10, 1);
+                order.lock().unwrap().push(10);
+                drop(lease);
+            });
+            waiting(3);
+            drop(held);
+        });
+        assert_eq!(order.into_inner().unwrap(), [20, 10]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe};
 use hashmill_hash::argon2::{HashError, Hasher, Input, PagePolicy, Params, Plan, Threads};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
+use hashmill_hash::password::{Passwords, Policy};
 use hashmill_testkit::alloc::{Counting, count};
 use hashmill_testkit::skip;
 use std::process::Command;
@@ -36,6 +37,24 @@ fn a_warm_hasher_allocates_nothing_on_threads_of_the_pool() {
         count(|| hasher.hash::<32>(&input()).unwrap())
     });
     assert_eq!(calls, 0);
+}
+
+/// A keeper of passwords that many threads share: neither the pool nor the tag of a check comes from the allocator.
+#[test]
+fn a_warm_check_of_a_password_allocates_nothing() {
+    let policy = Policy::new(Params::new(64, 1, 1).unwrap());
+    let passwords = Passwords::new(policy).threads(Threads::Serial).memory_budget(1 << 10);
+    let stored = passwords.hash(b"password", b"sixteen bytes ok").unwrap();
+    let text = stored.to_string();
+    for password in [&b"password"[..], b"another"] {
+        let matches = password == b"password";
+        let (calls, answer) = count(|| passwords.verify_decoded(password, &stored));
+        assert_eq!((calls, answer.is_ok()), (0, matches));
+        let (calls, answer) = count(|| passwords.verify(password, &text));
+        assert_eq!((calls, answer.is_ok()), (2, matches), "salt and tag of the string");
+    }
+    let (calls, made) = count(|| passwords.hash(b"password", b"sixteen bytes ok").unwrap());
+    assert_eq!((calls, made), (2, stored), "salt and tag of the new hash");
 }
 
 #[test]

@@ -170,8 +170,13 @@ fn report_of(all: &[Measured], plan: &Plan) -> Report {
     let mut all = all.to_vec();
     for measured in &mut all {
         for session in &mut measured.sessions {
-            *session =
-                SessionSeen { before: Load::default(), after: Load::default(), huge_bytes: None, cpu: None };
+            *session = SessionSeen {
+                before: Load::default(),
+                after: Load::default(),
+                huge_bytes: None,
+                resident_bytes: None,
+                cpu: None,
+            };
         }
     }
     assemble::report(&heading(plan), &all, Load::default(), 1000)

@@ -12,12 +12,15 @@ use crate::report::assemble::wire_plan;
 use crate::report::store::{pretty, write_atomically};
 use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone};
+use crate::session::peer::{Launcher, PeerError};
 use crate::session::process::{Processes, Program};
+use crate::session::protocol::{Reply, Request};
 use crate::stats::verdict::{Look, Rule};
 use crate::time::{now_utc, utc};
 use crate::tune::standing::settle;
 use crate::tune::{Candidate, Profile, SCHEMA, TuneRecord, place, recall};
 use clap::Args;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,6 +118,7 @@ fn race(
     plan.validate()?;
     let (build, program) = own_program(mount)?;
     interrupt::watch();
+    let keys = &fit(keys, &plan, &program)?[..];
     let mut field: Vec<Candidate> = keys
         .iter()
         .map(|key| Candidate {
@@ -157,6 +161,36 @@ fn race(
         seal: String::new(),
     };
     Ok(Some(record.conclude()))
+}
+
+/// Those that can run here at all: the others are named and left out, as fewer threads or less memory may do.
+fn fit(keys: &[Key], plan: &Plan, program: &Program) -> Result<Vec<Key>, Error> {
+    let processes =
+        Processes { programs: vec![program.clone()], patience: Duration::from_secs(plan.patience_s) };
+    let mut fit = Vec::new();
+    for key in keys {
+        match lacks(key, plan.seed, &processes).map_err(|error| Error::Refused(format!("{key}: {error}")))? {
+            None => fit.push(key.clone()),
+            Some(reason) => writeln!(std::io::stderr(), "{key} is left out: {reason}")?,
+        }
+    }
+    match fit.len() {
+        0 | 1 => Err(Error::Refused("fewer than two candidates can run here".to_owned())),
+        _ => Ok(fit),
+    }
+}
+
+/// What this machine lacks for a case, by trying it once in a process of its own.
+fn lacks(key: &Key, seed: u64, launcher: &dyn Launcher) -> Result<Option<String>, PeerError> {
+    let mut peer = launcher.launch(0, 0)?;
+    let open = Request::Open { slot: 0, case: key.to_string(), seed, share: false };
+    for request in [open, Request::Check { slot: 0 }] {
+        // Whatever else is wrong shows in the race, with its own words.
+        if let Reply::Unavailable { reason } = peer.ask(&request)? {
+            return Ok(Some(reason));
+        }
+    }
+    Ok(None)
 }
 
 struct Silent;

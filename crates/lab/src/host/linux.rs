@@ -88,7 +88,19 @@ pub(super) fn usage() -> Usage {
 }
 
 pub(super) fn huge_page_bytes() -> Option<u64> {
-    number(&read("/proc/self/smaps_rollup"), "AnonHugePages").map(|kib| kib << 10)
+    bytes_in(&["AnonHugePages", "Private_Hugetlb", "Shared_Hugetlb"])
+}
+
+pub(super) fn resident_bytes() -> Option<u64> {
+    // Reserved pages are no part of what the kernel calls resident.
+    bytes_in(&["Rss", "Private_Hugetlb", "Shared_Hugetlb"])
+}
+
+/// The sum of what this process has of the named kinds of memory; the first of them every kernel tells.
+fn bytes_in(kinds: &[&str]) -> Option<u64> {
+    let text = read("/proc/self/smaps_rollup");
+    let kib = |name: &&str| number(&text, name);
+    Some((kib(&kinds[0])? + kinds[1..].iter().filter_map(kib).sum::<u64>()) << 10)
 }
 
 pub(super) fn ask_for_huge_pages(map: &memmap2::MmapMut) {

@@ -7,6 +7,7 @@ mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
 pub(crate) mod parse;
+mod room;
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -112,9 +113,19 @@ impl Usage {
     }
 }
 
-/// Bytes of this process that lie in transparent huge pages.
+/// Bytes of this process that lie in huge pages, joined by the system or reserved.
 pub(crate) fn huge_page_bytes() -> Option<u64> {
     system::huge_page_bytes()
+}
+
+/// Bytes of this process that lie in memory at all.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    system::resident_bytes()
+}
+
+/// KiB that the system and the control groups of this process leave.
+pub(crate) fn free_kib() -> Option<u64> {
+    room::free_kib(std::path::Path::new("/"))
 }
 
 /// Keeps this process on one of its allowed processors, and says on which.

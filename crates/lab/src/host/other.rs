@@ -28,6 +28,10 @@ pub(super) fn huge_page_bytes() -> Option<u64> {
     None
 }
 
+pub(super) fn resident_bytes() -> Option<u64> {
+    None
+}
+
 pub(super) fn ask_for_huge_pages(_: &memmap2::MmapMut) {}
 
 pub(super) fn pin(_: u64) -> Option<usize> {

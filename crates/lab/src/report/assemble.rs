@@ -158,6 +158,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
                 before: seen.before,
                 after: seen.after,
                 huge_bytes: seen.huge_bytes,
+                resident_bytes: seen.resident_bytes,
                 cpu: seen.cpu,
             })
             .collect(),

@@ -8,6 +8,7 @@ pub mod html;
 pub mod markdown;
 pub mod noise;
 pub mod quality;
+mod scaling;
 pub mod schema;
 pub mod seine;
 pub mod soak;

@@ -315,6 +315,9 @@ pub struct Session {
     pub after: Load,
     /// Bytes of its processes in huge pages.
     pub huge_bytes: Option<u64>,
+    /// Bytes of its processes in memory, in pages of any size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident_bytes: Option<u64>,
     /// Processor on which all its sides were kept.
     pub cpu: Option<usize>,
 }

@@ -54,7 +54,13 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
             }
         }
     }
-    let quiet = Session { before: Load::default(), after: Load::default(), huge_bytes: None, cpu: Some(0) };
+    let quiet = Session {
+        before: Load::default(),
+        after: Load::default(),
+        huge_bytes: None,
+        resident_bytes: None,
+        cpu: Some(0),
+    };
     Row {
         title: title.to_owned(),
         class: TimingClass {

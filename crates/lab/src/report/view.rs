@@ -2,8 +2,11 @@
 
 use super::floor::is_probe;
 use super::quality::explain;
-use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Verdict};
+use super::schema::{
+    Answers, Comparison, Floor, Kind, Report, Role, Row, Session, Side, State, Status, Verdict,
+};
 use super::soak::{Course, Soak};
+use crate::model::class::Phase;
 use crate::model::key::Key;
 use crate::model::units::{self, duration, percent};
 
@@ -56,6 +59,7 @@ impl View {
         for rows in [alone, probes].into_iter().filter(|rows| !rows.is_empty()) {
             tables.push(form(&rows));
         }
+        tables.extend(super::scaling::table(&report.rows));
         View { title: format!("{title} {}", report.id), facts: facts(report), tables, notes: notes(report) }
     }
 }
@@ -70,6 +74,9 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("system", format!("{} {}, virtualization {}", machine.os, machine.kernel, machine.virtualization)),
         ("measured", format!("{}, {}", report.created, duration(report.quality.elapsed_ms as f64 * 1e6))),
     ];
+    if let Some(huge) = &machine.huge_pages {
+        facts.push(("memory", format!("transparent huge pages {huge}{}", pages(&report.rows))));
+    }
     for build in &report.builds {
         let mut says = build.source.clone();
         if let Some(commit) = &build.commit {
@@ -89,6 +96,38 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("answers", says));
     }
     facts
+}
+
+/// How much of the memory of large cases lay in huge pages, over all sessions. Where buffers are made and given back in each
+/// call, there is nothing left to look at.
+fn pages(rows: &[Row]) -> String {
+    let shares = rows.iter().filter_map(|row| {
+        let key: Key = row.sides[0].key.parse().ok()?;
+        huge_share(row).filter(|_| key.size.0 >= LARGE && key.class.first() > Phase::Reserve)
+    });
+    let (least, most) =
+        shares.fold((1.0_f64, 0.0_f64), |(least, most), (low, high)| (least.min(low), most.max(high)));
+    if least > most {
+        return String::new();
+    }
+    let percent = |share: f64| (share * 100.0).round();
+    match (percent(least), percent(most)) {
+        (low, high) if low == high => format!(", {low} % of the memory of large cases"),
+        (low, high) => format!(", {low} to {high} % of the memory of large cases"),
+    }
+}
+
+/// From here on a case can fill a huge page.
+const LARGE: u64 = 2 << 20;
+
+/// The least and the largest share of a session's memory that lay in huge pages.
+fn huge_share(row: &Row) -> Option<(f64, f64)> {
+    let share = |session: &Session| {
+        Some(session.huge_bytes? as f64 / session.resident_bytes.filter(|bytes| *bytes > 0)? as f64)
+    };
+    let shares: Vec<f64> = row.sessions.iter().filter_map(share).collect();
+    let least = shares.iter().copied().reduce(f64::min)?;
+    Some((least, shares.iter().copied().fold(0.0, f64::max)))
 }
 
 fn comparisons(rows: &[&Row]) -> Table {
@@ -289,6 +328,7 @@ fn notes(report: &Report) -> Vec<String> {
             notes.push(format!("A/A control {} {} {judged}", percent(control.ratio), interval(control)));
         }
     }
+    notes.extend(kernels(report));
     let sides = report.rows.iter().flat_map(|row| &row.sides);
     let checked: Vec<bool> =
         sides.filter(|s| !s.digest.is_empty()).map(|s| s.digest == s.reference).collect();
@@ -309,6 +349,19 @@ fn notes(report: &Report) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Which kernels ran in comparisons, whose table has no room for them.
+fn kernels(report: &Report) -> Option<String> {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for side in report.rows.iter().filter(|row| row.sides.len() > 1).flat_map(|row| &row.sides) {
+        let pair = (side.label.as_str(), side.kernel.as_str());
+        if !side.kernel.is_empty() && side.role != Role::Control && !seen.contains(&pair) {
+            seen.push(pair);
+        }
+    }
+    let words: Vec<String> = seen.iter().map(|(label, kernel)| format!("{label} {kernel}")).collect();
+    (!words.is_empty()).then(|| format!("kernels: {}", words.join(", ")))
 }
 
 /// `run (the work), digest (reading the result)` from the class's generated text.

@@ -55,7 +55,7 @@ pub(crate) enum Request {
         /// How many iterations.
         iterations: u64,
     },
-    /// How much of your memory lies in huge pages?
+    /// How much memory do you have, and how much of it lies in huge pages?
     Memory,
 }
 
@@ -102,6 +102,9 @@ pub(crate) enum Reply {
     Memory {
         /// Bytes in huge pages.
         huge_bytes: Option<u64>,
+        /// All bytes in memory.
+        #[serde(default)]
+        resident_bytes: Option<u64>,
     },
     /// This machine lacks what the case needs.
     Unavailable {

@@ -2,7 +2,7 @@
 
 use super::protocol::{Reply, Request, Sampled, VERSION};
 use crate::clock::Clock;
-use crate::host::{Usage, huge_page_bytes, pin};
+use crate::host::{Usage, huge_page_bytes, pin, resident_bytes};
 use crate::model::class::Sampling;
 use crate::model::driver::Drive;
 use crate::model::engine::Fault;
@@ -58,7 +58,9 @@ impl<'a> Worker<'a> {
             Request::Calibrate { slot, sample_ns } => self.calibrate(*slot, *sample_ns),
             Request::Sample { slot, iterations } => self.sample(*slot, *iterations),
             Request::Work { slot, iterations } => self.work(*slot, *iterations),
-            Request::Memory => Ok(Reply::Memory { huge_bytes: huge_page_bytes() }),
+            Request::Memory => {
+                Ok(Reply::Memory { huge_bytes: huge_page_bytes(), resident_bytes: resident_bytes() })
+            }
         };
         result.unwrap_or_else(|fault| match fault {
             Fault::Unavailable(reason) => Reply::Unavailable { reason },

@@ -4,7 +4,7 @@ use argon2_rust::params::Memory;
 use hashmill_hash::argon2::{Params, Variant};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec};
 use hashmill_lab::model::registry::{Offer, Registry};
-use hashmill_workloads::{ARGON2_SALT, all_threads, argon2_params, thread_counts};
+use hashmill_workloads::{ARGON2_SALT, Tagged, all_threads, argon2_params, argon2_tag_len, thread_counts};
 
 use crate::reference;
 
@@ -34,9 +34,9 @@ struct Pooled;
 
 impl Engine for Pooled {
     type Input = Password;
-    type Context = argon2_rust::Argon2;
+    type Context = Chosen;
     type Buffer = argon2_rust::Hasher;
-    type Output = [u8; 32];
+    type Output = Tagged;
 
     fn init(&self, spec: &Spec) -> Result<Self::Context, Fault> {
         let params = argon2_params(spec, Variant::Id)?;
@@ -48,15 +48,16 @@ impl Engine for Pooled {
             .build()
             .map_err(|error| Fault::failed(format!("argon2-rust refuses them: {error}")))?;
         let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
-        Ok(argon2_rust::Argon2::new(algorithm, version, params))
+        let argon2 = argon2_rust::Argon2::new(algorithm, version, params);
+        Ok(Chosen { argon2, tag_len: argon2_tag_len(spec)? })
     }
 
     fn kernel(&self, _: &Self::Context) -> String {
         OWN_CHOICE.to_owned()
     }
 
-    fn reserve(&self, argon2: &mut Self::Context, _: &Password) -> Result<Self::Buffer, Fault> {
-        Ok(argon2.hasher())
+    fn reserve(&self, chosen: &mut Chosen, _: &Password) -> Result<Self::Buffer, Fault> {
+        Ok(chosen.argon2.hasher())
     }
 
     fn stage(&self, _: &mut Self::Context, _: &mut Self::Buffer, _: &Password) -> Result<(), Fault> {
@@ -65,51 +66,56 @@ impl Engine for Pooled {
 
     fn run(
         &self,
-        _: &mut Self::Context,
+        chosen: &mut Chosen,
         kept: &mut Self::Buffer,
         password: &Password,
-    ) -> Result<[u8; 32], Fault> {
-        let mut tag = [0; 32];
-        kept.hash_into(password, ARGON2_SALT, &mut tag).map_err(|error| Fault::failed(format!("{error}")))?;
-        Ok(tag)
+    ) -> Result<Tagged, Fault> {
+        Tagged::by(chosen.tag_len, |tag| {
+            kept.hash_into(password, ARGON2_SALT, tag).map_err(|error| Fault::failed(format!("{error}")))
+        })
     }
 
-    fn digest(&self, tag: &[u8; 32]) -> Digest {
-        Digest::new(tag)
+    fn digest(&self, tag: &Tagged) -> Digest {
+        tag.digest()
     }
+}
+
+struct Chosen {
+    argon2: argon2_rust::Argon2,
+    tag_len: usize,
 }
 
 const OWN_CHOICE: &str = "own choice";
 
 /// Tags by code that takes its memory anew for each, and a thread for each lane as far as there are some.
 fn each_anew(
-    compute: impl Fn(Params, &Password) -> Result<[u8; 32], Fault> + 'static,
+    compute: impl Fn(Params, &Password, &mut [u8]) -> Result<(), Fault> + 'static,
 ) -> impl Engine<Input = Password> {
     let init = |spec: &Spec| {
         let params = argon2_params(spec, Variant::Id)?;
         let threads = params.lanes().min(all_threads());
         match spec.threads == threads {
-            true => Ok(params),
+            true => Ok((params, argon2_tag_len(spec)?)),
             false => Err(Fault::unavailable(format!(
                 "this engine takes a thread for each lane: of {} lanes measure t{threads} here",
                 params.lanes()
             ))),
         }
     };
-    let run = move |params: &mut Params, password: &Password| compute(*params, password);
-    Routine::new(init, |_: &Params| OWN_CHOICE.to_owned(), run, |tag: &[u8; 32]| Digest::new(tag))
+    let run = move |(params, tag_len): &mut (Params, usize), password: &Password| {
+        Tagged::by(*tag_len, |tag| compute(*params, password, tag))
+    };
+    Routine::new(init, |_: &(Params, usize)| OWN_CHOICE.to_owned(), run, Tagged::digest)
 }
 
-fn rustcrypto(params: Params, password: &Password) -> Result<[u8; 32], Fault> {
-    let theirs = argon2::Params::new(params.memory_kib(), params.passes(), params.lanes(), Some(32));
+fn rustcrypto(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), Fault> {
+    let theirs = argon2::Params::new(params.memory_kib(), params.passes(), params.lanes(), Some(tag.len()));
     let theirs = theirs.map_err(Fault::failed)?;
     let hasher = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, theirs);
-    let mut tag = [0; 32];
-    hasher.hash_password_into(password, ARGON2_SALT, &mut tag).map_err(Fault::failed)?;
-    Ok(tag)
+    hasher.hash_password_into(password, ARGON2_SALT, tag).map_err(Fault::failed)
 }
 
-fn reference_c(params: Params, password: &Password) -> Result<[u8; 32], Fault> {
+fn reference_c(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), Fault> {
     let job = reference::Job {
         variant: 2,
         version: 0x13,
@@ -121,7 +127,5 @@ fn reference_c(params: Params, password: &Password) -> Result<[u8; 32], Fault> {
         secret: &[],
         associated_data: &[],
     };
-    let mut tag = [0; 32];
-    reference::hash(&job, &mut tag).map_err(Fault::failed)?;
-    Ok(tag)
+    reference::hash(&job, tag).map_err(Fault::failed)
 }

@@ -1,6 +1,9 @@
 //! Random jobs on every kernel and interleave against RustCrypto's crate and the reference in C.
 
 use std::fmt;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::thread;
 
 use hashmill_hash::argon2::{Block, Hasher, Input, Kernel, Params, Plan, Threads, Variant, Version};
 use hashmill_rivals::reference;
@@ -176,5 +179,90 @@ fn memory_of_the_callers_does_not_matter() {
         hashmill_hash::argon2::hash_into_with_memory(plan, job.params, &job.input(), &mut memory, &mut tag)
             .expect("enough memory");
         assert_eq!(tag, job.of_c(), "{job:?}");
+    }
+}
+
+/// What a Python program needs to ask two builds of the reference that people install: Debian's library, and the one that
+/// argon2-cffi brings. Each line is variant, version, passes, memory, lanes, length, password and salt.
+const PACKAGES: &str = "
+import ctypes, sys
+def debian():
+    hash = ctypes.CDLL('libargon2.so.1').argon2_hash
+    u, s, p = ctypes.c_uint32, ctypes.c_size_t, ctypes.c_char_p
+    hash.argtypes = [u, u, u, p, s, p, s, p, s, p, s, ctypes.c_int, u]
+    def one(variant, version, t, m, lanes, size, password, salt):
+        tag = ctypes.create_string_buffer(size)
+        code = hash(t, m, lanes, password, len(password), salt, len(salt), tag, size, None, 0, variant, version)
+        assert code == 0, code
+        return tag.raw
+    return one
+def cffi():
+    from argon2.low_level import hash_secret_raw, Type
+    def one(variant, version, t, m, lanes, size, password, salt):
+        return hash_secret_raw(password, salt, t, m, lanes, size, Type(variant), version)
+    return one
+try:
+    one = {'debian': debian, 'cffi': cffi}[sys.argv[1]]()
+except (OSError, ImportError):
+    sys.exit(77)
+for line in sys.stdin:
+    *numbers, password, salt = line.rstrip('\\n').split(' ')
+    print(one(*map(int, numbers), bytes.fromhex(password), bytes.fromhex(salt)).hex())
+";
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The tags of an installed build, or nothing if it is not there.
+fn tags_of(package: &str, jobs: &[Job]) -> Option<Vec<String>> {
+    let line = |job: &Job| {
+        let Job { params, password, salt, tag_len, .. } = job;
+        let variant = Variant::ALL.iter().position(|variant| *variant == params.variant())?;
+        let costs = [params.passes(), params.memory_kib(), params.lanes()];
+        let numbers = [variant as u32, params.version().number()].into_iter().chain(costs);
+        let words: Vec<String> = numbers.chain([*tag_len as u32]).map(|number| number.to_string()).collect();
+        Some(format!("{} {} {}\n", words.join(" "), hex(password), hex(salt)))
+    };
+    let input: String = jobs.iter().filter_map(line).collect();
+    let mut python = Command::new("python3");
+    python.args(["-c", PACKAGES, package]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = python.spawn().ok()?;
+    let mut pipe = child.stdin.take().expect("a pipe");
+    // A program that lacks its library ends before it has read anything.
+    let writer = thread::spawn(move || pipe.write_all(input.as_bytes()).ok());
+    let output = child.wait_with_output().expect("an end");
+    writer.join().expect("no panic");
+    if output.status.code() == Some(77) {
+        return None;
+    }
+    assert!(output.status.success(), "{package}: {}", output.status);
+    Some(String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect())
+}
+
+/// Random jobs without secret and data, which these interfaces do not take.
+#[test]
+fn random_jobs_give_the_tags_of_installed_packages() {
+    let mut rng = Rng::new(9106);
+    let bare = |job: Job| Job { secret: Vec::new(), associated_data: Vec::new(), ..job };
+    let jobs: Vec<Job> = (0..60).map(|_| bare(random(&mut rng))).collect();
+    for (package, what, help) in [
+        (
+            "debian",
+            "Argon2 against Debian's libargon2",
+            "no python3 or no libargon2: apt-get install libargon2-1",
+        ),
+        ("cffi", "Argon2 against argon2-cffi", "no argon2-cffi: pip install argon2-cffi"),
+    ] {
+        let Some(tags) = tags_of(package, &jobs) else {
+            skip(what, help);
+            continue;
+        };
+        assert_eq!(tags.len(), jobs.len(), "{package}");
+        for (job, tag) in jobs.iter().zip(&tags) {
+            for plan in plans() {
+                assert_eq!(hex(&job.ours(plan, Threads::Serial)), *tag, "{package}, {plan:?}: {job:?}");
+            }
+        }
     }
 }

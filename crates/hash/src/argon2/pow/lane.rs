@@ -19,6 +19,8 @@ pub struct Lane {
     pow: Pow,
     plan: Plan,
     arenas: ArrayVec<Arena, MAX_STREAMS>,
+    /// How many of the arenas are in use.
+    active: usize,
 }
 
 impl Lane {
@@ -54,7 +56,20 @@ impl Lane {
             return Err(EngineError::InFlight { given: in_flight, most: MAX_STREAMS });
         }
         let arenas = (0..in_flight).map(|_| Arena::new(policy)).collect();
-        Ok(Lane { pow, plan, arenas })
+        Ok(Lane { pow, plan, arenas, active: in_flight })
+    }
+
+    /// Goes on with fewer hashes at a time, or with as many as it was made for. The memory is kept.
+    ///
+    /// # Errors
+    /// [`EngineError::InFlight`] for none, or for more.
+    pub fn limit(&mut self, in_flight: usize) -> Result<(), EngineError> {
+        let most = self.arenas.len();
+        if !(1..=most).contains(&in_flight) {
+            return Err(EngineError::InFlight { given: in_flight, most });
+        }
+        self.active = in_flight;
+        Ok(())
     }
 
     /// Makes all pages present now and large where the system can, instead of in the first hash. Gives the share that
@@ -81,7 +96,7 @@ impl Lane {
         hit: &(dyn Fn(Hit) + Sync),
     ) -> Result<Shared, EngineError> {
         let mut done = Shared { hashes: 0, given_up: None };
-        let most = self.arenas.len() as u64;
+        let most = self.active as u64;
         loop {
             // Never past the end, so that nonces up to the last of all do not wrap.
             let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
@@ -150,7 +165,7 @@ impl NonceEngine for Lane {
 
     fn limits(&self) -> NonceLimits {
         let blocks = self.arenas.iter().map(|arena| arena.capacity().max(self.pow.params().blocks()));
-        NonceLimits { in_flight: self.arenas.len(), memory: blocks.sum::<u64>() * size_of::<Block>() as u64 }
+        NonceLimits { in_flight: self.active, memory: blocks.sum::<u64>() * size_of::<Block>() as u64 }
     }
 
     fn search(

@@ -3,6 +3,7 @@
 use super::*;
 use crate::argon2::{Hasher, Kernel, PagePolicy, Plan};
 use crate::engine::{Hit, NonceEngine, NonceJob, Searched, Watch};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,6 +84,32 @@ fn workers_share_a_range_and_lose_no_hash() {
         assert_eq!(watch.hashes(), 301 * round);
     }
     assert_eq!(STARTED.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn workers_can_be_fewer_for_a_while() {
+    let busy = Mutex::new(BTreeSet::new());
+    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 3, 2, |_| {}).unwrap();
+    let (watch, memory) = (Watch::new(), workers.limits().memory);
+    for (threads, in_flight) in [(1, 1), (2, 1), (1, 2), (3, 2)] {
+        workers.limit(threads, in_flight).unwrap();
+        assert_eq!(workers.limits().in_flight, threads * in_flight);
+        assert_eq!(workers.limits().memory, memory, "kept");
+        busy.lock().unwrap().clear();
+        let job = NonceJob { header: HEADER, target: [0xff; 32] };
+        let note = |_| {
+            busy.lock().unwrap().insert(thread::current().name().map(str::to_owned));
+        };
+        let searched = workers.search(&job, 0..100, &watch, &note).unwrap();
+        assert_eq!(searched, Searched { hashes: 100, next: 100 });
+        assert!(busy.lock().unwrap().len() <= threads, "{:?}", busy.lock().unwrap());
+    }
+    let found = search(&mut workers, 0..301, &watch).1;
+    assert_eq!(found, expected(0..301, &target()));
+    for (threads, in_flight) in [(0, 1), (4, 1), (1, 0), (1, 3)] {
+        assert!(matches!(workers.limit(threads, in_flight), Err(EngineError::InFlight { .. })));
+    }
+    assert_eq!(workers.limits().in_flight, 6, "a refusal changes nothing");
 }
 
 #[test]

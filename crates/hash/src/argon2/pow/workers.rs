@@ -16,6 +16,8 @@ pub struct Workers {
     pool: rayon::ThreadPool,
     /// One for each thread; nobody else locks it.
     lanes: Vec<Mutex<Lane>>,
+    /// How many of them search.
+    active: usize,
 }
 
 impl Workers {
@@ -47,7 +49,7 @@ impl Workers {
         let lanes = pool.broadcast(|_| Lane::new(pow, plan, policy, in_flight).map(Mutex::new));
         let lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
         let name = format!("{} on {threads} threads", plan.kernel().name());
-        Ok(Workers { pow, name, pool, lanes })
+        Ok(Workers { pow, name, pool, active: lanes.len(), lanes })
     }
 
     /// Makes all pages present now, each thread its own. Gives the share that is large, if the system tells.
@@ -55,6 +57,23 @@ impl Workers {
         let shares = self.pool.broadcast(|thread| self.with_lane(thread.index(), Lane::settle));
         let count = shares.len() as f64;
         shares.into_iter().sum::<Option<f64>>().map(|sum| sum / count)
+    }
+
+    /// Goes on with the first `threads` threads and `in_flight` hashes on each of them: fewer than they were made for, or
+    /// as many again. Threads and memory are kept, so that a machine can be shared or tuned without starting anew.
+    ///
+    /// # Errors
+    /// [`EngineError::InFlight`] for none, or for more; nothing changes then.
+    pub fn limit(&mut self, threads: usize, in_flight: usize) -> Result<(), EngineError> {
+        let most = self.lanes.len();
+        if !(1..=most).contains(&threads) {
+            return Err(EngineError::InFlight { given: threads, most });
+        }
+        for index in 0..most {
+            self.with_lane(index, |lane| lane.limit(in_flight))?;
+        }
+        self.active = threads;
+        Ok(())
     }
 
     fn with_lane<R>(&self, index: usize, with: impl FnOnce(&mut Lane) -> R) -> R {
@@ -68,14 +87,15 @@ impl NonceEngine for Workers {
     }
 
     fn limits(&self) -> NonceLimits {
-        let limits = (0..self.lanes.len()).map(|index| self.with_lane(index, |lane| lane.limits()));
-        limits.fold(NonceLimits { in_flight: 0, memory: 0 }, |sum, lane| NonceLimits {
-            in_flight: sum.in_flight + lane.in_flight,
+        let limits = (0..self.lanes.len()).map(|index| (index, self.with_lane(index, |lane| lane.limits())));
+        limits.fold(NonceLimits { in_flight: 0, memory: 0 }, |sum, (index, lane)| NonceLimits {
+            in_flight: sum.in_flight + if index < self.active { lane.in_flight } else { 0 },
             memory: sum.memory + lane.memory,
         })
     }
 
-    /// See [`NonceEngine::search`]. Nonces are taken in order by whichever thread is free.
+    /// See [`NonceEngine::search`]. Nonces are taken in order by whichever thread is free; with few of them, one of many
+    /// threads may find nothing left.
     fn search(
         &mut self,
         job: &NonceJob<'_>,
@@ -86,9 +106,12 @@ impl NonceEngine for Workers {
         self.pow.check(job.header)?;
         let next = AtomicU64::new(nonces.start);
         let shares = self.pool.broadcast(|thread| {
-            self.with_lane(thread.index(), |lane| lane.search_shared(job, &next, nonces.end, watch, hit))
+            let works = thread.index() < self.active;
+            works.then(|| {
+                self.with_lane(thread.index(), |lane| lane.search_shared(job, &next, nonces.end, watch, hit))
+            })
         });
-        let shares = shares.into_iter().collect::<Result<Vec<Shared>, _>>()?;
+        let shares = shares.into_iter().flatten().collect::<Result<Vec<Shared>, _>>()?;
         // Whoever came to the end of the dispenser gave up nothing; below the first that was given up all were tried.
         let untried = shares.iter().filter_map(|share| share.given_up).min();
         Ok(Searched {

@@ -1,0 +1,90 @@
+//! What more threads are good for: rows that differ in their number alone, one line for each family of them.
+
+use super::schema::Row;
+use super::view::{Line, Table, Tone};
+use crate::model::key::Key;
+
+/// Rows that differ in threads alone: their name, then threads and work a second of each, fewest threads first.
+fn families(rows: &[Row]) -> Vec<(String, Vec<(u32, f64)>)> {
+    let mut families: Vec<(String, Vec<(u32, f64)>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.sides.len() == 1) {
+        let side = &row.sides[0];
+        let (Ok(key), Some(summary)) = (side.key.parse::<Key>(), side.summary) else { continue };
+        let point = (key.threads, row.units.per_iteration as f64 / summary.median_ns);
+        let all = format!("/t{}", key.threads);
+        let name = side.key.replacen(&all, "/t*", 1);
+        match families.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, points)) if points.iter().any(|(threads, _)| *threads == key.threads) => {}
+            Some((_, points)) => points.push(point),
+            None => families.push((name, vec![point])),
+        }
+    }
+    families.retain(|(_, points)| points.len() > 1);
+    families.iter_mut().for_each(|(_, points)| points.sort_by_key(|(threads, _)| *threads));
+    families
+}
+
+/// The speed of each number of threads over that of the fewest, and what share of a thread's speed each one adds.
+pub(super) fn table(rows: &[Row]) -> Option<Table> {
+    let families = families(rows);
+    let lines = families.into_iter().flat_map(|(name, points)| {
+        let (fewest, base) = points[0];
+        points.into_iter().skip(1).map(move |(threads, rate)| {
+            let speedup = rate / base;
+            let share = speedup * f64::from(fewest) / f64::from(threads);
+            let cells = vec![
+                name.clone(),
+                format!("{fewest} to {threads}"),
+                format!("{speedup:.2}×"),
+                format!("{:.0} %", share * 100.0),
+            ];
+            Line { cells, tone: Tone::Plain }
+        })
+    });
+    let rows: Vec<Line> = lines.collect();
+    let columns = vec!["more threads", "threads", "speedup", "of each thread"];
+    (!rows.is_empty()).then_some(Table { columns, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::schema::{Report, Summary};
+
+    #[test]
+    fn speedup_is_work_over_time() {
+        let golden = include_str!("../../tests/golden/report.json");
+        let report: Report = serde_json::from_str(golden).expect("the golden report");
+        let row = |key: &str, units: u64, median_ns: f64| {
+            let mut row = report.rows[0].clone();
+            row.sides.truncate(1);
+            row.sides[0].key = key.to_owned();
+            row.units.per_iteration = units;
+            let summary = Summary {
+                samples: 1,
+                median_ns,
+                interval_ns: None,
+                mad_ns: 0.0,
+                mean_ns: median_ns,
+                p95_ns: None,
+            };
+            row.sides[0].summary = Some(summary);
+            row
+        };
+        let rows = [
+            row("pow/workers/backend/2GiB/t4/in-flight=1", 4, 200.0),
+            row("pow/workers/backend/2GiB/t1/in-flight=1", 1, 100.0),
+            row("pow/workers/backend/2GiB/t1/in-flight=2", 2, 160.0),
+            row("pow/workers/backend/2GiB/t2/in-flight=1", 2, 125.0),
+            row("pow/workers/backend/2GiB/t2/in-flight=1", 2, 999.0),
+        ];
+        let table = table(&rows).expect("one family");
+        let cells: Vec<&[String]> = table.rows.iter().map(|line| &line.cells[..]).collect();
+        let name = "pow/workers/backend/2GiB/t*/in-flight=1";
+        assert_eq!(cells, [[name, "1 to 2", "1.60×", "80 %"], [name, "1 to 4", "2.00×", "50 %"]]);
+        assert!(
+            super::table(&rows[2..3]).is_none() && super::table(&rows[3..]).is_none(),
+            "nothing to compare"
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! One pass of Argon2id with its two halves apart: the first reads blocks that are known beforehand, the second waits for
+//! each block to know the next.
+
+use crate::argon2::{SALT, failed, number, plan, room};
+use crate::work;
+use hashmill_hash::argon2::{Hasher, Input, Kernel, Params, Plan, Steps, Threads};
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use hashmill_lab::model::floor::Work;
+use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::units::Units;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Pieces of a pass, and how many of them come first.
+const PIECES: u64 = 4;
+const FIRST: u64 = 2;
+
+pub(crate) fn register(registry: &mut Registry) {
+    let sizes = [1 << 20, 64 << 20];
+    let offer =
+        || Offer::classes(&["kernel"]).kernels(Kernel::all().map(Kernel::name)).knob("lanes", ["1", "4"]);
+    registry.workload(Half, &sizes).engine("independent", Part { is_first: true }, offer()).engine(
+        "dependent",
+        Part { is_first: false },
+        offer(),
+    );
+}
+
+fn params(spec: &Spec) -> Result<Params, Fault> {
+    if !spec.size.is_multiple_of(1024) {
+        return Err(Fault::failed("the memory must be a whole number of KiB"));
+    }
+    let kib = u32::try_from(spec.size / 1024).map_err(Fault::failed)?;
+    Params::new(kib, 1, number(spec, "lanes", 1)?).map_err(Fault::failed)
+}
+
+/// Half of a pass over the memory that the size of a case says. Counted in bytes written.
+struct Half;
+
+impl Workload for Half {
+    type Input = [u8; 8];
+
+    fn name(&self) -> &str {
+        "argon2id-half"
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Bytes(spec.size / 2)
+    }
+
+    fn work(&self, spec: &Spec) -> Option<Work> {
+        let params = params(spec).ok()?;
+        Some(work::argon2(params.blocks() / 2, 1, params.lanes().into()))
+    }
+
+    fn prepare(&self, _: &Spec, seed: u64) -> Result<[u8; 8], Fault> {
+        Ok(seed.to_le_bytes())
+    }
+
+    /// The tag of the whole: whichever half was timed, the other is computed too.
+    fn reference(&self, spec: &Spec, password: &[u8; 8]) -> Result<Digest, Fault> {
+        let plan = Plan::of(Kernel::portable());
+        let mut hasher = Hasher::with_plan(params(spec)?, plan).threads(Threads::Serial);
+        Ok(Digest::new(&hasher.hash::<32>(&Input::new(password, SALT)).map_err(failed)?))
+    }
+}
+
+struct Part {
+    is_first: bool,
+}
+
+struct Setting {
+    plan: Plan,
+    params: Params,
+}
+
+/// A hash at work, or the hasher between two of them.
+enum State {
+    Idle(Hasher),
+    AtWork(Steps),
+    /// While it changes.
+    Gone,
+}
+
+type Shared = Rc<RefCell<State>>;
+
+fn advance(steps: &mut Steps, pieces: u64) {
+    for _ in 0..pieces {
+        steps.step();
+    }
+}
+
+impl Engine for Part {
+    type Input = [u8; 8];
+    type Context = Setting;
+    type Buffer = Shared;
+    /// The same memory: reading the result computes what is left of the hash.
+    type Output = Shared;
+
+    fn init(&self, spec: &Spec) -> Result<Setting, Fault> {
+        Ok(Setting { plan: plan(spec)?, params: params(spec)? })
+    }
+
+    fn kernel(&self, setting: &Setting) -> String {
+        setting.plan.kernel().name().to_owned()
+    }
+
+    fn reserve(&self, setting: &mut Setting, _: &[u8; 8]) -> Result<Shared, Fault> {
+        room(setting.params.blocks())?;
+        let mut hasher = Hasher::with_plan(setting.params, setting.plan).threads(Threads::Serial);
+        hasher.reserve().map_err(failed)?;
+        hasher.arena().settle();
+        Ok(Rc::new(RefCell::new(State::Idle(hasher))))
+    }
+
+    fn stage(&self, setting: &mut Setting, state: &mut Shared, password: &[u8; 8]) -> Result<(), Fault> {
+        let mut state = state.borrow_mut();
+        let hasher = match std::mem::replace(&mut *state, State::Gone) {
+            State::Idle(hasher) => hasher,
+            State::AtWork(steps) => steps.finish(&mut [0; 32]),
+            State::Gone => Hasher::with_plan(setting.params, setting.plan).threads(Threads::Serial),
+        };
+        let mut steps = hasher.steps(&Input::new(password, SALT), 32).map_err(failed)?;
+        if !self.is_first {
+            advance(&mut steps, FIRST);
+        }
+        *state = State::AtWork(steps);
+        Ok(())
+    }
+
+    fn run(&self, _: &mut Setting, state: &mut Shared, _: &[u8; 8]) -> Result<Shared, Fault> {
+        match &mut *state.borrow_mut() {
+            State::AtWork(steps) if self.is_first => advance(steps, FIRST),
+            State::AtWork(steps) => advance(steps, PIECES - FIRST),
+            _ => return Err(Fault::failed("no hash was begun")),
+        }
+        Ok(Rc::clone(state))
+    }
+
+    fn digest(&self, state: &Shared) -> Digest {
+        let mut state = state.borrow_mut();
+        let mut tag = [0; 32];
+        if let State::AtWork(steps) = std::mem::replace(&mut *state, State::Gone) {
+            *state = State::Idle(steps.finish(&mut tag));
+        }
+        Digest::new(&tag)
+    }
+
+    fn consumes(&self) -> bool {
+        true
+    }
+}
