@@ -12,6 +12,7 @@ mod journal;
 mod noise;
 mod profile;
 mod program;
+mod schema;
 mod signed_rank;
 mod soak;
 mod tune;
