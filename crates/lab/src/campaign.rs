@@ -4,10 +4,12 @@
 use crate::host::Load;
 use crate::model::class::Sampling;
 use crate::model::key::Key;
+use crate::model::reach::Reach;
 use crate::plan::{Orders, Plan};
 use crate::session::peer::{Launcher, Peer, PeerError};
 use crate::session::protocol::{Reply, Request};
 use crate::stats::paired::{Placed, by_session, deltas};
+use crate::stats::verdict::Evidence;
 use std::time::Duration;
 
 /// Cases that are measured side by side. One side alone is a row without a comparison.
@@ -43,6 +45,7 @@ pub(crate) struct Seen {
     pub(crate) kernel: String,
     pub(crate) unit: String,
     pub(crate) units: u64,
+    pub(crate) working_set: u64,
     pub(crate) iterations: u64,
     pub(crate) digest: String,
     pub(crate) reference: String,
@@ -121,11 +124,20 @@ impl Measured {
         deltas(&group(0), &group(side))
     }
 
+    pub(crate) fn evidence(&self, side: usize) -> Evidence {
+        Evidence { deltas: self.deltas(side), reach: self.reach() }
+    }
+
     fn placed(&self, sample: &Sample) -> Placed {
         // Sides may differ in how much an iteration does: what is compared is the time for the same work.
         let seen = &self.seen[sample.side];
         let ns = sample.ns as f64 / seen.iterations.max(1) as f64 / seen.units.max(1) as f64;
         Placed { session: sample.session, side: sample.side, ns }
+    }
+
+    /// Where the data lie, once a session was opened: what the side that passes over most of them says.
+    pub(crate) fn reach(&self) -> Reach {
+        Reach::of(self.seen.iter().map(|seen| seen.working_set).max().unwrap_or(0))
     }
 
     fn wanted(&self, plan: &Plan, family: usize) -> Option<usize> {
@@ -138,7 +150,8 @@ impl Measured {
         // A control follows its contest and never prolongs it.
         let sides = self.contest.sides.iter().enumerate();
         let candidates = sides.filter(|(_, side)| side.role == Role::Candidate);
-        candidates.filter_map(|(side, _)| plan.rule.sessions_wanted(family, &self.deltas(side))).max()
+        let wanted = |side| plan.rule.sessions_wanted(family, &self.evidence(side));
+        candidates.filter_map(|(side, _)| wanted(side)).max()
     }
 }
 
@@ -268,11 +281,12 @@ impl<'a> Team<'a> {
             }
             team.seats[index] = team.peers.len() - 1;
             let request = Request::Open { slot: index, case: side.key.to_string(), seed: plan.seed, share };
-            let Reply::Opened { unit, units, reference } = team.ask(index, &request)? else {
+            let Reply::Opened { unit, units, working_set, reference } = team.ask(index, &request)? else {
                 return Err(confused("open"));
             };
             let seen = &mut measured.seen[index];
             (seen.unit, seen.units, seen.reference) = (unit, units, reference);
+            seen.working_set = working_set;
         }
         Ok(team)
     }

@@ -34,6 +34,8 @@ pub(crate) enum Refusal {
         "unsupported: `{timed}` is what is timed, but under Valgrind the program chooses `{counted}`; force a kernel that Valgrind knows"
     )]
     Isa { timed: String, counted: String },
+    #[error("unsupported: `{timed}` is what is timed, but Valgrind hides its instructions ({reason})")]
+    Hidden { timed: String, reason: String },
     #[error("unsupported: {0} threads, which wait for each other differently each time")]
     Threads(u32),
     #[error("under Valgrind it computed {computed}, the reference is {reference}")]
@@ -62,7 +64,11 @@ pub(crate) fn count(key: &Key, native: &dyn Launcher, counter: &dyn Counter) -> 
         return Err(Refusal::Threads(key.threads));
     }
     let (timed, few) = timed(key, native)?;
-    let once = counter.run(key, few)?;
+    // It opened natively a moment ago, so whatever it lacks now is what Valgrind hides.
+    let once = counter.run(key, few).map_err(|refusal| match refusal {
+        Refusal::Unavailable(reason) => Refusal::Hidden { timed: timed.clone(), reason },
+        other => other,
+    })?;
     if once.kernel != timed {
         return Err(Refusal::Isa { timed, counted: once.kernel });
     }
@@ -240,6 +246,18 @@ mod tests {
             count(&key("still/fast/cold/1/t1"), &Native::new(), &Exact("avx2")).expect_err("refused");
         let expected = Refusal::Isa { timed: "avx512".to_owned(), counted: "avx2".to_owned() };
         assert_eq!(refusal, expected);
+    }
+
+    #[test]
+    fn a_kernel_that_valgrind_hides_is_refused_with_that_reason() {
+        struct Blind;
+        impl Counter for Blind {
+            fn run(&self, _: &Key, _: u64) -> Result<Run, Refusal> {
+                Err(Refusal::Unavailable("no such instructions".to_owned()))
+            }
+        }
+        let refusal = count(&key("still/fast/cold/1/t1"), &Native::new(), &Blind).expect_err("refused");
+        assert!(refusal.to_string().contains("`avx512` is what is timed, but Valgrind hides"), "{refusal}");
     }
 
     #[test]

@@ -188,6 +188,11 @@ impl Workload for Memory {
         Units::Bytes(STEPS * BLOCK as u64)
     }
 
+    /// A call sees a part of the input, but the next one goes on elsewhere.
+    fn working_set(&self, spec: &Spec) -> u64 {
+        spec.size
+    }
+
     fn prepare(&self, spec: &Spec, seed: u64) -> Result<HugeBytes, Fault> {
         let len = usize::try_from(spec.size).map_err(Fault::failed)?;
         if !len.is_power_of_two() || len < BLOCK {

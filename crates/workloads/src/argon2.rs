@@ -172,6 +172,11 @@ impl Workload for Tag {
         Some(work::argon2(params.blocks(), params.passes().into(), params.lanes().into()))
     }
 
+    /// The memory that it fills.
+    fn working_set(&self, spec: &Spec) -> u64 {
+        spec.size
+    }
+
     fn prepare(&self, _: &Spec, seed: u64) -> Result<[u8; 8], Fault> {
         Ok(seed.to_le_bytes())
     }

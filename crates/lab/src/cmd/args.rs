@@ -6,13 +6,34 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Measure so that a stranger can check the result.
-///
-/// Exit codes: 0 ok, 1 gate or check failed, 2 usage, 3 interrupted or (with --strict) inconclusive, 4 invalid.
 #[derive(Debug, Parser)]
-#[command(disable_version_flag = true)]
+#[command(disable_version_flag = true, after_help = AFTER_HELP)]
 pub(super) struct Lab {
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Start with `run headline`; then `list` shows what can be measured. Every measuring command writes report.json,
+report.html and report.md, and keeps what was measured when it is interrupted.
+
+Exit codes:
+  0  done, and nothing speaks against the result
+  1  a gate failed, a check found something, a claim does not hold
+  2  the command makes no sense: unknown case, number out of range, a file that cannot be read or written
+  3  nothing was proven: interrupted, or inconclusive under --strict
+  4  the result must not be used: wrong digest, failed control, damaged or foreign report";
+
+/// A number above zero.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if value.is_finite() && value > 0.0 { Ok(value) } else { Err("it must be a number above 0".to_owned()) }
+}
+
+/// A number that may be zero.
+fn not_negative(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err("it must be 0 or more".to_owned()) }
 }
 
 #[derive(Debug, Subcommand)]
@@ -49,10 +70,10 @@ pub(super) enum Command {
     Noise(Noise),
     /// Check reports: shape, rules, and every conclusion computed again from the raw samples.
     Check(Check),
-    /// Render a report again.
+    /// Render a report, or another document of the lab, again.
     Report(Render),
-    /// Print the JSON Schema of reports.
-    Schema,
+    /// Print the JSON Schema of reports, or of another document of the lab.
+    Schema(Schema),
     /// Take samples for a parent process.
     #[command(hide = true)]
     Session,
@@ -114,7 +135,7 @@ pub(super) struct Noise {
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(super) rounds: usize,
     /// Length of a sample in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 0.5)]
+    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive)]
     pub(super) sample_ms: f64,
 }
 
@@ -132,6 +153,22 @@ pub(super) struct Render {
     /// Form of the output.
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Schema {
+    /// Which document.
+    #[arg(value_enum, default_value = "report")]
+    pub(super) of: Kind,
+}
+
+/// The documents that the lab writes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Kind {
+    Report,
+    Noise,
+    Count,
+    Tune,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -167,10 +204,10 @@ pub(super) struct Measuring {
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(super) warm_ups: usize,
     /// Length of a sample in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 0.5)]
+    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive)]
     pub(super) sample_ms: f64,
     /// Pause between sessions in seconds.
-    #[arg(long, value_name = "S", default_value_t = 0.0)]
+    #[arg(long, value_name = "S", default_value_t = 0.0, value_parser = not_negative)]
     pub(super) cool_down_secs: f64,
     /// Seed of the inputs and of the random orders.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -201,7 +238,7 @@ impl Measuring {
             solo_sessions: self.sessions,
             rounds: self.rounds,
             warm_ups: self.warm_ups,
-            // A negative or absurd number of milliseconds saturates and is then refused by its range.
+            // An absurd number of milliseconds saturates and is then refused by its range.
             sample_ns: (self.sample_ms * 1e6) as u64,
             cool_down_ms: (self.cool_down_secs * 1e3) as u64,
             seed: self.seed,

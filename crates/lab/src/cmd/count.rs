@@ -1,14 +1,14 @@
 //! `lab count`: instructions per call, where the counted code is the timed code.
 
+use super::args::positive;
 use super::error::Error;
 use super::measure::own_program;
 use super::{Console, Exit, Mount};
 use crate::count::{Callgrind, count};
 use crate::host::Machine;
-use crate::report::count::{CountRecord, CountRow, SCHEMA};
+use crate::report::count::{Change, CountRecord, CountRow, SCHEMA};
 use crate::report::store::{pretty, read_bytes, write_atomically};
 use crate::report::text::lay_out;
-use crate::report::view::{Line, Table, Tone};
 use crate::session::process::Processes;
 use crate::time::now_utc;
 use clap::Args;
@@ -27,7 +27,7 @@ pub(super) struct Count {
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Exit with 1 when a count grew by more than this.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.2, requires = "against")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.2, requires = "against", value_parser = positive)]
     limit_pct: f64,
     /// Longest wait for one answer in seconds.
     #[arg(long, value_name = "S", default_value_t = 600)]
@@ -38,9 +38,6 @@ pub(super) struct Count {
 }
 
 pub(super) fn main(mount: &Mount<'_>, args: &Count, console: &mut Console<'_>) -> Result<Exit, Error> {
-    if args.limit_pct.is_nan() || args.limit_pct <= 0.0 {
-        return Err(Error::Usage(format!("--limit-pct is {}, but must be above 0", args.limit_pct)));
-    }
     let keys = mount.registry.select(&args.patterns)?;
     let baseline = args.against.as_deref().map(read).transpose()?;
     let counter = Callgrind::version().ok_or_else(|| {
@@ -84,14 +81,17 @@ pub(super) fn main(mount: &Mount<'_>, args: &Count, console: &mut Console<'_>) -
         let failed = |source| Error::Write { path: path.clone(), source };
         write_atomically(path, &pretty(&record)).map_err(failed)?;
     }
-    let ratios = match &baseline {
-        Some(baseline) => record.against(baseline).map_err(|error| Error::Usage(error.to_string()))?,
-        None => Vec::new(),
+    let change = match &baseline {
+        Some(baseline) => {
+            let ratios = record.against(baseline).map_err(|error| Error::Usage(error.to_string()))?;
+            Some(Change { ratios, limit_pct: args.limit_pct })
+        }
+        None => None,
     };
     let text =
-        if args.json { pretty(&record) } else { table(&record, &ratios, args.limit_pct, console.colour) };
+        if args.json { pretty(&record) } else { lay_out(&record.table(change.as_ref()), console.colour) };
     console.out.write_all(text.as_bytes())?;
-    let grown = ratios.iter().any(|(_, ratio)| is_growth(*ratio, args.limit_pct));
+    let grown = change.is_some_and(|change| change.any_growth());
     Ok(if record.rows.iter().all(|row| row.refused.is_some()) {
         Exit::Invalid
     } else if grown {
@@ -101,38 +101,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &Count, console: &mut Console<'_>) -
     })
 }
 
-fn is_growth(ratio: f64, limit_pct: f64) -> bool {
-    (ratio - 1.0) * 100.0 > limit_pct
-}
-
 fn read(path: &Path) -> Result<CountRecord, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     let bytes = read_bytes(path).map_err(failed)?;
     serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))
-}
-
-fn table(record: &CountRecord, ratios: &[(String, f64)], limit_pct: f64, colour: bool) -> String {
-    let rows = record.rows.iter().map(|row| {
-        let ratio = ratios.iter().find(|(case, _)| *case == row.case).map(|(_, ratio)| *ratio);
-        let grown = ratio.is_some_and(|ratio| is_growth(ratio, limit_pct));
-        let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
-        let says = match &row.refused {
-            Some(why) => why.clone(),
-            None if grown => format!("GREW by more than {limit_pct} %"),
-            None => "ok".to_owned(),
-        };
-        let change = ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:+.3} %", (ratio - 1.0) * 100.0));
-        let cells = vec![
-            row.case.clone(),
-            number(row.instructions),
-            number(row.resolution),
-            change,
-            row.kernel.clone(),
-            says,
-        ];
-        let bad = grown || row.refused.is_some();
-        Line { cells, tone: if bad { Tone::Bad } else { Tone::Plain } }
-    });
-    let columns = vec!["case", "instructions", "±", "change", "kernel", "status"];
-    lay_out(&Table { columns, rows: rows.collect() }, colour)
 }

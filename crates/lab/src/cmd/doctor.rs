@@ -145,7 +145,9 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     };
     let watched_us = facts.watched_ms as f64 * 1e3;
     let share = |field: fn(&Load) -> Option<u64>, unit_us: f64| {
-        Some(field(&facts.after)?.saturating_sub(field(&facts.before)?) as f64 * unit_us / watched_us)
+        let grown = field(&facts.after)?.saturating_sub(field(&facts.before)?) as f64 * unit_us;
+        // The kernel sums up every two seconds only, so half a second may seem to hold more than itself.
+        Some((grown / watched_us).min(1.0))
     };
     for (what, share, limit, means) in [
         (

@@ -7,7 +7,7 @@ use crate::model::registry::SelectError;
 use crate::plan::PlanError;
 use crate::report::store::ReadError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -22,7 +22,7 @@ pub(super) enum Error {
     Build(#[from] BuildError),
     #[error("{0}")]
     Usage(String),
-    #[error("{}: {source}", path.display())]
+    #[error("{}", of_file(path, source))]
     Read { path: PathBuf, source: ReadError },
     #[error("cannot write {}: {source}; choose another folder with --out", path.display())]
     Write { path: PathBuf, source: io::Error },
@@ -44,6 +44,14 @@ impl Error {
             Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             _ => Exit::Usage,
         }
+    }
+}
+
+/// With the name of the file, which some reasons bring along.
+fn of_file(path: &Path, source: &ReadError) -> String {
+    match source {
+        ReadError::Io { .. } | ReadError::TooLarge { .. } => source.to_string(),
+        _ => format!("{}: {source}", path.display()),
     }
 }
 

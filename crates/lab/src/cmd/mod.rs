@@ -41,8 +41,8 @@ use crate::model::registry::Registry;
 use crate::report::schema::Build;
 use crate::session::worker::Worker;
 use args::{Command, Lab};
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 use error::Error;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -116,7 +116,7 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut out = stdout.lock();
     let arguments = std::iter::once(OsString::from(mount.name)).chain(arguments);
-    let lab = match Lab::try_parse_from(arguments) {
+    let lab = match parse(arguments) {
         Ok(lab) => lab,
         Err(error) => return early(mount, &error),
     };
@@ -129,6 +129,19 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
         }
         exit
     })
+}
+
+fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Lab, clap::Error> {
+    // A negative number is a number out of range, not an unknown option.
+    fn with_numbers(command: clap::Command) -> clap::Command {
+        let values = |arg: clap::Arg| {
+            let takes = arg.get_action().takes_values();
+            if takes { arg.allow_negative_numbers(true) } else { arg }
+        };
+        command.mut_args(values).mut_subcommands(with_numbers)
+    }
+    let matches = with_numbers(Lab::command()).try_get_matches_from(arguments)?;
+    Lab::from_arg_matches(&matches)
 }
 
 /// Help, or a mistake: the command ends before it does anything.
@@ -160,7 +173,7 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Noise(args) => noise::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::render(&args, console),
-        Command::Schema => reports::schema(console),
+        Command::Schema(args) => reports::schema(&args, console),
         Command::Session => {
             let clock = Monotonic::new();
             let input = std::io::stdin().lock();

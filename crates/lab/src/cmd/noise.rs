@@ -9,13 +9,13 @@ use crate::campaign::{self, Contest, Measured, Observer, Outcome, Role, Side};
 use crate::clock::{Clock, Monotonic};
 use crate::host::{Load, Machine};
 use crate::model::key::Key;
+use crate::model::reach::Reach;
 use crate::plan::Plan;
 use crate::report::assemble;
 use crate::report::noise::{NoiseRecord, SCHEMA, Series, Trial};
 use crate::report::schema::Verdict;
 use crate::report::store::{read_bytes, write_atomically};
-use crate::report::text::lay_out;
-use crate::report::view::{Line, Table, Tone};
+use crate::report::text::lay_out_view;
 use crate::session::process::{Processes, Program};
 use crate::stats::order::median;
 use crate::time::now_utc;
@@ -52,7 +52,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -
         let known = |series: &Series| same_series(series, case, *extra_permille, args.together);
         if !record.series.iter().any(known) {
             let (case, extra_permille, together) = (case.clone(), *extra_permille, args.together);
-            record.series.push(Series { case, extra_permille, together, trials: Vec::new() });
+            let reach = Reach::Near; // until a trial says so
+            record.series.push(Series { case, extra_permille, reach, together, trials: Vec::new() });
         }
     }
     interrupt::watch();
@@ -71,14 +72,16 @@ pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -
         bar.set_position(done as u64);
         bar.set_message(record.series[index].name());
         let seed = record.series[index].trials.len() as u64 + 1;
-        let Some(trial) = trial(&record.series[index], &Plan { seed, ..plan.clone() }, &program)? else {
+        let Some((trial, reach)) = trial(&record.series[index], &Plan { seed, ..plan.clone() }, &program)?
+        else {
             break;
         };
         record.series[index].trials.push(trial);
+        record.series[index].reach = reach;
         save(args, &mut record)?;
     }
     bar.finish_and_clear();
-    console.out.write_all(render(&record, console.colour).as_bytes())?;
+    console.out.write_all(lay_out_view(&record.view(), console.colour).as_bytes())?;
     match &args.record {
         Some(path) => writeln!(console.out, "record {}", path.display())?,
         None => keep_card(&record)?,
@@ -224,7 +227,7 @@ impl Observer for Quiet {
 }
 
 /// One complete comparison; none when it was interrupted.
-fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<Trial>, Error> {
+fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<(Trial, Reach)>, Error> {
     let key: Key = series.case.parse()?;
     let mut slower = key.clone();
     if series.extra_permille > 0 {
@@ -241,51 +244,7 @@ fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<Trial
         together: series.together,
     };
     let Some(measured) = finish(contest, plan, program)? else { return Ok(None) };
-    let deltas = measured.deltas(1);
-    let verdict = Verdict::from(plan.rule.judge(std::slice::from_ref(&deltas))[0].verdict);
-    Ok(Some(Trial { created, seed: plan.seed, load, deltas, verdict }))
-}
-
-/// The card: what was found, and the smallest effects that would be seen.
-pub(super) fn render(record: &NoiseRecord, colour: bool) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let lines = record.series.iter().filter(|series| !series.trials.is_empty()).map(|series| {
-        let tally = series.tally();
-        let right = if series.extra_permille == 0 { tally.slower + tally.faster } else { tally.slower };
-        let (low, high) = tally.share;
-        let sees =
-            |sessions: f64| format!("{:.1}", 100.0 * (tally.spread * (14.0 / sessions).sqrt()).exp_m1());
-        Line {
-            cells: vec![
-                series.name(),
-                tally.trials.to_string(),
-                format!("{right} ({})", percent(right as f64 / tally.trials as f64)),
-                format!("[{}, {}]", percent(low), percent(high)),
-                tally.same.to_string(),
-                format!("{:.1}", tally.sessions),
-                format!("{:+.3} %", 100.0 * tally.centre.exp_m1()),
-                format!("{} / {} / {}", sees(10.0), sees(20.0), sees(40.0)),
-            ],
-            tone: Tone::Plain,
-        }
-    });
-    let columns = vec![
-        "series",
-        "trials",
-        "claims",
-        "95 % interval",
-        "same",
-        "sessions",
-        "centre",
-        "sees ±% at 10/20/40",
-    ];
-    let table = Table { columns, rows: lines.collect() };
-    let machine = &record.machine;
-    format!(
-        "lab noise\nmachine   {}  {} ×{}\n\n{}\nclaims: of A/A series, all are false; of the others, `slower` is right\n",
-        machine.id,
-        machine.cpu,
-        machine.logical_cores,
-        lay_out(&table, colour)
-    )
+    let evidence = measured.evidence(1);
+    let verdict = Verdict::from(plan.rule.judge(std::slice::from_ref(&evidence))[0].verdict);
+    Ok(Some((Trial { created, seed: plan.seed, load, deltas: evidence.deltas, verdict }, evidence.reach)))
 }

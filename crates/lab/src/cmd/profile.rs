@@ -1,5 +1,6 @@
 //! `lab profile`: events per call, functions, and a reading of them.
 
+use super::args::positive;
 use super::error::Error;
 use super::measure::own_program;
 use super::{Console, Exit, Mount};
@@ -19,7 +20,7 @@ pub(super) struct ProfileArgs {
     #[arg(required = true)]
     patterns: Vec<String>,
     /// Time of the calls that are looked at, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 300.0)]
+    #[arg(long, value_name = "MS", default_value_t = 300.0, value_parser = positive)]
     sample_ms: f64,
     /// Longest wait for one answer in seconds.
     #[arg(long, value_name = "S", default_value_t = 120)]

@@ -2,6 +2,7 @@
 
 use crate::campaign::{Measured, Outcome};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
 
 pub(super) struct Display {
     bar: ProgressBar,
@@ -13,6 +14,8 @@ impl Display {
         let bar = ProgressBar::new(rows as u64);
         let style = ProgressStyle::with_template("[{elapsed}] {bar:30} {pos} of {len} sessions  {wide_msg}");
         bar.set_style(style.expect("the template is a constant"));
+        // A session of `soak` lasts minutes, and nothing else moves meanwhile.
+        bar.enable_steady_tick(Duration::from_secs(1));
         Display { bar }
     }
 

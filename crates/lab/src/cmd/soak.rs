@@ -1,6 +1,6 @@
 //! `lab soak`: one case for minutes, in windows of a second.
 
-use super::args::Measuring;
+use super::args::{Measuring, positive};
 use super::error::Error;
 use super::measure::{Job, conclude, measure, own_program};
 use super::{Console, Exit, Mount};
@@ -18,10 +18,10 @@ pub(super) struct SoakArgs {
     #[arg(required = true)]
     patterns: Vec<String>,
     /// Length of each case in seconds.
-    #[arg(long, value_name = "S", default_value_t = 120.0)]
+    #[arg(long, value_name = "S", default_value_t = 120.0, value_parser = positive)]
     seconds: f64,
     /// Length of a window in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 1000.0)]
+    #[arg(long, value_name = "MS", default_value_t = 1000.0, value_parser = positive)]
     window_ms: f64,
     /// Folder for report.json, report.html and report.md [default: lab-results/<id>].
     #[arg(long, value_name = "DIR")]
@@ -48,9 +48,6 @@ pub(super) fn main(mount: &Mount<'_>, args: &SoakArgs, console: &mut Console<'_>
     let keys = mount.registry.select(&args.patterns)?;
     if let Some(key) = keys.iter().find(|key| key.class.sampling() == Sampling::Cold) {
         return Err(Error::Usage(format!("{key} is cold: its second call is another case")));
-    }
-    if !(args.seconds > 0.0 && args.window_ms > 0.0) {
-        return Err(Error::Usage("--seconds and --window-ms must be above 0".to_owned()));
     }
     let plan = Plan {
         solo_sessions: 1,

@@ -1,5 +1,6 @@
 //! `lab tune`: settings race each other; the choice is kept where the program finds it.
 
+use super::args::positive;
 use super::error::Error;
 use super::measure::own_program;
 use super::{Console, Exit, Mount, interrupt, paths};
@@ -7,11 +8,11 @@ use crate::campaign::{self, Contest, Measured, Observer, Outcome, Role, Side};
 use crate::host::Machine;
 use crate::model::class::Sampling;
 use crate::model::key::Key;
+use crate::model::reach::Reach;
 use crate::plan::Plan;
 use crate::report::assemble::wire_plan;
 use crate::report::store::{pretty, write_atomically};
 use crate::report::text::lay_out;
-use crate::report::view::{Line, Table, Tone};
 use crate::session::peer::{Launcher, PeerError};
 use crate::session::process::{Processes, Program};
 use crate::session::protocol::{Reply, Request};
@@ -42,7 +43,7 @@ pub(super) struct Tune {
     #[arg(long, value_name = "N", default_value_t = 20)]
     rounds: usize,
     /// Length of a sample in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 0.5)]
+    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive)]
     sample_ms: f64,
     /// Seed of the inputs and of the random orders.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -75,7 +76,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Tune, console: &mut Console<'_>) ->
             .map_err(|source| Error::Write { path: path.clone(), source })?;
         record
     };
-    let text = if args.json { pretty(&record) } else { table(&record, console.colour) };
+    let text = if args.json { pretty(&record) } else { lay_out(&record.table(), console.colour) };
     console.out.write_all(text.as_bytes())?;
     if !args.json {
         writeln!(console.out, "kept in {} until {}", path.display(), utc(record.expires()))?;
@@ -128,9 +129,11 @@ fn race(
             relative: Vec::new(),
         })
         .collect();
+    // Known after the first heat; before it there is nothing to judge.
+    let mut reach = Reach::Near;
     loop {
         let relative: Vec<&[f64]> = field.iter().map(|c| c.relative.as_slice()).collect();
-        let standing = settle(&plan.rule, &relative);
+        let standing = settle(&plan.rule, reach, &relative);
         let Some(wanted) = standing.wanted else { break };
         let mut heat = standing.survivors();
         // The best so far is what the others are measured against.
@@ -140,6 +143,7 @@ fn race(
         let Some(measured) = stage(keys, &heat, &plan, wanted - done, done as u64, &program)? else {
             return Ok(None);
         };
+        reach = measured.reach();
         for (side, index) in heat.into_iter().enumerate() {
             field[index].relative.extend(measured.deltas(side));
             field[index].kernel.clone_from(&measured.seen[side].kernel);
@@ -152,6 +156,7 @@ fn race(
         machine,
         program_sha256: build.program_sha256,
         subject,
+        reach,
         profile: args.profile,
         plan: wire_plan(&plan, keys.len() - 1, false),
         candidates: field,
@@ -232,28 +237,4 @@ fn stage(
             Err(Error::Refused(format!("a candidate cannot race: {why}")))
         }
     }
-}
-
-fn table(record: &TuneRecord, colour: bool) -> String {
-    let rows = record.candidates.iter().enumerate().map(|(index, candidate)| {
-        let tied = record.tied.contains(&index);
-        let says = match (index == record.chosen, index == record.best) {
-            (true, true) => "chosen: fastest",
-            (true, false) if tied => "chosen: ties, and is the cheapest",
-            (true, false) => "chosen: fast enough, and is the cheapest",
-            (false, true) => "fastest",
-            (false, false) if tied => "ties",
-            (false, false) => "slower",
-        };
-        let cells = vec![
-            candidate.case.clone(),
-            candidate.kernel.clone(),
-            format!("{:+.2} %", (record.ratio(index) - 1.0) * 100.0),
-            candidate.relative.len().to_string(),
-            says.to_owned(),
-        ];
-        Line { cells, tone: if index == record.chosen { Tone::Good } else { Tone::Plain } }
-    });
-    let columns = vec!["candidate", "kernel", "to the fastest", "sessions", "standing"];
-    lay_out(&Table { columns, rows: rows.collect() }, colour)
 }

@@ -23,6 +23,15 @@ pub trait Workload: 'static {
         None
     }
 
+    /// Bytes that one iteration passes over. Where they leave the caches of a core, only larger differences may be
+    /// claimed. Say it where it is not the number of bytes in [`Workload::units`].
+    fn working_set(&self, spec: &Spec) -> u64 {
+        match self.units(spec) {
+            Units::Bytes(bytes) => bytes,
+            Units::Hashes(_) | Units::Operations(_) => 0,
+        }
+    }
+
     /// Makes the input. The same `spec` and `seed` must always give the same input, and threads and kernel must not
     /// matter: engines of one session that differ only in those share it.
     fn prepare(&self, spec: &Spec, seed: u64) -> Result<Self::Input, Fault>;

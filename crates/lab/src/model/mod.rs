@@ -8,6 +8,7 @@ pub(crate) mod driver;
 pub mod engine;
 pub mod floor;
 pub mod key;
+pub mod reach;
 pub mod registry;
 pub mod select;
 pub mod units;

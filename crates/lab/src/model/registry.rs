@@ -73,6 +73,7 @@ pub(crate) struct Prepared {
     input: Rc<dyn Any>,
     pub(crate) reference: Digest,
     pub(crate) units: Units,
+    pub(crate) working_set: u64,
 }
 
 /// Why nothing was selected.
@@ -204,7 +205,8 @@ impl Registry {
         let prepare = move |spec: &Spec, seed| {
             let input = workload.prepare(spec, seed)?;
             let reference = workload.reference(spec, &input)?;
-            Ok(Prepared { input: Rc::new(input), reference, units: workload.units(spec) })
+            let (units, working_set) = (workload.units(spec), workload.working_set(spec));
+            Ok(Prepared { input: Rc::new(input), reference, units, working_set })
         };
         let sizes = sizes.iter().copied().map(Size).collect();
         let (prepare, work) = (Box::new(prepare), Box::new(work));

@@ -25,11 +25,31 @@ impl Units {
     /// The rate at `ns` nanoseconds per iteration, with its unit.
     #[must_use]
     pub fn rate(self, ns: f64) -> String {
-        let per_second = self.count() as f64 * 1e9 / ns;
+        let (step, names) = self.rate_names();
+        scaled(self.count() as f64 * 1e9 / ns, step, names)
+    }
+
+    /// For the axis of a chart whose largest rate is `most` units per nanosecond: the rate that is called one, and its
+    /// name.
+    pub(crate) fn rate_step(self, most: f64) -> (f64, &'static str) {
+        let (factor, names) = self.rate_names();
+        let mut step = 1e-9;
+        let mut name = names[0];
+        for next in &names[1..] {
+            if most < step * factor {
+                break;
+            }
+            (step, name) = (step * factor, next);
+        }
+        (step, name)
+    }
+
+    /// How many of a unit make one of the next, and their names.
+    fn rate_names(self) -> (f64, &'static [&'static str]) {
         match self {
-            Units::Bytes(_) => scaled(per_second, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
-            Units::Hashes(_) => scaled(per_second, 1000.0, &["H/s", "kH/s", "MH/s", "GH/s"]),
-            Units::Operations(_) => scaled(per_second, 1000.0, &["op/s", "kop/s", "Mop/s", "Gop/s"]),
+            Units::Bytes(_) => (1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
+            Units::Hashes(_) => (1000.0, &["H/s", "kH/s", "MH/s", "GH/s"]),
+            Units::Operations(_) => (1000.0, &["op/s", "kop/s", "Mop/s", "Gop/s"]),
         }
     }
 }
@@ -145,6 +165,8 @@ mod tests {
         assert_eq!(duration(999_960.0), "1.000 ms");
         assert_eq!(Units::Bytes(1 << 30).rate(1e9), "1.000 GiB/s");
         assert_eq!(Units::Hashes(2).rate(1e9), "2.000 H/s");
+        assert_eq!(Units::Bytes(1).rate_step(5.0), (1024.0_f64.powi(3) * 1e-9, "GiB/s"));
+        assert_eq!(Units::Hashes(1).rate_step(5e-9), (1e-9, "H/s"));
         assert_eq!(percent(0.9603), "-3.97 %");
         assert_eq!(percent(0.99999), "+0.00 %");
     }

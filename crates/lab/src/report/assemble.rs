@@ -12,7 +12,7 @@ use crate::model::floor::Work;
 use crate::plan;
 use crate::stats::order::{mad, median, median_interval, percentile};
 use crate::stats::paired::{Placed, by_session, deltas};
-use crate::stats::verdict::{self, LEVEL, Look, Rule};
+use crate::stats::verdict::{self, Evidence, LEVEL, Look, Rule};
 
 /// What is known before the first sample.
 pub(crate) struct Heading {
@@ -71,6 +71,7 @@ pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Pl
         looks: rule.looks.iter().map(|look| look.sessions).collect(),
         alpha: rule.looks.iter().map(|look| look.alpha).collect(),
         min_effect: rule.min_effect,
+        min_effect_far: Some(rule.min_effect_far),
         same_within: rule.same_within,
         same_from: rule.same_from,
         level: LEVEL,
@@ -94,6 +95,7 @@ impl Plan {
         Rule {
             looks: looks.map(|(&sessions, &alpha)| Look { sessions, alpha }).collect(),
             min_effect: self.min_effect,
+            min_effect_far: self.min_effect_far.unwrap_or(self.min_effect),
             same_within: self.same_within,
             same_from: self.same_from,
         }
@@ -140,6 +142,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
         },
         units: Units { kind: measured.seen[0].unit.clone(), per_iteration: measured.seen[0].units },
         work,
+        reach: measured.reach(),
         together: contest.together,
         rounds: measured.rounds,
         status: match &measured.outcome {
@@ -183,7 +186,7 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
             .flat_map(|row| (1..rows[row].sides.len()).map(move |side| (row, side)))
             .filter(|(row, side)| rows[*row].sides[*side].role == role)
             .collect();
-        let family: Vec<Vec<f64>> = places.iter().map(|(row, side)| rows[*row].deltas(*side)).collect();
+        let family: Vec<Evidence> = places.iter().map(|(row, side)| rows[*row].evidence(*side)).collect();
         for ((row, side), result) in places.into_iter().zip(rule.judge(&family)) {
             rows[row].comparisons.push(wire_comparison(side, &result));
         }
@@ -234,6 +237,10 @@ impl Row {
     /// The paired log ratio of `side` to the first side, for each whole session.
     pub(crate) fn deltas(&self, side: usize) -> Vec<f64> {
         deltas(&self.by_session(0), &self.by_session(side))
+    }
+
+    pub(crate) fn evidence(&self, side: usize) -> Evidence {
+        Evidence { deltas: self.deltas(side), reach: self.reach }
     }
 }
 

@@ -325,12 +325,13 @@ impl Found {
             if candidates.is_empty() {
                 continue;
             }
-            let deltas: Vec<Vec<f64>> = candidates.iter().map(|side| row.deltas(*side)).collect();
-            let due = rule.looks.iter().map(|look| look.sessions).find(|sessions| {
-                deltas
-                    .iter()
-                    .all(|d| rule.sessions_wanted(report.plan.family, &d[..d.len().min(*sessions)]).is_none())
-            });
+            let settled = |side: &usize, sessions: usize| {
+                let mut evidence = row.evidence(*side);
+                evidence.deltas.truncate(sessions);
+                rule.sessions_wanted(report.plan.family, &evidence).is_none()
+            };
+            let mut looks = rule.looks.iter().map(|look| look.sessions);
+            let due = looks.find(|sessions| candidates.iter().all(|side| settled(side, *sessions)));
             let measured = row.sessions.len();
             self.require(due == Some(measured), &row.title, || match due {
                 Some(due) => format!("the rule was settled after {due} sessions, but {measured} were kept"),

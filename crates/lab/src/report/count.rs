@@ -1,5 +1,6 @@
 //! `lab.count/1`: instructions per call, and how two such records compare.
 
+use super::view::{Line, Table, Tone, View, machine_facts};
 use crate::host::Machine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,5 +92,73 @@ impl CountRecord {
             ratios.push((row.case.clone(), now / old.instructions.ok_or_else(absent)?));
         }
         Ok(ratios)
+    }
+
+    /// What is wrong with the record: a row has a count or a reason why it has none.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.machine.id != self.machine.fingerprint() {
+            found.push(format!("the machine's id {} belongs to another machine", self.machine.id));
+        }
+        for row in &self.rows {
+            let counted = row.instructions.is_some_and(|count| count.is_finite() && count >= 0.0);
+            if counted == row.refused.is_some() {
+                found.push(format!("{}: it needs either a count or a reason why there is none", row.case));
+            }
+        }
+        found
+    }
+
+    pub(crate) fn view(&self, change: Option<&Change>) -> View {
+        let mut facts = machine_facts(&self.machine);
+        facts.push(("counted", format!("{} with {}", self.created, self.counter)));
+        let notes = vec!["instructions of one call; a count proves nothing about speed".to_owned()];
+        View { title: "lab count".to_owned(), facts, tables: vec![self.table(change)], notes }
+    }
+
+    pub(crate) fn table(&self, change: Option<&Change>) -> Table {
+        let rows = self.rows.iter().map(|row| {
+            let ratio = change.and_then(|change| change.of(&row.case));
+            let grown = change.filter(|change| ratio.is_some_and(|ratio| change.is_growth(ratio)));
+            let number =
+                |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+            let says = match (&row.refused, grown) {
+                (Some(why), _) => why.clone(),
+                (None, Some(change)) => format!("GREW by more than {} %", change.limit_pct),
+                (None, None) => "ok".to_owned(),
+            };
+            let cells = vec![
+                row.case.clone(),
+                number(row.instructions),
+                number(row.resolution),
+                ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:+.3} %", (ratio - 1.0) * 100.0)),
+                row.kernel.clone(),
+                says,
+            ];
+            let bad = grown.is_some() || row.refused.is_some();
+            Line { cells, tone: if bad { Tone::Bad } else { Tone::Plain } }
+        });
+        let columns = vec!["case", "instructions", "±", "change", "kernel", "status"];
+        Table { columns, rows: rows.collect() }
+    }
+}
+
+/// Counts over those of a baseline, and how far they may grow.
+pub(crate) struct Change {
+    pub(crate) ratios: Vec<(String, f64)>,
+    pub(crate) limit_pct: f64,
+}
+
+impl Change {
+    pub(crate) fn any_growth(&self) -> bool {
+        self.ratios.iter().any(|(_, ratio)| self.is_growth(*ratio))
+    }
+
+    fn of(&self, case: &str) -> Option<f64> {
+        self.ratios.iter().find(|(name, _)| name == case).map(|(_, ratio)| *ratio)
+    }
+
+    fn is_growth(&self, ratio: f64) -> bool {
+        (ratio - 1.0) * 100.0 > self.limit_pct
     }
 }

@@ -68,6 +68,7 @@ impl Limit {
 mod tests {
     use super::*;
     use crate::model::floor::Work;
+    use crate::model::reach::Reach;
     use crate::report::schema::{Role, Samples, Side, Summary, TimingClass, Units};
 
     fn row(key: &str, work: Work, median_ns: f64) -> Row {
@@ -96,6 +97,7 @@ mod tests {
             class: TimingClass { name: "kernel".to_owned(), includes: Vec::new(), excludes: Vec::new() },
             units: Units { kind: "bytes".to_owned(), per_iteration: 1 },
             work: Some(work),
+            reach: Reach::Near,
             together: true,
             rounds: 1,
             status: Status::Ok,

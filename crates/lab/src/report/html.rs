@@ -1,23 +1,30 @@
 //! One static HTML file: tables and SVG, no script, nothing loaded from anywhere.
 
-use super::schema::{Kind, Report, Role};
+use super::schema::{Kind, Report, Role, Row};
 use super::soak::Soak;
 use super::svg::{Series, curve, escape, strip, timeline};
 use super::view::{Table, Tone, View, curves, row_units};
+use crate::model::units::Units;
+use std::mem::discriminant;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1300px;margin:2rem auto;padding:0 1rem}\
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\
 th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}\
-th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal;overflow-wrap:anywhere;min-width:26ch}\
+th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal;overflow-wrap:anywhere;min-width:min(26ch,45vw)}\
 th:last-child,td:last-child{text-align:left}.good{color:#2b8a3e;font-weight:600}.bad{color:#c92a2a;font-weight:600}\
 .dim{opacity:.65}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.65}dd{margin:0;overflow-wrap:anywhere}\
-figure{margin:1.5rem 0}figcaption{font-family:ui-monospace,monospace}svg{width:100%;height:auto}.wide{overflow-x:auto;margin:1.5rem 0}";
+figure{margin:1.5rem 0;overflow-x:auto}figcaption{font-family:ui-monospace,monospace;overflow-wrap:anywhere}svg{width:100%;min-width:600px;height:auto}p{overflow-wrap:anywhere}.wide{overflow-x:auto;margin:1.5rem 0}";
 
 /// Renders as one HTML file.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    let view = View::of(report);
+    let closing = format!("schema {}, seal {}", report.schema, report.seal);
+    page(&View::of(report), &charts(report), &closing)
+}
+
+/// One page: what the view says, charts that are SVG already, and a line at the end.
+pub(crate) fn page(view: &View, charts: &str, closing: &str) -> String {
     let mut body = format!("<h1>{}</h1>\n<dl>\n", escape(&view.title));
     for (name, says) in &view.facts {
         body += &format!("<dt>{name}</dt><dd>{}</dd>\n", escape(says));
@@ -26,16 +33,15 @@ pub fn render(report: &Report) -> String {
     for table in &view.tables {
         body += &lay_out(table);
     }
-    body += &charts(report);
+    body += charts;
     body += "<h2>Notes</h2>\n<ul>\n";
     for note in &view.notes {
         body += &format!("<li>{}</li>\n", escape(note));
     }
-    body += &format!(
-        "</ul>\n<p class=\"dim\">schema {}, seal {}</p>\n",
-        escape(&report.schema),
-        escape(&report.seal)
-    );
+    body += "</ul>\n";
+    if !closing.is_empty() {
+        body += &format!("<p class=\"dim\">{}</p>\n", escape(closing));
+    }
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -84,26 +90,29 @@ fn charts(report: &Report) -> String {
     }
     for row in report.rows.iter().filter(|_| report.kind == Kind::Soak) {
         if let Some(soak) = Soak::of(row) {
-            let chart = timeline(&row.title, &soak.windows, (soak.first, soak.last), "G/s");
+            let Some(units) = row_units(row) else { continue };
+            let chart = timeline(&row.title, &soak.windows, (soak.first, soak.last), units);
             out += &figure(&row.title, &chart);
         }
     }
     let curves = curves(report);
-    let lines: Vec<Series<'_>> = curves
-        .iter()
-        .map(|(name, points)| {
-            let rates = points.iter().filter_map(|(size, row)| {
-                let per_iteration = row_units(row)?.count() as f64;
-                let summary = row.sides[0].summary?;
-                Some((*size as f64, per_iteration / summary.median_ns))
-            });
-            (name.as_str(), rates.collect())
-        })
-        .collect();
-    if !lines.is_empty() {
-        out += &figure("rate over size", &curve("rate over size", &lines, "G/s"));
+    for kind in [Units::Bytes(1), Units::Hashes(1), Units::Operations(1)] {
+        let lines: Vec<Series<'_>> =
+            curves.iter().filter_map(|(name, points)| Some((name.as_str(), rates(points, kind)?))).collect();
+        if !lines.is_empty() {
+            out += &figure("rate over size", &curve("rate over size", &lines, kind));
+        }
     }
     if out.is_empty() { out } else { format!("<h2>Charts</h2>\n{out}") }
+}
+
+/// Units per nanosecond over sizes, if that is what the rows count.
+fn rates(points: &[(u64, &Row)], kind: Units) -> Option<Vec<(f64, f64)>> {
+    let rate = |(size, row): &(u64, &Row)| {
+        let units = row_units(row).filter(|units| discriminant(units) == discriminant(&kind))?;
+        Some((*size as f64, units.count() as f64 / row.sides[0].summary?.median_ns))
+    };
+    points.iter().map(rate).collect()
 }
 
 fn figure(caption: &str, chart: &str) -> String {

@@ -6,7 +6,10 @@ use super::view::{Table, View};
 /// Renders as Markdown.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    let view = View::of(report);
+    lay_out_view(&View::of(report))
+}
+
+pub(crate) fn lay_out_view(view: &View) -> String {
     let mut out = format!("## {}\n\n", escape(&view.title));
     for (name, says) in &view.facts {
         out += &format!("- {name}: {}\n", escape(says));

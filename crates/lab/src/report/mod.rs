@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub mod check;
 pub mod count;
+pub(crate) mod document;
 mod floor;
 pub mod html;
 pub mod markdown;

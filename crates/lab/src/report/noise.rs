@@ -2,9 +2,12 @@
 //! miss one that was put there.
 
 use super::schema::{Plan, Verdict};
+use super::view::{Line, Table, Tone, View, machine_facts};
 use crate::host::Machine;
+use crate::model::reach::Reach;
 use crate::stats::binomial::share_interval;
 use crate::stats::order::{mad, median};
+use crate::stats::verdict::Evidence;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +45,9 @@ pub struct Series {
     pub case: String,
     /// True extra work of the candidate, in thousandths; zero for an A/A series.
     pub extra_permille: u64,
+    /// Whether the data fit the caches of one core; near where it is absent.
+    #[serde(default, skip_serializing_if = "Reach::is_near")]
+    pub reach: Reach,
     /// Whether both sides shared one process per session.
     pub together: bool,
     /// The comparisons.
@@ -121,6 +127,26 @@ impl Series {
         }
     }
 
+    fn line(&self) -> Line {
+        let tally = self.tally();
+        let right = if self.extra_permille == 0 { tally.slower + tally.faster } else { tally.slower };
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        let (low, high) = tally.share;
+        let sees =
+            |sessions: f64| format!("{:.1}", 100.0 * (tally.spread * (14.0 / sessions).sqrt()).exp_m1());
+        let cells = vec![
+            self.name(),
+            tally.trials.to_string(),
+            format!("{right} ({})", percent(right as f64 / tally.trials as f64)),
+            format!("[{}, {}]", percent(low), percent(high)),
+            tally.same.to_string(),
+            format!("{:.1}", tally.sessions),
+            format!("{:+.3} %", 100.0 * tally.centre.exp_m1()),
+            format!("{} / {} / {}", sees(10.0), sees(20.0), sees(40.0)),
+        ];
+        Line { cells, tone: Tone::Plain }
+    }
+
     pub(crate) fn name(&self) -> String {
         let what = match self.extra_permille {
             0 => "A/A".to_owned(),
@@ -128,6 +154,42 @@ impl Series {
         };
         let how = if self.together { "one process" } else { "two processes" };
         format!("{what} {} ({how})", self.case)
+    }
+}
+
+impl NoiseRecord {
+    /// The card: what was found, and the smallest effects that would be seen.
+    pub(crate) fn view(&self) -> View {
+        let tried = || self.series.iter().filter(|series| !series.trials.is_empty());
+        let columns = vec![
+            "series",
+            "trials",
+            "claims",
+            "95 % interval",
+            "same",
+            "sessions",
+            "centre",
+            "sees ±% at 10/20/40",
+        ];
+        let mut facts = machine_facts(&self.machine);
+        let mut dates: Vec<&str> =
+            tried().flat_map(|series| &series.trials).map(|trial| trial.created.as_str()).collect();
+        dates.sort_unstable();
+        if let (Some(first), Some(last)) = (dates.first(), dates.last()) {
+            facts.push(("measured", format!("{first} to {last}")));
+        }
+        let rule = self.plan.rule();
+        let least = |reach| rule.least(reach) * 100.0;
+        let notes = vec![
+            "claims: of A/A series, all are false; of the others, `slower` is right".to_owned(),
+            format!(
+                "a claim is proven, and at least {} %; {} % where the data leave a core's own caches",
+                least(Reach::Near),
+                least(Reach::Far)
+            ),
+        ];
+        let table = Table { columns, rows: tried().map(Series::line).collect() };
+        View { title: "lab noise".to_owned(), facts, tables: vec![table], notes }
     }
 }
 
@@ -192,11 +254,12 @@ impl NoiseRecord {
                 let place = format!("{}, trial {}", series.name(), i + 1);
                 let sound =
                     trial.deltas.len() <= rule.most_sessions() && trial.deltas.iter().all(|d| d.is_finite());
-                if !sound || rule.sessions_wanted(1, &trial.deltas).is_some() {
+                let evidence = Evidence { deltas: trial.deltas.clone(), reach: series.reach };
+                if !sound || rule.sessions_wanted(1, &evidence).is_some() {
                     found.push(format!("{place}: its sessions do not make a complete comparison"));
                     continue;
                 }
-                let verdict = Verdict::from(rule.judge(std::slice::from_ref(&trial.deltas))[0].verdict);
+                let verdict = Verdict::from(rule.judge(&[evidence])[0].verdict);
                 if verdict != trial.verdict {
                     let (stated, computed) = (trial.verdict.word(), verdict.word());
                     found.push(format!("{place}: stated as {stated}, but its sessions say {computed}"));
@@ -219,11 +282,12 @@ mod tests {
     fn series(case: &str, extra_permille: u64, deltas: &[f64]) -> Series {
         let trial = |delta: &f64| {
             let deltas: Vec<f64> = (0..20).map(|i| delta + 1e-6 * f64::from(i % 5)).collect();
-            let verdict = Verdict::from(Rule::standard().judge(std::slice::from_ref(&deltas))[0].verdict);
+            let evidence = Evidence { deltas: deltas.clone(), reach: Reach::Near };
+            let verdict = Verdict::from(Rule::standard().judge(&[evidence])[0].verdict);
             Trial { created: String::new(), seed: 1, load: None, deltas, verdict }
         };
         let trials = deltas.iter().map(trial).collect();
-        Series { case: case.to_owned(), extra_permille, together: false, trials }
+        Series { case: case.to_owned(), extra_permille, reach: Reach::Near, together: false, trials }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::host::{Load, Machine};
 use crate::model::floor::{Bound, Work};
+use crate::model::reach::Reach;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +122,9 @@ pub struct Plan {
     pub alpha: Vec<f64>,
     /// Smallest difference that may be claimed.
     pub min_effect: f64,
+    /// The same for rows whose data lie far away; as large as `min_effect` where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_effect_far: Option<f64>,
     /// Band of sameness.
     pub same_within: f64,
     /// Fewest sessions for sameness.
@@ -160,6 +164,9 @@ pub struct Row {
     /// The least work of one iteration, where the workload counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
+    /// Whether the data fit the caches of one core; near where it is absent.
+    #[serde(default, skip_serializing_if = "Reach::is_near")]
+    pub reach: Reach,
     /// Whether all sides shared one process per session.
     pub together: bool,
     /// Rounds per session of this row.

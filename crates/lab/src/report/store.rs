@@ -26,7 +26,7 @@ pub enum ReadError {
         path: PathBuf,
     },
     /// Not JSON, or not of the schema that it names.
-    #[error("it is no valid document of its schema: {0}")]
+    #[error("{}: {_0}", misfit(_0))]
     Invalid(#[from] serde_json::Error),
     /// JSON of something else.
     #[error("not a report of this lab: `schema` is {found}, this version reads {SCHEMA}")]
@@ -34,6 +34,10 @@ pub enum ReadError {
         /// What stands in `schema`.
         found: String,
     },
+}
+
+fn misfit(error: &serde_json::Error) -> &'static str {
+    if error.is_data() { "it does not fit the schema that it names" } else { "it is not JSON, or cut off" }
 }
 
 /// Reads a report. That it can be read does not make it true: see [`check`](super::check).
@@ -55,18 +59,19 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
 
 /// Reads a report from memory.
 pub fn parse(bytes: &[u8]) -> Result<Report, ReadError> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        schema: Option<serde_json::Value>,
-    }
     // The name first: of a newer or foreign file, no other message would help.
-    let named: Named = serde_json::from_slice(bytes).map_err(ReadError::Invalid)?;
-    match named.schema.as_ref().and_then(|schema| schema.as_str()) {
+    match schema_of(bytes)?.as_deref() {
         Some(SCHEMA) => serde_json::from_slice(bytes).map_err(ReadError::Invalid),
-        _ => Err(ReadError::Foreign {
-            found: named.schema.map_or_else(|| "missing".to_owned(), |schema| schema.to_string()),
+        other => Err(ReadError::Foreign {
+            found: other.map_or_else(|| "missing".to_owned(), |name| format!("`{name}`")),
         }),
     }
+}
+
+/// What stands in `schema`, where there is such a field.
+pub(crate) fn schema_of(bytes: &[u8]) -> Result<Option<String>, ReadError> {
+    let document: serde_json::Value = serde_json::from_slice(bytes)?;
+    Ok(document.get("schema").map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned)))
 }
 
 /// A report as JSON text.

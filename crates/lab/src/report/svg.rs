@@ -2,6 +2,7 @@
 //!
 //! Numbers are written with one decimal, so that the same report gives the same picture on every machine.
 
+use crate::model::units::{Size, Units};
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
@@ -109,6 +110,18 @@ impl Scale {
     }
 }
 
+/// Steps of 1, 2 and 5 in each decade between two numbers above zero.
+fn decades(low: f64, high: f64) -> Vec<f64> {
+    let decades = low.log10().floor() as i32..=high.log10().floor() as i32;
+    let steps = decades.flat_map(|power| [1.0, 2.0, 5.0].map(|factor| round(factor * 10_f64.powi(power))));
+    steps.filter(|step| (low..=high).contains(step)).take(20).collect()
+}
+
+/// Without the last digits, in which sums of steps such as 0.1 differ from what is meant.
+fn round(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
 /// The paired difference of every session, its centre and its interval; `band` is the half width of sameness.
 /// All numbers are ratios.
 #[must_use]
@@ -143,9 +156,9 @@ pub fn strip(title: &str, ratios: &[f64], centre: f64, interval: Option<[f64; 2]
 /// One line of a curve: its name and its points `(x, y)`.
 pub type Series<'a> = (&'a str, Vec<(f64, f64)>);
 
-/// Rates over sizes: both axes logarithmic. `unit` names the rate.
+/// Rates over sizes: both axes logarithmic. Rates are in `unit` per nanosecond.
 #[must_use]
-pub fn curve(title: &str, series: &[Series<'_>], unit: &str) -> String {
+pub fn curve(title: &str, series: &[Series<'_>], unit: Units) -> String {
     let height = 280.0 + 16.0 * series.len() as f64;
     let (top, bottom) = (16.0, 240.0);
     let points = || series.iter().flat_map(|(_, points)| points);
@@ -158,18 +171,21 @@ pub fn curve(title: &str, series: &[Series<'_>], unit: &str) -> String {
     for size in &sizes {
         let at = x.at((*size as f64).log2());
         canvas.line((at, top), (at, bottom), "grid");
-        canvas.text((at, bottom + 16.0), "middle", &crate::model::units::Size(*size).to_string());
+        canvas.text((at, bottom + 16.0), "middle", &Size(*size).to_string());
     }
-    for tick in y.ticks(5.0) {
-        canvas.line((LEFT, y.at(tick)), (WIDTH - RIGHT, y.at(tick)), "grid");
-        canvas.text((LEFT - 8.0, y.at(tick) + 4.0), "end", &format!("{:.3} {unit}", 10_f64.powf(tick)));
+    let most = points().map(|p| p.1).fold(0.0, f64::max);
+    let (step, name) = unit.rate_step(most);
+    for tick in decades(10_f64.powf(y.low) / step, 10_f64.powf(y.high) / step) {
+        let at = y.at((tick * step).log10());
+        canvas.line((LEFT, at), (WIDTH - RIGHT, at), "grid");
+        canvas.text((LEFT - 8.0, at + 4.0), "end", &format!("{tick} {name}"));
     }
     canvas.line((LEFT, bottom), (WIDTH - RIGHT, bottom), "axis");
     for (i, (name, points)) in series.iter().enumerate() {
         let placed: Vec<(f64, f64)> = points.iter().map(|(s, r)| (x.at(s.log2()), y.at(r.log10()))).collect();
         canvas.path(&placed, &format!("c{}", i % COLOURS));
         for (place, (size, rate)) in placed.iter().zip(points) {
-            let says = format!("{name} {}: {rate:.3} {unit}", crate::model::units::Size(*size as u64));
+            let says = format!("{name} {}: {}", Size(*size as u64), unit.rate(unit.count() as f64 / rate));
             canvas.dot(*place, &format!("d{}", i % COLOURS), &says);
         }
         let legend = bottom + 40.0 + 16.0 * i as f64;
@@ -179,9 +195,10 @@ pub fn curve(title: &str, series: &[Series<'_>], unit: &str) -> String {
     canvas.finish(title)
 }
 
-/// A rate over time: points `(seconds, rate)`, with the averages of the first and the last quarter as lines.
+/// A rate over time: points `(seconds, units per nanosecond)`, with the medians of the first and the last quarter as
+/// lines.
 #[must_use]
-pub fn timeline(title: &str, points: &[(f64, f64)], quarters: (f64, f64), unit: &str) -> String {
+pub fn timeline(title: &str, points: &[(f64, f64)], quarters: (f64, f64), unit: Units) -> String {
     let (height, top, bottom) = (220.0, 16.0, 180.0);
     let x = Scale::new(points.iter().map(|p| p.0), LEFT, WIDTH - RIGHT);
     let y = Scale::new(points.iter().map(|p| p.1).chain([0.0]), bottom, top);
@@ -189,9 +206,12 @@ pub fn timeline(title: &str, points: &[(f64, f64)], quarters: (f64, f64), unit: 
     for tick in x.ticks(8.0) {
         canvas.text((x.at(tick), bottom + 16.0), "middle", &format!("{tick:.0} s"));
     }
-    for tick in y.ticks(4.0) {
-        canvas.line((LEFT, y.at(tick)), (WIDTH - RIGHT, y.at(tick)), "grid");
-        canvas.text((LEFT - 8.0, y.at(tick) + 4.0), "end", &format!("{tick:.3} {unit}"));
+    let (step, name) = unit.rate_step(y.high);
+    let steps = Scale { low: y.low / step, high: y.high / step, ..y };
+    for tick in steps.ticks(4.0) {
+        let at = steps.at(tick);
+        canvas.line((LEFT, at), (WIDTH - RIGHT, at), "grid");
+        canvas.text((LEFT - 8.0, at + 4.0), "end", &format!("{} {name}", round(tick)));
     }
     canvas.line((LEFT, bottom), (WIDTH - RIGHT, bottom), "axis");
     canvas.path(&points.iter().map(|(t, rate)| (x.at(*t), y.at(*rate))).collect::<Vec<_>>(), "c0");
@@ -216,6 +236,12 @@ mod tests {
         assert_eq!(scale.ticks(6.0), [0.0, 0.5, 1.0, 1.5, 2.0]);
         let flat = Scale::new([3.0, 3.0].into_iter(), 0.0, 1.0);
         assert_eq!((flat.low, flat.high), (2.0, 4.0), "a flat series still has an axis");
+    }
+
+    #[test]
+    fn decades_have_three_steps() {
+        assert_eq!(decades(0.04, 3.0), [0.05, 0.1, 0.2, 0.5, 1.0, 2.0]);
+        assert!(decades(2.5, 4.0).is_empty(), "nothing round between them");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::fingerprint::sha256_hex;
 use crate::host::{Load, Machine};
 use crate::model::class::Class;
 use crate::model::key::Key;
+use crate::model::reach::Reach;
+use crate::model::units;
 use crate::plan::Plan as Asked;
 use std::path::PathBuf;
 
@@ -70,6 +72,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
         },
         work: None,
         units: Units { kind: "bytes".to_owned(), per_iteration: key.size.0 },
+        reach: Reach::Near,
         together: true,
         rounds,
         status: Status::Ok,
@@ -242,10 +245,13 @@ fn charts_are_as_they_were() {
         |factor: f64| [(256.0, 1.0 * factor), (4096.0, 2.5 * factor), (65536.0, 4.0 * factor)].to_vec();
     golden(
         "tests/golden/curve.svg",
-        &svg::curve("curve", &[("ours", line(1.0)), ("rival", line(0.8))], "G/s"),
+        &svg::curve("curve", &[("ours", line(1.0)), ("rival", line(0.8))], units::Units::Bytes(1)),
     );
     let windows: Vec<(f64, f64)> = (0..40).map(|i| (f64::from(i), 5.0 - 0.02 * f64::from(i))).collect();
-    golden("tests/golden/timeline.svg", &svg::timeline("timeline", &windows, (4.9, 4.3), "GiB/s"));
+    golden(
+        "tests/golden/timeline.svg",
+        &svg::timeline("timeline", &windows, (4.9, 4.3), units::Units::Bytes(1)),
+    );
 }
 
 #[test]

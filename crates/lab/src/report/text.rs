@@ -6,7 +6,10 @@ use super::view::{Table, Tone, View};
 /// Renders for a terminal; `colour` adds ANSI colours to the verdicts.
 #[must_use]
 pub fn render(report: &Report, colour: bool) -> String {
-    let view = View::of(report);
+    lay_out_view(&View::of(report), colour)
+}
+
+pub(crate) fn lay_out_view(view: &View, colour: bool) -> String {
     let mut out = format!("{}\n", view.title);
     for (name, says) in &view.facts {
         out += &format!("{name:<10}{says}\n");

@@ -6,8 +6,10 @@ use super::schema::{
     Answers, Comparison, Floor, Kind, Report, Role, Row, Session, Side, State, Status, Verdict,
 };
 use super::soak::{Course, Soak};
+use crate::host::Machine;
 use crate::model::class::Phase;
 use crate::model::key::Key;
+use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
 
 /// Everything that every form shows.
@@ -65,16 +67,10 @@ impl View {
 }
 
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
-    let machine = &report.machine;
-    let mut facts = vec![
-        (
-            "machine",
-            format!("{}  {} ×{}, {} GiB", machine.id, machine.cpu, machine.logical_cores, machine.memory_gib),
-        ),
-        ("system", format!("{} {}, virtualization {}", machine.os, machine.kernel, machine.virtualization)),
-        ("measured", format!("{}, {}", report.created, duration(report.quality.elapsed_ms as f64 * 1e6))),
-    ];
-    if let Some(huge) = &machine.huge_pages {
+    let mut facts = machine_facts(&report.machine);
+    let took = duration(report.quality.elapsed_ms as f64 * 1e6);
+    facts.push(("measured", format!("{}, {took}", report.created)));
+    if let Some(huge) = &report.machine.huge_pages {
         facts.push(("memory", format!("transparent huge pages {huge}{}", pages(&report.rows))));
     }
     for build in &report.builds {
@@ -128,6 +124,14 @@ fn huge_share(row: &Row) -> Option<(f64, f64)> {
     let shares: Vec<f64> = row.sessions.iter().filter_map(share).collect();
     let least = shares.iter().copied().reduce(f64::min)?;
     Some((least, shares.iter().copied().fold(0.0, f64::max)))
+}
+
+pub(crate) fn machine_facts(machine: &Machine) -> Vec<(&'static str, String)> {
+    let Machine { id, cpu, logical_cores, memory_gib, os, kernel, virtualization, .. } = machine;
+    vec![
+        ("machine", format!("{id}  {cpu} ×{logical_cores}, {memory_gib} GiB")),
+        ("system", format!("{os} {kernel}, virtualization {virtualization}")),
+    ]
 }
 
 fn comparisons(rows: &[&Row]) -> Table {
@@ -329,6 +333,7 @@ fn notes(report: &Report) -> Vec<String> {
         }
     }
     notes.extend(kernels(report));
+    notes.extend(smallest_claim(report));
     let sides = report.rows.iter().flat_map(|row| &row.sides);
     let checked: Vec<bool> =
         sides.filter(|s| !s.digest.is_empty()).map(|s| s.digest == s.reference).collect();
@@ -362,6 +367,26 @@ fn kernels(report: &Report) -> Option<String> {
     }
     let words: Vec<String> = seen.iter().map(|(label, kernel)| format!("{label} {kernel}")).collect();
     (!words.is_empty()).then(|| format!("kernels: {}", words.join(", ")))
+}
+
+/// From which difference on a verdict may speak of one.
+fn smallest_claim(report: &Report) -> Option<String> {
+    let compared: Vec<&Row> = report.rows.iter().filter(|row| row.sides.len() > 1).collect();
+    let far = compared.iter().filter(|row| row.reach == Reach::Far).count();
+    let least = |reach| format!("{} %", report.plan.rule().least(reach) * 100.0);
+    let words = match (compared.len(), far) {
+        (0, _) => return None,
+        (_, 0) => format!("from {} on", least(Reach::Near)),
+        (all, far) if all == far => {
+            format!("from {} on, because the data leave a core's own caches", least(Reach::Far))
+        }
+        _ => format!(
+            "from {} on; from {} on in the {far} rows whose data leave a core's own caches",
+            least(Reach::Near),
+            least(Reach::Far)
+        ),
+    };
+    Some(format!("faster, slower: proven, {words}"))
 }
 
 /// `run (the work), digest (reading the result)` from the class's generated text.

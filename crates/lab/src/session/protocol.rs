@@ -79,6 +79,9 @@ pub(crate) enum Reply {
         unit: String,
         /// How many of them per iteration.
         units: u64,
+        /// Bytes that an iteration passes over; builds from before this was asked say nothing.
+        #[serde(default)]
+        working_set: u64,
         /// What the right answer is.
         reference: String,
     },

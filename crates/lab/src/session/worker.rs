@@ -83,6 +83,7 @@ impl<'a> Worker<'a> {
         let reply = Reply::Opened {
             unit: unit.to_owned(),
             units: prepared.units.count(),
+            working_set: prepared.working_set,
             reference: prepared.reference.to_string(),
         };
         self.slots.retain(|slot| slot.number != number);

@@ -12,6 +12,7 @@
 use super::MAX_SESSIONS;
 use super::order::mad;
 use super::signed_rank::{hodges_lehmann, interval, p_value};
+use crate::model::reach::Reach;
 
 /// Confidence of every printed interval.
 pub const LEVEL: f64 = 0.99;
@@ -33,12 +34,23 @@ pub struct Look {
 pub struct Rule {
     /// Looks in the order of their sessions.
     pub looks: Vec<Look>,
-    /// Smallest relative difference that may be called faster or slower.
+    /// Smallest relative difference that may be called faster or slower where a core has its data to itself.
     pub min_effect: f64,
+    /// The same where it has not.
+    pub min_effect_far: f64,
     /// Half width of the band that counts as the same speed.
     pub same_within: f64,
     /// Fewest sessions on which `Same` may be called.
     pub same_from: usize,
+}
+
+/// What a comparison is decided on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// The delta of each session, in the order in which they were measured.
+    pub deltas: Vec<f64>,
+    /// Where the data of the compared cases lie.
+    pub reach: Reach,
 }
 
 /// What one comparison showed.
@@ -110,7 +122,9 @@ pub enum RuleError {
 }
 
 impl Rule {
-    /// `lab.rule/1`: looks at 10, 20 and 40 sessions spending .002, .003 and .005; ±0.5 % to claim; ±1 % is the same.
+    /// `lab.rule/2`: looks at 10, 20 and 40 sessions spending .002, .003 and .005; ±1 % is the same; ±0.5 % to claim,
+    /// and ±1 % where the data leave a core's own caches. There `lab.rule/1` claimed ±0.5 % too, and was wrong in 3 of
+    /// 197 comparisons of identical sides, by 0.5 to 0.7 %.
     ///
     /// Ten is the smallest number of sessions whose exact p can fall below .002 (2/1024).
     #[must_use]
@@ -118,7 +132,7 @@ impl Rule {
         Rule::with_looks(&[(10, 0.002), (20, 0.003), (40, 0.005)])
     }
 
-    /// `lab.rule/1-publish`: one more look, at 80 sessions, for numbers that will be printed somewhere.
+    /// `lab.rule/2-publish`: one more look, at 80 sessions, for numbers that will be printed somewhere.
     #[must_use]
     pub fn publish() -> Self {
         Rule::with_looks(&[(10, 0.002), (20, 0.002), (40, 0.003), (80, 0.003)])
@@ -128,6 +142,7 @@ impl Rule {
         Rule {
             looks: looks.iter().map(|&(sessions, alpha)| Look { sessions, alpha }).collect(),
             min_effect: 0.005,
+            min_effect_far: 0.01,
             same_within: 0.01,
             same_from: 20,
         }
@@ -145,9 +160,12 @@ impl Rule {
             return Err(RuleError::TooManySessions(last.sessions));
         }
         let alphas = self.looks.iter().map(|look| ("alpha", look.alpha));
-        for (name, value) in
-            alphas.chain([("min_effect", self.min_effect), ("same_within", self.same_within)])
-        {
+        let widths = [
+            ("min_effect", self.min_effect),
+            ("min_effect_far", self.min_effect_far),
+            ("same_within", self.same_within),
+        ];
+        for (name, value) in alphas.chain(widths) {
             if !(value > 0.0 && value < 1.0) {
                 return Err(RuleError::OutOfRange { name, value });
             }
@@ -173,12 +191,13 @@ impl Rule {
 
     /// How many sessions a comparison must have before it can be looked at again; `None` once it is settled.
     #[must_use]
-    pub fn sessions_wanted(&self, family: usize, deltas: &[f64]) -> Option<usize> {
+    pub fn sessions_wanted(&self, family: usize, evidence: &Evidence) -> Option<usize> {
         for look in &self.looks {
-            let Some(seen) = deltas.get(..look.sessions) else {
+            let Some(seen) = evidence.deltas.get(..look.sessions) else {
                 return Some(look.sessions);
             };
-            let claimed = p_value(seen) < look.alpha / family.max(1) as f64 && self.is_effect(seen);
+            let claimed =
+                p_value(seen) < look.alpha / family.max(1) as f64 && self.is_effect(seen, evidence.reach);
             if claimed || self.is_same(seen) {
                 return None;
             }
@@ -186,12 +205,22 @@ impl Rule {
         None
     }
 
-    /// Decides every comparison of a family. The deltas of each must be in the order in which they were measured.
+    /// Decides every comparison of a family.
     #[must_use]
-    pub fn judge(&self, family: &[Vec<f64>]) -> Vec<Comparison> {
-        let sequential: Vec<f64> = family.iter().map(|deltas| self.sequential_p(deltas)).collect();
+    pub fn judge(&self, family: &[Evidence]) -> Vec<Comparison> {
+        let sequential: Vec<f64> =
+            family.iter().map(|evidence| self.sequential_p(&evidence.deltas)).collect();
         let corrected = holm(&sequential);
-        family.iter().zip(corrected).map(|(deltas, p_family)| self.compare(deltas, p_family)).collect()
+        family.iter().zip(corrected).map(|(evidence, p_family)| self.compare(evidence, p_family)).collect()
+    }
+
+    /// Smallest relative difference that may be claimed of data that lie there.
+    #[must_use]
+    pub fn least(&self, reach: Reach) -> f64 {
+        match reach {
+            Reach::Near => self.min_effect,
+            Reach::Far => self.min_effect_far,
+        }
     }
 
     /// The data of the last look that was reached; nothing before the first.
@@ -209,12 +238,12 @@ impl Rule {
         reached.map(|(look, seen)| p_value(seen) * budget / look.alpha).fold(1.0, f64::min)
     }
 
-    fn compare(&self, deltas: &[f64], p_family: f64) -> Comparison {
+    fn compare(&self, Evidence { deltas, reach }: &Evidence, p_family: f64) -> Comparison {
         let centre = if deltas.is_empty() { 0.0 } else { hodges_lehmann(deltas) };
         let looked = self.looked_at(deltas);
         let verdict = if looked.is_empty() {
             Verdict::Inconclusive
-        } else if p_family < self.alpha() && self.is_effect(looked) {
+        } else if p_family < self.alpha() && self.is_effect(looked, *reach) {
             if hodges_lehmann(looked) < 0.0 { Verdict::Faster } else { Verdict::Slower }
         } else if self.is_same(looked) {
             Verdict::Same
@@ -231,15 +260,16 @@ impl Rule {
             spread,
             verdict,
             sessions_needed: (verdict == Verdict::Inconclusive)
-                .then(|| self.sessions_needed(deltas.len(), centre, spread)),
+                .then(|| self.sessions_needed(deltas.len(), centre, spread, *reach)),
         }
     }
 
-    fn is_effect(&self, deltas: &[f64]) -> bool {
-        hodges_lehmann(deltas).abs() >= self.min_effect.ln_1p()
+    fn is_effect(&self, deltas: &[f64], reach: Reach) -> bool {
+        hodges_lehmann(deltas).abs() >= self.least(reach).ln_1p()
     }
 
-    fn is_same(&self, deltas: &[f64]) -> bool {
+    /// Whether the whole 99 % interval lies within the band, from the first number of sessions that may say so.
+    pub(crate) fn is_same(&self, deltas: &[f64]) -> bool {
         let band = self.same_within.ln_1p();
         deltas.len() >= self.same_from
             && interval(deltas, LEVEL).is_some_and(|(low, high)| -band < low && high < band)
@@ -247,8 +277,8 @@ impl Rule {
 
     /// Normal approximation: 14 = (2.58 + 1.16)² gives a true difference of this size about seven chances in
     /// eight at 1 %; sameness needs the half width 2.58 σ/√n to fit between the estimate and the band's edge.
-    fn sessions_needed(&self, sessions: usize, centre: f64, spread: f64) -> u64 {
-        let needed = if centre.abs() >= self.min_effect.ln_1p() {
+    fn sessions_needed(&self, sessions: usize, centre: f64, spread: f64, reach: Reach) -> u64 {
+        let needed = if centre.abs() >= self.least(reach).ln_1p() {
             14.0 * (spread / centre).powi(2)
         } else {
             (2.58 * spread / (self.same_within.ln_1p() - centre.abs()).max(1e-6)).powi(2)
@@ -280,20 +310,24 @@ mod tests {
         (0..n).map(|i| centre + amplitude * (((i * 7) % 11) as f64 - 5.0) / 5.0).collect()
     }
 
-    fn judge_one(rule: &Rule, deltas: Vec<f64>) -> Comparison {
-        rule.judge(&[deltas])[0]
+    fn near(deltas: &[f64]) -> Evidence {
+        Evidence { deltas: deltas.to_vec(), reach: Reach::Near }
+    }
+
+    fn judge_one(rule: &Rule, deltas: &[f64]) -> Comparison {
+        rule.judge(&[near(deltas)])[0]
     }
 
     #[test]
     fn a_clear_difference_stops_at_the_first_look() {
         let rule = Rule::standard();
         let deltas = around(0.05, 0.001, 10);
-        assert_eq!(rule.sessions_wanted(1, &deltas[..9]), Some(10));
-        assert_eq!(rule.sessions_wanted(1, &deltas), None);
-        let slower = judge_one(&rule, deltas.clone());
+        assert_eq!(rule.sessions_wanted(1, &near(&deltas[..9])), Some(10));
+        assert_eq!(rule.sessions_wanted(1, &near(&deltas)), None);
+        let slower = judge_one(&rule, &deltas);
         assert_eq!(slower.verdict, Verdict::Slower);
         assert_eq!(slower.p, 2.0 / 1024.0);
-        let faster = judge_one(&rule, deltas.iter().map(|d| -d).collect());
+        let faster = judge_one(&rule, &deltas.iter().map(|d| -d).collect::<Vec<_>>());
         assert_eq!(faster.verdict, Verdict::Faster);
         assert!((slower.ratio * faster.ratio - 1.0).abs() < 1e-15, "swapping the sides inverts the ratio");
     }
@@ -302,20 +336,33 @@ mod tests {
     fn a_proven_but_tiny_difference_is_the_same() {
         let rule = Rule::standard();
         let deltas = around(0.003, 0.001, 20);
-        assert_eq!(rule.sessions_wanted(1, &deltas[..10]), Some(20), "sameness needs twenty sessions");
-        assert_eq!(rule.sessions_wanted(1, &deltas), None);
-        let result = judge_one(&rule, deltas);
+        assert_eq!(rule.sessions_wanted(1, &near(&deltas[..10])), Some(20), "sameness needs twenty sessions");
+        assert_eq!(rule.sessions_wanted(1, &near(&deltas)), None);
+        let result = judge_one(&rule, &deltas);
         assert!(result.p < 1e-5);
         assert_eq!(result.verdict, Verdict::Same);
+    }
+
+    #[test]
+    fn beyond_a_cores_own_caches_only_a_percent_is_a_claim() {
+        let rule = Rule::standard();
+        let far = |centre| Evidence { deltas: around(centre, 0.001, 20), reach: Reach::Far };
+        let verdicts = [0.007, 0.012, -0.012].map(|centre| rule.judge(&[far(centre)])[0].verdict);
+        assert_eq!(verdicts, [Verdict::Same, Verdict::Slower, Verdict::Faster]);
+        assert_eq!(judge_one(&rule, &around(0.007, 0.001, 20)).verdict, Verdict::Slower, "near");
+        assert_eq!(
+            rule.sessions_wanted(1, &Evidence { deltas: vec![0.007; 10], reach: Reach::Far }),
+            Some(20)
+        );
     }
 
     #[test]
     fn noise_runs_to_the_last_look_and_stays_open() {
         let rule = Rule::standard();
         let deltas = around(0.002, 0.08, 40);
-        assert_eq!(rule.sessions_wanted(1, &deltas[..20]), Some(40));
-        assert_eq!(rule.sessions_wanted(1, &deltas), None);
-        let result = judge_one(&rule, deltas);
+        assert_eq!(rule.sessions_wanted(1, &near(&deltas[..20])), Some(40));
+        assert_eq!(rule.sessions_wanted(1, &near(&deltas)), None);
+        let result = judge_one(&rule, &deltas);
         assert_eq!(result.verdict, Verdict::Inconclusive);
         assert!(result.sessions_needed.is_some_and(|n| n > 40));
     }
@@ -324,13 +371,9 @@ mod tests {
     fn sessions_past_a_look_move_the_estimate_but_not_the_verdict() {
         let rule = Rule::standard();
         let mut deltas = around(0.05, 0.001, 9);
-        assert_eq!(
-            judge_one(&rule, deltas.clone()).verdict,
-            Verdict::Inconclusive,
-            "interrupted before any look"
-        );
+        assert_eq!(judge_one(&rule, &deltas).verdict, Verdict::Inconclusive, "interrupted before any look");
         deltas.extend(around(-0.9, 0.001, 8));
-        let ten_then_noise = judge_one(&rule, deltas);
+        let ten_then_noise = judge_one(&rule, &deltas);
         assert_eq!(ten_then_noise.sessions, 17);
         assert_eq!(ten_then_noise.verdict, Verdict::Inconclusive);
     }
@@ -340,8 +383,8 @@ mod tests {
         let rule = Rule::standard();
         let deltas = around(0.05, 0.001, 20);
         // Ten sessions of one sign give 2/1024: enough for .002 alone, not for .002 / 3.
-        assert_eq!(rule.sessions_wanted(3, &deltas[..10]), Some(20));
-        assert_eq!(rule.sessions_wanted(3, &deltas), None);
+        assert_eq!(rule.sessions_wanted(3, &near(&deltas[..10])), Some(20));
+        assert_eq!(rule.sessions_wanted(3, &near(&deltas)), None);
     }
 
     #[test]
@@ -356,8 +399,9 @@ mod tests {
         let rule = Rule::standard();
         let lucky = around(0.05, 0.001, 10);
         let dull = around(0.0, 0.08, 10);
-        assert_eq!(rule.judge(std::slice::from_ref(&lucky))[0].verdict, Verdict::Slower);
-        let family: Vec<Vec<f64>> = std::iter::once(lucky).chain(std::iter::repeat_n(dull, 4)).collect();
+        assert_eq!(judge_one(&rule, &lucky).verdict, Verdict::Slower);
+        let family = std::iter::once(lucky).chain(std::iter::repeat_n(dull, 4));
+        let family: Vec<Evidence> = family.map(|deltas| near(&deltas)).collect();
         let results = rule.judge(&family);
         assert_eq!(results[0].verdict, Verdict::Inconclusive);
         assert!(
@@ -369,9 +413,9 @@ mod tests {
     #[test]
     fn identical_samples_are_the_same_not_undefined() {
         let rule = Rule::standard();
-        let result = judge_one(&rule, vec![0.0; 20]);
+        let result = judge_one(&rule, &[0.0; 20]);
         assert_eq!((result.ratio, result.p, result.verdict), (1.0, 1.0, Verdict::Same));
-        let nothing = judge_one(&rule, vec![]);
+        let nothing = judge_one(&rule, &[]);
         assert_eq!((nothing.ratio, nothing.p, nothing.verdict), (1.0, 1.0, Verdict::Inconclusive));
     }
 

@@ -5,8 +5,10 @@
 //! order in which the program lists them. A profile may give up some speed for it.
 
 pub(crate) mod standing;
+mod view;
 
 use crate::host::Machine;
+use crate::model::reach::Reach;
 use crate::report::schema::Plan;
 use crate::report::store::{ReadError, read_bytes};
 use schemars::JsonSchema;
@@ -48,6 +50,9 @@ pub struct TuneRecord {
     pub program_sha256: String,
     /// Workload, engine, class and size that all candidates share.
     pub subject: String,
+    /// Whether the data fit the caches of one core; near where it is absent.
+    #[serde(default, skip_serializing_if = "Reach::is_near")]
+    pub reach: Reach,
     /// What the choice weighs.
     pub profile: Profile,
     /// How it was measured and decided.
@@ -113,7 +118,7 @@ impl TuneRecord {
 
     fn standing(&self) -> Standing {
         let relative: Vec<&[f64]> = self.candidates.iter().map(|c| c.relative.as_slice()).collect();
-        settle(&self.plan.rule(), &relative)
+        settle(&self.plan.rule(), self.reach, &relative)
     }
 
     /// The cheapest of those that tie with the best or reach the profile's share of its rate.

@@ -1,8 +1,9 @@
 //! Who is still in the race: a pure function of the sessions so far.
 
+use crate::model::reach::Reach;
 use crate::stats::order::median;
-use crate::stats::signed_rank::{hodges_lehmann, interval, p_value};
-use crate::stats::verdict::{LEVEL, Rule};
+use crate::stats::signed_rank::{hodges_lehmann, p_value};
+use crate::stats::verdict::Rule;
 
 /// The race after some sessions.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +25,7 @@ impl Standing {
 }
 
 /// Goes through the looks of the rule as far as the data reach.
-pub(crate) fn settle(rule: &Rule, relative: &[&[f64]]) -> Standing {
+pub(crate) fn settle(rule: &Rule, reach: Reach, relative: &[&[f64]]) -> Standing {
     let mut dropped = vec![false; relative.len()];
     let mut wanted = None;
     let family = relative.len().saturating_sub(1).max(1) as f64;
@@ -42,9 +43,9 @@ pub(crate) fn settle(rule: &Rule, relative: &[&[f64]]) -> Standing {
         let mut open = false;
         for index in alive.into_iter().filter(|index| *index != best) {
             let deltas = difference(seen[index], seen[best]);
-            let slower = hodges_lehmann(&deltas) >= rule.min_effect.ln_1p();
+            let slower = hodges_lehmann(&deltas) >= rule.least(reach).ln_1p();
             dropped[index] = slower && p_value(&deltas) < look.alpha / family;
-            open |= !dropped[index] && !is_same(rule, &deltas);
+            open |= !dropped[index] && !rule.is_same(&deltas);
         }
         if !open {
             break;
@@ -78,10 +79,4 @@ fn fastest(relative: &[&[f64]], alive: &[usize]) -> usize {
 
 fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
-fn is_same(rule: &Rule, deltas: &[f64]) -> bool {
-    let band = rule.same_within.ln_1p();
-    deltas.len() >= rule.same_from
-        && interval(deltas, LEVEL).is_some_and(|(low, high)| -band < low && high < band)
 }

@@ -25,6 +25,7 @@ fn record(profile: Profile, candidates: &[(u32, f64)]) -> TuneRecord {
         machine,
         program_sha256: crate::fingerprint::sha256_hex(b"program"),
         subject: "hash/ours/oneshot/1MiB".to_owned(),
+        reach: Reach::Near,
         profile,
         plan: wire_plan(&crate::plan::Plan::default(), 1, false),
         candidates: candidates.collect(),
@@ -42,9 +43,9 @@ fn losers_leave_as_soon_as_it_is_proven_and_ties_stay() {
     let candidates = [times(0.0, 0.001, 0, 20), times(0.0002, 0.001, 1, 20), times(0.3, 0.001, 2, 20)];
     let slices = |n: usize| candidates.iter().map(|c| &c[..n]).collect::<Vec<_>>();
     // With two rivals to the best, ten sessions of one sign are not enough: 2/1024 > .002 / 2.
-    let early = settle(&rule, &slices(10));
+    let early = settle(&rule, Reach::Near, &slices(10));
     assert_eq!((early.wanted, early.survivors()), (Some(20), vec![0, 1, 2]));
-    let late = settle(&rule, &slices(20));
+    let late = settle(&rule, Reach::Near, &slices(20));
     assert_eq!((late.best, late.survivors(), late.wanted), (0, vec![0, 1], None));
     assert!((late.ratio[2] - 0.3_f64.exp()).abs() < 1e-3, "{:?}", late.ratio);
 }
@@ -53,9 +54,9 @@ fn losers_leave_as_soon_as_it_is_proven_and_ties_stay() {
 fn who_left_early_needs_no_more_sessions() {
     let rule = Rule::standard();
     let (a, b, slow) = (times(0.0, 0.02, 0, 40), times(0.0, 0.02, 1, 40), times(0.5, 0.001, 2, 20));
-    let standing = settle(&rule, &[&a, &b, &slow]);
+    let standing = settle(&rule, Reach::Near, &[&a, &b, &slow]);
     assert_eq!((standing.dropped, standing.wanted), (vec![false, false, true], None));
-    let standing = settle(&rule, &[&a[..20], &b[..20], &slow]);
+    let standing = settle(&rule, Reach::Near, &[&a[..20], &b[..20], &slow]);
     assert_eq!(standing.wanted, Some(40), "the two that are left are open");
 }
 

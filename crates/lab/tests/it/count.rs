@@ -30,6 +30,8 @@ fn the_known_slowdown_is_one_percent_of_the_instructions() {
     let ratio = instructions(&record, 1) / instructions(&record, 0);
     assert!((1.0095..1.0105).contains(&ratio), "{ratio}: {}", result.out);
 
+    let check = said(lab().arg("check").arg(&record));
+    assert!(check.out.ends_with("ok; 2 counts\n"), "{check:?}");
     let against = |baseline: &Path, case: &str, limit: &str| {
         let mut command = lab();
         command.args(["count", case, "--limit-pct", limit, "--against"]);

@@ -25,7 +25,7 @@ fn windows_become_a_timeline() {
 
     for (case, more, says) in [
         ("sum/copied/cold", &["--seconds", "1"][..], "its second call is another case"),
-        ("sum/copied/sustained/1KiB", &["--seconds", "0"], "must be above 0"),
+        ("sum/copied/sustained/1KiB", &["--seconds", "-1"], "must be a number above 0"),
         ("sum/copied/sustained/1KiB", &["--seconds", "90"], "rounds is 4500"),
     ] {
         let refused = soak(case, more);

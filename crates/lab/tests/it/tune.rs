@@ -19,6 +19,13 @@ fn a_race_is_kept_and_shown_again() {
     assert_eq!(raced.out.matches("chosen: ").count(), 1, "{}", raced.out);
     assert_eq!(raced.out.lines().count(), 1 + 5 + 1, "{}", raced.out);
     assert_eq!(tune(&[race, "--show"]).out, raced.out);
+    let kept =
+        raced.out.lines().last().and_then(|line| line.strip_prefix("kept in ")?.split(" until ").next());
+    let kept = kept.expect("a path");
+    let check = said(lab().args(["check", kept]));
+    assert_eq!(check.code, Some(0), "{check:?}");
+    let shown = said(lab().args(["report", kept, "--format", "markdown"]));
+    assert!(shown.out.contains("| chosen: "), "{shown:?}");
     let other = tune(&[race, "--show", "--profile", "efficiency"]);
     assert_eq!(other.code, Some(2), "another profile is another choice");
 

@@ -1,0 +1,75 @@
+//! Any document of the lab, told apart by the schema that it names.
+
+use super::check;
+use super::count::{self, CountRecord};
+use super::noise::{self, NoiseRecord};
+use super::schema::Report;
+use super::store::{self, ReadError};
+use super::view::View;
+use crate::tune::{self, TuneRecord};
+use std::path::Path;
+
+pub(crate) enum Document {
+    Report(Box<Report>),
+    Noise(NoiseRecord),
+    Tune(TuneRecord),
+    Count(CountRecord),
+}
+
+impl Document {
+    pub(crate) fn read(path: &Path) -> Result<Self, ReadError> {
+        let bytes = store::read_bytes(path)?;
+        Ok(match store::schema_of(&bytes)?.as_deref() {
+            Some(noise::SCHEMA) => Document::Noise(serde_json::from_slice(&bytes)?),
+            Some(tune::SCHEMA) => Document::Tune(serde_json::from_slice(&bytes)?),
+            Some(count::SCHEMA) => Document::Count(serde_json::from_slice(&bytes)?),
+            _ => Document::Report(Box::new(store::parse(&bytes)?)),
+        })
+    }
+
+    /// What is wrong with it; nothing when its conclusions follow from what was measured.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        match self {
+            Document::Report(report) => check::problems(report).iter().map(ToString::to_string).collect(),
+            Document::Noise(record) => record.problems(),
+            Document::Tune(record) => record.problems(),
+            Document::Count(record) => record.problems(),
+        }
+    }
+
+    /// What a check of it has computed again.
+    pub(crate) fn checked(&self) -> String {
+        match self {
+            Document::Report(report) => {
+                let samples: usize = report.rows.iter().map(|row| row.samples.ns.len()).sum();
+                format!("{samples} samples, {} verdicts computed again", report.candidates().count())
+            }
+            Document::Noise(record) => {
+                let trials: usize = record.series.iter().map(|series| series.trials.len()).sum();
+                format!("{trials} comparisons judged again")
+            }
+            Document::Tune(record) => {
+                format!("the choice among {} settings made again", record.candidates.len())
+            }
+            Document::Count(record) => format!("{} counts", record.rows.len()),
+        }
+    }
+
+    pub(crate) fn view(&self) -> View {
+        match self {
+            Document::Report(report) => View::of(report),
+            Document::Noise(record) => record.view(),
+            Document::Tune(record) => record.view(),
+            Document::Count(record) => record.view(None),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        match self {
+            Document::Report(report) => store::to_json(report),
+            Document::Noise(record) => store::pretty(record),
+            Document::Tune(record) => store::pretty(record),
+            Document::Count(record) => store::pretty(record),
+        }
+    }
+}
