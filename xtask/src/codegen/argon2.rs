@@ -10,7 +10,7 @@ use super::file;
 const TURN: usize = 4;
 
 /// How many steps of eight the columns with the first word are ahead: that word names the next block to be fetched.
-const AHEAD: usize = 6;
+const AHEAD: usize = 4;
 
 /// Bits by which the four steps of a mixing turn their word to the right.
 const TURNS: [usize; 4] = [32, 24, 16, 63];

@@ -282,14 +282,50 @@
     vpaddq zmm0, zmm0, zmm4
     vpaddq zmm16, zmm16, zmm16
     vpaddq zmm0, zmm0, zmm16
+    vpmuludq zmm17, zmm1, zmm5
+    vpaddq zmm1, zmm1, zmm5
+    vpaddq zmm17, zmm17, zmm17
+    vpaddq zmm1, zmm1, zmm17
+    vpmuludq zmm18, zmm2, zmm6
+    vpaddq zmm2, zmm2, zmm6
+    vpaddq zmm18, zmm18, zmm18
+    vpaddq zmm2, zmm2, zmm18
+    vpmuludq zmm19, zmm3, zmm7
+    vpaddq zmm3, zmm3, zmm7
+    vpaddq zmm19, zmm19, zmm19
+    vpaddq zmm3, zmm3, zmm19
     vpxorq zmm12, zmm12, zmm0
     vpshufd zmm12, zmm12, 177
     vpmuludq zmm16, zmm8, zmm12
     vpaddq zmm8, zmm8, zmm12
+    vpxorq zmm13, zmm13, zmm1
+    vpshufd zmm13, zmm13, 177
+    vpmuludq zmm17, zmm9, zmm13
+    vpaddq zmm9, zmm9, zmm13
+    vpxorq zmm14, zmm14, zmm2
+    vpshufd zmm14, zmm14, 177
+    vpmuludq zmm18, zmm10, zmm14
+    vpaddq zmm10, zmm10, zmm14
+    vpxorq zmm15, zmm15, zmm3
+    vpshufd zmm15, zmm15, 177
+    vpmuludq zmm19, zmm11, zmm15
+    vpaddq zmm11, zmm11, zmm15
     vpaddq zmm16, zmm16, zmm16
     vpaddq zmm8, zmm8, zmm16
     vpxorq zmm4, zmm4, zmm8
     vprorq zmm4, zmm4, 24
+    vpaddq zmm17, zmm17, zmm17
+    vpaddq zmm9, zmm9, zmm17
+    vpxorq zmm5, zmm5, zmm9
+    vprorq zmm5, zmm5, 24
+    vpaddq zmm18, zmm18, zmm18
+    vpaddq zmm10, zmm10, zmm18
+    vpxorq zmm6, zmm6, zmm10
+    vprorq zmm6, zmm6, 24
+    vpaddq zmm19, zmm19, zmm19
+    vpaddq zmm11, zmm11, zmm19
+    vpxorq zmm7, zmm7, zmm11
+    vprorq zmm7, zmm7, 24
     vpmuludq zmm16, zmm0, zmm4
     vpaddq zmm0, zmm0, zmm4
     vpaddq zmm16, zmm16, zmm16
@@ -311,54 +347,6 @@
     vpermq zmm0, zmm30, zmm0
     vpmuludq zmm16, zmm8, zmm12
     vpxorq zmm13, zmm13, zmm1
-    vpshufd zmm13, zmm13, 177
-    vpmuludq zmm17, zmm9, zmm13
-    vpaddq zmm9, zmm9, zmm13
-    vpxorq zmm14, zmm14, zmm2
-    vpshufd zmm14, zmm14, 177
-    vpmuludq zmm18, zmm10, zmm14
-    vpaddq zmm10, zmm10, zmm14
-    vpxorq zmm15, zmm15, zmm3
-    vpshufd zmm15, zmm15, 177
-    vpmuludq zmm19, zmm11, zmm15
-    vpaddq zmm11, zmm11, zmm15
-    vpaddq zmm8, zmm8, zmm12
-    vpaddq zmm16, zmm16, zmm16
-    vpaddq zmm8, zmm8, zmm16
-    vpxorq zmm4, zmm4, zmm8
-    vpaddq zmm17, zmm17, zmm17
-    vpaddq zmm9, zmm9, zmm17
-    vpxorq zmm5, zmm5, zmm9
-    vprorq zmm5, zmm5, 24
-    vpaddq zmm18, zmm18, zmm18
-    vpaddq zmm10, zmm10, zmm18
-    vpxorq zmm6, zmm6, zmm10
-    vprorq zmm6, zmm6, 24
-    vpaddq zmm19, zmm19, zmm19
-    vpaddq zmm11, zmm11, zmm19
-    vpxorq zmm7, zmm7, zmm11
-    vprorq zmm7, zmm7, 24
-    vprorq zmm4, zmm4, 63
-    vpermq zmm12, zmm31, zmm12
-    vpermq zmm8, zmm29, zmm8
-    vmovdqa64 zmm16, zmmword ptr [rdi + 0]
-    vpmuludq zmm17, zmm1, zmm5
-    vpaddq zmm1, zmm1, zmm5
-    vpaddq zmm17, zmm17, zmm17
-    vpaddq zmm1, zmm1, zmm17
-    vpmuludq zmm18, zmm2, zmm6
-    vpaddq zmm2, zmm2, zmm6
-    vpaddq zmm18, zmm18, zmm18
-    vpaddq zmm2, zmm2, zmm18
-    vpmuludq zmm19, zmm3, zmm7
-    vpaddq zmm3, zmm3, zmm7
-    vpaddq zmm19, zmm19, zmm19
-    vpaddq zmm3, zmm3, zmm19
-    vpternlogq zmm0, zmm16, zmmword ptr [rsi + 0], 0x96
-    vmovq r8, xmm0
-    vmovdqa64 zmmword ptr [rdi + 0], zmm0
-    vmovntdq zmmword ptr [rdx + 0], zmm0
-    vpxorq zmm13, zmm13, zmm1
     vprorq zmm13, zmm13, 16
     vpermq zmm1, zmm29, zmm1
     vpmuludq zmm17, zmm9, zmm13
@@ -370,10 +358,10 @@
     vprorq zmm15, zmm15, 16
     vpermq zmm3, zmm29, zmm3
     vpmuludq zmm19, zmm11, zmm15
-    vmovdqa64 zmm16, zmmword ptr [rdi + 256]
-    vpternlogq zmm4, zmm16, zmmword ptr [rsi + 256], 0x96
-    vmovdqa64 zmmword ptr [rdi + 256], zmm4
-    vmovntdq zmmword ptr [rdx + 256], zmm4
+    vpaddq zmm8, zmm8, zmm12
+    vpaddq zmm16, zmm16, zmm16
+    vpaddq zmm8, zmm8, zmm16
+    vpxorq zmm4, zmm4, zmm8
     vpaddq zmm9, zmm9, zmm13
     vpaddq zmm17, zmm17, zmm17
     vpaddq zmm9, zmm9, zmm17
@@ -386,10 +374,10 @@
     vpaddq zmm19, zmm19, zmm19
     vpaddq zmm11, zmm11, zmm19
     vpxorq zmm7, zmm7, zmm11
-    vmovdqa64 zmm16, zmmword ptr [rdi + 512]
-    vpternlogq zmm8, zmm16, zmmword ptr [rsi + 512], 0x96
-    vmovdqa64 zmmword ptr [rdi + 512], zmm8
-    vmovntdq zmmword ptr [rdx + 512], zmm8
+    vprorq zmm4, zmm4, 63
+    vpermq zmm12, zmm31, zmm12
+    vpermq zmm8, zmm29, zmm8
+    vmovdqa64 zmm16, zmmword ptr [rdi + 0]
     vprorq zmm5, zmm5, 63
     vpermq zmm13, zmm31, zmm13
     vpermq zmm9, zmm30, zmm9
@@ -401,6 +389,54 @@
     vprorq zmm7, zmm7, 63
     vpermq zmm15, zmm31, zmm15
     vpermq zmm11, zmm30, zmm11
+    vpmuludq zmm19, zmm3, zmm7
+    vpternlogq zmm0, zmm16, zmmword ptr [rsi + 0], 0x96
+    vmovq r8, xmm0
+    vmovdqa64 zmmword ptr [rdi + 0], zmm0
+    vmovntdq zmmword ptr [rdx + 0], zmm0
+    vpaddq zmm1, zmm1, zmm5
+    vpaddq zmm17, zmm17, zmm17
+    vpaddq zmm1, zmm1, zmm17
+    vpxorq zmm13, zmm13, zmm1
+    vpaddq zmm2, zmm2, zmm6
+    vpaddq zmm18, zmm18, zmm18
+    vpaddq zmm2, zmm2, zmm18
+    vpxorq zmm14, zmm14, zmm2
+    vpaddq zmm3, zmm3, zmm7
+    vpaddq zmm19, zmm19, zmm19
+    vpaddq zmm3, zmm3, zmm19
+    vpxorq zmm15, zmm15, zmm3
+    vmovdqa64 zmm16, zmmword ptr [rdi + 256]
+    vpternlogq zmm4, zmm16, zmmword ptr [rsi + 256], 0x96
+    vmovdqa64 zmmword ptr [rdi + 256], zmm4
+    vmovntdq zmmword ptr [rdx + 256], zmm4
+    vpshufd zmm13, zmm13, 177
+    vpmuludq zmm17, zmm9, zmm13
+    vpaddq zmm9, zmm9, zmm13
+    vpaddq zmm17, zmm17, zmm17
+    vpshufd zmm14, zmm14, 177
+    vpmuludq zmm18, zmm10, zmm14
+    vpaddq zmm10, zmm10, zmm14
+    vpaddq zmm18, zmm18, zmm18
+    vpshufd zmm15, zmm15, 177
+    vpmuludq zmm19, zmm11, zmm15
+    vpaddq zmm11, zmm11, zmm15
+    vpaddq zmm19, zmm19, zmm19
+    vmovdqa64 zmm16, zmmword ptr [rdi + 512]
+    vpternlogq zmm8, zmm16, zmmword ptr [rsi + 512], 0x96
+    vmovdqa64 zmmword ptr [rdi + 512], zmm8
+    vmovntdq zmmword ptr [rdx + 512], zmm8
+    vpaddq zmm9, zmm9, zmm17
+    vpxorq zmm5, zmm5, zmm9
+    vprorq zmm5, zmm5, 24
+    vpmuludq zmm17, zmm1, zmm5
+    vpaddq zmm10, zmm10, zmm18
+    vpxorq zmm6, zmm6, zmm10
+    vprorq zmm6, zmm6, 24
+    vpmuludq zmm18, zmm2, zmm6
+    vpaddq zmm11, zmm11, zmm19
+    vpxorq zmm7, zmm7, zmm11
+    vprorq zmm7, zmm7, 24
     vpmuludq zmm19, zmm3, zmm7
     vmovdqa64 zmm16, zmmword ptr [rdi + 768]
     vpternlogq zmm12, zmm16, zmmword ptr [rsi + 768], 0x96

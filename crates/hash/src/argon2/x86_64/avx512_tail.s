@@ -12,42 +12,6 @@
     vpaddq zmm19, zmm19, zmm19
     vpaddq zmm3, zmm3, zmm19
     vpxorq zmm15, zmm15, zmm3
-    vpshufd zmm13, zmm13, 177
-    vpmuludq zmm17, zmm9, zmm13
-    vpaddq zmm9, zmm9, zmm13
-    vpaddq zmm17, zmm17, zmm17
-    vpshufd zmm14, zmm14, 177
-    vpmuludq zmm18, zmm10, zmm14
-    vpaddq zmm10, zmm10, zmm14
-    vpaddq zmm18, zmm18, zmm18
-    vpshufd zmm15, zmm15, 177
-    vpmuludq zmm19, zmm11, zmm15
-    vpaddq zmm11, zmm11, zmm15
-    vpaddq zmm19, zmm19, zmm19
-    vpaddq zmm9, zmm9, zmm17
-    vpxorq zmm5, zmm5, zmm9
-    vprorq zmm5, zmm5, 24
-    vpmuludq zmm17, zmm1, zmm5
-    vpaddq zmm10, zmm10, zmm18
-    vpxorq zmm6, zmm6, zmm10
-    vprorq zmm6, zmm6, 24
-    vpmuludq zmm18, zmm2, zmm6
-    vpaddq zmm11, zmm11, zmm19
-    vpxorq zmm7, zmm7, zmm11
-    vprorq zmm7, zmm7, 24
-    vpmuludq zmm19, zmm3, zmm7
-    vpaddq zmm1, zmm1, zmm5
-    vpaddq zmm17, zmm17, zmm17
-    vpaddq zmm1, zmm1, zmm17
-    vpxorq zmm13, zmm13, zmm1
-    vpaddq zmm2, zmm2, zmm6
-    vpaddq zmm18, zmm18, zmm18
-    vpaddq zmm2, zmm2, zmm18
-    vpxorq zmm14, zmm14, zmm2
-    vpaddq zmm3, zmm3, zmm7
-    vpaddq zmm19, zmm19, zmm19
-    vpaddq zmm3, zmm3, zmm19
-    vpxorq zmm15, zmm15, zmm3
     vprorq zmm13, zmm13, 16
     vpermq zmm1, zmm30, zmm1
     vpmuludq zmm17, zmm9, zmm13
