@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
+use rayon::prelude::*;
 
 use super::leb::put_u64;
 use super::limits::Limits;
@@ -17,6 +18,12 @@ pub(crate) const DEFLATE_FROM: usize = 256;
 
 /// How hard to deflate: as small as zlib's usual level to a third of a percent, in two thirds of the time.
 const LEVEL: i32 = 5;
+
+/// Columns of this many bytes together are inflated or deflated by several threads: below, waking them takes longer.
+pub(super) const PARALLEL_FROM: usize = 1 << 14;
+
+/// No DEFLATE holds more than this many times its length.
+const MOST: u64 = 1032;
 
 mod kind {
     pub(super) const GROUP: u32 = 0;
@@ -166,27 +173,42 @@ impl Layout {
         budget: &mut u64,
         limits: &Limits,
     ) -> Result<Columns<'a>, ChunkError> {
-        let mut columns = Vec::with_capacity(self.columns.len());
+        let mut stored = Vec::with_capacity(self.columns.len());
         for &(spec, len) in &self.columns {
             let offset = reader.offset();
             let bytes = reader.take(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
-            let plain = spec & !DEFLATED;
-            let bytes = if spec & DEFLATED == 0 {
-                Cow::Borrowed(bytes)
-            } else {
-                match inflate(bytes, *budget) {
-                    Ok(bytes) => Cow::Owned(bytes),
-                    Err(Inflate::Corrupt) => return Err(Fault::in_column(plain, 0, Rule::Deflate).into()),
-                    Err(Inflate::TooLong) => {
-                        return Err(ChunkError::limit("inflated bytes", limits.inflated_bytes));
-                    }
-                }
-            };
-            *budget = budget
-                .checked_sub(bytes.len() as u64)
-                .ok_or_else(|| ChunkError::limit("inflated bytes", limits.inflated_bytes))?;
-            columns.push((plain, bytes));
+            stored.push((spec, bytes));
         }
+        let too_long = || ChunkError::limit("inflated bytes", limits.inflated_bytes);
+        let unpack = |(spec, bytes): (u32, &'a [u8]), budget: u64| {
+            let plain = spec & !DEFLATED;
+            if spec & DEFLATED == 0 {
+                return Ok((plain, Cow::Borrowed(bytes)));
+            }
+            match inflate(bytes, budget) {
+                Ok(bytes) => Ok((plain, Cow::Owned(bytes))),
+                Err(Inflate::Corrupt) => Err(Fault::in_column(plain, 0, Rule::Deflate).into()),
+                Err(Inflate::TooLong) => Err(too_long()),
+            }
+        };
+        let packed = |(spec, bytes): &(u32, &[u8])| if spec & DEFLATED == 0 { 0 } else { bytes.len() };
+        let packed: usize = stored.iter().map(packed).sum();
+        let columns: Vec<_> = if packed >= PARALLEL_FROM && packed as u64 * MOST <= *budget {
+            // Together they hold less than the budget, so none has to know of the others.
+            let unpack = |column: &(u32, &'a [u8])| unpack(*column, *budget);
+            let columns: Vec<Result<_, ChunkError>> = stored.par_iter().with_max_len(1).map(unpack).collect();
+            columns.into_iter().collect::<Result<_, _>>()?
+        } else {
+            let mut left = *budget;
+            let unpack = |column: (u32, &'a [u8])| {
+                let column = unpack(column, left)?;
+                left = left.checked_sub(column.1.len() as u64).ok_or_else(too_long)?;
+                Ok(column)
+            };
+            stored.into_iter().map(unpack).collect::<Result<_, ChunkError>>()?
+        };
+        let all: u64 = columns.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        *budget = budget.checked_sub(all).ok_or_else(too_long)?;
         Ok(Columns { columns })
     }
 }

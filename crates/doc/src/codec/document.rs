@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::chunk::{ChunkType, frame};
-use super::column::{ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Fault, Layout, deflate};
+use super::column::{ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Fault, Layout, PARALLEL_FROM, deflate};
 use super::cursor::{Col, Deltas, Numbers, Texts, counter, follows, same};
 use super::delta::DeltaEncoder;
 use super::leb::put_u64;
@@ -31,9 +31,6 @@ mod spec {
 
 /// Metadata of extra bytes of length 0.
 const NO_EXTRA: u64 = code::BYTES as u64;
-
-/// Columns of this many bytes together are deflated by several threads: below, waking them takes longer.
-const PARALLEL_FROM: usize = 1 << 14;
 
 /// A document chunk taken apart, its columns inflated but not read.
 #[derive(Debug)]

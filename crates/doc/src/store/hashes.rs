@@ -81,6 +81,17 @@ impl Hashes {
         self.recent = Some((row, hash));
     }
 
+    /// Learns the hash of the first row that has none, the `n`-th of its run, when the next will be that of the next
+    /// change of the run: then this one need not be kept for its own sake.
+    #[inline]
+    pub(crate) fn pass(&mut self, n: u32, hash: ChangeHash) {
+        if n.is_multiple_of(STRIDE) {
+            self.push(n, hash);
+        } else {
+            self.done += 1;
+        }
+    }
+
     /// Learns the hash of the first row that has none, the `n`-th of its run.
     #[inline]
     pub(crate) fn push(&mut self, n: u32, hash: ChangeHash) {

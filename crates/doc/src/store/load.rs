@@ -4,7 +4,7 @@
 use super::heap::Bytes;
 use super::history::ChangeRun;
 use super::load_group::{Group, Op};
-use super::log::{Key, Keyed, LogRun, MarkOp, Val, What};
+use super::log::{Key, LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::register::Values;
 use super::seq::{Builder, Kind, Seq, Span};
@@ -24,8 +24,8 @@ pub(super) struct Loader {
     pub(super) state: State,
     /// Operations of sequences and keys as runs of the log, in no order.
     pub(super) items: Vec<LogRun>,
-    /// What the log will hold for [`What::Keyed`], in the order of the document, and the group each belongs to.
-    pub(super) keyed: Vec<(Keyed, u32)>,
+    /// The group of each operation on a key. In the log they are in the order of the document.
+    pub(super) groups: Vec<u32>,
     /// For each group the newest of its operations in the log, plus one.
     pub(super) lasts: Vec<u32>,
     /// Keys with their groups, by object.
@@ -91,7 +91,7 @@ impl State {
         let mut loader = Loader {
             state,
             items: Vec::new(),
-            keyed: Vec::new(),
+            groups: Vec::new(),
             lasts: Vec::new(),
             maps: Vec::new(),
             open: None,
@@ -491,9 +491,10 @@ impl Loader {
         let resolved = group.resolve(&self.state.actors, amounts);
         let resolved = resolved.ok_or_else(|| operation("an increment has no predecessor"))?;
         for op in resolved.ops {
-            let what = What::Keyed(self.keyed.len() as u32);
+            let what = What::Keyed(self.groups.len() as u32);
             self.items.push(LogRun { id: op.id, len: 1, obj: op.obj, what });
-            self.keyed.push((op, number));
+            self.groups.push(number);
+            self.state.log.keyed.push(op);
         }
         match group.span {
             None => {
@@ -561,7 +562,6 @@ impl Loader {
 
     /// Puts everything where it belongs.
     fn finish(mut self) -> State {
-        self.state.log.keyed.extend(self.keyed.into_iter().map(|(op, _)| op));
         for (obj, keys) in self.maps {
             let mut map = Map::default();
             for (key, group, values) in keys {

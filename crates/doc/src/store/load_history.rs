@@ -165,8 +165,8 @@ impl Loader {
 
     fn append(&mut self, run: LogRun) {
         if let What::Keyed(number) = run.what {
-            let (op, group) = &mut self.keyed[number as usize];
-            op.before = std::mem::replace(&mut self.lasts[*group as usize], number + 1);
+            let last = &mut self.lasts[self.groups[number as usize] as usize];
+            self.state.log.keyed.get_mut(number as usize).before = std::mem::replace(last, number + 1);
         }
         self.state.log.push(run);
     }
