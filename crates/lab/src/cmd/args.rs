@@ -14,13 +14,13 @@ pub(super) struct Lab {
 }
 
 const AFTER_HELP: &str = "\
-Start with `run headline`; then `list` shows what can be measured. Every measuring command writes report.json,
-report.html and report.md, and keeps what was measured when it is interrupted.
+Start with `run headline`; then `list` shows what can be measured. Every measuring command writes
+report.json, report.html and report.md, and keeps what was measured when it is interrupted.
 
 Exit codes:
   0  done, and nothing speaks against the result
   1  a gate failed, a check found something, a claim does not hold
-  2  the command makes no sense: unknown case, number out of range, a file that cannot be read or written
+  2  the command makes no sense: unknown case, number out of range, unreadable or unwritable file
   3  nothing was proven: interrupted, or inconclusive under --strict
   4  the result must not be used: wrong digest, failed control, damaged or foreign report";
 
