@@ -131,13 +131,18 @@ struct Common {
     seed: u64,
 }
 
-fn main() -> anyhow::Result<ExitCode> {
-    match Cli::parse().what {
+fn main() -> ExitCode {
+    let result = match Cli::parse().what {
         What::Blake3(gates) => by_the_lab("blake3", gates),
         What::Argon2(gates) => by_the_lab("argon2", gates),
         What::Rival(rival) => by_ourselves(&rival),
         What::Lab(low) => Ok(ExitCode::from(lab::run(low.args))),
-    }
+    };
+    result.unwrap_or_else(|error| {
+        // In one line, as the lab's own errors are.
+        say(&format!("cargo rivals: {error:#}"));
+        ExitCode::from(2)
+    })
 }
 
 fn by_the_lab(topic: &str, gates: Gates) -> anyhow::Result<ExitCode> {

@@ -37,9 +37,20 @@ impl Judged {
 
 /// Judges one demand by the first report that compares any of it, in the least favourable of its builds.
 pub(crate) fn judge(demand: &Demand, reports: &[Report]) -> Judged {
-    let in_report = |report| {
-        let builds: BTreeSet<usize> = demand.pairs.iter().flat_map(|pair| builds(pair, report)).collect();
-        builds.into_iter().map(|build| in_build(demand, report, build)).min_by(|a, b| {
+    let in_report = |report: &Report| {
+        let measured: BTreeSet<usize> = demand.pairs.iter().flat_map(|pair| builds(pair, report)).collect();
+        if measured.is_empty() {
+            return None;
+        }
+        let missing = demand.builds.iter().find(|label| {
+            !measured
+                .iter()
+                .any(|build| report.builds.get(*build).is_some_and(|build| build.label == **label))
+        });
+        if let Some(label) = missing {
+            return Some(Judged::missing(format!("build `{label}` was not measured")));
+        }
+        measured.into_iter().map(|build| in_build(demand, report, build)).min_by(|a, b| {
             let order = severity(a).cmp(&severity(b));
             order.then(a.ratio.unwrap_or(0.0).total_cmp(&b.ratio.unwrap_or(0.0)))
         })

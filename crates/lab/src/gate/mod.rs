@@ -116,6 +116,8 @@ pub(crate) struct Demand {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) must: Option<f64>,
     pub(crate) aim: Option<f64>,
+    /// Labels of the builds that must have been measured, each of which counts; any when empty.
+    pub(crate) builds: Vec<String>,
 }
 
 /// A case of ours and what it is compared with.
@@ -244,7 +246,13 @@ impl Gate {
                 let pair = Pair { ours, rival };
                 match demands.last_mut() {
                     Some(all) if self.judge == Judge::Mean => all.pairs.push(pair),
-                    _ => demands.push(Demand { gate: index, pairs: vec![pair], must, aim: self.aim }),
+                    _ => demands.push(Demand {
+                        gate: index,
+                        pairs: vec![pair],
+                        must,
+                        aim: self.aim,
+                        builds: self.builds.clone(),
+                    }),
                 }
             }
         }

@@ -81,7 +81,13 @@ mod tests {
 
     fn demand(size: u64, must: f64) -> Demand {
         let ours = format!("lab.cpu/probe/kernel/{size}/t1").parse().expect("a key");
-        Demand { gate: 0, pairs: vec![Pair { ours, rival: None }], must: Some(must), aim: None }
+        Demand {
+            gate: 0,
+            pairs: vec![Pair { ours, rival: None }],
+            must: Some(must),
+            aim: None,
+            builds: Vec::new(),
+        }
     }
 
     fn pass(low: f64) -> Judged {

@@ -107,3 +107,31 @@ fn what_cannot_be_claimed_or_proven_is_one_line() {
         assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
     }
 }
+
+#[test]
+fn a_table_of_verdicts_is_rendered_and_checked() {
+    let folder = world();
+    let gates = "[[gate]]\nname = \"faster\"\ncases = [\"chain/plain/kernel/10000/t1\"]\nrival = \"twice\"\nmust = 1.05\n\
+                 [[gate]]\nname = \"not measured\"\ncases = [\"chain/plain/kernel/100/t1\"]\nrival = \"twice\"\nmust = 1\n";
+    fs::write(folder.join("gates.toml"), gates).expect("a file");
+    let claims = fs::read_to_string(folder.join("claims.toml")).expect("claims");
+    let sha = claims.lines().find(|line| line.starts_with("report_sha256")).expect("a fingerprint");
+    let table = format!(
+        "\n[[table]]\nid = \"all\"\ngates = \"gates.toml\"\nprogram = \"lab\"\nreport = \"r/report.json\"\n{sha}\n\
+         expires = \"2999-12-31\"\n"
+    );
+    fs::write(folder.join("claims.toml"), claims + &table).expect("a file");
+    fs::write(folder.join("page.md"), "<!-- lab:claim all --><!-- /lab -->\n").expect("a file");
+    let stale = claim(&folder, "check");
+    assert!(stale.out.contains("page.md:1: table `all` is stale"), "{stale:?}");
+    assert_eq!(claim(&folder, "render").code, Some(0));
+    let page = fs::read_to_string(folder.join("page.md")).expect("a page");
+    assert!(page.contains("\n| faster | ") && page.contains(" | 1.05 | reached |\n"), "{page}");
+    assert!(!page.contains("not measured"), "{page}");
+    assert_eq!(claim(&folder, "check").code, Some(0), "{:?}", claim(&folder, "check"));
+
+    // Another program cannot say what the cases are, and says so.
+    edit(&folder.join("claims.toml"), "gates.toml\"\nprogram = \"lab\"", "gates.toml\"\nprogram = \"other\"");
+    let elsewhere = claim(&folder, "check");
+    assert!(elsewhere.out.contains("1 tables are of another program"), "{elsewhere:?}");
+}

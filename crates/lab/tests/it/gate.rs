@@ -67,6 +67,12 @@ fn each_case_the_mean_and_what_is_only_reported() {
     assert!(again.out.contains("mean of 2 cases") && !again.out.contains("reported"), "{}", again.out);
     let reported = gate(&folder, GATES, &["--report", "r/report.json", "--filter", "reported"]);
     assert_eq!((reported.code, reported.err.as_str()), (Some(0), ""), "{reported:?}");
+
+    // A build that was not measured does not pass because another one was.
+    let builds = format!("{GATES}builds = [\"self\", \"shuffled\"]\n");
+    let half = gate(&folder, &builds, &["--report", "r/report.json", "--filter", "reported"]);
+    assert_eq!(half.code, Some(1), "{half:?}");
+    assert!(half.out.contains("MISSING: build `shuffled` was not measured"), "{}", half.out);
 }
 
 #[test]
