@@ -89,9 +89,9 @@ impl Open {
 
     /// Makes the change part of the history; gives its row.
     pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
-        let mut deps: SmallVec<[u32; 2]> = state.history.heads.clone();
+        let mut deps: SmallVec<[u32; 2]> = SmallVec::from_slice(&state.history.heads);
         // An actor's changes name the one before even where a head has it in its past.
-        let own = self.seq.checked_sub(1).and_then(|seq| state.history.by_seq(self.actor, seq));
+        let own = state.history.last_of(self.actor);
         deps.extend(own.filter(|own| !self.isolated && !state.history.heads.contains(own)));
         if deps.len() > 1 {
             deps.sort_by_cached_key(|row| state.hash(*row));
@@ -373,22 +373,11 @@ impl Editor<'_> {
         if index > len {
             return Err(EditError::Index { index, len });
         }
-        let (gap, origin, index) = match index.checked_sub(1) {
-            None => (seq.front(), OpId::NONE, 0),
-            Some(before) => {
-                let Some((at, start)) = seq.locate_hot(before as u32, &ctx) else {
-                    return Err(EditError::Index { index, len });
-                };
-                let span = *seq.span(at);
-                let plain = span.width == span.len;
-                let end = if plain { before + 1 } else { start as usize + self.state.width_of(obj, at) };
-                let seq = self.state.seq(obj).expect("it is a sequence");
-                (seq.behind(at), span.id.plus(at.off), end)
-            }
-        };
+        let found = u32::try_from(index).ok().and_then(|index| seq.gap_hot(index, &ctx));
+        let Some((gap, origin, index)) = found else { return Err(EditError::Index { index, len }) };
         let marks = self.state.seq(obj).is_some_and(|seq| seq.marks > 0);
         let (gap, origin) = if marks { self.past_marks(obj, gap, origin) } else { (gap, origin) };
-        Ok((gap, origin, index))
+        Ok((gap, origin, index as usize))
     }
 
     /// The last place before the next visible element that every mark in between allows: inside marks that expand over
@@ -433,20 +422,43 @@ impl Editor<'_> {
         if kind != ObjType::Text {
             return Err(EditError::WrongType { found: kind });
         }
-        let (mut index, del) = back(index, del)?;
-        if !text.is_empty() {
-            self.room(text.len(), text.len())?;
-            let (gap, origin, at) = self.gap(number, index)?;
-            index = at + self.state.encoding.width(text);
-            self.insert_text(number, gap, origin, text);
+        let (index, del) = back(index, del)?;
+        let index = if text.is_empty() { index } else { self.type_text(number, index, text)? };
+        if del == 0 {
+            Ok(())
+        } else {
+            self.delete_units(number, index + self.state.encoding.width(text), del)
         }
-        if del == 0 { Ok(()) } else { self.delete_units(number, index, del) }
+    }
+
+    /// Inserts text before unit `index`; gives the unit that really is.
+    fn type_text(&mut self, obj: u32, index: usize, text: &str) -> Result<usize, EditError> {
+        self.room(text.len(), text.len())?;
+        let seq = self.state.seq(obj).expect("the caller checked the kind");
+        if let Some(chars) = self.chars_of(text)
+            && seq.marks == 0
+            && index <= seq.width()
+        {
+            let id = self.take(chars);
+            return Ok(self.state.type_text(obj, index as u32, id, text) as usize);
+        }
+        let (gap, origin, index) = self.gap(obj, index)?;
+        self.insert_text(obj, gap, origin, text);
+        Ok(index)
+    }
+
+    /// How many characters a text has, if each of them becomes an element.
+    fn chars_of(&self, text: &str) -> Option<u32> {
+        let ascii = text.is_ascii();
+        if self.state.encoding == TextEncoding::GraphemeCluster && (!ascii || text.contains('\r')) {
+            return None;
+        }
+        Some(if ascii { text.len() } else { text.chars().count() } as u32)
     }
 
     fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, text: &str) {
-        if self.state.encoding != TextEncoding::GraphemeCluster || text.is_ascii() && !text.contains('\r') {
-            let chars = if text.is_ascii() { text.len() } else { text.chars().count() };
-            let id = self.take(chars as u32);
+        if let Some(chars) = self.chars_of(text) {
+            let id = self.take(chars);
             self.state.insert_text(obj, gap, origin, id, text);
             return;
         }
@@ -470,25 +482,26 @@ impl Editor<'_> {
         let (mut index, mut left) = (index, count);
         while left > 0 {
             self.room(left.min(self.state.seq(obj).map_or(0, |seq| seq.width())), 0)?;
+            let Ok(unit) = u32::try_from(index) else { return Ok(()) };
+            let id = OpId::new(self.open.next, self.open.actor);
+            if let Some(n) = self.state.erase(obj, unit, left, id) {
+                self.open.next += n;
+                left -= n as usize;
+                continue;
+            }
             let (seq, ctx) = self.state.seq_mut(obj);
-            let found = u32::try_from(index).ok().and_then(|index| seq.locate_hot(index, &ctx));
-            let Some((at, start)) = found else { return Ok(()) };
-            let span = *seq.span(at);
+            let Some((at, start)) = seq.locate_hot(unit, &ctx) else { return Ok(()) };
+            let (span, width) = (*seq.span(at), seq.width_at(at, &ctx));
             if (start as usize) < index {
                 // Elements are never divided: go on behind this one.
-                index = start as usize + self.state.width_of(obj, at);
+                index = start as usize + width;
                 continue;
             }
             if span.reg > 0 {
                 left = left.saturating_sub(span.width as usize);
                 self.delete_updated(obj, at);
-            } else if span.width == span.len {
-                let n = left.min((span.len - at.off) as usize) as u32;
-                let id = self.take(n);
-                self.state.delete_run(obj, at, n, id, 1);
-                left -= n as usize;
             } else {
-                left = left.saturating_sub(self.state.width_of(obj, at));
+                left = left.saturating_sub(width);
                 let id = self.take(1);
                 self.state.delete_run(obj, at, 1, id, 1);
             }
@@ -522,19 +535,4 @@ pub(crate) fn back(index: usize, del: isize) -> Result<(usize, usize), EditError
         return Ok((index, count));
     }
     index.checked_sub(count).map(|index| (index, count)).ok_or(EditError::Underflow { index, count })
-}
-
-impl State {
-    /// The width of one visible element.
-    fn width_of(&self, obj: u32, at: At) -> usize {
-        let Some(seq) = self.seq(obj) else { return 0 };
-        let span = seq.span(at);
-        if span.len == 1 {
-            return span.width as usize;
-        }
-        if !seq.is_text {
-            return 1;
-        }
-        self.encoding.width(self.rendered(self.inserted(span, at.off)).0)
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use crate::error::EditError;
 use crate::store::heap::Bytes;
 use crate::store::log::Val;
@@ -25,7 +27,7 @@ impl<'a> View<'a> {
 
     pub(crate) fn past(state: &'a State, heads: &[ChangeHash]) -> Result<Self, EditError> {
         let rows = heads.iter().map(|hash| state.row(hash).ok_or(EditError::UnknownHash(*hash)));
-        let rows = rows.collect::<Result<Vec<u32>, _>>()?;
+        let rows = rows.collect::<Result<SmallVec<[u32; 4]>, _>>()?;
         Ok(Self { state, clock: Some(state.clock(&rows)) })
     }
 
@@ -43,8 +45,27 @@ impl<'a> View<'a> {
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
     ) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
-        let values = self.values(obj.as_ref(), &prop.into())?;
-        Ok(values.last().map(|value| self.state.export(value)))
+        let winner = self.winner(obj.as_ref(), &prop.into())?;
+        Ok(winner.map(|value| self.state.export(&value)))
+    }
+
+    /// The last of [`Self::values`], without making a list of them.
+    fn winner(&self, obj: &ObjId, prop: &Prop<'_>) -> Result<Option<Visible>, EditError> {
+        let number = self.state.resolve(obj)?;
+        match (&*self.state.objects[number as usize].body, prop, &self.clock) {
+            (Body::Map(map), Prop::Map(key), clock) => {
+                let Some(entry) = map.get(key, &self.state.heap) else { return Ok(None) };
+                Ok(match clock {
+                    None => entry.values.last().copied(),
+                    Some(clock) => self.state.values_at(entry.last, clock).last().copied(),
+                })
+            }
+            (Body::Seq(seq), Prop::Seq(index), None) => {
+                let at = u32::try_from(*index).ok().and_then(|index| seq.locate(index, &self.state.ctx()));
+                Ok(at.and_then(|(at, _)| self.state.element_winner(seq, seq.span(at), at.off)))
+            }
+            _ => Ok(self.values(obj, prop)?.last().copied()),
+        }
     }
 
     /// All values at a place that nobody has seen to be overwritten, in ascending order of their ids: the last wins.
@@ -324,7 +345,7 @@ impl State {
         if let Some(object) = self.objects.get(*hint as usize)
             && u64::from(object.id.ctr) == *counter
             && !object.id.is_none()
-            && self.actors.id(object.id.actor) == actor
+            && self.actors.id(object.id.actor).is(actor)
         {
             return Ok(*hint);
         }
@@ -362,6 +383,14 @@ impl State {
             scalar => scalar,
         };
         (Value::Scalar(scalar), self.name(value.id, u32::MAX))
+    }
+
+    /// The winning value of the `n`-th element of a visible span.
+    fn element_winner(&self, seq: &Seq, span: &Span, n: u32) -> Option<Visible> {
+        match seq.reg(span) {
+            Some(reg) => reg.values.last().copied(),
+            None => Some(Visible { id: span.id.plus(n), val: self.inserted(span, n), added: 0 }),
+        }
     }
 
     /// The visible values of the `n`-th element of a visible span.

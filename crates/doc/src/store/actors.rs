@@ -8,6 +8,9 @@ use hashbrown::HashMap;
 
 use crate::types::{ActorId, OpId};
 
+/// Tables of at most this many actors are searched one by one.
+const FEW: usize = 4;
+
 #[derive(Clone, Debug, Default)]
 struct Table {
     ids: Vec<ActorId>,
@@ -33,6 +36,9 @@ impl Actors {
     }
 
     pub(crate) fn find(&self, id: &ActorId) -> Option<u32> {
+        if self.0.ids.len() <= FEW {
+            return (0..).zip(&self.0.ids).find(|(_, known)| known.is(id)).map(|(number, _)| number);
+        }
         self.0.numbers.get(id).copied()
     }
 

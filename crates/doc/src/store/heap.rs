@@ -55,6 +55,9 @@ impl Heap {
                 return self.adopt(bytes.to_vec());
             }
         }
+        if self.tail.capacity() == 0 && !self.slots.is_empty() {
+            self.tail.reserve_exact(SLOT);
+        }
         let at = (self.tail_base() + self.tail.len()) as u32;
         self.tail.extend_from_slice(bytes);
         Bytes { at, len: bytes.len() as u32 }

@@ -47,7 +47,11 @@ impl ChangeAt<'_> {
     }
 
     pub(crate) fn deps(&self) -> SmallVec<[u32; 2]> {
-        if self.row == self.run.row { self.run.deps.clone() } else { smallvec::smallvec![self.row - 1] }
+        if self.row == self.run.row {
+            SmallVec::from_slice(&self.run.deps)
+        } else {
+            smallvec::smallvec![self.row - 1]
+        }
     }
 }
 
@@ -145,6 +149,14 @@ impl History {
     /// Counter after an actor's last operation.
     pub(crate) fn end(&self, actor: u32) -> u32 {
         self.last.get(actor as usize).map_or(0, |last| last.1)
+    }
+
+    /// An actor's last change.
+    pub(crate) fn last_of(&self, actor: u32) -> Option<u32> {
+        match self.runs.last() {
+            Some(run) if run.actor == actor => Some(run.row + run.rows - 1),
+            _ => self.by_seq(actor, self.seq(actor)),
+        }
     }
 
     /// The change with an actor's sequence number.

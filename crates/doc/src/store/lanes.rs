@@ -66,6 +66,40 @@ impl Lane {
         self.blocks.insert(at + 1, Arc::new(right));
     }
 
+    /// Gives the keys from `ctr` to before `end` one value, when no block but the one of `ctr` has to change for it.
+    fn reassign(&mut self, ctr: u32, end: u32, value: u32) -> bool {
+        let Some((at, keys)) = self.seek(ctr) else { return false };
+        let (key, old) = self.blocks[at][keys - 1];
+        let next = match self.blocks[at].get(keys) {
+            Some((next, _)) => *next,
+            None => self.firsts.get(at + 1).copied().unwrap_or(u32::MAX),
+        };
+        if next < end {
+            return false;
+        }
+        if old == value {
+            return true;
+        }
+        let block = Arc::make_mut(&mut self.blocks[at]);
+        let mut behind = keys;
+        if key == ctr {
+            block[keys - 1].1 = value;
+        } else {
+            block.insert(keys, (ctr, value));
+            behind += 1;
+        }
+        if end < next {
+            block.insert(behind, (end, old));
+        } else if block.get(behind).is_some_and(|(_, after)| *after == value) {
+            block.remove(behind);
+        }
+        if key == ctr && keys > 1 && block[keys - 2].1 == value {
+            block.remove(keys - 1);
+        }
+        self.split(at);
+        true
+    }
+
     /// Removes the keys from `from` to `to`, both included.
     fn remove(&mut self, from: u32, to: u32) {
         let mut at = self.firsts.partition_point(|first| *first <= from).saturating_sub(1);
@@ -157,6 +191,9 @@ impl Lanes {
     pub(crate) fn assign(&mut self, id: OpId, len: u32, value: u32) {
         let lane = self.lane(id.actor);
         let end = id.ctr.checked_add(len);
+        if end.is_some_and(|end| lane.reassign(id.ctr, end, value)) {
+            return;
+        }
         let after = end.and_then(|end| lane.floor(end)).map(|(_, value)| value);
         let before = id.ctr.checked_sub(1).and_then(|ctr| lane.floor(ctr)).map(|(_, value)| value);
         lane.remove(id.ctr, end.unwrap_or(u32::MAX));

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use hashbrown::DefaultHashBuilder;
 
 use super::heap::{Bytes, Heap};
+use super::index::Index;
+use super::pages::Pages;
 use super::register::Values;
-use super::shards::Shards;
 
 /// Maps of at most this many keys are searched one by one.
 const SMALL: usize = 12;
@@ -22,35 +23,20 @@ pub(crate) struct Entry {
     pub(crate) values: Values,
 }
 
-#[derive(Clone, Debug)]
-enum Table {
-    Small(Vec<Entry>),
-    Large(Shards<Entry>),
-}
-
 /// The map. Finding a key costs O(1) and does not depend on its history.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
-    table: Table,
+    /// All keys that ever had a value, in the order in which they came.
+    entries: Pages<Entry>,
+    /// The entries by the hashes of their keys; empty for small maps.
+    index: Index,
     /// Keys with a visible value.
     len: usize,
-}
-
-impl Default for Map {
-    fn default() -> Self {
-        Self { table: Table::Small(Vec::new()), len: 0 }
-    }
 }
 
 fn hash_of(key: &[u8]) -> u32 {
     static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
     HASHER.get_or_init(DefaultHashBuilder::default).hash_one(key) as u32
-}
-
-/// Spreads the stored half of a hash over the bits that tables use.
-#[inline]
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Map {
@@ -59,16 +45,21 @@ impl Map {
         self.len
     }
 
+    /// The number of a key, or its hash when it is not there.
+    #[inline]
+    fn seek(&self, key: &[u8], heap: &Heap) -> Result<usize, u32> {
+        let same = |entry: &Entry| heap.get(entry.key) == key;
+        if self.index.is_empty() {
+            return self.entries.iter().position(same).ok_or_else(|| hash_of(key));
+        }
+        let hash = hash_of(key);
+        let found = self.index.find(hash, |number| same(&self.entries[number as usize]));
+        found.map(|number| number as usize).ok_or(hash)
+    }
+
     #[inline]
     pub(crate) fn get(&self, key: &str, heap: &Heap) -> Option<&Entry> {
-        match &self.table {
-            Table::Small(entries) => entries.iter().find(|entry| heap.get(entry.key) == key.as_bytes()),
-            Table::Large(shards) => {
-                let hash = hash_of(key.as_bytes());
-                let same = |entry: &Entry| entry.hash == hash && heap.get(entry.key) == key.as_bytes();
-                shards.get(spread(hash), same)
-            }
-        }
+        self.seek(key.as_bytes(), heap).ok().map(|number| &self.entries[number])
     }
 
     /// Changes the entry of a key; a new one without values if need be, its key put into the heap.
@@ -79,19 +70,10 @@ impl Map {
         heap: &mut Heap,
         change: impl FnOnce(&mut Entry) -> R,
     ) -> R {
-        let bytes = key.as_bytes();
-        let hash = hash_of(bytes);
-        if self.get(key, heap).is_none() {
-            let entry = Entry { hash, key: heap.push(bytes), last: 0, values: Values::new() };
-            self.add(entry);
-        }
-        let entry = match &mut self.table {
-            Table::Small(entries) => entries.iter_mut().find(|entry| heap.get(entry.key) == bytes),
-            Table::Large(shards) => {
-                shards.get_mut(spread(hash), |entry| entry.hash == hash && heap.get(entry.key) == bytes)
-            }
-        };
-        let entry = entry.expect("the key is there or was just added");
+        let number = self.seek(key.as_bytes(), heap).unwrap_or_else(|hash| {
+            self.add(Entry { hash, key: heap.push(key.as_bytes()), last: 0, values: Values::new() })
+        });
+        let entry = self.entries.get_mut(number);
         let before = usize::from(!entry.values.is_empty());
         let result = change(entry);
         let after = usize::from(!entry.values.is_empty());
@@ -99,20 +81,18 @@ impl Map {
         result
     }
 
-    fn add(&mut self, entry: Entry) {
-        match &mut self.table {
-            Table::Small(entries) if entries.len() < SMALL => entries.push(entry),
-            Table::Small(entries) => {
-                let mut shards = Shards::default();
-                for entry in std::mem::take(entries).into_iter().chain([entry]) {
-                    shards.insert(spread(entry.hash), entry, |entry| spread(entry.hash));
-                }
-                self.table = Table::Large(shards);
-            }
-            Table::Large(shards) => {
-                shards.insert(spread(entry.hash), entry, |entry| spread(entry.hash));
+    /// Appends an entry; gives its number.
+    fn add(&mut self, entry: Entry) -> usize {
+        let number = self.entries.len();
+        if !self.index.is_empty() {
+            self.index.insert(entry.hash, number as u32);
+        } else if number == SMALL {
+            for (number, entry) in (0..).zip(self.entries.iter().chain([&entry])) {
+                self.index.insert(entry.hash, number);
             }
         }
+        self.entries.push(entry);
+        number
     }
 
     /// Adds a key that is not there.
@@ -121,26 +101,26 @@ impl Map {
         self.add(Entry { hash: hash_of(heap.get(key)), key, last, values });
     }
 
-    /// Forgets a key.
+    /// Forgets a key. The last one takes its number.
     pub(crate) fn remove(&mut self, key: &str, heap: &Heap) {
-        let Some(entry) = self.get(key, heap) else { return };
-        self.len -= usize::from(!entry.values.is_empty());
-        match &mut self.table {
-            Table::Small(entries) => entries.retain(|entry| heap.get(entry.key) != key.as_bytes()),
-            Table::Large(shards) => {
-                let hash = hash_of(key.as_bytes());
-                shards.remove(spread(hash), |entry| heap.get(entry.key) == key.as_bytes());
+        let Ok(number) = self.seek(key.as_bytes(), heap) else { return };
+        let end = self.entries.len() - 1;
+        let (gone, last) = (self.entries[number].clone(), self.entries[end].clone());
+        self.len -= usize::from(!gone.values.is_empty());
+        if !self.index.is_empty() {
+            self.index.remove(gone.hash, number as u32);
+            if number < end {
+                self.index.remove(last.hash, end as u32);
+                self.index.insert(last.hash, number as u32);
             }
         }
+        *self.entries.get_mut(number) = last;
+        self.entries.truncate(end);
     }
 
     /// All keys that ever had a value, in no order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let (small, large) = match &self.table {
-            Table::Small(entries) => (Some(entries), None),
-            Table::Large(shards) => (None, Some(shards)),
-        };
-        small.into_iter().flatten().chain(large.into_iter().flat_map(Shards::iter))
+        self.entries.iter()
     }
 
     /// All keys that ever had a value, in the order of their bytes.

@@ -5,7 +5,8 @@
 //! that were one.
 //!
 //! Layers, each using only those before it: `sort`; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
-//! [`register`]; [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], [`write`], [`load`], [`past`].
+//! [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], [`write`],
+//! [`load`], [`past`].
 
 pub(crate) mod actors;
 pub(crate) mod apply;
@@ -13,6 +14,7 @@ mod hashes;
 mod hashing;
 pub(crate) mod heap;
 pub(crate) mod history;
+pub(crate) mod index;
 pub(crate) mod lanes;
 pub(crate) mod load;
 mod load_group;

@@ -25,6 +25,9 @@ impl<T: Clone> Pages<T> {
 
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
+        if self.tail.capacity() == 0 && !self.full.is_empty() {
+            self.tail.reserve_exact(PAGE);
+        }
         self.tail.push(value);
         if self.tail.len() == PAGE {
             self.full.push(Arc::new(std::mem::take(&mut self.tail)));

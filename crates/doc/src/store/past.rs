@@ -2,7 +2,6 @@
 
 use std::collections::BinaryHeap;
 
-use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::log::Keyed;
@@ -32,17 +31,27 @@ impl State {
     /// The clock of some changes. Costs one step per run of changes before them.
     pub(crate) fn clock(&self, rows: &[u32]) -> Clock {
         let mut ends = vec![0; self.actors.len()];
-        let mut todo: BinaryHeap<u32> = rows.iter().copied().collect();
-        let mut seen = HashSet::new();
-        while let Some(row) = todo.pop() {
-            // Rows come in descending order: the first of a run is the last that counts.
-            if !seen.insert(self.history.run_of(row)) {
+        let mut todo = BinaryHeap::new();
+        // Most changes were made after one other: only the rest is sorted.
+        let mut next = None;
+        match rows {
+            [row] => next = Some(*row),
+            _ => todo.extend(rows.iter().copied()),
+        }
+        let mut before = None;
+        while let Some(row) = next.take().or_else(|| todo.pop()) {
+            // Rows come in descending order: those of a run one after another, the first being the last that counts.
+            let run = self.history.run_of(row);
+            if before.replace(run) == Some(run) {
                 continue;
             }
             let change = self.history.at(row);
             let end = &mut ends[change.run.actor as usize];
             *end = change.end().max(*end);
-            todo.extend(change.run.deps.iter().copied());
+            match change.run.deps[..] {
+                [dep] if todo.is_empty() => next = Some(dep),
+                _ => todo.extend(change.run.deps.iter().copied()),
+            }
         }
         Clock(ends)
     }
@@ -172,10 +181,10 @@ impl State {
         clock: &'a Clock,
     ) -> impl Iterator<Item = (Span, Option<Values>)> + 'a {
         let ctx = self.ctx();
-        seq.spans().flat_map(move |(span, _)| {
+        seq.bare_spans().filter(move |span| clock.covers(span.id)).flat_map(move |span| {
             let mut parts: SmallVec<[(Span, Option<Values>); 2]> = SmallVec::new();
             let covered = clock.covered(span.id, span.len);
-            if covered == 0 || span.kind == super::seq::Kind::Mark {
+            if span.kind == super::seq::Kind::Mark {
                 return parts;
             }
             if span.reg > 0 {

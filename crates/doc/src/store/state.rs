@@ -145,9 +145,43 @@ impl State {
         rendered(val, &self.ctx())
     }
 
+    /// The sequence and the log to change, and what the sequence needs to know. The caller has checked that it is one.
+    #[inline]
+    fn seq_and_log(&mut self, obj: u32) -> (&mut Seq, &mut Log, Ctx<'_>) {
+        let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
+        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+            Body::Seq(seq) => (seq, &mut self.log, ctx),
+            Body::Map(_) => unreachable!("the caller checked the kind of the object"),
+        }
+    }
+
     /// Inserts characters, one an element.
     #[inline]
     pub(crate) fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, id: OpId, text: &str) {
+        self.insert_chars(obj, id, text, |_, _| (gap, origin));
+    }
+
+    /// Inserts characters, one an element, before unit `index`, which is at most the width of the text; the text has no
+    /// marks. Gives the unit that really is.
+    #[inline]
+    pub(crate) fn type_text(&mut self, obj: u32, index: u32, id: OpId, text: &str) -> u32 {
+        let mut unit = index;
+        self.insert_chars(obj, id, text, |seq, ctx| {
+            let (gap, origin, at) = seq.gap_hot(index, ctx).expect("the caller compared with the width");
+            unit = at;
+            (gap, origin)
+        });
+        unit
+    }
+
+    #[inline]
+    fn insert_chars(
+        &mut self,
+        obj: u32,
+        id: OpId,
+        text: &str,
+        place: impl FnOnce(&mut Seq, &Ctx<'_>) -> (Gap, OpId),
+    ) {
         let ascii = text.is_ascii();
         let len = if ascii { text.len() } else { text.chars().count() } as u32;
         let width = match self.encoding {
@@ -156,6 +190,8 @@ impl State {
             _ => len,
         };
         let bytes = self.heap.push(text.as_bytes());
+        let (seq, log, ctx) = self.seq_and_log(obj);
+        let (gap, origin) = place(seq, &ctx);
         let span = Span {
             id,
             len,
@@ -169,9 +205,8 @@ impl State {
             step: 0,
             visible: true,
         };
-        let (seq, ctx) = self.seq_mut(obj);
         seq.insert(gap, span, text, &ctx);
-        self.log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
+        log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
     }
 
     /// Inserts values, each after the one before.
@@ -234,12 +269,30 @@ impl State {
     /// Deletes `n` visible elements without updates, in list order from `at` on, by as many operations from `id` on
     /// in the direction of `step`.
     pub(crate) fn delete_run(&mut self, obj: u32, at: At, n: u32, id: OpId, step: i8) {
-        let (seq, ctx) = self.seq_mut(obj);
+        let (seq, log, ctx) = self.seq_and_log(obj);
         let first = seq.span(at).id.plus(at.off);
         let (gone, elem) = if step < 0 { (id.plus(n - 1), first.plus(n - 1)) } else { (id, first) };
         seq.hide(at, n, gone, step, &ctx);
         let step = if n == 1 { 0 } else { step };
-        self.log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
+        log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
+    }
+
+    /// Deletes up to `count` elements of the run at unit `index`, by as many operations from `id` on; gives how many.
+    /// Nothing happens where there is no run of elements without updates that are a unit wide each.
+    #[inline]
+    pub(crate) fn erase(&mut self, obj: u32, index: u32, count: usize, id: OpId) -> Option<u32> {
+        let (seq, log, ctx) = self.seq_and_log(obj);
+        let (at, _) = seq.locate_hot(index, &ctx)?;
+        let span = seq.span(at);
+        if span.reg > 0 || span.width != span.len {
+            return None;
+        }
+        let n = count.min((span.len - at.off) as usize) as u32;
+        let elem = span.id.plus(at.off);
+        let step = i8::from(n > 1);
+        seq.hide(at, n, id, 1, &ctx);
+        log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
+        Some(n)
     }
 
     /// Deletes an element that others deleted or updated already, as operation `id` that names only the insertion.

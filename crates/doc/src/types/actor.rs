@@ -10,8 +10,16 @@ use super::{ParseHexError, decode_hex, encode_hex};
 /// The identity of one writer: any bytes, compared bytewise. Sixteen random bytes by default.
 ///
 /// Two replicas that write at the same time must never share one.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActorId(SmallVec<[u8; 16]>);
+
+/// In one copy; the vector's own clone goes byte by byte.
+impl Clone for ActorId {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl ActorId {
     /// Sixteen fresh random bytes.
@@ -25,8 +33,18 @@ impl ActorId {
     }
 
     /// The raw bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// As `==`, with the sixteen bytes that most have in one comparison.
+    #[inline]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (<&[u8; 16]>::try_from(self.as_bytes()), <&[u8; 16]>::try_from(other.as_bytes())) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => self == other,
+        }
     }
 
     /// Lowercase hexadecimal, as object ids print it.

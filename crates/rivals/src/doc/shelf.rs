@@ -66,14 +66,24 @@ pub fn flat(trace: &Trace) -> Vec<Patch> {
     trace.patches().cloned().collect()
 }
 
+/// The edits of a recording, each list one transaction.
+pub fn script(trace: &Trace, commits: Commits) -> Vec<Vec<Patch>> {
+    match commits {
+        Commits::One => vec![flat(trace)],
+        Commits::Each => trace.txns.iter().map(|txn| txn.patches.clone()).collect(),
+    }
+}
+
+/// Types a script into a new document.
+pub fn play<E: Texts>(script: &[Vec<Patch>]) -> E {
+    let mut doc = E::blank(1);
+    script.iter().for_each(|patches| doc.edit(patches));
+    doc
+}
+
 /// Types a recording into a new document.
 pub fn replay<E: Texts>(trace: &Trace, commits: Commits) -> E {
-    let mut doc = E::blank(1);
-    match commits {
-        Commits::One => doc.edit(&flat(trace)),
-        Commits::Each => trace.txns.iter().for_each(|txn| doc.edit(&txn.patches)),
-    }
-    doc
+    play(&script(trace, commits))
 }
 
 fn session<E: Shared>(trace: &Trace) -> Session {

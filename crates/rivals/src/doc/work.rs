@@ -10,7 +10,7 @@ use hashmill_testkit::trace::Patch;
 
 use super::engine::{Objects, Past, Shared, Texts};
 use super::row::{Named, Row};
-use super::shelf::{Shelf, flat, replay};
+use super::shelf::{Shelf, flat, play, script};
 use crate::pace::Side;
 
 /// A workload, ready to run.
@@ -56,11 +56,12 @@ pub fn texts<E: Texts>(row: &Row, shelf: &mut Shelf) -> Made {
     match row.clone() {
         Row::Replay { trace, commits, settled } => {
             let trace = shelf.trace(&trace)?;
-            if replay::<E>(&trace, commits).text() != trace.end {
+            let script = script(&trace, commits);
+            if play::<E>(&script).text() != trace.end {
                 return Err(format!("{} ends with another text", E::NAME));
             }
             repeat(move || {
-                let mut doc = replay::<E>(&trace, commits);
+                let mut doc: E = play(&script);
                 if settled {
                     doc.settle();
                 }
@@ -95,26 +96,24 @@ pub fn texts<E: Texts>(row: &Row, shelf: &mut Shelf) -> Made {
             doc.edit(&[Patch { at: 0, delete: 0, insert: text }]);
             repeat(move || doc.text())
         }
-        Row::Named(Named::TextSpliceAppend, size) => repeat(move || {
-            let mut doc = E::blank(1);
-            (0..size).for_each(|at| doc.edit(&[Patch { at, delete: 0, insert: "x".to_owned() }]));
-            size
-        }),
-        Row::Named(Named::TextSpliceBulk, size) => {
-            let hundred = "a".repeat(100);
-            repeat(move || {
-                let mut doc = E::blank(1);
-                (0..size)
-                    .for_each(|i| doc.edit(&[Patch { at: i * 100, delete: 0, insert: hundred.clone() }]));
-                size
-            })
-        }
+        Row::Named(Named::TextSpliceAppend, size) => appended::<E>("x", size),
+        Row::Named(Named::TextSpliceBulk, size) => appended::<E>(&"a".repeat(100), size),
         Row::Named(Named::DocumentConstructor, _) => repeat(|| {
             black_box(E::blank(1));
             1
         }),
         _ => Ok(None),
     }
+}
+
+/// That many transactions, each of which appends the same piece.
+fn appended<E: Texts>(piece: &str, size: usize) -> Made {
+    let append = |i: usize| vec![Patch { at: i * piece.len(), delete: 0, insert: piece.to_owned() }];
+    let script: Vec<Vec<Patch>> = (0..size).map(append).collect();
+    repeat(move || {
+        black_box(play::<E>(&script));
+        size
+    })
 }
 
 /// Workloads between replicas.

@@ -24,6 +24,7 @@ impl Seq {
     }
 
     /// Right behind an element.
+    #[inline]
     pub(crate) fn behind(&self, at: At) -> Gap {
         if at.off + 1 == self.span(at).len {
             Gap { leaf: at.leaf, span: at.span + 1, off: 0 }

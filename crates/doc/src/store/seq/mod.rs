@@ -84,6 +84,16 @@ impl Span {
         super::log::stepped(self.gone, self.step, n)
     }
 
+    /// Width of the `n`-th element.
+    #[inline]
+    fn width_at(&self, n: u32, ctx: &Ctx<'_>) -> u32 {
+        match self.len {
+            1 => self.width,
+            len if len == self.width => 1,
+            _ => self.measure(n + 1, ctx).1 - self.measure(n, ctx).1,
+        }
+    }
+
     /// Bytes and width of the first `n` elements.
     fn measure(&self, n: u32, ctx: &Ctx<'_>) -> (u32, u32) {
         // An element that is no text counts as the character that stands for it, whose bytes are not in the heap.
@@ -241,6 +251,21 @@ pub(crate) struct Seq {
     /// How many boundaries of marks there are.
     pub(crate) marks: u32,
     hot: Hot,
+    way: Way,
+}
+
+/// How the widths above a leaf are reached, so that typing there does not search them again: each node above it, from
+/// below, and the leaf's place there.
+#[derive(Clone, Debug)]
+struct Way {
+    leaf: u32,
+    nodes: SmallVec<[(u32, u32); 4]>,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self { leaf: NONE, nodes: SmallVec::new() }
+    }
 }
 
 /// Where the last edit was: a leaf and the units before it, a span in it and the units and bytes before that in the
@@ -281,6 +306,7 @@ impl Seq {
             width: 0,
             marks: 0,
             hot: Hot::default(),
+            way: Way::default(),
         }
     }
 
@@ -289,6 +315,7 @@ impl Seq {
         self.width as usize
     }
 
+    #[inline]
     pub(crate) fn span(&self, at: At) -> &Span {
         &self.leaves[at.leaf as usize].leaf.spans[at.span as usize]
     }
@@ -359,10 +386,33 @@ impl Seq {
         if index >= self.width {
             return None;
         }
+        let Hot { leaf, base, span, units, .. } = self.hot;
+        let unit = index.wrapping_sub(base + units);
+        if let Some(hot) = self.leaves[leaf as usize].leaf.spans.get(span as usize)
+            && unit < hot.units()
+            && hot.width == hot.len
+        {
+            return Some((At { leaf, span, off: unit }, index));
+        }
         let (leaf, base) = self.leaf_of(index);
         let (at, start, hot) = self.scan(leaf, base, index, ctx)?;
         self.hot = hot;
         Some((at, start))
+    }
+
+    /// Where to insert before unit `index`, which is at most the width: the place, the element before it, and the unit
+    /// that really is, since elements are never divided. Remembers the place for the next call.
+    #[inline]
+    pub(crate) fn gap_hot(&mut self, index: u32, ctx: &Ctx<'_>) -> Option<(Gap, OpId, u32)> {
+        let Some(before) = index.checked_sub(1) else { return Some((self.front(), OpId::NONE, 0)) };
+        let (at, start) = self.locate_hot(before, ctx)?;
+        let span = self.span(at);
+        Some((self.behind(at), span.id.plus(at.off), start + span.width_at(at.off, ctx)))
+    }
+
+    /// The width of one visible element.
+    pub(crate) fn width_at(&self, at: At, ctx: &Ctx<'_>) -> usize {
+        self.span(at).width_at(at.off, ctx) as usize
     }
 
     /// Where the element inserted by operation `id` is.
@@ -427,6 +477,11 @@ impl Seq {
                 (span, &leaf.text[start..from])
             })
         })
+    }
+
+    /// All spans in list order.
+    pub(crate) fn bare_spans(&self) -> impl Iterator<Item = &Span> {
+        Leaves { seq: self, next: 0 }.flat_map(|leaf| &leaf.spans)
     }
 
     /// The visible text.

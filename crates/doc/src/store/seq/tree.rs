@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Hot, Inner, Kid, Leaf, LeafRef, NONE, Seq};
+use super::{Hot, Inner, Kid, Leaf, LeafRef, NONE, Seq, Way};
 
 /// Spans a leaf may hold.
 pub(super) const SPANS: usize = 32;
@@ -20,13 +20,24 @@ impl Seq {
         if by == 0 {
             return;
         }
+        if self.way.leaf != leaf {
+            self.find_way(leaf);
+        }
         let add = |width: &mut u32| *width = (i64::from(*width) + by) as u32;
         add(&mut self.width);
+        for (node, kid) in &self.way.nodes {
+            add(&mut self.inner[*node as usize].kids[*kid as usize].width);
+        }
+    }
+
+    fn find_way(&mut self, leaf: u32) {
+        self.way.leaf = leaf;
+        self.way.nodes.clear();
         let (mut kid, mut parent) = (leaf, self.leaves[leaf as usize].parent);
         while parent != NONE {
-            let node = &mut self.inner[parent as usize];
-            let slot = node.kids.iter_mut().find(|slot| slot.number == kid);
-            add(&mut slot.expect("a parent knows its kids").width);
+            let node = &self.inner[parent as usize];
+            let at = node.kids.iter().position(|slot| slot.number == kid);
+            self.way.nodes.push((parent, at.expect("a parent knows its kids") as u32));
             (kid, parent) = (parent, node.parent);
         }
     }
@@ -68,7 +79,7 @@ impl Seq {
         }
         let leaf = Arc::new(Leaf { spans, text, width });
         self.leaves.push(LeafRef { leaf, parent, next });
-        self.hot = Hot::default();
+        (self.hot, self.way) = (Hot::default(), Way::default());
         self.add_kid(parent, number, Kid { number: right, width });
         right
     }

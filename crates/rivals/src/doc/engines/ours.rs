@@ -31,10 +31,10 @@ impl Hashmill {
     pub fn heads(&self) -> Vec<[u8; 32]> {
         self.doc.get_heads().into_iter().map(|hash| hash.0).collect()
     }
+}
 
-    fn transact(&mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), EditError>) {
-        self.doc.transact(edit).expect("a sound edit");
-    }
+fn transact(doc: &mut Document, edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), EditError>) {
+    doc.transact(edit).expect("a sound edit");
 }
 
 impl Texts for Hashmill {
@@ -53,11 +53,11 @@ impl Texts for Hashmill {
     }
 
     fn edit(&mut self, patches: &[Patch]) {
-        let text = self.text.clone();
-        self.transact(|tx| {
+        let Self { doc, text, .. } = self;
+        transact(doc, |tx| {
             let mut patches = patches.iter();
             patches
-                .try_for_each(|patch| tx.splice_text(&text, patch.at, patch.delete as isize, &patch.insert))
+                .try_for_each(|patch| tx.splice_text(&*text, patch.at, patch.delete as isize, &patch.insert))
         });
     }
 
@@ -102,8 +102,8 @@ impl Shared for Hashmill {
 
 impl Objects for Hashmill {
     fn put_all<'a>(&mut self, mut pairs: impl Iterator<Item = (&'a str, i64)>) {
-        let map = self.map.clone();
-        self.transact(|tx| pairs.try_for_each(|(key, value)| tx.put(&map, key, value)));
+        let Self { doc, map, .. } = self;
+        transact(doc, |tx| pairs.try_for_each(|(key, value)| tx.put(&*map, key, value)));
     }
 
     fn get(&self, key: &str) -> Option<i64> {
@@ -115,8 +115,8 @@ impl Objects for Hashmill {
     }
 
     fn insert_all(&mut self, mut values: impl Iterator<Item = (usize, i64)>) {
-        let list = self.list.clone();
-        self.transact(|tx| values.try_for_each(|(index, value)| tx.insert(&list, index, value)));
+        let Self { doc, list, .. } = self;
+        transact(doc, |tx| values.try_for_each(|(index, value)| tx.insert(&*list, index, value)));
     }
 
     fn get_index(&self, index: usize) -> Option<i64> {
