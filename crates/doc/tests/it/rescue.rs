@@ -93,7 +93,7 @@ fn a_document_under_wrong_names_keeps_its_contents() {
     assert_eq!(rescue.document.get_heads(), doc.get_heads());
     at_least_loads(&mut rescue.document);
     // A wrong checksum over contents that their own names prove.
-    let mut wrong = file.clone();
+    let mut wrong = file;
     wrong[4] ^= 1;
     let rescue = Document::rescue(&wrong, LoadOptions::new());
     assert!(matches!(&rescue.losses[..], [loss] if loss.kept == Kept::Contents));
