@@ -90,7 +90,7 @@ fn small() -> Document {
 
 /// What can be seen of the root.
 fn seen(doc: &Document) -> Vec<(String, String)> {
-    doc.map_range(ROOT).map(|(key, value, _)| (key.to_owned(), format!("{value:?}"))).collect()
+    doc.map_range(ROOT, ..).map(|(key, value, _)| (key.to_owned(), format!("{value:?}"))).collect()
 }
 
 /// What was accepted can be saved and loaded, twice over.

@@ -89,28 +89,35 @@ impl Document {
         open
     }
 
-    /// A document of its own that is this one as it was at `heads`, to write in as if nothing else had happened. Its
-    /// actor is this document's, or one derived from it when that has written something the heads do not contain.
+    /// A document of its own that is this one as it was at `heads`, to write in as if nothing else had happened.
     pub(crate) fn isolated(&self, heads: &[ChangeHash]) -> Result<Self, EditError> {
         let mut past = self.fork_at(heads)?;
+        self.lead(&mut past);
+        Ok(past)
+    }
+
+    /// Lets `past`, a document made by [`Self::isolated`], write what can be taken over: with counters after all that is
+    /// known here, as this document's actor, or as one derived from it when that has written what `past` does not
+    /// contain.
+    pub(crate) fn lead(&self, past: &mut Self) {
         let written = |doc: &Self, actor: &ActorId| {
             doc.state.actors.find(actor).map_or(0, |actor| doc.state.history.seq(actor))
         };
         let mut actor = self.actor.clone();
         let mut level = 0;
-        while written(self, &actor) > written(&past, &actor) {
+        while written(self, &actor) > written(past, &actor) {
             level += 1;
             actor = self.actor.at_level(level);
         }
         past.actor = actor;
         past.state_mut().max_op = self.state.max_op;
-        Ok(past)
     }
 
     /// Takes over what the actor of `past`, a document made by [`Self::isolated`], wrote last.
     pub(crate) fn integrate(&mut self, past: &Self) -> Option<Commit> {
         let change = past.get_last_local_change()?;
         let hash = change.hash();
+        self.queue.claim(change.actor_id(), change.seq());
         let applied = self.apply_changes([change]);
         debug_assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
         self.state.row(&hash).map(|row| Commit { row })
@@ -167,12 +174,17 @@ impl Document {
     /// The same document with another actor, in O(1): both share everything until one of them changes it.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self { actor: ActorId::random(), ..self.clone() }
+        Self { actor: ActorId::random(), saved: Vec::new(), ..self.clone() }
     }
 
     /// The document as it is now, to be read while this one is written, in O(1).
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { state: Arc::clone(&self.state) }
+    }
+
+    /// Whether nothing was ever written here and nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.state.history.len() == 0 && self.queue.changes().is_empty()
     }
 
     /// The changes that no other change was made after, in ascending order.

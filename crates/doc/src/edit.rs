@@ -213,7 +213,7 @@ impl Editor<'_> {
     pub(crate) fn delete(&mut self, obj: &ObjId, prop: &Prop<'_>) -> Result<(), EditError> {
         let (number, kind) = self.object(obj)?;
         match (prop, kind) {
-            (Prop::Map(key), ObjType::Map | ObjType::Table) => {
+            (Prop::Map(key), ObjType::Map) => {
                 self.room(1, 0)?;
                 self.write_key(number, key, Write::Delete).map(drop)
             }
@@ -232,22 +232,24 @@ impl Editor<'_> {
         let mut scratch = Vec::new();
         let raw = RawValue::encode(&by, &mut scratch);
         self.room(1, raw.bytes.len())?;
-        match (prop, kind.is_map()) {
-            (Prop::Map(key), true) => self.write_key(number, key, Write::Increment(raw)).map(drop),
-            (Prop::Seq(index), false) => self.write_element(number, *index, Write::Increment(raw)).map(drop),
+        match (prop, kind) {
+            (Prop::Map(key), ObjType::Map) => self.write_key(number, key, Write::Increment(raw)).map(drop),
+            (Prop::Seq(index), ObjType::List | ObjType::Text) => {
+                self.write_element(number, *index, Write::Increment(raw)).map(drop)
+            }
             _ => Err(EditError::WrongType { found: kind }),
         }
     }
 
     /// What a write does to the values that are there.
-    fn resolve(&self, there: &[Visible], last: u32, write: &Write<'_>) -> Result<Resolved, EditError> {
+    fn resolve(&self, there: &[Visible], write: &Write<'_>) -> Result<Resolved, EditError> {
         let preds = |values: &[Visible]| values.iter().map(|value| value.id).collect();
         match (write, there.last()) {
             (Write::Delete, None) => return Ok(Resolved::Nothing),
             (Write::Increment(_), _) if !there.iter().any(|value| value.val.is_counter()) => {
                 return Err(EditError::NotCounter);
             }
-            (Write::Scalar(raw), Some(winner)) if self.equal(winner, last, *raw) => {
+            (Write::Scalar(raw), Some(winner)) if self.equal(winner, *raw) => {
                 return Ok(match there.len() {
                     1 => Resolved::Nothing,
                     n => Resolved::Losers(preds(&there[..n - 1])),
@@ -258,18 +260,20 @@ impl Editor<'_> {
         Ok(Resolved::Write(preds(there)))
     }
 
-    /// Whether a value that is there equals one to be written. A counter that was ever incremented equals nothing.
-    fn equal(&self, there: &Visible, last: u32, raw: RawValue<'_>) -> bool {
+    /// Whether a value that is there equals one to be written. A counter is what it has grown to, whoever made it grow.
+    fn equal(&self, there: &Visible, raw: RawValue<'_>) -> bool {
         let val = there.val;
         if val.as_object().is_some() || val.code != raw.code {
             return false;
         }
-        if raw.code == code::F64 {
-            return self.state.raw(val).decode() == raw.decode();
+        match raw.code {
+            code::F64 => self.state.raw(val).decode() == raw.decode(),
+            code::COUNTER => {
+                let start = self.state.raw(val).number();
+                start.map(|start| start.wrapping_add(there.added)) == raw.number()
+            }
+            _ => self.state.heap.get(val.bytes) == raw.bytes,
         }
-        let incremented = |op: &Keyed| op.action == Action::Increment && op.preds.contains(&there.id);
-        self.state.heap.get(val.bytes) == raw.bytes
-            && !(val.is_counter() && self.state.chain(last).any(incremented))
     }
 
     fn keyed(&mut self, obj: u32, write: &Write<'_>, preds: SmallVec<[OpId; 1]>) -> Keyed {
@@ -286,8 +290,8 @@ impl Editor<'_> {
     /// Writes to a key of a map; gives what was written.
     fn write_key(&mut self, obj: u32, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
         let entry = self.state.map(obj).and_then(|map| map.get(key, &self.state.heap));
-        let (there, last) = entry.map_or((&[][..], 0), |entry| (&entry.values, entry.last));
-        let op = match self.resolve(there, last, &write)? {
+        let there = entry.map_or(&[][..], |entry| &entry.values);
+        let op = match self.resolve(there, &write)? {
             Resolved::Nothing => return Ok(None),
             Resolved::Losers(preds) => self.keyed(obj, &Write::Delete, preds),
             Resolved::Write(preds) => self.keyed(obj, &write, preds),
@@ -305,8 +309,7 @@ impl Editor<'_> {
         let seq = self.state.seq(obj).expect("it is a sequence");
         let span = *seq.span(at);
         let there = self.state.element_values(seq, &span, at.off);
-        let last = seq.reg(&span).map_or(0, |reg| reg.last);
-        let resolved = self.resolve(&there, last, &write)?;
+        let resolved = self.resolve(&there, &write)?;
         if matches!(write, Write::Delete) && span.reg == 0 {
             let id = self.take(1);
             self.state.delete_run(obj, at, 1, id, 1);

@@ -220,8 +220,8 @@ pub enum Fault {
         /// What is wrong with it.
         rule: OpFault,
     },
-    /// Another author was already recorded for the actor.
-    #[error("it records a second author for its actor")]
+    /// An author recorded later than in the actor's first change.
+    #[error("it records an author, which only its actor's first change may")]
     Author,
 }
 
@@ -342,6 +342,12 @@ pub enum EditError {
     WrongValue {
         /// What the place takes.
         expected: &'static str,
+    },
+    /// Objects in objects, deeper than a value of Rust should be.
+    #[error("the objects in it are nested deeper than {limit} levels")]
+    Depth {
+        /// How deep they may be.
+        limit: usize,
     },
     /// The document has used all 2^32 operation counters.
     #[error("the document has no operation counters left")]

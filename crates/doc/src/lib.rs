@@ -9,8 +9,10 @@ mod document;
 mod edit;
 mod error;
 mod literal;
+mod migrate;
 mod queue;
 mod read;
+mod rescue;
 mod storage;
 mod store;
 mod transaction;
@@ -27,7 +29,9 @@ pub use error::{
     ApplyError, DecodeError, EditError, Fault, FormatError, LimitError, LoadError, OpFault, Place, Rule,
 };
 pub use literal::Literal;
+pub use migrate::StringMigration;
 pub use read::ReadDoc;
+pub use rescue::{Kept, Loss, Rescue};
 pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
 pub use transaction::{AutoCommit, Transactable, Transaction};
 pub use typed::FromValue;

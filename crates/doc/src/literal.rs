@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::edit::Editor;
 use crate::error::EditError;
-use crate::types::{ObjId, ObjType, Prop, ScalarValue};
+use crate::types::{ObjId, ObjType, Prop, ROOT, ScalarValue, Value};
+use crate::view::View;
 
 /// A value with everything inside it. Made from scalars, `Vec`s and maps of the standard library, or by hand.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,13 @@ impl Literal {
             Literal::Map(_) => Some(ObjType::Map),
             Literal::List(_) => Some(ObjType::List),
             Literal::Text(_) => Some(ObjType::Text),
+        }
+    }
+
+    fn as_str(&self) -> Option<&str> {
+        match self {
+            Literal::Scalar(scalar) => scalar.as_str(),
+            _ => None,
         }
     }
 }
@@ -89,7 +97,31 @@ impl Editor<'_> {
         }
     }
 
-    /// Deletes `del` elements of a list from `index` on and inserts values there.
+    /// Inserts a value with everything inside it before `index`; gives the object, if it is one.
+    pub(crate) fn insert_literal(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        value: &Literal,
+    ) -> Result<Option<ObjId>, EditError> {
+        let made = self.insert_row(obj, index, std::slice::from_ref(value))?;
+        let object = made.front().map(|(object, _)| object.clone());
+        self.fill(made)?;
+        Ok(object)
+    }
+
+    /// Fills the root of a document that has nothing in it.
+    pub(crate) fn init_root(&mut self, value: &Literal) -> Result<(), EditError> {
+        if !matches!(value, Literal::Map(_)) {
+            return Err(EditError::WrongValue { expected: "a map" });
+        }
+        if View::now(self.state).length(ROOT) > 0 {
+            return Err(EditError::WrongValue { expected: "an empty root" });
+        }
+        self.fill([(ROOT, value)].into())
+    }
+
+    /// Deletes `del` elements of a list or units of a text from `index` on and inserts values there.
     pub(crate) fn splice(
         &mut self,
         obj: &ObjId,
@@ -98,8 +130,14 @@ impl Editor<'_> {
         values: &[Literal],
     ) -> Result<(), EditError> {
         let (number, kind) = self.object(obj)?;
-        if kind != ObjType::List {
-            return Err(EditError::WrongType { found: kind });
+        match kind {
+            ObjType::List => {}
+            ObjType::Text => {
+                let text: Option<Vec<&str>> = values.iter().map(Literal::as_str).collect();
+                let text = text.ok_or(EditError::WrongValue { expected: "a string" })?;
+                return self.splice_text(obj, index, del, &text.concat());
+            }
+            _ => return Err(EditError::WrongType { found: kind }),
         }
         let (index, del) = crate::edit::back(index, del)?;
         let made = self.insert_row(obj, index, values)?;
@@ -154,43 +192,63 @@ impl Editor<'_> {
     pub(crate) fn update_object(&mut self, obj: &ObjId, value: &Literal) -> Result<(), EditError> {
         let (_, kind) = self.object(obj)?;
         match value {
-            Literal::Map(entries) if kind.is_map() => self.update_map(obj, entries),
+            Literal::Map(entries) if kind == ObjType::Map => self.update_map(obj, entries),
             Literal::List(elements) if kind == ObjType::List => self.update_list(obj, elements),
             Literal::Text(text) if kind == ObjType::Text => self.update_text(obj, text),
             _ => Err(EditError::WrongValue { expected: expected(kind) }),
         }
     }
 
+    /// First the keys that stay, then those that come, then those that go: every implementation numbers them so.
     fn update_map(&mut self, obj: &ObjId, entries: &BTreeMap<String, Literal>) -> Result<(), EditError> {
-        let view = crate::view::View::now(self.state);
-        let keys: Vec<String> = view.keys(obj).map(str::to_owned).collect();
-        for key in keys.iter().filter(|key| !entries.contains_key(*key)) {
-            self.delete(obj, &Prop::from(key))?;
+        let keys: Vec<String> = View::now(self.state).keys(obj).map(str::to_owned).collect();
+        for key in &keys {
+            if let Some(value) = entries.get(key) {
+                self.update_place(obj, &Prop::from(key), value)?;
+            }
         }
         for (key, value) in entries {
-            self.update_place(obj, &Prop::from(key), value)?;
+            if keys.binary_search(key).is_err() {
+                self.update_place(obj, &Prop::from(key), value)?;
+            }
+        }
+        for key in keys.iter().filter(|key| !entries.contains_key(*key)) {
+            self.delete(obj, &Prop::from(key))?;
         }
         Ok(())
     }
 
     fn update_list(&mut self, obj: &ObjId, elements: &[Literal]) -> Result<(), EditError> {
-        let len = crate::view::View::now(self.state).length(obj);
-        let common = len.min(elements.len());
-        for (index, value) in elements[..common].iter().enumerate() {
-            self.update_place(obj, &Prop::Seq(index), value)?;
+        let len = View::now(self.state).length(obj);
+        for (index, value) in elements.iter().enumerate() {
+            let prop = Prop::Seq(index);
+            match value {
+                _ if index < len => self.update_place(obj, &prop, value)?,
+                Literal::Scalar(scalar) => self.insert(obj, index, scalar)?,
+                _ => {
+                    let kind = value.kind().expect("scalars were handled");
+                    let made = self.insert_object(obj, index, kind)?;
+                    self.update_object(&made, value)?;
+                }
+            }
         }
-        self.splice(obj, common, (len - common) as isize, &elements[common..])
+        let surplus = len.saturating_sub(elements.len());
+        self.splice(obj, elements.len(), surplus as isize, &[])
     }
 
+    /// Updates the object at a place, or puts another value there.
     fn update_place(&mut self, obj: &ObjId, prop: &Prop<'_>, value: &Literal) -> Result<(), EditError> {
-        let found = crate::view::View::now(self.state).get(obj, prop.clone())?;
-        let same: Option<ObjId> = match (found, value.kind()) {
-            (Some((crate::types::Value::Object(kind), id)), Some(wanted)) if kind == wanted => Some(id),
-            _ => None,
-        };
-        match same {
-            Some(id) => self.update_object(&id, value),
-            None => self.put_literal(obj, prop, value).map(drop),
+        let found = View::now(self.state).get(obj, prop.clone())?;
+        match (found, value) {
+            (Some((Value::Object(kind), id)), _) if value.kind() == Some(kind) => {
+                self.update_object(&id, value)
+            }
+            (_, Literal::Scalar(scalar)) => self.put(obj, prop, scalar),
+            _ => {
+                let kind = value.kind().expect("scalars were handled");
+                let made = self.put_object(obj, prop, kind)?;
+                self.update_object(&made, value)
+            }
         }
     }
 }

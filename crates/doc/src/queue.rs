@@ -15,6 +15,8 @@ pub(crate) struct Queue {
     waiting: HashMap<ChangeHash, (u64, Change)>,
     /// Who waits for a hash first.
     by_dep: HashMap<ChangeHash, Vec<ChangeHash>>,
+    /// Which change waits with an actor's sequence number: there is never a second one.
+    by_seq: HashMap<(ActorId, u64), ChangeHash>,
     /// Numbers the arrivals.
     arrived: u64,
 }
@@ -23,7 +25,6 @@ pub(crate) struct Queue {
 struct Applied {
     mark: Mark,
     rows: u32,
-    heads: SmallVec<[u32; 2]>,
     hash: ChangeHash,
 }
 
@@ -47,6 +48,7 @@ impl Queue {
     ) -> Result<(), ApplyError> {
         let mut applied = vec![];
         let mut queued = vec![];
+        let heads = state.history.heads.clone();
         let result = changes.into_iter().try_for_each(|change| {
             if self.contains(&change.hash()) || state.has(&change) {
                 return Ok(());
@@ -56,6 +58,7 @@ impl Queue {
         });
         if result.is_err() {
             self.restore(state, applied, &queued);
+            state.history.heads = heads;
         }
         result
     }
@@ -63,9 +66,28 @@ impl Queue {
     /// Forgets waiting changes by an actor who is about to use their sequence numbers.
     pub(crate) fn claim(&mut self, actor: &ActorId, seq: u64) {
         if !self.waiting.is_empty() {
-            self.waiting.retain(|_, (_, change)| change.seq() < seq || change.actor_id() != actor);
+            let claimed = |change: &&Change| change.seq() >= seq && change.actor_id() == actor;
+            let waiting = self.waiting.values().map(|(_, change)| change);
+            let claimed: Vec<ChangeHash> = waiting.filter(claimed).map(Change::hash).collect();
+            claimed.iter().for_each(|hash| drop(self.release(hash)));
             self.sweep();
         }
+    }
+
+    /// Lets a change wait for one that is missing.
+    fn wait(&mut self, missing: ChangeHash, change: Change) {
+        let hash = change.hash();
+        self.by_dep.entry(missing).or_default().push(hash);
+        self.by_seq.insert((change.actor_id().clone(), change.seq()), hash);
+        self.arrived += 1;
+        self.waiting.insert(hash, (self.arrived, change));
+    }
+
+    /// Ends the waiting of a change.
+    fn release(&mut self, hash: &ChangeHash) -> Option<Change> {
+        let (_, change) = self.waiting.remove(hash)?;
+        self.by_seq.remove(&(change.actor_id().clone(), change.seq()));
+        Some(change)
     }
 
     /// Forgets who waits for what where nobody waits.
@@ -82,8 +104,8 @@ impl Queue {
         let (actor, seq, hash) = (change.actor_id(), change.seq(), change.hash());
         let applied =
             state.actors.find(actor).is_some_and(|actor| u64::from(state.history.seq(actor)) >= seq);
-        let other = |other: &Change| other.seq() == seq && other.actor_id() == actor && other.hash() != hash;
-        let waiting = !self.waiting.is_empty() && self.waiting.values().any(|(_, change)| other(change));
+        let waiting = !self.waiting.is_empty()
+            && self.by_seq.get(&(actor.clone(), seq)).is_some_and(|other| *other != hash);
         if applied || waiting {
             return Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash });
         }
@@ -105,43 +127,42 @@ impl Queue {
             let rows = match rows {
                 Ok(rows) => rows,
                 Err(missing) => {
-                    self.by_dep.entry(missing).or_default().push(change.hash());
                     queued.push(change.hash());
-                    self.arrived += 1;
-                    self.waiting.insert(change.hash(), (self.arrived, change));
+                    self.wait(missing, change);
                     continue;
                 }
             };
             if state.heap.room(change.body_len() * 2).is_err() {
                 return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
             }
-            let (before, heads) = (state.history.len(), state.history.heads.clone());
+            if change.seq() > 1 && change.author().is_some() {
+                return Err(ApplyError::Fault { hash: change.hash(), fault: Fault::Author });
+            }
+            let before = state.history.len();
             let mark = state
                 .apply(&change, rows)
                 .map_err(|fault: Fault| ApplyError::Fault { hash: change.hash(), fault })?;
-            applied.push(Applied { mark, rows: before, heads, hash: change.hash() });
+            applied.push(Applied { mark, rows: before, hash: change.hash() });
             if self.by_dep.is_empty() {
                 continue;
             }
             for next in self.by_dep.remove(&change.hash()).unwrap_or_default() {
-                ready.extend(self.waiting.remove(&next).map(|(_, change)| change));
+                ready.extend(self.release(&next));
             }
         }
         Ok(())
     }
 
     /// Takes a failed batch back. Changes that had waited and were applied in it are dropped: they were the fault or
-    /// depend on what was taken back, and whoever sent them will send them again.
+    /// depend on what was taken back, and whoever sent them will send them again. The caller puts the heads back.
     fn restore(&mut self, state: &mut State, applied: Vec<Applied>, queued: &[ChangeHash]) {
         for change in applied.into_iter().rev() {
-            state.history.cut(change.rows, change.heads);
+            state.history.cut(change.rows);
             state.history.known_mut().forget(change.rows, &change.hash);
             state.undo(&change.mark);
             state.history.log_len = state.log.runs.len();
         }
-        queued.iter().for_each(|hash| {
-            self.waiting.remove(hash);
-        });
+        queued.iter().for_each(|hash| drop(self.release(hash)));
         self.sweep();
     }
 

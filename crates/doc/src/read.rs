@@ -1,6 +1,9 @@
 //! The trait that everything readable has.
 
+use std::ops::RangeBounds;
+
 use crate::error::EditError;
+use crate::literal::Literal;
 use crate::typed::FromValue;
 use crate::types::{ChangeHash, ObjId, ObjType, Prop, TextEncoding, Value};
 use crate::view::View;
@@ -89,18 +92,60 @@ pub trait ReadDoc {
     }
 
     /// See [`View::map_range`].
-    fn map_range(&self, obj: impl AsRef<ObjId>) -> impl Iterator<Item = (&str, Value<'_>, ObjId)> {
-        self.view().map_range(obj)
+    fn map_range<'a>(
+        &'a self,
+        obj: impl AsRef<ObjId>,
+        range: impl RangeBounds<&'a str>,
+    ) -> impl Iterator<Item = (&'a str, Value<'a>, ObjId)> {
+        self.view().map_range(obj, range)
+    }
+
+    /// See [`View::map_range`].
+    fn map_range_at<'a>(
+        &'a self,
+        obj: impl AsRef<ObjId>,
+        range: impl RangeBounds<&'a str>,
+        heads: &[ChangeHash],
+    ) -> Result<impl Iterator<Item = (&'a str, Value<'a>, ObjId)>, EditError> {
+        Ok(self.at(heads)?.map_range(obj, range))
     }
 
     /// See [`View::list_range`].
-    fn list_range(&self, obj: impl AsRef<ObjId>) -> impl Iterator<Item = (Value<'_>, ObjId)> {
-        self.view().list_range(obj)
+    fn list_range(
+        &self,
+        obj: impl AsRef<ObjId>,
+        range: impl RangeBounds<usize>,
+    ) -> impl Iterator<Item = (Value<'_>, ObjId)> {
+        self.view().list_range(obj, range)
+    }
+
+    /// See [`View::list_range`].
+    fn list_range_at(
+        &self,
+        obj: impl AsRef<ObjId>,
+        range: impl RangeBounds<usize>,
+        heads: &[ChangeHash],
+    ) -> Result<impl Iterator<Item = (Value<'_>, ObjId)>, EditError> {
+        Ok(self.at(heads)?.list_range(obj, range))
     }
 
     /// See [`View::values_of`].
     fn values(&self, obj: impl AsRef<ObjId>) -> Vec<(Value<'_>, ObjId)> {
         self.view().values_of(obj)
+    }
+
+    /// See [`View::values_of`].
+    fn values_at(
+        &self,
+        obj: impl AsRef<ObjId>,
+        heads: &[ChangeHash],
+    ) -> Result<Vec<(Value<'_>, ObjId)>, EditError> {
+        Ok(self.at(heads)?.values_of(obj))
+    }
+
+    /// See [`View::hydrate`].
+    fn hydrate(&self, obj: impl AsRef<ObjId>) -> Result<Literal, EditError> {
+        self.view().hydrate(obj)
     }
 
     /// See [`View::length`].
@@ -131,6 +176,15 @@ pub trait ReadDoc {
     /// See [`View::path`].
     fn parents(&self, obj: impl AsRef<ObjId>) -> Result<Vec<(ObjId, Prop<'static>)>, EditError> {
         self.view().path(obj)
+    }
+
+    /// See [`View::path`].
+    fn parents_at(
+        &self,
+        obj: impl AsRef<ObjId>,
+        heads: &[ChangeHash],
+    ) -> Result<Vec<(ObjId, Prop<'static>)>, EditError> {
+        self.at(heads)?.path(obj)
     }
 
     /// How indexes into text are counted.

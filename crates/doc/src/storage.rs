@@ -1,14 +1,15 @@
 //! Saving and loading.
 
 use crate::codec::bundle;
-use crate::codec::change::{Change, Scratch};
+use crate::codec::change::{Change, Scratch, author_in};
 use crate::codec::chunk::{Chunk, ChunkType};
 use crate::codec::column::ChunkError;
 use crate::codec::document::DocumentView;
 use crate::codec::limits::Limits;
 use crate::codec::reader::Reader;
 use crate::document::Document;
-use crate::error::{ApplyError, LoadError};
+use crate::error::{ApplyError, Fault, LimitError, LoadError};
+use crate::migrate::StringMigration;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
 
@@ -35,11 +36,12 @@ pub enum Verify {
 /// How to load.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    encoding: TextEncoding,
+    pub(crate) encoding: TextEncoding,
     partial: OnPartialLoad,
     verify: Verify,
-    limits: Limits,
-    actor: Option<ActorId>,
+    pub(crate) limits: Limits,
+    pub(crate) actor: Option<ActorId>,
+    strings: StringMigration,
 }
 
 impl LoadOptions {
@@ -73,6 +75,13 @@ impl LoadOptions {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// What to do with strings that are scalars.
+    #[must_use]
+    pub fn migrate_strings(mut self, strings: StringMigration) -> Self {
+        self.strings = strings;
         self
     }
 
@@ -118,9 +127,12 @@ impl Document {
         if !missing.is_empty() && !starts_with_document && options.partial == OnPartialLoad::Error {
             return Err(LoadError::MissingDeps { missing });
         }
-        doc.saved = doc.state.history.heads.to_vec();
         if let Some(actor) = options.actor {
             doc.actor = actor;
+        }
+        if options.strings == StringMigration::ConvertToText {
+            let full = LimitError { what: "operations", limit: u32::MAX.into() };
+            doc.convert_strings_to_text().map_err(|_| full)?;
         }
         Ok(doc)
     }
@@ -128,42 +140,50 @@ impl Document {
     /// Applies chunk after chunk until one is bad.
     fn read(&mut self, bytes: &[u8], verify: Verify) -> Result<(), LoadError> {
         let mut reader = Reader::new(bytes);
-        let mut scratch = Scratch::default();
         let mut number = 0;
         while !reader.is_empty() {
             let base = reader.offset();
-            let at = |error: ChunkError, header| LoadError::from(error.place(number, base + header));
-            let chunk = Chunk::read(&mut reader, &self.limits).map_err(|error| at(error, 0))?;
-            match chunk.kind {
-                ChunkType::Document => {
-                    let state = load_chunk(&chunk, self.state.encoding, &self.limits, verify)
-                        .map_err(|error| error.map_err(|error| at(error, chunk.header)))?;
-                    self.take(state)?;
-                }
-                ChunkType::Change | ChunkType::Deflated => {
-                    let change = Change::from_chunk(&chunk, &self.limits, &mut scratch)
-                        .map_err(|error| at(error, chunk.header))?;
-                    self.apply_changes([change])?;
-                }
-                ChunkType::Bundle => {
-                    let changes = bundle::read(&chunk.body, &self.limits, &mut scratch)
-                        .map_err(|error| at(error, chunk.header))?;
-                    self.apply_changes(changes)?;
-                }
-            }
+            let chunk = Chunk::read(&mut reader, &self.limits).map_err(|error| error.place(number, base))?;
+            self.take_chunk(&chunk, number, base, verify)?;
             number += 1;
         }
         Ok(())
     }
 
+    /// Applies the `number`-th chunk of a file, which starts at `base`.
+    pub(crate) fn take_chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        number: usize,
+        base: usize,
+        verify: Verify,
+    ) -> Result<(), LoadError> {
+        let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
+        match chunk.kind {
+            ChunkType::Document => {
+                let state = load_chunk(chunk, self.state.encoding, &self.limits, verify);
+                self.take(state.map_err(|error| error.map_err(at))?)?;
+            }
+            ChunkType::Change | ChunkType::Deflated => {
+                let change = Change::from_chunk(chunk, &self.limits, &mut Scratch::default()).map_err(at)?;
+                self.apply_changes([change])?;
+            }
+            ChunkType::Bundle => {
+                let changes = bundle::read(&chunk.body, &self.limits, &mut Scratch::default()).map_err(at)?;
+                self.apply_changes(changes)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes over a loaded state, or what is new in it.
-    fn take(&mut self, state: State) -> Result<(), ApplyError> {
-        if self.state.history.len() == 0 && self.queue.changes().is_empty() {
+    pub(crate) fn take(&mut self, state: State) -> Result<(), ApplyError> {
+        if self.is_empty() {
             self.state = std::sync::Arc::new(state);
             return Ok(());
         }
-        let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
         let mut scratch = Scratch::default();
+        let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
         let changes: Vec<Change> = rows.map(|row| state.change(row, &mut scratch)).collect();
         self.apply_changes(changes)
     }
@@ -172,12 +192,12 @@ impl Document {
     /// are cut off anywhere. On an empty document a stream without a good beginning is an error. Gives how many operations are new.
     pub fn load_incremental(&mut self, bytes: &[u8]) -> Result<usize, LoadError> {
         let before = self.operations();
-        if self.state.history.len() == 0 && self.queue.changes().is_empty() {
+        if self.is_empty() {
             let options =
                 LoadOptions { encoding: self.state.encoding, limits: self.limits, ..LoadOptions::default() };
             let good = LoadOptions { partial: OnPartialLoad::Ignore, ..options.clone() };
             let mut loaded = Self::load_with(bytes, good)?;
-            if loaded.state.history.len() == 0 && loaded.queue.changes().is_empty() {
+            if loaded.is_empty() {
                 // Nothing of it was good: say why.
                 loaded = Self::load_with(bytes, options)?;
             }
@@ -228,7 +248,8 @@ impl Document {
         self.get_changes(heads).iter().flat_map(Change::raw_bytes).collect()
     }
 
-    /// Every change since the last save, as chunks to append to the file.
+    /// Every change since this document was last saved, as chunks to append to the file. Nothing was saved yet right
+    /// after loading: who knows where the bytes came from.
     pub fn save_incremental(&mut self) -> Vec<u8> {
         let mut scratch = Scratch::default();
         let rows = self.state.rows_since(&self.saved);
@@ -266,6 +287,34 @@ impl ChunkFault {
     }
 }
 
+/// The document of a chunk whose heads are what they are, whatever it names.
+pub(crate) fn load_unverified(
+    chunk: &Chunk<'_>,
+    encoding: TextEncoding,
+    limits: &Limits,
+) -> Result<State, ChunkError> {
+    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, false)
+}
+
+/// As [`load_unverified`], with ends of marks that never began. To look at, not to edit.
+pub(crate) fn load_marks(
+    chunk: &Chunk<'_>,
+    encoding: TextEncoding,
+    limits: &Limits,
+) -> Result<State, ChunkError> {
+    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true)
+}
+
+/// Only the first change of an actor may say who stands behind it.
+fn authors(state: &State) -> Result<(), ApplyError> {
+    let mut runs = state.history.runs();
+    let later =
+        runs.find(|run| (run.seq > 1 || run.rows > 1) && author_in(state.heap.get(run.extra)).is_some());
+    let Some(run) = later else { return Ok(()) };
+    let row = if run.seq > 1 { run.row } else { run.row + 1 };
+    Err(ApplyError::Fault { hash: state.hash(row), fault: Fault::Author })
+}
+
 fn load_chunk(
     chunk: &Chunk<'_>,
     encoding: TextEncoding,
@@ -273,7 +322,8 @@ fn load_chunk(
     verify: Verify,
 ) -> Result<State, ChunkFault> {
     let view = DocumentView::parse(&chunk.body, limits).map_err(ChunkFault::Chunk)?;
-    let mut state = State::load(&view, encoding, limits).map_err(ChunkFault::Chunk)?;
+    let mut state = State::load(&view, encoding, limits, false).map_err(ChunkFault::Chunk)?;
+    authors(&state).map_err(|error| ChunkFault::Load(error.into()))?;
     let rows: Vec<u32> = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok()).collect();
     let mut sorted = (rows.clone(), state.history.heads.to_vec());
     sorted.0.sort_unstable();

@@ -80,7 +80,19 @@ pub trait Transactable: ReadDoc {
         value: impl Into<Literal>,
     ) -> Result<Option<ObjId>, EditError>;
 
-    /// Deletes `del` elements of a list from `index` on (before it, when negative) and inserts values there.
+    /// Inserts a value with everything inside it before `index`; gives the object, if it is one.
+    fn insert_literal(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        index: usize,
+        value: impl Into<Literal>,
+    ) -> Result<Option<ObjId>, EditError>;
+
+    /// Fills the root of a document that has nothing in it with the entries of a map.
+    fn init_root(&mut self, value: &Literal) -> Result<(), EditError>;
+
+    /// Deletes `del` elements of a list from `index` on (before it, when negative) and inserts values there. In a text,
+    /// where only strings can be inserted, `del` counts units.
     fn splice(
         &mut self,
         obj: impl AsRef<ObjId>,
@@ -175,6 +187,19 @@ macro_rules! edits {
                 value: impl Into<Literal>,
             ) -> Result<Option<ObjId>, EditError> {
                 self.editor().put_literal(obj.as_ref(), &prop.into(), &value.into())
+            }
+
+            fn insert_literal(
+                &mut self,
+                obj: impl AsRef<ObjId>,
+                index: usize,
+                value: impl Into<Literal>,
+            ) -> Result<Option<ObjId>, EditError> {
+                self.editor().insert_literal(obj.as_ref(), index, &value.into())
+            }
+
+            fn init_root(&mut self, value: &Literal) -> Result<(), EditError> {
+                self.editor().init_root(value)
             }
 
             fn splice(
@@ -287,8 +312,17 @@ impl AutoCommit {
     }
 
     fn editor(&mut self) -> Editor<'_> {
-        let doc = self.past.as_deref_mut().unwrap_or(&mut self.doc);
-        let open = self.open.get_or_insert_with(|| doc.open());
+        let Self { doc: whole, past, open } = self;
+        let doc = match past.as_deref_mut() {
+            Some(past) => {
+                if open.is_none() {
+                    whole.lead(past);
+                }
+                past
+            }
+            None => whole,
+        };
+        let open = open.get_or_insert_with(|| doc.open());
         Editor { state: doc.state_mut(), open }
     }
 
@@ -302,10 +336,7 @@ impl AutoCommit {
         let open = self.open.take().filter(|open| open.len() > 0)?;
         let Some(past) = &mut self.past else { return Some(self.doc.close(open, options)) };
         past.close(open.isolated(), options);
-        let commit = self.doc.integrate(past);
-        // What is written next comes after everything known.
-        past.state_mut().max_op = self.doc.state.max_op;
-        commit
+        self.doc.integrate(past)
     }
 
     /// Makes a change without operations after committing what is open: it records that its author saw the heads.
@@ -336,6 +367,13 @@ impl AutoCommit {
         self.past = None;
     }
 
+    /// The heads of what is read and written, after committing what is open: while isolated, those of the isolated
+    /// document.
+    pub fn get_heads(&mut self) -> Vec<ChangeHash> {
+        self.commit();
+        self.past.as_deref().unwrap_or(&self.doc).get_heads()
+    }
+
     /// The whole document, after committing what is open.
     pub fn document(&mut self) -> &mut Document {
         self.commit();
@@ -352,6 +390,11 @@ impl AutoCommit {
 impl ReadDoc for AutoCommit {
     fn view(&self) -> View<'_> {
         self.past.as_deref().unwrap_or(&self.doc).view()
+    }
+
+    /// While isolated, other heads can be asked for all the same.
+    fn at(&self, heads: &[ChangeHash]) -> Result<View<'_>, EditError> {
+        self.doc.at(heads)
     }
 }
 

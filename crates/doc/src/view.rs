@@ -1,10 +1,12 @@
 //! Reading: the same questions now and at any heads.
 
 use std::borrow::Cow;
+use std::ops::RangeBounds;
 
 use smallvec::SmallVec;
 
 use crate::error::EditError;
+use crate::literal::Literal;
 use crate::store::heap::Bytes;
 use crate::store::log::Val;
 use crate::store::past::Clock;
@@ -12,6 +14,9 @@ use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, ROOT as ROOT_NUMBER, State};
 use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
+
+/// How deep [`View::hydrate`] follows objects in objects: a document may be deeper than a stack.
+const DEPTH: usize = 500;
 
 /// A document to read from: as it is, or as it was at some heads.
 #[derive(Clone, Debug)]
@@ -171,10 +176,21 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The keys of a map with their winning values, in the order of their bytes.
-    pub fn map_range(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<(&'a str, Value<'a>, ObjId)> {
+    /// The keys of a map that lie in a range with their winning values, in the order of their bytes.
+    pub fn map_range<'r>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        range: impl RangeBounds<&'r str>,
+    ) -> std::vec::IntoIter<(&'a str, Value<'a>, ObjId)>
+    where
+        'a: 'r,
+    {
         let mut entries = vec![];
-        self.each_key(obj.as_ref(), |key, values| entries.push((key, values[values.len() - 1])));
+        self.each_key(obj.as_ref(), |key, values| {
+            if range.contains(&key) {
+                entries.push((key, values[values.len() - 1]));
+            }
+        });
         entries.sort_unstable_by_key(|(key, _)| *key);
         let state = self.state;
         let export = |(key, winner): (&'a str, Visible)| {
@@ -184,11 +200,48 @@ impl<'a> View<'a> {
         entries.into_iter().map(export).collect::<Vec<_>>().into_iter()
     }
 
-    /// The elements of a list or text with their winning values, in order.
-    pub fn list_range(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<(Value<'a>, ObjId)> {
-        let mut values = vec![];
-        self.each_element(obj.as_ref(), |winner| values.push(self.state.export(&winner)));
+    /// The elements of a list or text that lie in a range with their winning values, in order. In a text a range counts
+    /// elements, not units.
+    ///
+    /// Costs O(n).
+    pub fn list_range(
+        &self,
+        obj: impl AsRef<ObjId>,
+        range: impl RangeBounds<usize>,
+    ) -> std::vec::IntoIter<(Value<'a>, ObjId)> {
+        let (mut values, mut index) = (vec![], 0);
+        self.each_element(obj.as_ref(), |winner| {
+            if range.contains(&index) {
+                values.push(self.state.export(&winner));
+            }
+            index += 1;
+        });
         values.into_iter()
+    }
+
+    /// An object with everything in it: of several values at a place the winner, of a counter what it has grown to.
+    pub fn hydrate(&self, obj: impl AsRef<ObjId>) -> Result<Literal, EditError> {
+        self.hydrate_inside(obj.as_ref(), DEPTH)
+    }
+
+    fn hydrate_inside(&self, obj: &ObjId, depth: usize) -> Result<Literal, EditError> {
+        let Some(depth) = depth.checked_sub(1) else { return Err(EditError::Depth { limit: DEPTH }) };
+        let inside = |value: Value<'_>, id: &ObjId| match value {
+            Value::Object(_) => self.hydrate_inside(id, depth),
+            Value::Scalar(value) => Ok(Literal::Scalar(value.into_owned())),
+        };
+        match self.object_type(obj)? {
+            ObjType::Map | ObjType::Table => {
+                let entries = self.map_range(obj, ..);
+                let entry = |(key, value, id): (&str, _, _)| Ok((key.to_owned(), inside(value, &id)?));
+                entries.map(entry).collect::<Result<_, _>>().map(Literal::Map)
+            }
+            ObjType::List => {
+                let elements = self.list_range(obj, ..).map(|(value, id)| inside(value, &id));
+                elements.collect::<Result<_, _>>().map(Literal::List)
+            }
+            ObjType::Text => self.text(obj).map(Literal::Text),
+        }
     }
 
     fn each_element(&self, obj: &ObjId, mut each: impl FnMut(Visible)) {
@@ -218,8 +271,8 @@ impl<'a> View<'a> {
     pub fn values_of(&self, obj: impl AsRef<ObjId>) -> Vec<(Value<'a>, ObjId)> {
         let obj = obj.as_ref();
         match self.object_type(obj) {
-            Ok(kind) if kind.is_map() => self.map_range(obj).map(|(_, value, id)| (value, id)).collect(),
-            _ => self.list_range(obj).collect(),
+            Ok(kind) if kind.is_map() => self.map_range(obj, ..).map(|(_, value, id)| (value, id)).collect(),
+            _ => self.list_range(obj, ..).collect(),
         }
     }
 
@@ -363,6 +416,15 @@ impl State {
             return ObjId::Root;
         }
         self.name(self.objects[number as usize].id, number)
+    }
+
+    /// The public names of all objects, in ascending order.
+    pub(crate) fn object_ids(&self) -> Vec<ObjId> {
+        let there = (0..).zip(self.objects.iter());
+        let there = there.filter(|(number, object)| *number == ROOT_NUMBER || !object.id.is_none());
+        let mut ids: Vec<ObjId> = there.map(|(number, _)| self.obj_id(number)).collect();
+        ids.sort_unstable();
+        ids
     }
 
     fn name(&self, id: OpId, hint: u32) -> ObjId {

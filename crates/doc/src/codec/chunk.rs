@@ -35,10 +35,16 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads one chunk. The reader moves past it, even when its checksum is wrong but its frame is not.
+    /// Reads one chunk. Offsets in errors count from its beginning.
     pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
+        let (chunk, sound) = Self::read_any(reader, limits)?;
+        if sound { Ok(chunk) } else { Err(Fault::at(0, Rule::Checksum).into()) }
+    }
+
+    /// As [`Self::read`], whatever the checksum says; gives whether it is right.
+    pub(crate) fn read_any(reader: &mut Reader<'a>, limits: &Limits) -> Result<(Self, bool), ChunkError> {
         let start = reader.offset();
-        let fault = |rule| Fault::at(start, rule);
+        let fault = |rule| Fault::at(0, rule);
         if reader.array().map_err(fault)? != MAGIC {
             return Err(fault(Rule::Magic).into());
         }
@@ -61,10 +67,8 @@ impl<'a> Chunk<'a> {
             other => return Err(fault(Rule::ChunkType(other)).into()),
         };
         let hash = hash_chunk(kind, &body);
-        if hash.0[..4] != checksum {
-            return Err(fault(Rule::Checksum).into());
-        }
-        Ok(Self { kind, hash, body, header })
+        let sound = hash.0[..4] == checksum;
+        Ok((Self { kind, hash, body, header }, sound))
     }
 }
 

@@ -202,8 +202,8 @@ impl History {
         row
     }
 
-    /// Forgets the last changes.
-    pub(crate) fn cut(&mut self, rows: u32, heads: SmallVec<[u32; 2]>) {
+    /// Forgets the last changes, all but their place among the heads.
+    pub(crate) fn cut(&mut self, rows: u32) {
         while self.rows > rows {
             let number = self.runs.len() - 1;
             let run = self.runs.get_mut(number);
@@ -219,7 +219,6 @@ impl History {
             let end = self.by_seq(actor, seq - 1).map_or(0, |row| self.at(row).end());
             self.last[actor as usize] = (seq - 1, end);
         }
-        self.heads = heads;
     }
 
     /// The greatest counter of any operation.

@@ -36,6 +36,8 @@ pub(super) struct Loader {
     group: Option<Group>,
     /// Begins of marks in the open sequence whose ends did not come yet.
     begins: Vec<OpId>,
+    /// Ends of marks may come without a begin.
+    loose_marks: bool,
     /// Sequences that are done, with the groups of their registers.
     seqs: Vec<(u32, Seq, Vec<u32>)>,
     reg_groups: Vec<u32>,
@@ -78,6 +80,7 @@ impl State {
         view: &DocumentView<'_>,
         encoding: TextEncoding,
         limits: &Limits,
+        loose_marks: bool,
     ) -> Result<Self, ChunkError> {
         let mut state = State::new(encoding);
         for actor in &view.actors {
@@ -97,6 +100,7 @@ impl State {
             open: None,
             group: None,
             begins: Vec::new(),
+            loose_marks,
             seqs: Vec::new(),
             reg_groups: Vec::new(),
         };
@@ -309,7 +313,13 @@ impl Loader {
         }
         let begin = OpId::new(row.id.ctr - 1, row.id.actor);
         let at = self.begins.iter().rposition(|id| *id == begin);
-        self.begins.swap_remove(at.ok_or_else(|| operation("the end of a mark comes before its begin"))?);
+        match at {
+            Some(at) => {
+                self.begins.swap_remove(at);
+            }
+            None if self.loose_marks => {}
+            None => return Err(operation("the end of a mark comes before its begin")),
+        }
         Ok(())
     }
 

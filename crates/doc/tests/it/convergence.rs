@@ -139,3 +139,45 @@ fn a_rollback_leaves_no_trace() {
         assert_eq!(doc.document().save(), bytes, "seed {seed}");
     }
 }
+
+/// Everybody hears of changes in an order of their own, some twice, some late; whoever is stopped in between keeps what
+/// waits in the file.
+#[test]
+fn waiting_changes_survive_files_and_any_order() {
+    for seed in 300..312 {
+        let mut rng = Rng::new(seed);
+        let mut docs = replicas(3);
+        for _ in 0..40 {
+            let i = rng.below(3);
+            (0..1 + rng.below(3)).for_each(|_| edit(&mut docs[i], &mut rng));
+            docs[i].commit();
+            if rng.below(4) == 0 {
+                let other = docs[rng.below(3)].document().clone();
+                docs[i].document().merge(&other).unwrap();
+            }
+        }
+        let mut whole = docs.remove(0).into_document();
+        for other in docs {
+            whole.merge(&other.into_document()).unwrap();
+        }
+        let mut changes = whole.get_changes(&[]);
+        changes.extend(whole.get_changes(&[]).into_iter().step_by(3));
+        (1..changes.len()).rev().for_each(|k| changes.swap(k, rng.below(k + 1)));
+        let mut doc = hashmill_doc::Document::new();
+        for part in changes.chunks(7) {
+            doc.apply_changes(part.iter().cloned()).unwrap();
+            doc.check(true);
+            let missing = doc.get_missing_deps(&[]);
+            let file = doc.save();
+            let partial = hashmill_doc::LoadOptions::new();
+            let partial = partial.on_partial_load(hashmill_doc::OnPartialLoad::Ignore);
+            // Whatever the end of the file, a good beginning is a document.
+            let cut = rng.below(file.len() + 1);
+            hashmill_doc::Document::load_with(&file[..cut], partial).unwrap().check(true);
+            doc = hashmill_doc::Document::load(&file).unwrap();
+            assert_eq!(doc.get_missing_deps(&[]), missing, "seed {seed}");
+        }
+        assert_eq!((doc.get_heads(), shown(&doc)), (whole.get_heads(), shown(&whole)), "seed {seed}");
+        assert!(doc.get_missing_deps(&[]).is_empty());
+    }
+}

@@ -61,3 +61,41 @@ fn a_put_of_what_is_there_is_no_operation() {
     tx.commit();
     assert_eq!(doc.get(ROOT, "k").unwrap().unwrap().0, ScalarValue::Null.into());
 }
+
+/// A counter is what it has grown to. Both stories came from comparisons with the official engine: in the first it writes
+/// nothing, in the second it writes.
+#[test]
+fn a_put_of_what_a_counter_has_grown_to_is_no_operation() {
+    let mut doc = document();
+    let mut tx = doc.transaction();
+    let list = tx.put_object(ROOT, "list", ObjType::List).unwrap();
+    tx.insert(&list, 0, ScalarValue::counter(0)).unwrap();
+    tx.put(ROOT, "key", ScalarValue::counter(0)).unwrap();
+    tx.increment(ROOT, "key", 2).unwrap();
+    tx.increment(&list, 0, 2).unwrap();
+    assert_eq!(tx.pending_ops(), 5);
+    tx.put(ROOT, "key", ScalarValue::counter(2)).unwrap();
+    tx.put(&list, 0, ScalarValue::counter(2)).unwrap();
+    assert_eq!(tx.pending_ops(), 5);
+    tx.put(ROOT, "key", 2).unwrap();
+    tx.put(ROOT, "key", ScalarValue::counter(0)).unwrap();
+    tx.increment(ROOT, "key", 2).unwrap();
+    tx.put(ROOT, "key", ScalarValue::counter(0)).unwrap();
+    tx.put(&list, 0, ScalarValue::counter(0)).unwrap();
+    assert_eq!(tx.pending_ops(), 10, "where it began is not where it is");
+}
+
+#[test]
+fn a_counter_that_others_made_grow_is_compared_as_it_is_now() {
+    let mut doc = document();
+    doc.transact(|tx| tx.put(ROOT, "key", ScalarValue::counter(0))).unwrap();
+    let mut other = doc.fork();
+    other.transact(|tx| tx.increment(ROOT, "key", 2)).unwrap();
+    doc.transact(|tx| tx.increment(ROOT, "key", 3)).unwrap();
+    doc.merge(&other).unwrap();
+    let mut tx = doc.transaction();
+    tx.put(ROOT, "key", ScalarValue::counter(5)).unwrap();
+    assert_eq!(tx.pending_ops(), 0);
+    tx.put(ROOT, "key", ScalarValue::counter(3)).unwrap();
+    assert_eq!(tx.pending_ops(), 1);
+}

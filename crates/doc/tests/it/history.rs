@@ -164,3 +164,130 @@ fn nested_values_are_made_and_updated_with_few_edits() {
     let head = doc.document().get_heads()[0];
     assert_eq!(doc.document().change_of(&tag), Some(head));
 }
+
+#[test]
+fn isolated_edits_stay_valid_whatever_happens_to_the_whole_document() {
+    let mut doc = document(1);
+    doc.put(ROOT, "k", 1).unwrap();
+    doc.commit();
+    let heads = doc.get_heads();
+    doc.isolate(&heads).unwrap();
+    doc.put(ROOT, "k", 2).unwrap();
+    doc.commit();
+    // The same actor writes outside: what comes next inside must be by another one.
+    doc.empty_commit(&hashmill_doc::CommitOptions::default());
+    let mut other = document(2);
+    other.put(ROOT, "l", 3).unwrap();
+    doc.document().merge(other.document()).unwrap();
+    doc.put(ROOT, "k", 4).unwrap();
+    doc.commit();
+    assert_eq!(doc.length(ROOT), 1, "what came from outside is not seen inside");
+    assert_eq!(doc.get_at(ROOT, "k", &heads).unwrap().unwrap().0, 1.into());
+    doc.integrate();
+    assert_eq!(doc.length(ROOT), 2);
+    let changes = doc.document().get_changes(&[]);
+    let last = changes.iter().max_by_key(|change| change.start_op()).unwrap();
+    assert_ne!(last.actor_id(), &ActorId::from([1]));
+    let again = Document::load(&doc.document().save()).unwrap();
+    assert_eq!(again.get_heads(), doc.document().get_heads());
+}
+
+#[test]
+fn values_go_in_and_come_out_whole() {
+    use hashmill_doc::Literal;
+    let mut doc = document(1);
+    let text = |text: &str| Literal::Text(text.to_owned());
+    let cards = Literal::List(vec![Literal::from([("title", text("one"))]), 2.into(), text("three")]);
+    let root = Literal::from([("cards", cards), ("note", text("héllo")), ("size", 3.into())]);
+    doc.init_root(&root).unwrap();
+    assert_eq!(doc.hydrate(ROOT).unwrap(), root);
+    assert!(doc.init_root(&root).is_err(), "it is not empty any more");
+    let (_, note) = doc.get(ROOT, "note").unwrap().unwrap();
+    doc.splice(&note, 1, 4, ["e", "y"]).unwrap();
+    assert_eq!(doc.text(&note).unwrap(), "hey");
+    assert_eq!(doc.splice(&note, 0, 0, [1]), Err(EditError::WrongValue { expected: "a string" }));
+    let (_, cards) = doc.get(ROOT, "cards").unwrap().unwrap();
+    let made = doc.insert_literal(&cards, 1, Literal::from([("title", text("new"))])).unwrap().unwrap();
+    assert_eq!(doc.hydrate(&made).unwrap(), Literal::from([("title", text("new"))]));
+    assert_eq!(doc.list_range(&cards, 2..).count(), 2);
+    assert_eq!(doc.map_range(ROOT, "d".."note").count(), 0);
+    assert_eq!(doc.map_range(ROOT, "note"..).map(|(key, _, _)| key).collect::<Vec<_>>(), ["note", "size"]);
+    doc.commit();
+    let heads = doc.get_heads();
+    doc.update_object(&cards, &Literal::List(vec![text("only")])).unwrap();
+    assert_eq!(doc.hydrate(&cards).unwrap(), Literal::List(vec![text("only")]));
+    assert_eq!(doc.list_range_at(&cards, .., &heads).unwrap().count(), 4);
+    assert_eq!(doc.values_at(ROOT, &heads).unwrap().len(), 3);
+    assert_eq!(doc.parents_at(&made, &heads).unwrap().len(), 2);
+}
+
+/// A document may be deeper than a stack.
+#[test]
+fn objects_in_objects_are_followed_to_a_stated_depth() {
+    let mut doc = document(1);
+    let mut at = ROOT;
+    for _ in 0..2_000 {
+        at = doc.put_object(&at, "in", ObjType::Map).unwrap();
+    }
+    assert_eq!(doc.hydrate(ROOT), Err(EditError::Depth { limit: 500 }));
+    assert!(doc.hydrate(&at).is_ok());
+}
+
+#[test]
+fn a_load_is_no_save() {
+    let mut doc = document(1);
+    doc.put(ROOT, "k", 1).unwrap();
+    let file = doc.document().save();
+    assert!(doc.document().save_incremental().is_empty());
+    let mut fork = doc.document().fork();
+    let mut loaded = Document::load(&file).unwrap();
+    for doc in [&mut loaded, &mut fork] {
+        let all = doc.save_incremental();
+        assert_eq!(Document::load(&all).unwrap().get_heads(), doc.get_heads());
+        assert!(doc.save_incremental().is_empty());
+    }
+}
+
+#[test]
+fn tables_are_read_and_not_written() {
+    let mut doc = document(1);
+    let table = doc.put_object(ROOT, "table", ObjType::Table).unwrap();
+    let refused = Err(EditError::WrongType { found: ObjType::Table });
+    assert_eq!(doc.put(&table, "row", 1), refused);
+    assert_eq!(doc.delete(&table, "row"), refused);
+    assert_eq!(doc.increment(&table, "row", 1), refused);
+    assert_eq!((doc.length(&table), doc.get(&table, "row")), (0, Ok(None)));
+}
+
+#[test]
+fn a_failed_batch_of_many_writers_leaves_no_trace() {
+    let mut doc = document(1);
+    doc.put(ROOT, "k", 1).unwrap();
+    doc.commit();
+    let mut doc = doc.into_document();
+    let mut changes = vec![];
+    for actor in 2..200 {
+        let mut other = document(actor);
+        other.put(ROOT, format!("key {}", actor % 7), i64::from(actor)).unwrap();
+        other.commit();
+        other.put(ROOT, "k", i64::from(actor)).unwrap();
+        other.commit();
+        // The second waits for the first, which comes later.
+        changes.extend(other.document().get_changes(&[]).into_iter().rev());
+    }
+    let mut twin = document(7);
+    twin.put(ROOT, "k", "another one").unwrap();
+    let bad = twin.document().get_changes(&[]).remove(0);
+    let (heads, file) = (doc.get_heads(), doc.save());
+    let error = doc.apply_changes(changes.iter().cloned().chain([bad.clone()])).unwrap_err();
+    assert_eq!(error, ApplyError::DuplicateSeq { actor: ActorId::from([7]), seq: 1, hash: bad.hash() });
+    doc.check(true);
+    assert_eq!((doc.get_heads(), doc.save()), (heads, file));
+    assert!(doc.get_missing_deps(&[]).is_empty());
+    doc.apply_changes(changes).unwrap();
+    assert_eq!(doc.get_heads().len(), 199);
+    // A change that waits says for what.
+    let mut late = Document::new();
+    late.apply_changes([doc.get_changes(&[]).pop().unwrap()]).unwrap();
+    assert_eq!(late.get_missing_deps(&[]).len(), 1);
+}

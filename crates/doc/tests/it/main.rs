@@ -4,6 +4,7 @@ mod convergence;
 mod files;
 mod golden;
 mod history;
+mod rescue;
 mod threads;
 
 /// A small generator of numbers: tests must be the same everywhere.

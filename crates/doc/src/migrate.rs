@@ -1,0 +1,50 @@
+//! Strings that were written as scalars, by programs from before texts could be edited together, become texts.
+
+use crate::document::Document;
+use crate::error::EditError;
+use crate::read::ReadDoc as _;
+use crate::transaction::Transactable as _;
+use crate::types::{ObjId, ObjType, Prop, Value};
+
+/// What to do with strings that are scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum StringMigration {
+    /// Leave them.
+    #[default]
+    NoMigration,
+    /// Put a text with the same characters in the place of each, in one change by whoever loads.
+    ConvertToText,
+}
+
+impl Document {
+    /// Puts a text in the place of every string that is the winning value of a key or of an element of a list.
+    pub(crate) fn convert_strings_to_text(&mut self) -> Result<(), EditError> {
+        let mut todo: Vec<(ObjId, Prop<'static>, String)> = Vec::new();
+        let string = |value: Value<'_>| match value {
+            Value::Scalar(value) => value.as_str().map(str::to_owned),
+            Value::Object(_) => None,
+        };
+        for obj in self.state.object_ids() {
+            match self.object_type(&obj)? {
+                ObjType::Map => {
+                    for (key, value, _) in self.map_range(&obj, ..) {
+                        let prop = Prop::from(key.to_owned());
+                        todo.extend(string(value).map(|string| (obj.clone(), prop, string)));
+                    }
+                }
+                ObjType::List => {
+                    for (index, (value, _)) in self.list_range(&obj, ..).enumerate() {
+                        todo.extend(string(value).map(|string| (obj.clone(), Prop::Seq(index), string)));
+                    }
+                }
+                ObjType::Table | ObjType::Text => {}
+            }
+        }
+        self.transact(|tx| {
+            todo.into_iter().try_for_each(|(obj, prop, string)| {
+                let text = tx.put_object(&obj, prop, ObjType::Text)?;
+                tx.splice_text(&text, 0, 0, &string)
+            })
+        })
+    }
+}
