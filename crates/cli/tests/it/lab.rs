@@ -199,7 +199,7 @@ fn wrong_words_are_one_line_and_code_2() {
         (&["run", "blake3/hash/kernel/64", "--rounds", "0"], "rounds is 0, but must lie between 1 and 1000"),
         (&["check", "nothing.json"], "cannot read nothing.json"),
         (&["run", "blake3/hash/kernel/64", "--sessions", "0"], "sessions is 0, but must lie between 1 and"),
-        (&["run", "blake3/hash/kernel/64", "--sample-ms=-1"], "sample_ns is 0, but must lie between 1 and"),
+        (&["run", "blake3/hash/kernel/64", "--sample-ms", "-1"], "invalid value '-1' for '--sample-ms <MS>'"),
         (&["run", "blake3/hash/kernel/64", "--out", "taken/r"], "cannot write taken/r/report.json: "),
         (&["run", "blake3/context/sustained/64"], "is sustained; measure it with `soak`"),
         (&["duel", "blake3/hash/oneshot/64"], "a duel needs exactly two cases"),

@@ -114,13 +114,19 @@ fn phases(key: &Key) -> String {
     names.collect::<Vec<_>>().join("+")
 }
 
-/// What tells the two apart: the engines, or else everything after the engine.
+/// What tells the two apart: the engines, or else the segments that only one of them has.
 fn labels(a: &Key, b: &Key) -> (String, String) {
     if a.engine != b.engine {
         return (a.engine.clone(), b.engine.clone());
     }
-    let tail = |key: &Key| key.to_string().split('/').skip(3).collect::<Vec<_>>().join("/");
-    (tail(a), tail(b))
+    let (a, b) = (a.to_string(), b.to_string());
+    let own = |key: &str, other: &str| -> String {
+        let own: Vec<_> =
+            key.split('/').filter(|part| other.split('/').all(|theirs| theirs != *part)).collect();
+        // Who has nothing of its own is what the other adds to.
+        if own.is_empty() { "plain".to_owned() } else { own.join("/") }
+    };
+    (own(&a, &b), own(&b, &a))
 }
 
 /// The segments that both have.
@@ -128,4 +134,25 @@ fn common(a: &Key, b: &Key) -> String {
     let (a, b) = (a.to_string(), b.to_string());
     let both = a.split('/').zip(b.split('/')).filter(|(x, y)| x == y).map(|(x, _)| x);
     both.collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_say_only_what_differs() {
+        let said = |a: &str, b: &str| labels(&a.parse().expect("a key"), &b.parse().expect("a key"));
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(said("w/a/kernel/64KiB/t1", "w/b/kernel/64KiB/t1"), pair("a", "b"));
+        assert_eq!(
+            said("w/a/kernel/64KiB/t1/avx2", "w/a/kernel/64KiB/t1/portable"),
+            pair("avx2", "portable")
+        );
+        assert_eq!(
+            said("w/a/kernel/64KiB/t1", "w/a/kernel/64KiB/t2/pages=huge"),
+            pair("t1", "t2/pages=huge")
+        );
+        assert_eq!(said("w/a/kernel/64KiB/t1", "w/a/kernel/64KiB/t1/avx2"), pair("plain", "avx2"));
+    }
 }
