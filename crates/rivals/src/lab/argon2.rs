@@ -19,6 +19,7 @@ pub(super) fn register(registry: &mut Registry) {
             .threads(thread_counts())
             .knob("passes", ["1", "2", "3", "4"])
             .knob("lanes", ["1", "2", "4"])
+            .knob("tag", ["32", "64"])
             // It holds our side alone: these let nobody choose.
             .kernels(["avx2"])
     };
