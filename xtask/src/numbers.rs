@@ -1,6 +1,6 @@
-//! `cargo xtask numbers`: the numbers in the README, rendered from the records under `bench/records`.
+//! `cargo xtask numbers`: the page of numbers, rendered from the records under `bench/records`.
 //!
-//! A test compares the README with what this makes, so that no number there can be newer or better than its record.
+//! A test compares the page with what this makes, so that no number there can be newer or better than its record.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,20 +9,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
+const PAGE: &str = "docs/numbers.md";
 const BEGIN: &str = "<!-- numbers:begin -->\n";
 const END: &str = "<!-- numbers:end -->";
 
-/// Writes the numbers into the README.
+/// Writes the numbers into the page.
 pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
-    let path = root.join("README.md");
-    fs::write(&path, readme(root)?).context("writing README.md")
+    let page = page(root)?;
+    fs::write(root.join(PAGE), page).with_context(|| format!("writing {PAGE}"))
 }
 
-/// The README as it should be.
-fn readme(root: &Path) -> anyhow::Result<String> {
-    let text = fs::read_to_string(root.join("README.md")).context("reading README.md")?;
-    let (head, rest) = text.split_once(BEGIN).context("README.md has no place for numbers")?;
-    let (_, tail) = rest.split_once(END).context("the place for numbers in README.md has no end")?;
+/// The page as it should be.
+fn page(root: &Path) -> anyhow::Result<String> {
+    let text = fs::read_to_string(root.join(PAGE)).with_context(|| format!("reading {PAGE}"))?;
+    let (head, rest) = text.split_once(BEGIN).with_context(|| format!("{PAGE} has no place for numbers"))?;
+    let (_, tail) =
+        rest.split_once(END).with_context(|| format!("the place for numbers in {PAGE} has no end"))?;
     Ok(format!("{head}{BEGIN}{}{END}{tail}", block(root)?))
 }
 
@@ -34,7 +36,7 @@ fn block(root: &Path) -> anyhow::Result<String> {
         let record: Value = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
         let place = path.strip_prefix(root).expect("records lie in the tree").display();
         block.push_str(&table(&record).with_context(|| format!("{place}"))?);
-        writeln!(block, "\nFrom [`{place}`]({place}).\n")?;
+        writeln!(block, "\nFrom [`{place}`](../{place}).\n")?;
     }
     Ok(block)
 }
@@ -106,10 +108,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_readme_has_the_numbers_of_the_records() {
+    fn the_page_has_the_numbers_of_the_records() {
         let root = crate::root();
-        let found = fs::read_to_string(root.join("README.md")).unwrap();
-        assert!(readme(&root).unwrap() == found, "README.md is stale: run `cargo xtask numbers`");
+        let found = fs::read_to_string(root.join(PAGE)).unwrap();
+        assert!(page(&root).unwrap() == found, "{PAGE} is stale: run `cargo xtask numbers`");
     }
 
     #[test]
