@@ -141,7 +141,8 @@ impl<'a> ChangeReader<'a> {
         let seq =
             self.seq.next()?.ok_or(Rule::Missing).and_then(counter).map_err(|rule| self.seq.fault(rule))?;
         let max_op = self.max_op.next()?.ok_or_else(|| self.max_op.fault(Rule::Missing))?;
-        let max_op = u32::try_from(max_op).map_err(|_| self.max_op.fault(Rule::CounterRange))?;
+        let max_op = u32::try_from(max_op).ok().filter(|max_op| *max_op < u32::MAX);
+        let max_op = max_op.ok_or_else(|| self.max_op.fault(Rule::CounterRange))?;
         let time = self.time.next()?.ok_or_else(|| self.time.fault(Rule::Missing))?;
         let message = self.message.next()?.filter(|message| !message.is_empty());
         self.read_deps()?;
@@ -178,8 +179,12 @@ impl<'a> ChangeReader<'a> {
     }
 
     /// How many of the next rows are changes that the same actor made right after each other, each depending only on
-    /// the one before, with as many operations, at the same time, without message or extra bytes. Moves past them.
-    pub(crate) fn extend(&mut self, last: &ChangeRow<'_>, ops: u32) -> Result<u32, Fault> {
+    /// the one before, with as many operations, at the same time, without message or extra bytes: not more than `most`.
+    /// Moves past them.
+    pub(crate) fn extend(&mut self, last: &ChangeRow<'_>, ops: u32, most: u32) -> Result<u32, Fault> {
+        if most == 0 {
+            return Ok(0);
+        }
         let step = i64::from(ops);
         let rows = same(self.actor.peek()?, Some(last.actor.into()))
             .min(follows(self.seq.peek()?, last.seq, 1))
@@ -204,7 +209,7 @@ impl<'a> ChangeReader<'a> {
             return Ok(0);
         }
         let rows = rows.min(follows(self.deps_index.peek()?, self.row.wrapping_sub(2), 1));
-        let rows = rows.min(u64::from(u32::MAX - self.row));
+        let rows = rows.min(most.into()).min(u64::from(u32::MAX - self.row));
         self.actor.skip(rows);
         self.seq.skip(rows);
         self.max_op.skip(rows);
