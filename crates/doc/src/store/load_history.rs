@@ -21,6 +21,28 @@ struct Lane {
     /// Sequence number and last counter of the actor's last change.
     seq: u32,
     max_op: u32,
+    /// Up to here, counters are known to follow each other without a hole.
+    solid: u32,
+}
+
+impl Lane {
+    /// How many operations follow the actor's last change without a hole.
+    ///
+    /// Whoever edits at earlier heads goes on above all counters of the document, not above their own. Each item is looked
+    /// at once: the next hole is remembered.
+    fn following(&mut self, items: &[LogRun]) -> u32 {
+        let start = self.max_op + 1;
+        if self.solid < start {
+            self.solid = start;
+            for run in &items[self.next..self.end] {
+                if run.id.ctr != self.solid {
+                    break;
+                }
+                self.solid += run.len;
+            }
+        }
+        self.solid - start
+    }
 }
 
 impl Loader {
@@ -49,7 +71,9 @@ impl Loader {
             let ops = self.change(&row, deps, &mut items, &mut lanes)?;
             let mut last = row;
             loop {
-                let more = if ops > 0 { rows.extend(&last, ops)? } else { 0 };
+                let lane = &mut lanes[last.actor as usize];
+                let most = lane.following(&items).checked_div(ops).unwrap_or(0);
+                let more = rows.extend(&last, ops, most)?;
                 if more == 0 {
                     break;
                 }

@@ -1,7 +1,8 @@
 //! Reading the past, forks, and changes that wait for others.
 
 use hashmill_doc::{
-    ActorId, ApplyError, AutoCommit, ChangeHash, Document, EditError, ObjType, ROOT, ReadDoc, Transactable,
+    ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, EditError, ObjType, ROOT, ReadDoc,
+    Transactable,
 };
 
 fn document(actor: u8) -> AutoCommit {
@@ -190,6 +191,30 @@ fn isolated_edits_stay_valid_whatever_happens_to_the_whole_document() {
     assert_ne!(last.actor_id(), &ActorId::from([1]));
     let again = Document::load(&doc.document().save()).unwrap();
     assert_eq!(again.get_heads(), doc.document().get_heads());
+}
+
+#[test]
+fn a_change_that_skips_counters_after_its_actors_last_one_is_loaded() {
+    let (mut one, mut two) = (document(1), document(2));
+    one.put(ROOT, "k", 1).unwrap();
+    one.put(ROOT, "k", 2).unwrap();
+    one.put(ROOT, "k", 3).unwrap();
+    two.isolate(&[]).unwrap();
+    two.put(ROOT, "k", 4).unwrap();
+    two.put(ROOT, "k", 5).unwrap();
+    two.document().merge(one.document()).unwrap();
+    // One operation, but two counters above the actor's last change of two operations.
+    two.put(ROOT, "k", 6).unwrap();
+    two.integrate();
+    two.commit();
+    one.document().merge(two.document()).unwrap();
+    let starts = |doc: &Document| doc.get_changes(&[]).iter().map(Change::start_op).collect::<Vec<_>>();
+    assert_eq!(starts(one.document()), [1, 1, 4], "both changes of the actor are next to each other");
+    let again = Document::load(&one.document().save()).unwrap();
+    assert_eq!(starts(&again), [1, 1, 4]);
+    assert_eq!(again.get_heads(), one.document().get_heads());
+    assert_eq!(again.get_all(ROOT, "k").unwrap().len(), 2);
+    again.check(true);
 }
 
 #[test]
