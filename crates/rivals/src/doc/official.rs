@@ -193,8 +193,9 @@ impl Peer for Official {
         self.doc.empty_change(CommitOptions::default().with_time(time)).0
     }
 
-    fn isolate(&mut self, heads: &[Hash]) {
+    fn isolate(&mut self, heads: &[Hash]) -> Said<()> {
         self.doc.isolate(&hashes(heads));
+        Ok(())
     }
 
     fn integrate(&mut self) {

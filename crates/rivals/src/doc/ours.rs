@@ -1,12 +1,12 @@
 //! Our engine as a [`Peer`].
 
 use hashmill_doc::{
-    ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Document, LoadOptions, ObjId, ObjType, Prop,
-    ReadDoc as _, ScalarValue, TextEncoding, Transactable as _, Value,
+    ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Document, Literal, LoadOptions, ObjId, ObjType,
+    Prop, ReadDoc as _, ScalarValue, TextEncoding, Transactable as _, Value,
 };
 
 use super::peer::{Hash, Peer, Place, PlaceRef, Said, Values, object_word};
-use super::story::{Encoding, Kind, Scalar, Step, Tree};
+use super::story::{Encoding, Kind, Scalar, Tree};
 
 /// A copy kept by our engine.
 #[derive(Debug)]
@@ -68,6 +68,17 @@ fn scalar(value: &Scalar) -> ScalarValue<'_> {
     }
 }
 
+fn literal(value: &Tree) -> Literal {
+    match value {
+        Tree::Leaf(value) => Literal::Scalar(scalar(value).into_owned()),
+        Tree::Map(pairs) => {
+            Literal::Map(pairs.iter().map(|(key, value)| (key.clone(), literal(value))).collect())
+        }
+        Tree::List(values) => Literal::List(values.iter().map(literal).collect()),
+        Tree::Text(text) => Literal::Text(text.clone()),
+    }
+}
+
 fn words(value: &Value<'_>) -> String {
     match value {
         Value::Object(obj_type) => object_word(kind(*obj_type)).to_owned(),
@@ -94,22 +105,7 @@ fn plain(hashes: Vec<ChangeHash>) -> Vec<Hash> {
     hashes.into_iter().map(|hash| hash.0).collect()
 }
 
-/// What the engine does not do yet.
-const LATER: &str = "not there yet";
-
 impl Peer for Ours {
-    fn lacks(step: &Step) -> bool {
-        matches!(
-            step,
-            Step::Splice(..)
-                | Step::UpdateText(..)
-                | Step::UpdateObject(..)
-                | Step::Create(..)
-                | Step::Isolate(_)
-                | Step::Integrate
-        )
-    }
-
     fn blank(actor: &[u8], text: Encoding) -> Self {
         Self(Document::with_encoding(encoding(text)).with_actor(ActorId::from(actor)).into())
     }
@@ -147,24 +143,31 @@ impl Peer for Ours {
         said(self.0.increment(object(of)?, prop(place.as_ref()), by))
     }
 
-    fn splice(&mut self, _: &str, _: usize, _: isize, _: &[Tree]) -> Said<()> {
-        Err(LATER.to_owned())
+    fn splice(&mut self, of: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()> {
+        said(self.0.splice(object(of)?, index, delete, values.iter().map(literal)))
     }
 
     fn splice_text(&mut self, of: &str, index: usize, delete: isize, text: &str) -> Said<()> {
         said(self.0.splice_text(object(of)?, index, delete, text))
     }
 
-    fn update_text(&mut self, _: &str, _: &str) -> Said<()> {
-        Err(LATER.to_owned())
+    fn update_text(&mut self, of: &str, text: &str) -> Said<()> {
+        said(self.0.update_text(object(of)?, text))
     }
 
-    fn update_object(&mut self, _: &str, _: &Tree) -> Said<()> {
-        Err(LATER.to_owned())
+    fn update_object(&mut self, of: &str, value: &Tree) -> Said<()> {
+        said(self.0.update_object(object(of)?, &literal(value)))
     }
 
-    fn create(&mut self, _: &str, _: &Place, _: &Tree, _: bool) -> Said<String> {
-        Err(LATER.to_owned())
+    fn create(&mut self, to: &str, place: &Place, value: &Tree, insert: bool) -> Said<String> {
+        if let Tree::Leaf(_) = value {
+            return Err("there they make objects only".to_owned());
+        }
+        let made = match place {
+            Place::Index(index) if insert => self.0.insert_literal(object(to)?, *index, literal(value)),
+            _ => self.0.put_literal(object(to)?, prop(place.as_ref()), literal(value)),
+        };
+        said(made)?.map(|id| id.to_string()).ok_or_else(|| "no object was made".to_owned())
     }
 
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
@@ -183,12 +186,16 @@ impl Peer for Ours {
         self.0.document().hash(commit).0
     }
 
-    fn isolate(&mut self, _: &[Hash]) {}
+    fn isolate(&mut self, heads: &[Hash]) -> Said<()> {
+        said(self.0.isolate(&hashes(heads)))
+    }
 
-    fn integrate(&mut self) {}
+    fn integrate(&mut self) {
+        self.0.integrate();
+    }
 
     fn heads(&mut self) -> Vec<Hash> {
-        plain(self.0.document().get_heads())
+        plain(self.0.get_heads())
     }
 
     fn changes(&mut self, after: &[Hash]) -> Vec<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! One engine's copy of a document, as a story and its judge see it: plain types, no words of any engine.
 
-use super::story::{Encoding, Kind, Scalar, Step, Tree};
+use super::story::{Encoding, Kind, Scalar, Tree};
 
 /// A change's name.
 pub type Hash = [u8; 32];
@@ -25,10 +25,6 @@ pub type Values = Vec<(String, String)>;
 /// Every call means what the call of the same name means in the official crate.
 #[expect(missing_docs, reason = "see above")]
 pub trait Peer: Sized {
-    /// Whether the engine does not have the call of a step, so that a story leaves it out.
-    fn lacks(_step: &Step) -> bool {
-        false
-    }
     /// Looks over the engine's own structures, and panics if one is broken.
     fn check(&mut self) {}
 
@@ -51,7 +47,7 @@ pub trait Peer: Sized {
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash>;
     fn rollback(&mut self) -> usize;
     fn empty_change(&mut self, time: i64) -> Hash;
-    fn isolate(&mut self, heads: &[Hash]);
+    fn isolate(&mut self, heads: &[Hash]) -> Said<()>;
     fn integrate(&mut self);
 
     fn heads(&mut self) -> Vec<Hash>;
@@ -108,20 +104,31 @@ pub fn object_word(kind: Kind) -> &'static str {
 }
 
 /// Everything that can be seen of a document, in words: equal documents give equal words.
-pub fn portrait<P: Peer>(peer: &P, at: Option<&[Hash]>) -> String {
+///
+/// `past` says that this is an earlier state, be it because of `at` or because the document is isolated.
+pub fn portrait<P: Peer>(peer: &P, at: Option<&[Hash]>, past: bool) -> String {
     let mut words = String::new();
-    draw(peer, "_root", Kind::Map, at, &mut words);
+    draw(peer, "_root", Kind::Map, (at, past), &mut words);
     words
 }
 
-fn draw<P: Peer>(peer: &P, object: &str, kind: Kind, at: Option<&[Hash]>, words: &mut String) {
+/// Whether the official crate counts the elements of a text of the past wrongly: an element once for each of several
+/// values that are no text; the text itself shows it once.
+pub fn miscounted<P: Peer>(peer: &P, text: &str, at: Option<&[Hash]>) -> bool {
+    peer.text(text, at).is_ok_and(|text| text.contains('\u{fffc}'))
+}
+
+fn draw<P: Peer>(
+    peer: &P,
+    object: &str,
+    kind: Kind,
+    (at, past): (Option<&[Hash]>, bool),
+    words: &mut String,
+) {
     use std::fmt::Write as _;
-    let length = peer.length(object, at);
     let text = (kind == Kind::Text).then(|| peer.text(object, at));
-    // At past heads the official crate counts an element of a text once for each of several values that are no text; the
-    // text itself shows it once.
-    let strange = text.as_ref().is_some_and(|text| text.as_ref().is_ok_and(|text| text.contains('\u{fffc}')));
-    let length = if strange && at.is_some() { 0 } else { length };
+    let hidden = past && kind == Kind::Text && miscounted(peer, object, at);
+    let length = if hidden { 0 } else { peer.length(object, at) };
     writeln!(words, "{object} {} of {length}: {text:?}", object_word(kind))
         .expect("a string takes everything");
     let mut inside = Vec::new();
@@ -151,6 +158,6 @@ fn draw<P: Peer>(peer: &P, object: &str, kind: Kind, at: Option<&[Hash]>, words:
         }
     }
     for (id, kind) in inside {
-        draw(peer, &id, kind, at, words);
+        draw(peer, &id, kind, (at, past), words);
     }
 }
