@@ -15,6 +15,8 @@ pub(crate) enum Need {
     Cargo { name: &'static str, get: &'static str },
     /// A nightly toolchain under rustup.
     Nightly,
+    /// The source of the nightly toolchain's standard library, to build it anew.
+    NightlySource,
     /// A Rust compiler with a standard library for [`ARM64`].
     Arm64Std,
 }
@@ -31,6 +33,10 @@ impl Need {
             }
             Self::Nightly => (!answers("rustup", &["run", "nightly", "rustc", "--version"]))
                 .then(|| "needs a nightly toolchain (rustup toolchain install nightly)".to_owned()),
+            Self::NightlySource => (!has_source()).then(|| {
+                "needs the source of nightly's std (rustup component add rust-src --toolchain nightly)"
+                    .to_owned()
+            }),
             Self::Arm64Std => arm64_compiler().is_none().then(|| {
                 format!(
                     "needs a standard library for {ARM64} (rustup target add {ARM64}, \
@@ -66,6 +72,14 @@ fn has_std(rustc: &str, target: &str) -> bool {
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let Ok(entries) = folder.read_dir() else { return false };
     entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+}
+
+/// Whether the nightly toolchain has the source of its `std`.
+fn has_source() -> bool {
+    let output = Command::new("rustup").args(["run", "nightly", "rustc", "--print", "sysroot"]).output();
+    let Ok(output) = output else { return false };
+    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    output.status.success() && sysroot.join("lib/rustlib/src/rust/library/std/Cargo.toml").exists()
 }
 
 /// Whether a command starts and ends well.

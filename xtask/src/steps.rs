@@ -181,6 +181,15 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[Need::Nightly],
         commands: |setting| Ok(vec![asan().tests(setting)]),
     },
+    Step {
+        name: "tsan",
+        about: "readers of documents beside writers, under the thread sanitizer",
+        quick: false,
+        filters: false,
+        applies: || consts::OS == "linux",
+        needs: &[Need::Nightly, Need::NightlySource],
+        commands: |_| Ok(vec![tsan()]),
+    },
 ];
 
 fn everywhere() -> bool {
@@ -256,6 +265,14 @@ fn asan() -> Cmd {
         .with("RUSTFLAGS", "-Zsanitizer=address")
         // A test asks for more memory than there is: it must be refused, as by any other allocator.
         .with("ASAN_OPTIONS", "allocator_may_return_null=1")
+}
+
+/// The sanitizer must see the standard library's own reads and writes, so that is built with it.
+fn tsan() -> Cmd {
+    let target = format!("{}-unknown-linux-gnu", consts::ARCH);
+    let test = ["test", "--locked", "-Zbuild-std", "--target", &target, "--target-dir", "target/tsan"];
+    let of = ["-p", "hashmill-doc", "--test", "it", "--", "threads"];
+    Cmd::nightly(&[&test[..], &of].concat()).with("RUSTFLAGS", "-Zsanitizer=thread")
 }
 
 #[cfg(test)]
