@@ -90,9 +90,13 @@ fn table(record: &Value) -> anyhow::Result<String> {
             true => format!("{low:.2}"),
             false => format!("{low:.2} to {high:.2}"),
         };
-        let goal = gate["must"].as_f64().map_or(String::new(), |must| format!("{must:.2}"));
-        let verdict = match (&gate["must"], text(&gate["verdict"])?.as_str()) {
-            (Value::Null, _) => "",
+        let goal = match (gate["must"].as_f64(), gate["within_us"].as_f64()) {
+            (Some(must), _) => format!("{must:.2}"),
+            (None, Some(within)) => format!("ours within {within} µs"),
+            (None, None) => String::new(),
+        };
+        let verdict = match (goal.as_str(), text(&gate["verdict"])?.as_str()) {
+            ("", _) => "",
             (_, "met" | "aim") => "reached",
             (_, "missed") => "not reached",
             (_, "unproven") => "unproven",
@@ -122,10 +126,12 @@ mod tests {
                 {"name": "small", "must": 1.2, "verdict": "missed", "level": "native",
                  "rows": [{"ratio": 1.1}, {"ratio": 1.034}]},
                 {"name": "large", "must": null, "verdict": "unproven", "level": "avx2", "rows": [{"ratio": 2.0}]},
+                {"name": "soon", "must": null, "within_us": 4.0, "verdict": "missed", "rows": [{"ratio": 9.0}]},
             ],
         });
         let expected = "Against other 1.0, on A chip:\n\n| workload | ratio | goal | |\n|---|---|---|---|\n\
-                        | small | 1.03 to 1.10 | 1.20 | not reached |\n| large (avx2) | 2.00 |  |  |\n";
+                        | small | 1.03 to 1.10 | 1.20 | not reached |\n| large (avx2) | 2.00 |  |  |\n\
+                        | soon | 9.00 | ours within 4 µs | not reached |\n";
         assert_eq!(table(&record).unwrap(), expected);
     }
 }
