@@ -131,7 +131,8 @@ impl Measured {
     fn placed(&self, sample: &Sample) -> Placed {
         // Sides may differ in how much an iteration does: what is compared is the time for the same work.
         let seen = &self.seen[sample.side];
-        let ns = sample.ns as f64 / seen.iterations.max(1) as f64 / seen.units.max(1) as f64;
+        // Divided as a report divides, to the last bit: a look may hang on a tie.
+        let ns = sample.ns as f64 / (seen.iterations.max(1) as f64 * seen.units.max(1) as f64);
         Placed { session: sample.session, side: sample.side, ns }
     }
 

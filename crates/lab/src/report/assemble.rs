@@ -117,6 +117,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
         key: side.key.to_string(),
         kernel: seen.kernel.clone(),
         iterations: seen.iterations.max(1),
+        units_per_iteration: (seen.units != measured.seen[0].units).then_some(seen.units),
         digest: seen.digest.clone(),
         reference: seen.reference.clone(),
         summary: None,
@@ -225,18 +226,26 @@ fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
 impl Row {
     /// Nanoseconds per iteration of the samples of `side`, grouped by whole sessions.
     fn by_session(&self, side: usize) -> Vec<Vec<f64>> {
+        self.grouped(side, |side| side.iterations as f64)
+    }
+
+    /// The paired log ratio of `side` to the first side, for each whole session: of the times for the same work.
+    pub(crate) fn deltas(&self, side: usize) -> Vec<f64> {
+        let work = |side: &Side| {
+            let units = side.units_per_iteration.unwrap_or(self.units.per_iteration);
+            side.iterations as f64 * units.max(1) as f64
+        };
+        deltas(&self.grouped(0, work), &self.grouped(side, work))
+    }
+
+    fn grouped(&self, side: usize, divisor: impl Fn(&Side) -> f64) -> Vec<Vec<f64>> {
         let columns = self.samples.session.iter().zip(&self.samples.side).zip(&self.samples.ns);
         let placed = columns.map(|((&session, &side), &ns)| Placed {
             session,
             side,
-            ns: ns as f64 / self.sides[side].iterations as f64,
+            ns: ns as f64 / divisor(&self.sides[side]),
         });
         by_session(placed, self.sessions.len(), side)
-    }
-
-    /// The paired log ratio of `side` to the first side, for each whole session.
-    pub(crate) fn deltas(&self, side: usize) -> Vec<f64> {
-        deltas(&self.by_session(0), &self.by_session(side))
     }
 
     pub(crate) fn evidence(&self, side: usize) -> Evidence {

@@ -87,6 +87,7 @@ mod tests {
             key: key.to_owned(),
             kernel: String::new(),
             iterations: 1,
+            units_per_iteration: None,
             digest: String::new(),
             reference: String::new(),
             summary: Some(summary),

@@ -249,6 +249,9 @@ pub struct Side {
     pub kernel: String,
     /// Iterations per sample.
     pub iterations: u64,
+    /// Work of one of its iterations, where that is not the row's: sides are compared by the time for the same work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units_per_iteration: Option<u64>,
     /// What it computed.
     pub digest: String,
     /// What is right.

@@ -85,6 +85,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
                 key: Key { engine: (*engine).to_owned(), ..key.clone() }.to_string(),
                 kernel: "paper".to_owned(),
                 iterations,
+                units_per_iteration: None,
                 digest: "07".to_owned(),
                 reference: "07".to_owned(),
                 summary: None,

@@ -314,6 +314,9 @@ const FLOOR: &str = "floor: the least work of the row (bytes from memory, vector
 of instructions) at the speed that the probes of this run reached with that kind of work alone; reached: the floor \
 over the time";
 
+const UNEVEN: &str = "B/A compares the times for the same work, A and B are times of one iteration: where the sides \
+differ in how much an iteration does, the one does not follow from the other";
+
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     match report.state {
@@ -334,6 +337,9 @@ fn notes(report: &Report) -> Vec<String> {
     }
     notes.extend(kernels(report));
     notes.extend(smallest_claim(report));
+    if report.rows.iter().any(|row| row.sides.iter().any(|side| side.units_per_iteration.is_some())) {
+        notes.push(UNEVEN.to_owned());
+    }
     let sides = report.rows.iter().flat_map(|row| &row.sides);
     let checked: Vec<bool> =
         sides.filter(|s| !s.digest.is_empty()).map(|s| s.digest == s.reference).collect();

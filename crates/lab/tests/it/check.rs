@@ -68,3 +68,24 @@ fn what_is_no_report_is_said_to_be_none() {
     let absent = said(lab().args(["check", "/nowhere/report.json"]));
     assert_eq!(absent.code, Some(2), "{absent:?}");
 }
+
+#[test]
+fn sides_of_unequal_work_are_compared_by_the_time_for_the_same_work() {
+    let folder = Folder::new("uneven");
+    let mut duel = lab();
+    duel.args(["duel", "sum/copied/kernel/1KiB", "sum/copied/kernel/64KiB", "--control", "off"]);
+    let measured = said(duel.args(["--rounds", "2", "--sample-ms", "0.02", "--out"]).arg(folder.join("r")));
+    assert_eq!(measured.code, Some(0), "{measured:?}");
+    assert!(measured.out.contains("the times for the same work"), "{}", measured.out);
+
+    let path = folder.join("r/report.json");
+    let report: Value = serde_json::from_slice(&std::fs::read(&path).expect("a report")).expect("JSON");
+    let row = &report["rows"][0];
+    assert_eq!(row["units"]["per_iteration"], json!(65536));
+    assert_eq!(row["sides"][1]["units_per_iteration"], json!(1024));
+    let median = |side: usize| row["sides"][side]["summary"]["median_ns"].as_f64().expect("a median");
+    let by_work = median(1) / median(0) * 64.0;
+    let ratio = row["comparisons"][0]["ratio"].as_f64().expect("a ratio");
+    assert!((by_work / 8.0..by_work * 8.0).contains(&ratio), "{ratio} is not near {by_work}");
+    assert_eq!(said(lab().arg("check").arg(path)).code, Some(0), "the rule stopped where the report says");
+}

@@ -43,7 +43,8 @@ fn an_attempt_from_prediction_to_decision() {
     let measured = said(duel.args(["--control", "off", "--out"]).arg(folder.join("r")));
     assert_eq!(measured.code, Some(0), "{measured:?}");
     let report = "r/report.json";
-    assert_eq!(journal(&["attach", "1", report]).code, Some(0));
+    let attached = journal(&["attach", "1", report]);
+    assert_eq!(attached.code, Some(0), "{attached:?}");
     assert_eq!(journal(&["attach", "7", report]).code, Some(2), "no such attempt");
     let decided = journal(&["decide", "1", "rejected", "--reason", "another size is another case"]);
     assert_eq!(decided.code, Some(0), "{decided:?}");
