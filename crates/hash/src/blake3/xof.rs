@@ -1,7 +1,7 @@
 //! Extended output: [`OutputReader`].
 
 use super::kernel::{Cv, RunFlags, XofJob};
-use super::{BLOCK_LEN, Plan, ROOT, lanes};
+use super::{BLOCK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH, Plan, ROOT, lanes};
 use core::fmt;
 use zeroize::Zeroize;
 
@@ -119,6 +119,16 @@ impl Zeroize for OutputReader {
         self.job.cv.zeroize();
         self.job.len.zeroize();
         self.position.zeroize();
+    }
+}
+
+impl Drop for OutputReader {
+    /// Of a keyed hash of one chunk this holds the key itself. Without a key nothing in here is more secret than the
+    /// input, which the caller holds anyway.
+    fn drop(&mut self) {
+        if self.job.flags & u32::from(KEYED_HASH | DERIVE_KEY_CONTEXT | DERIVE_KEY_MATERIAL) != 0 {
+            self.zeroize();
+        }
     }
 }
 
