@@ -56,7 +56,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io(error) => Some(error),
+            // Its words are the system's own: the chain goes on behind them.
+            Error::Io(error) => error.source(),
             _ => None,
         }
     }

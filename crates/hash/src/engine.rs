@@ -153,7 +153,8 @@ impl fmt::Display for EngineError {
 impl core::error::Error for EngineError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            EngineError::Hash(error) => Some(error),
+            // Its words are the inner error's own: the chain goes on behind it.
+            EngineError::Hash(error) => error.source(),
             _ => None,
         }
     }
