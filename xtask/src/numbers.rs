@@ -79,16 +79,16 @@ fn table(record: &Value) -> anyhow::Result<String> {
         let rows = gate["rows"].as_array().context("the rows are missing")?;
         let mut ratios: Vec<f64> = rows.iter().filter_map(|row| row["ratio"].as_f64()).collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        let (Some(low), Some(high)) = (ratios.first(), ratios.last()) else { continue };
         let name = text(&gate["name"])?;
         let level = match gate["level"].as_str() {
             None | Some("native") => String::new(),
             Some(level) if name.to_lowercase().contains(&level.replace("sse41", "sse4.1")) => String::new(),
             Some(level) => format!(" ({level})"),
         };
-        let range = match format!("{low:.2}") == format!("{high:.2}") {
-            true => format!("{low:.2}"),
-            false => format!("{low:.2} to {high:.2}"),
+        let range = match (ratios.first(), ratios.last()) {
+            (Some(low), Some(high)) if format!("{low:.2}") == format!("{high:.2}") => format!("{low:.2}"),
+            (Some(low), Some(high)) => format!("{low:.2} to {high:.2}"),
+            _ => "not measured".to_owned(),
         };
         let goal = match (gate["must"].as_f64(), gate["within_us"].as_f64()) {
             (Some(must), _) => format!("{must:.2}"),
@@ -127,11 +127,13 @@ mod tests {
                  "rows": [{"ratio": 1.1}, {"ratio": 1.034}]},
                 {"name": "large", "must": null, "verdict": "unproven", "level": "avx2", "rows": [{"ratio": 2.0}]},
                 {"name": "soon", "must": null, "within_us": 4.0, "verdict": "missed", "rows": [{"ratio": 9.0}]},
+                {"name": "gone", "must": 1.5, "verdict": "unproven", "rows": []},
             ],
         });
         let expected = "Against other 1.0, on A chip:\n\n| workload | ratio | goal | |\n|---|---|---|---|\n\
                         | small | 1.03 to 1.10 | 1.20 | not reached |\n| large (avx2) | 2.00 |  |  |\n\
-                        | soon | 9.00 | ours within 4 µs | not reached |\n";
+                        | soon | 9.00 | ours within 4 µs | not reached |\n\
+                        | gone | not measured | 1.50 | unproven |\n";
         assert_eq!(table(&record).unwrap(), expected);
     }
 }

@@ -85,17 +85,17 @@ fn fold(steps: Vec<Step>, digests: &[Hash]) -> Result<Hash, Vec<(PathBuf, Error)
                 open.push((path, Vec::new()));
                 continue;
             }
-            Step::Leave => match open.pop() {
-                Some((path, records)) => (path, b'd', directory(records)),
-                None => break,
-            },
+            Step::Leave => {
+                let (path, records) = open.pop().expect("only what was entered is left");
+                (path, b'd', directory(records))
+            }
             Step::File(path, number) => (path, b'f', digests[number]),
             Step::Link(path, digest) => (path, b'l', digest),
         };
         let Some((_, records)) = open.last_mut() else { return Ok(digest) };
-        let name = path.file_name().map(name_bytes).transpose();
-        match name {
-            Ok(name) => records.push(Record { name: name.unwrap_or_default(), kind, digest }),
+        let name = path.file_name().expect("an entry of a directory has a name");
+        match name_bytes(name) {
+            Ok(name) => records.push(Record { name, kind, digest }),
             Err(error) => return Err(vec![(path, error)]),
         }
     }
