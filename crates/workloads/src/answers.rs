@@ -1,5 +1,6 @@
 //! Known answers: every kernel against numbers that other people published, before anything is timed.
 
+use hashmill_doc::{ActorId, CommitOptions, Document, EditError, ObjType, ROOT, Transactable as _};
 use hashmill_files::{Files, Function, Options, Strategy};
 use hashmill_hash::argon2;
 use hashmill_hash::blake3::hazmat::Mode;
@@ -12,6 +13,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.known_answers("BLAKE3", blake3);
     registry.known_answers("files", files);
     registry.known_answers("Argon2", argon2);
+    registry.known_answers("documents", documents);
 }
 
 const BLAKE3: &str = include_str!("../data/blake3_answers.txt");
@@ -121,6 +123,39 @@ fn argon2() -> Result<usize, String> {
             let mut hasher = argon2::Hasher::with_plan(params.with_variant(variant), plan);
             let tag = hasher.hash::<32>(&input).map_err(|error| error.to_string())?;
             tally.expect(format!("{}, {}", kernel.name(), variant.name()), &tag, answer)?;
+        }
+    }
+    Ok(tally.0)
+}
+
+/// Hashes that the official engine, automerge 0.12, gives these changes.
+const DOCUMENTS: [(&str, &str); 2] = [
+    ("a put", "a26dbfd182c54a7fe9452ff4c6a053a6e600a222392e76ac5928694654f6927a"),
+    ("a text", "c1c13ae3d94bc339c59bd28271174f3282b947542a7f9344a7a04eb4c2a443bd"),
+];
+
+fn documents() -> Result<usize, String> {
+    let actor: ActorId =
+        "00112233445566778899aabbccddeeff".parse().map_err(|_| "an actor of hexadecimal digits")?;
+    let [mut put, mut text] = [(); 2].map(|()| Document::new().with_actor(actor.clone()));
+    let edited = |edit: Result<(), EditError>| edit.map_err(|error| error.to_string());
+
+    let mut tx = put.transaction();
+    edited(tx.put(ROOT, "k", 1))?;
+    tx.commit();
+
+    let mut tx = text.transaction();
+    let id = tx.put_object(ROOT, "text", ObjType::Text).map_err(|error| error.to_string())?;
+    edited(tx.splice_text(&id, 0, 0, "héllo"))?;
+    tx.commit_with(&CommitOptions::default().with_message("m").with_time(1_700_000_000));
+
+    let mut tally = Tally::default();
+    for (mut doc, (who, answer)) in [put, text].into_iter().zip(DOCUMENTS) {
+        let saved = doc.save();
+        let loaded = Document::load(&saved).map_err(|error| error.to_string())?;
+        for (doc, how) in [(doc, "made"), (loaded, "saved and loaded")] {
+            let heads = doc.get_heads();
+            tally.expect(format!("{who}, {how}"), heads.first().map_or(&[][..], |head| &head.0), answer)?;
         }
     }
     Ok(tally.0)

@@ -1,5 +1,5 @@
-//! What Hashmill is measured on: BLAKE3, files, Argon2 and its proof of work as workloads and engines of the lab, with their known answers,
-//! the least work of each, and the suite that a newcomer runs first.
+//! What Hashmill is measured on: BLAKE3, files, Argon2 and its proof of work, documents: as workloads and engines of
+//! the lab, with their known answers, the least work of each, and the suite that a newcomer runs first.
 //!
 //! The program mounts it as it is; `cargo rivals` adds the engines of competitors.
 #![forbid(unsafe_code)]
@@ -8,6 +8,7 @@ mod answers;
 mod argon2;
 mod blake3;
 mod calls;
+pub mod doc;
 mod file;
 mod headline;
 mod input;
@@ -33,6 +34,7 @@ pub fn registry() -> Registry {
     argon2::register(&mut registry);
     slices::register(&mut registry);
     pow::register(&mut registry);
+    doc::register(&mut registry);
     answers::register(&mut registry);
     headline::register(&mut registry);
     registry

@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-lab", &[]),
     ("hashmill-doc", &["hashmill-hash"]),
     ("hashmill-files", &["hashmill-hash"]),
-    ("hashmill-workloads", &["hashmill-files", "hashmill-hash", "hashmill-lab"]),
+    ("hashmill-workloads", &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab"]),
     (
         "hashmill-cli",
         &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-workloads"],

@@ -1,16 +1,18 @@
 //! A lane: one process that measures rows, our engine beside each rival. It reads a request and prints samples.
 
+use std::hint::black_box;
 use std::io::{self, BufRead, Write};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use hashmill_testkit::Rng;
+use hashmill_workloads::doc::Case;
 use serde::{Deserialize, Serialize};
 
 use super::engines::{self, OURS};
 use super::row::{Commits, Row};
 use super::shelf::Shelf;
-use crate::pace::{self, Pace, SystemClock};
+use crate::pace::{self, Pace, Side, SystemClock};
 
 /// What the parent writes to a lane's standard input.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -77,20 +79,20 @@ fn measure(
         return Ok(sizes(trace, *commits, rival, shelf));
     }
     let start = Instant::now();
-    let theirs = match engines::case(rival, row, shelf) {
+    let mut theirs = match engines::case(rival, row, shelf) {
         Ok(Some(case)) => case,
         Ok(None) => return Ok(Err(format!("{rival} has no such workload"))),
         Err(why) => return Ok(Err(why)),
     };
-    // Making a case runs it once, besides what comes before it.
+    let answer = theirs.once();
     let slow = start.elapsed() > SLOW && !matches!(row, Row::ApplyOne(_));
-    let ours = match engines::case(OURS, row, shelf) {
+    let mut ours = match engines::case(OURS, row, shelf) {
         Ok(Some(case)) => case,
         Ok(None) => return Ok(Err(format!("{OURS} has no such workload"))),
         Err(why) => return Ok(Err(why)),
     };
     anyhow::ensure!(
-        theirs.answer == ours.answer,
+        answer == ours.once(),
         "{row}: {rival} and {OURS} disagree about the result; nothing was timed"
     );
     let one = slow || matches!(row, Row::FirstEdit { .. });
@@ -99,8 +101,18 @@ fn measure(
         sample: if one { Duration::ZERO } else { Duration::from_micros(request.sample_us) },
         budget: Duration::from_millis(request.budget_ms),
     };
-    let samples = pace::measure(&mut SystemClock::default(), theirs.side, ours.side, pace, 1, rng);
+    let samples = pace::measure(&mut SystemClock::default(), side(theirs), side(ours), pace, 1, rng);
     Ok(Ok((samples.calls, samples.pairs)))
+}
+
+/// The loop over the calls is the case's own, so that a call of sixty nanoseconds is not measured together with an
+/// indirect jump.
+fn side(mut case: Case) -> Side<'static> {
+    let side = Side::new(move |calls, _| drop(black_box((case.calls)(calls))));
+    match case.prepare {
+        Some(prepare) => side.prepared(prepare),
+        None => side,
+    }
 }
 
 fn sizes(trace: &str, commits: Commits, rival: &str, shelf: &mut Shelf) -> Samples {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context as _, ensure};
+use hashmill_workloads::doc::Named;
 
 /// How a recording was committed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -36,77 +37,11 @@ pub enum Row {
     ApplyOne(usize),
     /// A recording of several people, as their changes reach somebody else: all at once, or one by one.
     Merge { trace: String, at_once: bool },
-    /// The text of a document of that many characters.
-    TextRead(usize),
-    /// A copy of a document that other edits will not reach: of that many keys, or of a recording.
-    Fork(usize),
-    /// A key as it was that many changes ago.
-    GetAt(usize),
-    /// A text as it was that many changes ago.
-    TextAt(usize),
     /// Every key of a map of that many, read on a snapshot: by two threads, beside one.
     SnapshotReads(usize),
     /// A workload of seed 001, and its size.
     Named(Named, usize),
 }
-
-/// The workloads of seed 001 that have a number at most.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[expect(missing_docs, reason = "the names are those of the seed")]
-pub enum Named {
-    MapPut,
-    MapPutBatch,
-    MapGet,
-    MapKeys,
-    ListInsertAppend,
-    ListInsertFront,
-    ListGet,
-    TextSpliceAppend,
-    TextSpliceBulk,
-    PutScale,
-    GetScale,
-    SaveChanges,
-    LoadChanges,
-    Save,
-    Load,
-    SaveLarge,
-    LoadLarge,
-    Merge,
-    SaveDocs,
-    LoadDocs,
-    ForkMergeBatch,
-    ConcurrentReads,
-    MergeReduce,
-    DocumentConstructor,
-}
-
-/// Every named workload: its name in files, and what it is.
-const NAMED: [(&str, Named); 24] = [
-    ("map_put", Named::MapPut),
-    ("map_put_batch", Named::MapPutBatch),
-    ("map_get", Named::MapGet),
-    ("map_keys", Named::MapKeys),
-    ("list_insert_append", Named::ListInsertAppend),
-    ("list_insert_front", Named::ListInsertFront),
-    ("list_get", Named::ListGet),
-    ("text_splice_append", Named::TextSpliceAppend),
-    ("text_splice_bulk", Named::TextSpliceBulk),
-    ("put_scale", Named::PutScale),
-    ("get_scale", Named::GetScale),
-    ("save_many_changes", Named::SaveChanges),
-    ("load_many_changes", Named::LoadChanges),
-    ("save", Named::Save),
-    ("load", Named::Load),
-    ("save_large", Named::SaveLarge),
-    ("load_large", Named::LoadLarge),
-    ("merge", Named::Merge),
-    ("save_docs", Named::SaveDocs),
-    ("load_docs", Named::LoadDocs),
-    ("fork_merge_batch", Named::ForkMergeBatch),
-    ("concurrent_reads", Named::ConcurrentReads),
-    ("merge_reduce", Named::MergeReduce),
-    ("document_constructor", Named::DocumentConstructor),
-];
 
 impl Row {
     /// Whether it measures bytes instead of time.
@@ -146,14 +81,9 @@ impl fmt::Display for Row {
             Self::Merge { trace, at_once } => {
                 write!(f, "merge/{trace}/{}", if *at_once { "at-once" } else { "one-by-one" })
             }
-            Self::TextRead(length) => write!(f, "text_read/{length}"),
-            Self::Fork(keys) => write!(f, "fork/{keys}"),
-            Self::GetAt(back) => write!(f, "get_at/{back}"),
-            Self::TextAt(back) => write!(f, "text_at/{back}"),
             Self::SnapshotReads(keys) => write!(f, "snapshot-reads/{keys}"),
             Self::Named(named, size) => {
-                let name = NAMED.iter().find(|(_, known)| known == named).map_or("", |(name, _)| name);
-                write!(f, "{name}/{size}")
+                write!(f, "{named}/{size}")
             }
         }
     }
@@ -191,12 +121,8 @@ fn parse(parts: &[&str]) -> Option<Row> {
         "peak" => Row::Peak { trace: trace()?, commits: commits()? },
         "merge" if parts.len() > 2 => Row::Merge { trace: trace()?, at_once: parts[2] == "at-once" },
         "apply-one" => Row::ApplyOne(number()?),
-        "text_read" => Row::TextRead(number()?),
-        "fork" => Row::Fork(number()?),
-        "get_at" => Row::GetAt(number()?),
-        "text_at" => Row::TextAt(number()?),
         "snapshot-reads" => Row::SnapshotReads(number()?),
-        name => Row::Named(NAMED.iter().find(|(known, _)| *known == name)?.1, number()?),
+        name => Row::Named(name.parse().ok()?, number()?),
     })
 }
 

@@ -4,10 +4,9 @@ use std::any::type_name;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use hashmill_testkit::Trace;
-use hashmill_testkit::trace::Patch;
+use hashmill_testkit::{Trace, trace};
+use hashmill_workloads::doc::{Patch, Shared, Texts};
 
-use super::engine::{Shared, Texts};
 use super::row::Commits;
 
 /// A recording as one engine saved it: by engine, recording and commits.
@@ -63,14 +62,19 @@ impl Shelf {
 
 /// All edits of a recording as one list.
 pub fn flat(trace: &Trace) -> Vec<Patch> {
-    trace.patches().cloned().collect()
+    trace.patches().map(patch).collect()
+}
+
+/// Recordings come from a crate that knows nothing of ours.
+fn patch(trace::Patch { at, delete, insert }: &trace::Patch) -> Patch {
+    Patch { at: *at, delete: *delete, insert: insert.clone() }
 }
 
 /// The edits of a recording, each list one transaction.
 pub fn script(trace: &Trace, commits: Commits) -> Vec<Vec<Patch>> {
     match commits {
         Commits::One => vec![flat(trace)],
-        Commits::Each => trace.txns.iter().map(|txn| txn.patches.clone()).collect(),
+        Commits::Each => trace.txns.iter().map(|txn| txn.patches.iter().map(patch).collect()).collect(),
     }
 }
 
@@ -106,7 +110,7 @@ fn session<E: Shared>(trace: &Trace) -> Session {
         if !missing.is_empty() {
             agent.hear(&missing.iter().map(|&missing| updates[missing].clone()).collect::<Vec<_>>());
         }
-        updates.push(agent.edit_and_tell(&txn.patches));
+        updates.push(agent.edit_and_tell(&txn.patches.iter().map(patch).collect::<Vec<_>>()));
         known[txn.agent][index] = true;
     }
     (base.save(), updates)

@@ -3,6 +3,7 @@
 
 mod argon2;
 mod blake3;
+mod doc;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,7 @@ fn registry() -> Registry {
     let mut registry = hashmill_workloads::registry();
     blake3::register(&mut registry);
     argon2::register(&mut registry);
+    doc::register(&mut registry);
     registry
 }
 

@@ -2,12 +2,11 @@
 //! transaction and in one for each edit, from the official crate's files and the other way round, and in any order of
 //! delivery.
 
-use hashmill_rivals::doc::engine::{Shared as _, Texts};
 use hashmill_rivals::doc::engines::official::Official;
-use hashmill_rivals::doc::engines::ours::Hashmill;
 use hashmill_rivals::doc::row::Commits;
 use hashmill_rivals::doc::shelf::{Shelf, replay};
 use hashmill_testkit::{Rng, Trace, skip};
+use hashmill_workloads::doc::{Hashmill, Shared as _, Texts};
 
 /// The recording, or a line that says why it was not typed.
 fn trace(shelf: &mut Shelf, name: &str) -> Option<std::rc::Rc<Trace>> {

@@ -2,9 +2,8 @@
 
 use diamond_types::list::ListCRDT;
 use diamond_types::list::encoding::{ENCODE_FULL, ENCODE_PATCH};
-use hashmill_testkit::trace::Patch;
 
-use crate::doc::engine::{Shared, Texts};
+use hashmill_workloads::doc::{Patch, Shared, Texts};
 
 /// A document of diamond-types.
 #[derive(Debug)]
@@ -42,6 +41,10 @@ impl Texts for Diamond {
 
     fn text(&mut self) -> String {
         self.doc.branch.content().to_string()
+    }
+
+    fn length(&mut self) -> usize {
+        self.doc.branch.content().len_chars()
     }
 
     fn save(&mut self) -> Vec<u8> {

@@ -1,9 +1,8 @@
 //! Loro: another format, whose commits make no hashes.
 
-use hashmill_testkit::trace::Patch;
 use loro::{ExportMode, Frontiers, LoroDoc, LoroList, LoroMap, LoroText};
 
-use crate::doc::engine::{Objects, Past, Shared, Texts};
+use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts};
 
 /// A document of Loro.
 #[derive(Debug)]
@@ -46,6 +45,10 @@ impl Texts for Loro {
 
     fn text(&mut self) -> String {
         self.text.to_string()
+    }
+
+    fn length(&mut self) -> usize {
+        self.text.len_unicode()
     }
 
     fn save(&mut self) -> Vec<u8> {

@@ -5,7 +5,6 @@ pub mod diamond;
 #[cfg(feature = "doc-engines")]
 pub mod loro;
 pub mod official;
-pub mod ours;
 #[cfg(feature = "doc-engines")]
 pub mod yrs;
 
@@ -13,10 +12,10 @@ use std::any::Any;
 use std::rc::Rc;
 
 use hashmill_testkit::Trace;
-
 #[cfg(feature = "doc-engines")]
-use super::engine::Objects;
-use super::engine::{Past, Shared, Texts};
+use hashmill_workloads::doc::Objects;
+use hashmill_workloads::doc::{self, Hashmill, Past, Shared, Texts};
+
 use super::row::{Commits, Row};
 use super::shelf::{Shelf, replay};
 use super::work::{self, Made};
@@ -26,7 +25,7 @@ pub const OURS: &str = "hashmill";
 
 /// Every engine that this build has, ours first.
 pub const ALL: &[Engine] = &[
-    Engine { name: OURS, version: ours::Hashmill::NAME, does: &Everything::<ours::Hashmill>::NEW },
+    Engine { name: OURS, version: Hashmill::NAME, does: &Everything::<Hashmill>::NEW },
     Engine {
         name: "automerge",
         version: official::Official::NAME,
@@ -65,7 +64,7 @@ trait Does: Sync {
 
 /// How much of the workloads an engine has: text alone, maps and lists too, the past too.
 macro_rules! extent {
-    ($name:ident, $($bound:path),+, |$row:ident, $shelf:ident| $case:expr) => {
+    ($name:ident, $($bound:path),+; $named:path) => {
         struct $name<E>(std::marker::PhantomData<fn() -> E>);
 
         impl<E> $name<E> {
@@ -73,8 +72,11 @@ macro_rules! extent {
         }
 
         impl<E: $($bound +)+> Does for $name<E> {
-            fn case(&self, $row: &Row, $shelf: &mut Shelf) -> Made {
-                $case
+            fn case(&self, row: &Row, shelf: &mut Shelf) -> Made {
+                match *row {
+                    Row::Named(named, size) => Ok($named(named, size)),
+                    _ => recorded::<E>(row, shelf),
+                }
             }
             fn saved(&self, trace: &str, commits: Commits, shelf: &mut Shelf) -> Result<Rc<Vec<u8>>, String> {
                 shelf.saved::<E>(trace, commits)
@@ -92,29 +94,16 @@ macro_rules! extent {
 }
 
 #[cfg(feature = "doc-engines")]
-extent!(Words, Shared, |row, shelf| {
-    first([&mut |shelf| work::texts::<E>(row, shelf), &mut |shelf| work::shared::<E>(row, shelf)], shelf)
-});
+extent!(Words, Shared; doc::words::<E>);
 #[cfg(feature = "doc-engines")]
-extent!(Present, Objects, Shared, |row, shelf| {
-    let texts = &mut |shelf: &mut Shelf| work::texts::<E>(row, shelf);
-    let shared = &mut |shelf: &mut Shelf| work::shared::<E>(row, shelf);
-    first([texts, shared, &mut |_| work::objects::<E>(row)], shelf)
-});
-extent!(Everything, Past, Shared, |row, shelf| {
-    let texts = &mut |shelf: &mut Shelf| work::texts::<E>(row, shelf);
-    let shared = &mut |shelf: &mut Shelf| work::shared::<E>(row, shelf);
-    first([texts, shared, &mut |_| work::objects::<E>(row), &mut |_| work::past::<E>(row)], shelf)
-});
+extent!(Present, Objects, Shared; doc::present::<E>);
+extent!(Everything, Past, Shared; doc::all::<E>);
 
-/// The first of several that has the workload.
-fn first<const N: usize>(makers: [&mut dyn FnMut(&mut Shelf) -> Made; N], shelf: &mut Shelf) -> Made {
-    for maker in makers {
-        if let Some(case) = maker(shelf)? {
-            return Ok(Some(case));
-        }
+fn recorded<E: Shared>(row: &Row, shelf: &mut Shelf) -> Made {
+    match work::texts::<E>(row, shelf)? {
+        None => work::shared::<E>(row, shelf),
+        made => Ok(made),
     }
-    Ok(None)
 }
 
 fn named(name: &str) -> Option<&'static dyn Does> {
@@ -128,8 +117,8 @@ const ONE_THREAD: &str = "one-thread";
 pub fn case(name: &str, row: &Row, shelf: &mut Shelf) -> Made {
     if let Row::SnapshotReads(keys) = *row {
         return match name {
-            OURS => ours::snapshot_reads(keys, 2),
-            ONE_THREAD => ours::snapshot_reads(keys, 1),
+            OURS => Ok(Some(doc::snapshot_reads(keys, 2))),
+            ONE_THREAD => Ok(Some(doc::snapshot_reads(keys, 1))),
             _ => Ok(None),
         };
     }

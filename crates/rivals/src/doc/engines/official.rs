@@ -2,9 +2,8 @@
 
 use automerge::transaction::Transactable as _;
 use automerge::{ActorId, AutoCommit, Change, ChangeHash, ObjId, ObjType, ROOT, ReadDoc as _};
-use hashmill_testkit::trace::Patch;
 
-use crate::doc::engine::{Objects, Past, Shared, Texts};
+use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts};
 
 /// A document of the official crate.
 #[derive(Debug)]
@@ -59,6 +58,10 @@ impl Texts for Official {
 
     fn text(&mut self) -> String {
         self.doc.text(&self.text).expect("a text")
+    }
+
+    fn length(&mut self) -> usize {
+        self.doc.length(&self.text)
     }
 
     fn save(&mut self) -> Vec<u8> {

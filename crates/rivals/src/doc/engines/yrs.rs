@@ -1,6 +1,5 @@
 //! Yrs, the Rust form of Yjs: another format, which keeps no text that was deleted.
 
-use hashmill_testkit::trace::Patch;
 use yrs::block::ClientID;
 use yrs::updates::decoder::Decode as _;
 use yrs::{
@@ -8,7 +7,7 @@ use yrs::{
     StateVector, Text as _, TextRef, Transact as _, Update,
 };
 
-use crate::doc::engine::{Objects, Shared, Texts};
+use hashmill_workloads::doc::{Objects, Patch, Shared, Texts};
 
 /// A document of Yrs.
 #[derive(Debug)]
@@ -63,6 +62,10 @@ impl Texts for Yrs {
 
     fn text(&mut self) -> String {
         self.text.get_string(&self.doc.transact())
+    }
+
+    fn length(&mut self) -> usize {
+        self.text.len(&self.doc.transact()) as usize
     }
 
     fn save(&mut self) -> Vec<u8> {

@@ -1,6 +1,15 @@
 //! What a workload asks of an engine. Each engine implements what it has; a workload is written once, for all of them.
 
-use hashmill_testkit::trace::Patch;
+/// One edit of a text. Positions and lengths count Unicode scalar values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patch {
+    /// Where.
+    pub at: usize,
+    /// How many characters go.
+    pub delete: usize,
+    /// What comes.
+    pub insert: String,
+}
 
 /// A document with one text in it.
 pub trait Texts: Sized + 'static {
@@ -15,6 +24,8 @@ pub trait Texts: Sized + 'static {
     fn settle(&mut self);
     /// The whole text.
     fn text(&mut self) -> String;
+    /// How many characters it has.
+    fn length(&mut self) -> usize;
     /// The smallest form, with the whole history.
     fn save(&mut self) -> Vec<u8>;
     /// From what [`save`](Self::save) gave, and checked as the engine checks what it reads by default.

@@ -1,15 +1,12 @@
 //! Hashmill's engine.
 
-use std::thread;
-
+use super::cases::{Case, keys, numbered, repeat};
+use super::engine::{Objects, Past, Patch, Shared, Texts};
 use hashmill_doc::{
     ActorId, Change, ChangeHash, Document, EditError, LoadOptions, ObjId, ObjType, ROOT, ReadDoc as _,
     Transactable as _, Transaction, Verify,
 };
-use hashmill_testkit::trace::Patch;
-
-use crate::doc::engine::{Objects, Past, Shared, Texts};
-use crate::doc::work::{Made, repeat};
+use std::thread;
 
 /// A document of our engine.
 #[derive(Debug)]
@@ -67,6 +64,10 @@ impl Texts for Hashmill {
 
     fn text(&mut self) -> String {
         self.doc.text(&self.text).expect("a text")
+    }
+
+    fn length(&mut self) -> usize {
+        self.doc.length(&self.text)
     }
 
     fn save(&mut self) -> Vec<u8> {
@@ -145,10 +146,11 @@ impl Past for Hashmill {
 }
 
 /// Every key of a map of `size` keys, read on a snapshot by that many threads, each its own part.
-pub fn snapshot_reads(size: usize, threads: usize) -> Made {
-    let keys: Vec<String> = (0..size).map(|key| format!("key{key}")).collect();
+#[must_use]
+pub fn snapshot_reads(size: usize, threads: usize) -> Case {
+    let keys = keys(size);
     let mut doc = Hashmill::blank(1);
-    doc.put_all(keys.iter().map(String::as_str).zip(0..));
+    doc.put_all(numbered(&keys));
     let (snapshot, map) = (doc.doc.snapshot(), doc.map.clone());
     repeat(move || {
         let read = |keys: &[String]| -> i64 {
@@ -156,8 +158,10 @@ pub fn snapshot_reads(size: usize, threads: usize) -> Made {
             keys.iter().filter_map(value).sum()
         };
         thread::scope(|scope| {
-            let parts: Vec<_> =
-                keys.chunks(size.div_ceil(threads)).map(|part| scope.spawn(move || read(part))).collect();
+            let parts: Vec<_> = keys
+                .chunks(size.div_ceil(threads).max(1))
+                .map(|part| scope.spawn(move || read(part)))
+                .collect();
             parts.into_iter().map(|part| part.join().expect("a reader")).sum::<i64>()
         })
     })

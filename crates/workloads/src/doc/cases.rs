@@ -1,0 +1,326 @@
+//! The workloads, written once for every engine.
+
+use super::engine::{Objects, Past, Patch, Shared, Texts};
+use super::named::{BULK, Named, letters};
+use std::cell::RefCell;
+use std::fmt;
+use std::hint::black_box;
+use std::rc::Rc;
+
+/// What came out of a call: the same from every engine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// A number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+impl From<i64> for Answer {
+    fn from(number: i64) -> Self {
+        Answer::Number(number)
+    }
+}
+
+impl From<usize> for Answer {
+    fn from(number: usize) -> Self {
+        Answer::Number(number as i64)
+    }
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Answer::Text(text)
+    }
+}
+
+/// A workload, ready to run.
+pub struct Case {
+    /// That many calls in a row, and the answer of the last one.
+    pub calls: Box<dyn FnMut(u64) -> Answer>,
+    /// Makes what one call uses up. Where there is such a thing, it comes before each call.
+    pub prepare: Option<Box<dyn FnMut()>>,
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case").field("prepared", &self.prepare.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Case {
+    /// The answer of one call.
+    pub fn once(&mut self) -> Answer {
+        if let Some(prepare) = &mut self.prepare {
+            prepare();
+        }
+        (self.calls)(1)
+    }
+}
+
+/// A case that does the same thing again and again.
+pub fn repeat<T: Into<Answer>>(mut work: impl FnMut() -> T + 'static) -> Case {
+    let calls = move |calls| {
+        (1..calls).for_each(|_| drop(black_box(work())));
+        black_box(work()).into()
+    };
+    Case { calls: Box::new(calls), prepare: None }
+}
+
+/// A case whose every call needs something that is made before and not timed.
+pub fn prepared<P: 'static, T: Into<Answer>>(
+    mut prepare: impl FnMut() -> P + 'static,
+    work: impl Fn(&mut P) -> T + 'static,
+) -> Case {
+    let ready = Rc::new(RefCell::new(None));
+    let next = Rc::clone(&ready);
+    let calls = move |calls| {
+        let mut ready = ready.borrow_mut();
+        let ready = ready.as_mut().expect("something is made before each call");
+        (1..calls).for_each(|_| drop(black_box(work(ready))));
+        black_box(work(ready)).into()
+    };
+    Case { calls: Box::new(calls), prepare: Some(Box::new(move || *next.borrow_mut() = Some(prepare()))) }
+}
+
+/// A workload of an engine that has texts alone.
+#[must_use]
+pub fn words<E: Shared>(named: Named, size: usize) -> Option<Case> {
+    let case = match named {
+        Named::TextRead => {
+            let mut doc = E::blank(1);
+            doc.edit(&[Patch { at: 0, delete: 0, insert: letters(size) }]);
+            repeat(move || doc.text())
+        }
+        Named::TextSpliceAppend => appended::<E>("x", size),
+        Named::TextSpliceBulk => appended::<E>(&"a".repeat(BULK), size),
+        _ => return None,
+    };
+    Some(case)
+}
+
+/// That many transactions, each of which appends the same piece.
+fn appended<E: Texts>(piece: &str, size: usize) -> Case {
+    let append = |i: usize| [Patch { at: i * piece.len(), delete: 0, insert: piece.to_owned() }];
+    let script: Vec<[Patch; 1]> = (0..size).map(append).collect();
+    repeat(move || {
+        let mut doc = E::blank(1);
+        script.iter().for_each(|patches| doc.edit(patches));
+        doc.length()
+    })
+}
+
+/// A workload of an engine that has maps and lists too.
+#[must_use]
+pub fn present<E: Objects + Shared>(named: Named, size: usize) -> Option<Case> {
+    match named {
+        Named::TextRead | Named::TextSpliceAppend | Named::TextSpliceBulk => words::<E>(named, size),
+        Named::Save
+        | Named::Load
+        | Named::SaveLarge
+        | Named::LoadLarge
+        | Named::SaveChanges
+        | Named::LoadChanges
+        | Named::SaveDocs
+        | Named::LoadDocs => storage::<E>(named, size),
+        Named::Fork | Named::Merge | Named::ForkMergeBatch | Named::MergeReduce => replicas::<E>(named, size),
+        _ => points::<E>(named, size),
+    }
+}
+
+/// A workload of an engine whose past can be read.
+#[must_use]
+pub fn all<E: Past + Shared>(named: Named, size: usize) -> Option<Case> {
+    let case = match named {
+        Named::GetAt => {
+            let mut doc = E::blank(1);
+            doc.put_all([("x", 0)].into_iter());
+            let then = doc.version();
+            (0..size).for_each(|value| doc.put_all([("x", value as i64 + 1)].into_iter()));
+            repeat(move || doc.get_at("x", &then).unwrap_or(-1))
+        }
+        Named::TextAt => {
+            let mut doc = E::blank(1);
+            let splice = |at: usize, insert: &str| [Patch { at, delete: 0, insert: insert.to_owned() }];
+            doc.edit(&splice(0, "Hello"));
+            let then = doc.version();
+            (0..size).for_each(|_| doc.edit(&splice(2, "and so on")));
+            repeat(move || doc.text_at(&then))
+        }
+        _ => return present::<E>(named, size),
+    };
+    Some(case)
+}
+
+/// The keys of the workloads on maps.
+#[must_use]
+pub fn keys(count: usize) -> Vec<String> {
+    (0..count).map(|key| format!("key{key}")).collect()
+}
+
+/// Each key with its number.
+pub fn numbered(keys: &[String]) -> impl Iterator<Item = (&str, i64)> {
+    keys.iter().map(String::as_str).zip(0..)
+}
+
+/// A document with that many keys, put in one transaction.
+fn keyed<E: Objects>(keys: &[String]) -> E {
+    let mut doc = E::blank(1);
+    doc.put_all(numbered(keys));
+    doc
+}
+
+fn listed<E: Objects>(size: usize) -> E {
+    let mut doc = E::blank(1);
+    doc.insert_all((0..size).map(|index| (index, index as i64)));
+    doc
+}
+
+/// A document of that many changes, ten operations each.
+fn changed<E: Objects>(size: usize) -> E {
+    let mut doc = E::blank(1);
+    let keys = keys(10);
+    (0..size).for_each(|round| doc.put_all(keys.iter().map(|key| (key.as_str(), round as i64))));
+    doc
+}
+
+/// Single puts and gets.
+fn points<E: Objects>(named: Named, size: usize) -> Option<Case> {
+    let keys = keys(size);
+    let case = match named {
+        Named::DocumentConstructor => repeat(|| black_box(E::blank(1)).keys()),
+        Named::MapPut => repeat(move || {
+            let mut doc = E::blank(1);
+            (0..size).for_each(|value| doc.put_all([("key", value as i64)].into_iter()));
+            doc.get("key").unwrap_or(-1)
+        }),
+        Named::MapPutBatch | Named::PutScale => {
+            let last = keys.last().cloned().unwrap_or_default();
+            repeat(move || keyed::<E>(&keys).get(&last).unwrap_or(-1))
+        }
+        Named::MapGet => {
+            let doc: E = keyed(&keys);
+            let middle = format!("key{}", size / 2);
+            repeat(move || doc.get(black_box(&middle)).unwrap_or(-1))
+        }
+        Named::MapKeys => {
+            let doc: E = keyed(&keys);
+            repeat(move || doc.keys())
+        }
+        Named::GetScale | Named::ConcurrentReads => {
+            let doc: E = keyed(&keys);
+            repeat(move || keys.iter().filter_map(|key| doc.get(key)).sum::<i64>())
+        }
+        Named::ListInsertAppend => repeat(move || {
+            let mut doc = E::blank(1);
+            (0..size).for_each(|index| doc.insert_all([(index, 42)].into_iter()));
+            doc.get_index(size - 1).unwrap_or(-1)
+        }),
+        Named::ListInsertFront => repeat(move || {
+            let mut doc = E::blank(1);
+            (0..size).for_each(|_| doc.insert_all([(0, 42)].into_iter()));
+            doc.get_index(size - 1).unwrap_or(-1)
+        }),
+        Named::ListGet => {
+            let doc: E = listed(size);
+            repeat(move || doc.get_index(black_box(size / 2)).unwrap_or(-1))
+        }
+        _ => return None,
+    };
+    Some(case)
+}
+
+/// Saving and loading.
+fn storage<E: Objects>(named: Named, size: usize) -> Option<Case> {
+    fn load<E: Objects>(saved: Vec<u8>, read: impl Fn(&E) -> Option<i64> + 'static) -> Case {
+        repeat(move || read(&E::load(&saved)).unwrap_or(-1))
+    }
+    let save = |mut doc: E| repeat(move || usize::from(!black_box(doc.save()).is_empty()));
+    let docs = || (0..size).map(|_| keyed::<E>(&keys(50)));
+    let case = match named {
+        Named::Save => save(keyed(&keys(size))),
+        Named::Load => {
+            let middle = format!("key{}", size / 2);
+            load::<E>(keyed::<E>(&keys(size)).save(), move |doc| doc.get(&middle))
+        }
+        Named::SaveLarge => save(listed(size)),
+        Named::LoadLarge => load::<E>(listed::<E>(size).save(), move |doc| doc.get_index(size / 2)),
+        Named::SaveChanges => save(changed(size)),
+        Named::LoadChanges => load::<E>(changed::<E>(size).save(), |doc| doc.get("key7")),
+        Named::SaveDocs => {
+            let mut docs: Vec<E> = docs().collect();
+            repeat(move || docs.iter_mut().map(E::save).filter(|saved| !saved.is_empty()).count())
+        }
+        Named::LoadDocs => {
+            let saved: Vec<Vec<u8>> = docs().map(|mut doc| doc.save()).collect();
+            repeat(move || {
+                saved.iter().map(|saved| E::load(saved)).filter(|doc| doc.get("key7") == Some(7)).count()
+            })
+        }
+        _ => return None,
+    };
+    Some(case)
+}
+
+/// Replicas that part and meet.
+fn replicas<E: Objects + Shared>(named: Named, size: usize) -> Option<Case> {
+    let case = match named {
+        Named::Fork => {
+            let keys = keys(size);
+            let last = keys.last().cloned().unwrap_or_default();
+            let mut doc: E = keyed(&keys);
+            doc.settle();
+            repeat(move || doc.fork(2).get(&last).unwrap_or(-1))
+        }
+        Named::Merge => {
+            let side = |letter: char| (0..size).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();
+            let sides = [side('a'), side('b')];
+            let make = move || {
+                let mut one: E = keyed(&keys(1));
+                let mut two = one.fork(2);
+                let put = |doc: &mut E, keys: &[String]| {
+                    keys.iter().for_each(|key| doc.put_all([(key.as_str(), 1)].into_iter()));
+                };
+                put(&mut one, &sides[0]);
+                put(&mut two, &sides[1]);
+                (one, two)
+            };
+            prepared(make, |(one, two)| {
+                one.merge(two);
+                one.keys()
+            })
+        }
+        // One fork for each of two threads of the original; here one after the other.
+        Named::ForkMergeBatch => {
+            let keys = keys(size);
+            repeat(move || {
+                let mut base = E::blank(1);
+                let mut forks = [base.fork(2), base.fork(3)];
+                for (fork, keys) in forks.iter_mut().zip(keys.chunks(size.div_ceil(2))) {
+                    fork.put_all(numbered(keys));
+                }
+                forks.iter_mut().for_each(|fork| base.merge(fork));
+                base.keys()
+            })
+        }
+        Named::MergeReduce => {
+            let mut base = E::blank(0);
+            let make = move || {
+                let fork = |who: usize| {
+                    let mut fork = base.fork(who as u8 + 1);
+                    let keys: Vec<String> = (0..10).map(|key| format!("{who}.{key}")).collect();
+                    fork.put_all(numbered(&keys));
+                    fork
+                };
+                (0..size).map(fork).collect::<Vec<E>>()
+            };
+            prepared(make, |docs| {
+                let (first, rest) = docs.split_first_mut().expect("documents");
+                rest.iter_mut().for_each(|other| first.merge(other));
+                first.keys()
+            })
+        }
+        _ => return None,
+    };
+    Some(case)
+}

@@ -1,0 +1,16 @@
+//! Documents: what is asked of an engine, and the workloads, written once for every engine. The names are those of the
+//! list in seed 001; recordings of real typing are measured by `cargo rivals doc`, which has them.
+
+mod cases;
+mod engine;
+mod lab;
+mod named;
+mod ours;
+
+pub use cases::{Answer, Case, all, keys, numbered, prepared, present, repeat, words};
+pub use engine::{Objects, Past, Patch, Shared, Texts};
+pub use lab::{Make, more_engines};
+pub use named::Named;
+pub use ours::{Hashmill, snapshot_reads};
+
+pub(crate) use lab::register;
