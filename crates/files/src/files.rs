@@ -20,12 +20,17 @@ pub struct Options {
     pub strategy: Strategy,
     /// The most threads; `None` is one per processor. Of a number beyond 256 no more than the processors are started.
     pub threads: Option<NonZero<usize>>,
+    /// The most bytes of a file that one thread takes at a time, where a strategy works in tiles: rounded down to a power
+    /// of two, and never less than 64 KiB or more than the strategy takes by itself. `None` leaves it to the strategy.
+    pub tile: Option<NonZero<usize>>,
 }
 
 /// Hashes files with one function. Threads and buffers are made when first needed and kept for the next file.
 pub struct Files {
     pub(crate) function: Function,
     pub(crate) strategy: Strategy,
+    /// What the options say of tiles.
+    pub(crate) tile: Option<NonZero<usize>>,
     pub(crate) pool: Pool,
     /// Tiles of [`STREAM_TILE`] bytes.
     pub(crate) buffers: Buffers,
@@ -42,6 +47,7 @@ impl Files {
         Files {
             function,
             strategy: options.strategy,
+            tile: options.tile,
             pool: Pool::new(options.threads),
             buffers: Buffers::new(STREAM_TILE),
             arenas: Buffers::new(batch::ARENA),

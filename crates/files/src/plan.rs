@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs::Metadata;
+use std::num::NonZero;
 use std::str::FromStr;
 
 /// How the bytes of a file reach the hash function. All give the same digest.
@@ -77,6 +78,8 @@ pub(crate) struct Facts {
     pub(crate) tree: bool,
     /// This system can read at an offset without moving the file's position.
     pub(crate) positioned: bool,
+    /// The most bytes of a tile that the caller wants.
+    pub(crate) most: Option<NonZero<usize>>,
 }
 
 /// Where tiles come from.
@@ -134,8 +137,10 @@ pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
     if !facts.sized || !facts.tree {
         return Route::Stream;
     }
-    let tiles =
-        |via, largest, workers| Route::Tiles { via, tile: tile(facts.len, workers, largest), workers };
+    let tiles = |via, largest, workers| {
+        let largest = facts.most.map_or(largest, |most| at_most(largest, most));
+        Route::Tiles { via, tile: tile(facts.len, workers, largest), workers }
+    };
     match strategy {
         Strategy::Read => Route::Stream,
         Strategy::Auto if facts.len < SMALL as u64 => Route::Stream,
@@ -146,15 +151,22 @@ pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
     }
 }
 
+/// The smallest tile: below it, its own overhead would show.
+const SMALLEST_TILE: usize = 64 * 1024;
+
+/// The largest tile under both limits: a power of two, because the tree is cut at such places only.
+fn at_most(largest: usize, most: NonZero<usize>) -> usize {
+    (1 << most.ilog2()).clamp(SMALLEST_TILE, largest)
+}
+
 /// The largest power of two that still gives each worker several tiles, so that none waits long for the last.
 fn tile(len: u64, workers: usize, largest: usize) -> usize {
-    const SMALLEST: u64 = 64 * 1024;
     const TILES_PER_WORKER: u64 = 8;
     if workers == 1 {
         return largest;
     }
     let share = len / (TILES_PER_WORKER * workers as u64);
-    let power = 1 << share.max(SMALLEST).ilog2();
+    let power = 1 << share.max(SMALLEST_TILE as u64).ilog2();
     power.min(largest as u64) as usize
 }
 
@@ -163,7 +175,7 @@ mod tests {
     use super::*;
 
     fn facts(len: u64, threads: usize) -> Facts {
-        Facts { sized: true, len, threads, tree: true, positioned: true }
+        Facts { sized: true, len, threads, tree: true, positioned: true, most: None }
     }
 
     #[test]
@@ -204,6 +216,24 @@ mod tests {
                 Route::Stream => {}
                 Route::Tiles { workers, .. } => assert_eq!(workers, 1, "{strategy}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_wish_for_smaller_tiles_is_rounded_and_kept_within_bounds() {
+        let with = |strategy, most: usize, threads| {
+            let facts = Facts { most: NonZero::new(most), ..facts(1 << 30, threads) };
+            match route(strategy, facts) {
+                Route::Stream => 0,
+                Route::Tiles { tile, .. } => tile,
+            }
+        };
+        for threads in [1, 4] {
+            assert_eq!(with(Strategy::Mmap, 300_000, threads), 256 * 1024);
+            assert_eq!(with(Strategy::Auto, 1, threads), 64 * 1024);
+            assert_eq!(with(Strategy::MmapParallel, usize::MAX, threads), MMAP_TILE);
+            assert_eq!(with(Strategy::Pread, 1 << 30, threads), PREAD_TILE);
+            assert_eq!(with(Strategy::Read, 128 * 1024, threads), 0, "a stream has tiles of its own");
         }
     }
 

@@ -1,10 +1,11 @@
 //! Every strategy, with every number of threads, gives the digest of the bytes.
 
 use crate::{files, short};
-use hashmill_files::{Error, Function, Output, Strategy};
+use hashmill_files::{Error, Files, Function, Options, Output, Strategy};
 use hashmill_hash::blake3::{self, Hasher, Kernel, Plan};
 use hashmill_testkit::{paint, skip};
 use std::io::{self, Read, Write};
+use std::num::NonZero;
 use zeroize::Zeroizing;
 
 const KIB: usize = 1024;
@@ -37,6 +38,24 @@ fn all_strategies_and_threads_agree() {
                 assert_eq!(digest.len, size as u64);
                 assert_eq!((files.progress().bytes(), files.progress().files()), (size as u64, 1));
             }
+        }
+    }
+}
+
+#[test]
+fn the_size_of_tiles_changes_no_digest() {
+    let bytes = paint(9 * 1024 * KIB + 513);
+    let file = on_disk(&bytes);
+    let expected = *blake3::hash(&bytes).as_bytes();
+    for strategy in Strategy::ALL {
+        for (tile, threads) in [(1, 2), (300_000, 2), (1024 * KIB, 1), (usize::MAX, 5)] {
+            let mut options = Options::default();
+            options.strategy = strategy;
+            options.threads = NonZero::new(threads);
+            options.tile = NonZero::new(tile);
+            let digest =
+                Files::new(Function::blake3(), options).hash_file(file.path()).expect("a readable file");
+            assert_eq!(short(&digest), expected, "{strategy}, tiles of {tile}, {threads} threads");
         }
     }
 }

@@ -7,7 +7,7 @@
 pub(crate) mod document;
 
 use crate::fingerprint::sha256_hex;
-use crate::gate::judge::{Judged, judge};
+use crate::gate::judge::{Judged, Verdict as Judgement, judge};
 use crate::gate::{self, Demand, Gate};
 use crate::model::key::Key;
 use crate::model::registry::Registry;
@@ -185,12 +185,14 @@ fn line(gate: &Gate, demands: &[Demand], judged: &[Judged]) -> Option<String> {
     let bars = demands.iter().filter_map(|demand| demand.must);
     let (least, most) = bars.fold((f64::INFINITY, 0.0_f64), |(low, high), b| (low.min(b), high.max(b)));
     let goal = if most == 0.0 { String::new() } else { range(least, most) };
-    let any = |wanted: fn(&gate::judge::Verdict) -> bool| judged.iter().any(|judged| wanted(&judged.verdict));
+    let any = |wanted: fn(&Judgement) -> bool| judged.iter().any(|judged| wanted(&judged.verdict));
     let word = match () {
-        () if any(|verdict| matches!(verdict, gate::judge::Verdict::Missing(_))) => "not measured whole",
-        () if any(|verdict| *verdict == gate::judge::Verdict::Fail) => "not reached",
-        () if any(|verdict| *verdict == gate::judge::Verdict::Unproven) => "unproven",
-        () if any(|verdict| *verdict == gate::judge::Verdict::Pass) => "reached",
+        () if any(|verdict| matches!(verdict, Judgement::Missing(_) | Judgement::Unfinished)) => {
+            "not measured whole"
+        }
+        () if any(|verdict| *verdict == Judgement::Fail) => "not reached",
+        () if any(|verdict| *verdict == Judgement::Unproven) => "unproven",
+        () if any(|verdict| *verdict == Judgement::Pass) => "reached",
         () => "",
     };
     Some(format!("| {} | {} | {goal} | {word} |\n", gate.name, range(low, high)))

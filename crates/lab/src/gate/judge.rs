@@ -17,6 +17,8 @@ pub(crate) enum Verdict {
     Unproven,
     /// No bar is set.
     Open,
+    /// The run was interrupted before its looks were over. The numbers are those of the sessions that there are.
+    Unfinished,
     /// The case could not be measured.
     Missing(String),
 }
@@ -63,7 +65,7 @@ fn severity(judged: &Judged) -> u8 {
     match judged.verdict {
         Verdict::Missing(_) => 0,
         Verdict::Fail => 1,
-        Verdict::Unproven => 2,
+        Verdict::Unproven | Verdict::Unfinished => 2,
         Verdict::Pass | Verdict::Open => 3,
     }
 }
@@ -92,25 +94,30 @@ fn builds(pair: &Pair, report: &Report) -> Vec<usize> {
 
 fn in_build(demand: &Demand, report: &Report, build: usize) -> Judged {
     let mut found = Vec::new();
+    let mut unfinished = false;
     for pair in &demand.pairs {
         let Some((_, row, comparison)) = comparisons(pair, report).find(|(b, ..)| *b == build) else {
             return Judged::missing(format!("no report compares {}", pair.ours));
         };
+        unfinished |= row.status == Status::Unfinished;
         match &row.status {
-            Status::Ok => found.push((row, comparison)),
-            Status::Unfinished => return Judged::missing("the row is unfinished"),
+            Status::Ok | Status::Unfinished => found.push((row, comparison)),
             Status::Skipped(why) | Status::Incorrect(why) | Status::Failed(why) => {
                 return Judged::missing(why);
             }
         }
     }
     // A report speaks of ours over the rival's; a gate of the rival's over ours.
+    if found.iter().any(|(_, comparison)| comparison.sessions == 0) {
+        return Judged { verdict: Verdict::Unfinished, ratio: None, interval: None };
+    }
     let (ratio, interval) = match &found[..] {
         [(_, comparison)] => (comparison.ratio, comparison.interval),
         all => mean(all),
     };
     let interval = interval.map(|[low, high]| [1.0 / high, 1.0 / low]);
-    Judged { verdict: verdict(demand.must, interval), ratio: Some(1.0 / ratio), interval }
+    let verdict = if unfinished { Verdict::Unfinished } else { verdict(demand.must, interval) };
+    Judged { verdict, ratio: Some(1.0 / ratio), interval }
 }
 
 /// The geometric mean of several comparisons with its exact interval: first session with first session and so on, so

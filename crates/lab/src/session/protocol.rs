@@ -1,15 +1,17 @@
 //! The words between the lab and its session processes: one JSON object per line, a reply for each request.
 //!
-//! Both sides may be different builds of the same program, so the first exchange compares [`VERSION`].
+//! Both sides may be different builds of the same program, older or newer. So a reader passes over fields that it does
+//! not know, and a field that is added has a default; then old and new understand each other. [`VERSION`], which the
+//! first exchange compares, counts only the changes after which they could misunderstand each other.
 
 use serde::{Deserialize, Serialize};
 
-/// Version of these messages.
+/// Version of these messages: of their meaning, not of the fields that came later.
 pub(crate) const VERSION: u32 = 1;
 
 /// What the lab asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum Request {
     /// Who are you?
     Hello,
@@ -27,6 +29,7 @@ pub(crate) enum Request {
         /// Seed of the input.
         seed: u64,
         /// Whether all slots of this session read one and the same input.
+        #[serde(default)]
         share: bool,
     },
     /// Which kernel runs in `slot`, and what does it compute?
@@ -61,7 +64,7 @@ pub(crate) enum Request {
 
 /// What a session answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "re", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "re", rename_all = "snake_case")]
 pub(crate) enum Reply {
     /// To [`Request::Hello`].
     Hello {
@@ -71,6 +74,7 @@ pub(crate) enum Reply {
     /// To [`Request::Pin`].
     Pinned {
         /// The processor; none where the system cannot pin.
+        #[serde(default)]
         cpu: Option<usize>,
     },
     /// To [`Request::Open`].
@@ -104,6 +108,7 @@ pub(crate) enum Reply {
     /// To [`Request::Memory`].
     Memory {
         /// Bytes in huge pages.
+        #[serde(default)]
         huge_bytes: Option<u64>,
         /// All bytes in memory.
         #[serde(default)]
@@ -123,16 +128,63 @@ pub(crate) enum Reply {
 
 /// One sample with what the process used for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Sampled {
     /// Time of all iterations.
     pub(crate) ns: u64,
     /// What the last iteration computed.
     pub(crate) digest: String,
     /// Processor time of all threads.
+    #[serde(default)]
     pub(crate) cpu_ns: Option<u64>,
     /// Page faults, minor and major.
+    #[serde(default)]
     pub(crate) faults: Option<u64>,
     /// Times that the scheduler took the processor away from the main thread.
+    #[serde(default)]
     pub(crate) switches: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_newer_build_adds_is_passed_over() {
+        let news = |line: &str| line.replacen('{', r#"{"news":{"deep":[1,2]},"#, 1);
+        let asked = r#"{"ask":"sample","slot":1,"iterations":7}"#;
+        let request: Request = serde_json::from_str(&news(asked)).expect("a request");
+        assert_eq!(request, Request::Sample { slot: 1, iterations: 7 });
+        let hello: Request = serde_json::from_str(&news(r#"{"ask":"hello"}"#)).expect("a request");
+        assert_eq!(hello, Request::Hello);
+        let replies = [
+            Reply::Hello { protocol: VERSION },
+            Reply::Checked { kernel: "k".to_owned(), digest: "07".to_owned() },
+            Reply::Sampled(Sampled {
+                ns: 5,
+                digest: "07".to_owned(),
+                cpu_ns: Some(4),
+                faults: None,
+                switches: Some(0),
+            }),
+        ];
+        for reply in replies {
+            let line = serde_json::to_string(&reply).expect("plain data");
+            assert_eq!(serde_json::from_str::<Reply>(&news(&line)).expect("a reply"), reply, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_an_older_build_does_not_say_is_unknown() {
+        let opened: Reply =
+            serde_json::from_str(r#"{"re":"opened","unit":"bytes","units":64,"reference":"07"}"#)
+                .expect("a reply");
+        let Reply::Opened { working_set: 0, .. } = opened else { panic!("{opened:?}") };
+        let sampled: Reply =
+            serde_json::from_str(r#"{"re":"sampled","ns":5,"digest":"07"}"#).expect("a reply");
+        let Reply::Sampled(Sampled { cpu_ns: None, faults: None, switches: None, .. }) = sampled else {
+            panic!("{sampled:?}")
+        };
+        // What a verdict hangs on cannot be left out.
+        assert!(serde_json::from_str::<Reply>(r#"{"re":"sampled","ns":5}"#).is_err());
+    }
 }

@@ -174,6 +174,32 @@ fn a_session_that_crashes_ends_its_row_and_keeps_what_there_was() {
 }
 
 #[test]
+fn builds_from_before_and_after_a_new_word_are_compared() {
+    let toy = Toy::new();
+    let newer = [
+        (r#""re":"hello""#, r#""re":"hello","news":[1]"#),
+        (r#""re":"opened""#, r#""re":"opened","news":7,"working_set":4096"#),
+        (r#""re":"sampled""#, r#""re":"sampled","news":null"#),
+        ("NS: u64 = 1000", "NS: u64 = 900"),
+    ];
+    let text = newer.into_iter().fold(TOY.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    });
+    toy.write("main.rs", &text);
+    toy.commit("newer");
+    let result = toy.ab(&["--base", "first", "--cand", "newer"]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    assert_eq!(toy.report()["rows"][0]["comparisons"][0]["verdict"], "faster");
+
+    toy.set(r#""protocol":1"#, r#""protocol":2"#);
+    toy.commit("other-words");
+    let other = toy.ab(&["--base", "first", "--cand", "other-words"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert!(other.out.contains("the session speaks protocol 2, this lab speaks 1"), "{}", other.out);
+}
+
+#[test]
 fn wrong_results_have_no_speed() {
     let toy = Toy::new();
     toy.set("DIGEST: &str = \"07\"", "DIGEST: &str = \"08\"");

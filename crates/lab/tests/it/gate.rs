@@ -3,6 +3,9 @@
 use crate::program::{Folder, Said, lab, said};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Short sessions: one side does twice the work, which the shortest can see.
 const SHORT: [&str; 8] = ["--rounds", "3", "--sample-ms", "0.05", "--warm-ups", "1", "--control", "off"];
@@ -80,10 +83,22 @@ fn gates_that_cannot_be_judged_take_one_line() {
     let folder = Folder::new("gate-bad");
     for (text, args, words) in [
         (GATES.to_owned(), &["--filter", "avarage"][..], "no gate and no case contains `avarage`"),
+        (GATES.to_owned(), &["--filter", "reportd"], "did you mean `reported`?"),
+        (GATES.to_owned(), &["--list", "--filter", "kernle"], "did you mean `kernel`?"),
         (
             GATES.replace("\"lab\"", "\"other\""),
             &["--filter", "mean", "--filter", "average"],
             "no gate and no case",
+        ),
+        (
+            GATES.replace("\"lab\"", "\"other\""),
+            &["--list", "--filter", "chain"],
+            "none of the 3 gates that contain `chain` can be judged here: run `other gate`",
+        ),
+        (
+            GATES.replace("\"lab\"", "\"other\""),
+            &[],
+            "none of the 3 gates can be judged here: run `other gate`",
         ),
         (GATES.replace("\"lab\"", "\"other\""), &["--filter", "average"], "on average: run `other gate`"),
         (
@@ -97,4 +112,85 @@ fn gates_that_cannot_be_judged_take_one_line() {
         assert!(said.err.contains(words), "{words}: {said:?}");
         assert_eq!(said.err.lines().count(), 1, "{said:?}");
     }
+}
+
+#[test]
+fn a_report_of_another_machine_or_a_damaged_one_is_refused() {
+    let folder = Folder::new("gate-foreign");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report.json");
+    let text = fs::read_to_string(golden).expect("a report");
+    fs::write(folder.join("theirs.json"), &text).expect("a file");
+    fs::write(folder.join("cut.json"), &text[..text.len() / 2]).expect("a file");
+    fs::write(folder.join("changed.json"), text.replace("\"Scripted 1\"", "\"Scripted 2\"")).expect("a file");
+    for (file, code, words) in [
+        ("theirs.json", 4, "it was measured on machine m-a111464ebf63, this is m-"),
+        ("cut.json", 4, "cut.json: "),
+        ("changed.json", 4, "changed.json: "),
+        ("absent.json", 2, "absent.json: "),
+    ] {
+        let said = gate(&folder, GATES, &["--report", file]);
+        assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{said:?}");
+        assert!(said.err.contains(words), "{words}: {said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    }
+}
+
+#[test]
+fn the_ratchet_writes_what_was_proven_and_the_raised_bar_stands() {
+    let folder = Folder::new("gate-ratchet");
+    let raised = gate(&folder, GATES, &["--ratchet", "--filter", "twice", "--out", "r"]);
+    assert_eq!(raised.code, Some(0), "{raised:?}");
+    let line = raised.out.lines().find(|line| line.starts_with("raised  twice the work: 1.05 to "));
+    let to = line.and_then(|line| line.rsplit(' ').next()).expect("a raised bar");
+    let bar: f64 = to.parse().expect("a number");
+    assert!(bar > 1.05, "{bar}");
+    let written = fs::read_to_string(folder.join("gates.toml")).expect("a file");
+    assert_eq!(written, GATES.replacen("must = 1.05", &format!("must = {to}"), 1), "and nothing else");
+
+    // The same report passes the raised bar, fails a higher one, and raises nothing more.
+    let again = gate(&folder, &written, &["--ratchet", "--filter", "twice", "--report", "r/report.json"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(again.out.contains("no bar can be raised by what was proven"), "{}", again.out);
+    let higher = GATES.replacen("must = 1.05", "must = 9", 1);
+    let failed = gate(&folder, &higher, &["--ratchet", "--filter", "twice", "--report", "r/report.json"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert_eq!(fs::read_to_string(folder.join("gates.toml")).expect("a file"), higher, "never lowered");
+}
+
+/// An interrupt from the terminal, in the middle of the first comparison.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_is_unfinished_and_keeps_what_it_measured() {
+    let folder = Folder::new("gate-interrupt");
+    fs::write(folder.join("gates.toml"), GATES).expect("a file");
+    let mut command = lab();
+    command.current_dir(folder.join("")).args(["gate", "gates.toml", "--filter", "twice", "--out", "r"]);
+    command.args(["--rounds", "50", "--sample-ms", "4", "--control", "off"]);
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let patience = Instant::now();
+    let has_sessions = || {
+        let text = fs::read(folder.join("r/report.json")).unwrap_or_default();
+        let report: Value = serde_json::from_slice(&text).unwrap_or_default();
+        report["rows"][0]["sessions"].as_array().is_some_and(|sessions| !sessions.is_empty())
+    };
+    while !has_sessions() {
+        assert!(patience.elapsed() < Duration::from_secs(60), "no session was stored");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let interrupt = said(Command::new("kill").args(["-INT", &run.id().to_string()]));
+    assert_eq!(interrupt.code, Some(0), "{interrupt:?}");
+    let ended = run.wait_with_output().expect("it ends");
+    let out = String::from_utf8(ended.stdout).expect("UTF-8");
+    assert_eq!(ended.status.code(), Some(3), "{out}");
+    let verdicts: Vec<&str> = out.lines().filter(|line| line.starts_with("twice the work")).collect();
+    assert_eq!(verdicts.len(), 2, "{out}");
+    assert!(verdicts.iter().all(|line| line.ends_with("  unfinished")), "{out}");
+    assert!(!out.contains("MISSING"), "{out}");
+
+    // What was measured is there, true, and judged in the same way.
+    let checked = said(lab().arg("check").arg(folder.join("r/report.json")));
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let again = gate(&folder, GATES, &["--filter", "twice", "--report", "r/report.json"]);
+    assert_eq!(again.code, Some(3), "{again:?}");
+    assert_eq!(again.out.lines().filter(|line| line.ends_with("  unfinished")).count(), 2, "{}", again.out);
 }

@@ -1,5 +1,7 @@
 //! `lab gate`: is what must be true of this machine true?
 
+mod scope;
+
 use super::args::Measuring;
 use super::duel::{contest, wants_control};
 use super::error::Error;
@@ -7,7 +9,7 @@ use super::measure::{Job, exit_of, measure, other_program, own_program};
 use super::{Console, Exit, Mount};
 use crate::campaign::Contest;
 use crate::gate::judge::{Judged, Verdict, confirmed, judge};
-use crate::gate::{Defaults, Demand, Gate, GateError, Gates, Pair, Unproven, parse, ratchet};
+use crate::gate::{Demand, Gates, Pair, Unproven, parse, ratchet};
 use crate::host::Machine;
 use crate::plan::Plan;
 use crate::report::check::problems;
@@ -17,6 +19,7 @@ use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone};
 use crate::session::process::Program;
 use clap::Args;
+use scope::{Elsewhere, Scope};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -47,18 +50,14 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
     let wrong = |error| Error::Usage(format!("{}: {error}", args.file.display()));
     let gates = parse(&text).map_err(wrong)?;
     let machine = Machine::read();
-    let (demands, elsewhere) = wanted(mount, args, &gates, &machine).map_err(wrong)?;
+    let Scope { demands, elsewhere } = Scope::of(mount, args, &gates, &machine).map_err(wrong)?;
     if demands.is_empty() {
-        let what = match &elsewhere[..] {
-            [] => format!("no gate and no case contains `{}`", args.filter.join("` and `")),
-            [one] => one.clone(),
-            _ => "no gate is for this program and this machine".to_owned(),
-        };
+        let what = scope::nothing(&gates, &args.filter, &elsewhere);
         return Err(Error::Usage(format!("{}: {what}", args.file.display())));
     }
     if !args.measuring.json {
-        for line in &elsewhere {
-            writeln!(console.out, "not judged here  {line}")?;
+        for Elsewhere { gate, why } in &elsewhere {
+            writeln!(console.out, "not judged here  {gate}: {why}")?;
         }
     }
     if args.list {
@@ -92,40 +91,6 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
     Ok(worst(exit, outcome(&judged, gates.defaults.unproven, args.measuring.strict)))
 }
 
-/// What is demanded here, and a line for each gate that is not judged.
-fn wanted(
-    mount: &Mount<'_>,
-    args: &GateArgs,
-    gates: &Gates,
-    machine: &Machine,
-) -> Result<(Vec<Demand>, Vec<String>), GateError> {
-    let mut demands = Vec::new();
-    let mut elsewhere = Vec::new();
-    for (index, gate) in gates.gate.iter().enumerate() {
-        let named = |text: &String| gate.name.contains(text);
-        let keep = |demand: &Demand| {
-            let in_case = |text: &String| demand.pairs.iter().any(|p| p.ours.to_string().contains(text));
-            args.filter.iter().all(|text| named(text) || in_case(text))
-        };
-        let mentioned = |text: &String| named(text) || gate.cases.iter().any(|case| case.contains(text));
-        let why = match not_here(gate, &gates.defaults, mount, machine, args) {
-            Some(why) => Some(why),
-            None => match gate.demands(index, mount.registry) {
-                Ok(all) => {
-                    demands.extend(all.into_iter().filter(keep));
-                    None
-                }
-                // Kernels are those of this processor; everything else in a name is the same everywhere.
-                Err(error) if error.is_about_the_processor() => Some(error.to_string()),
-                Err(error) => return Err(error),
-            },
-        };
-        let why = why.filter(|_| args.filter.iter().all(mentioned));
-        elsewhere.extend(why.map(|why| format!("{}: {why}", gate.name)));
-    }
-    Ok((demands, elsewhere))
-}
-
 fn demanded(gates: &Gates, demands: &[Demand]) -> Table {
     let bar = |bar: Option<f64>| bar.map_or_else(|| "–".to_owned(), |bar| format!("{bar:.2}"));
     let line = |demand: &Demand, pair: &Pair| {
@@ -137,34 +102,6 @@ fn demanded(gates: &Gates, demands: &[Demand]) -> Table {
     let of_demand = |demand: &Demand| demand.pairs.iter().map(|p| line(demand, p)).collect::<Vec<_>>();
     let rows = demands.iter().flat_map(of_demand).collect();
     Table { columns: vec!["gate", "case", "rival", "must", "aim"], rows }
-}
-
-/// Why a gate is not for this program or this machine.
-fn not_here(
-    gate: &Gate,
-    defaults: &Defaults,
-    mount: &Mount<'_>,
-    machine: &Machine,
-    args: &GateArgs,
-) -> Option<String> {
-    let program = gate.program.as_ref().or(defaults.program.as_ref());
-    if let Some(program) = program.filter(|program| *program != mount.name) {
-        return Some(format!("run `{program} gate`"));
-    }
-    if !gate.holds_for(machine) {
-        return Some(format!(
-            "it is for {}, this is {} ({})",
-            gate.machines.join(" or "),
-            machine.cpu,
-            machine.model
-        ));
-    }
-    if gate.rival.is_none() && args.report.is_empty() {
-        return Some(
-            "it compares builds: measure them with `ab` and name the report with --report".to_owned(),
-        );
-    }
-    None
 }
 
 /// Reports that are true, and of this machine: a bar says nothing about another one.
@@ -324,6 +261,7 @@ fn word(demand: &Demand, judged: &Judged) -> (String, Tone) {
         Verdict::Fail => ("FAIL".to_owned(), Tone::Bad),
         Verdict::Unproven => ("unproven".to_owned(), Tone::Dim),
         Verdict::Open => ("–".to_owned(), Tone::Dim),
+        Verdict::Unfinished => ("unfinished".to_owned(), Tone::Dim),
         Verdict::Missing(why) => (format!("MISSING: {why}"), Tone::Bad),
     }
 }
@@ -381,7 +319,7 @@ fn outcome(judged: &[(Demand, Judged)], unproven: Unproven, strict: bool) -> Exi
         || open && unproven == Unproven::Fail
     {
         Exit::Failed
-    } else if open && strict {
+    } else if any(|verdict| *verdict == Verdict::Unfinished) || open && strict {
         Exit::Inconclusive
     } else {
         Exit::Ok
