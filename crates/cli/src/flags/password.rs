@@ -45,6 +45,10 @@ pub(crate) struct HashArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Show no progress bar
+    #[arg(long)]
+    pub(crate) no_progress: bool,
 }
 
 /// Check a password against a hash, or against every hash of a file
@@ -73,7 +77,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// With --file: show no progress bar
+    /// Show no progress bar
     #[arg(long)]
     pub(crate) no_progress: bool,
 }
