@@ -8,11 +8,13 @@ mod answers;
 mod argon2;
 mod blake3;
 mod calls;
+mod cores;
 mod file;
 mod headline;
 mod input;
 mod pow;
 mod slices;
+mod stop;
 mod work;
 
 pub use argon2::{SALT as ARGON2_SALT, Tagged, params as argon2_params, tag_len as argon2_tag_len};
@@ -21,6 +23,7 @@ pub use blake3::{
 };
 
 pub use calls::{Chain, Rested};
+pub use cores::cores;
 
 use hashmill_lab::model::registry::Registry;
 
@@ -33,6 +36,7 @@ pub fn registry() -> Registry {
     argon2::register(&mut registry);
     slices::register(&mut registry);
     pow::register(&mut registry);
+    stop::register(&mut registry);
     answers::register(&mut registry);
     headline::register(&mut registry);
     registry
