@@ -3,6 +3,8 @@
 use crate::flags::InfoArgs;
 use crate::os;
 use anyhow::Result;
+use hashmill_hash::argon2;
+use hashmill_hash::argon2::pow::places;
 use hashmill_hash::blake3::{Kernel, Plan};
 use hashmill_hash::isa::Cpu;
 use serde::Serialize;
@@ -21,11 +23,21 @@ struct Facts {
     tune_kind: &'static str,
     tune_basis: &'static str,
     sizes: Vec<Size>,
+    argon2: Argon2,
     kernels: Vec<Runs>,
     unavailable_kernels: Vec<Lacks>,
     page_size: Option<usize>,
     huge_pages: Vec<Huge>,
     transparent_huge_pages: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Argon2 {
+    kernel: &'static str,
+    tune_kind: &'static str,
+    tune_basis: &'static str,
+    /// The processors for the threads of a search, best first.
+    cores: Vec<usize>,
 }
 
 #[derive(Serialize)]
@@ -89,6 +101,7 @@ fn gather() -> Facts {
         tune_kind: plan.kind(),
         tune_basis: plan.basis(),
         sizes: SIZES.map(size).into(),
+        argon2: argon2(),
         kernels: Kernel::all().map(|kernel| Runs { name: kernel.name(), lanes: kernel.lanes() }).collect(),
         unavailable_kernels: Kernel::unavailable()
             .map(|(name, needs)| Lacks {
@@ -99,6 +112,17 @@ fn gather() -> Facts {
         page_size: os::page_size(),
         huge_pages: os::huge_pages().into_iter().map(|(bytes, reserved)| Huge { bytes, reserved }).collect(),
         transparent_huge_pages: os::transparent_huge_pages(),
+    }
+}
+
+fn argon2() -> Argon2 {
+    let plan = argon2::Plan::host();
+    let cores = hashmill_workloads::cores();
+    Argon2 {
+        kernel: plan.kernel().name(),
+        tune_kind: plan.kind(),
+        tune_basis: plan.basis(),
+        cores: places(&cores, cores.len()),
     }
 }
 
@@ -126,6 +150,11 @@ fn words(facts: &Facts) -> String {
     for Lacks { name, lacks } in &facts.unavailable_kernels {
         lines.push(format!("kernel {name} does not run here: the processor lacks {}", list(lacks)));
     }
+    let Argon2 { kernel, tune_kind, tune_basis, cores } = &facts.argon2;
+    lines.push(String::new());
+    lines.push(format!("Argon2     kernel {kernel}, tuned for {tune_kind} ({tune_basis})"));
+    let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
+    lines.push(format!("           processors for a search, best first: {}", cores.join(" ")));
     lines.push(String::new());
     lines.push(match facts.page_size {
         Some(size) => format!("pages      {}", bytes(size as u64)),

@@ -1,4 +1,5 @@
-//! What differs by operating system: page sizes, what the kernel says about huge pages, terminals, file descriptors.
+//! What differs by operating system: page sizes, what the kernel says about huge pages, terminals, signals, file
+//! descriptors.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -134,6 +135,28 @@ fn skip_key(typed: &mut impl Iterator<Item = io::Result<u8>>) -> io::Result<()> 
 fn too_long(most: usize) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, format!("longer than {most} bytes"))
 }
+
+/// From now on, whoever ends this program by Ctrl-C or asks it to end has `tidy` run first. It then ends of the signal as
+/// any other, so that a shell knows.
+#[cfg(unix)]
+pub(crate) fn before_signals(tidy: impl Fn() + Send + 'static) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
+
+    // Without it, the program ends all the same, and less tidily.
+    let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+    let wait = move || {
+        for signal in signals.forever() {
+            tidy();
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(wait);
+}
+
+/// Elsewhere nothing can be done before a program ends.
+#[cfg(not(unix))]
+pub(crate) fn before_signals(_: impl Fn() + Send + 'static) {}
 
 /// Opens a file descriptor that the program was started with.
 #[cfg(unix)]

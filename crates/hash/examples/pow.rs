@@ -5,12 +5,11 @@
 //! middle of a hash takes. Threads
 //! are bound to the fastest cores, if the system tells which these are.
 
-use hashmill_hash::argon2::pow::{Core, Lane, Pow, Workers, places};
+use hashmill_hash::argon2::pow::{Core, Lane, Pow, Workers, describe, places};
 use hashmill_hash::argon2::{PagePolicy, Plan};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
 use std::error::Error;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -78,16 +77,6 @@ fn search(workers: &mut Workers, budget: Duration, out: &mut impl Write) -> Resu
 /// The processors as Linux describes them; none elsewhere, and then nothing is bound.
 fn cores() -> Vec<Core> {
     let ids = core_affinity::get_core_ids().unwrap_or_default();
-    let folder = |id: usize| format!("/sys/devices/system/cpu/cpu{id}");
-    let fact = |id: usize, name: &str| -> Option<u64> {
-        fs::read_to_string(format!("{}/{name}", folder(id))).ok()?.trim().parse().ok()
-    };
-    let core = |id: usize| Core {
-        id,
-        speed: fact(id, "cpu_capacity").or_else(|| fact(id, "cpufreq/cpuinfo_max_freq")).unwrap_or(0),
-        core: fact(id, "topology/core_id").map_or(id, |core| core as usize)
-            + (fact(id, "topology/physical_package_id").unwrap_or(0) as usize) * 100_000,
-        node: (0..64).find(|node| Path::new(&folder(id)).join(format!("node{node}")).exists()).unwrap_or(0),
-    };
-    ids.into_iter().map(|found| core(found.id)).collect()
+    let ids: Vec<usize> = ids.into_iter().map(|found| found.id).collect();
+    describe(&ids, |name| fs::read_to_string(format!("/sys/devices/{name}")).ok())
 }

@@ -45,13 +45,14 @@ pub(crate) struct Blake2b {
     /// The last block is marked, so a full one waits here until more follows.
     buffer: [u8; BLOCK_LEN],
     buffered: usize,
+    out_len: usize,
 }
 
 impl Blake2b {
     /// The hash whose digest has `out_len` bytes: one to [`MAX_OUT_LEN`].
     pub(crate) fn new(out_len: usize) -> Blake2b {
         assert!((1..=MAX_OUT_LEN).contains(&out_len), "1 to 64 bytes");
-        Blake2b { state: initial_state(out_len), hashed: 0, buffer: [0; BLOCK_LEN], buffered: 0 }
+        Blake2b { state: initial_state(out_len), hashed: 0, buffer: [0; BLOCK_LEN], buffered: 0, out_len }
     }
 
     /// Goes on with `input`.
@@ -70,8 +71,11 @@ impl Blake2b {
         self
     }
 
-    /// Writes the digest, which must be as long as [`new`](Blake2b::new) was told.
+    /// Writes the digest, as long as [`new`](Blake2b::new) was told: the length is part of what is hashed.
+    ///
+    /// Borrows, as a move would leave an unwiped copy behind.
     pub(crate) fn finalize(&mut self, out: &mut [u8]) {
+        assert_eq!(out.len(), self.out_len, "the length was hashed at the beginning");
         self.buffer[self.buffered..].fill(0);
         self.hashed += self.buffered as u64;
         compress(&mut self.state, &words(&self.buffer), self.hashed, true);
@@ -307,6 +311,14 @@ mod tests {
                         7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923";
         let hex: String = digest(64, &[b"abc"]).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, expected);
+    }
+
+    #[test]
+    fn a_digest_of_another_length_is_refused() {
+        for len in [0, 31, 33, 64, 65] {
+            let refused = std::panic::catch_unwind(|| Blake2b::new(32).finalize(&mut vec![0; len]));
+            assert!(refused.is_err(), "{len} bytes");
+        }
     }
 
     #[test]

@@ -8,12 +8,14 @@ mod answers;
 mod argon2;
 mod blake3;
 mod calls;
+mod cores;
 pub mod doc;
 mod file;
 mod headline;
 mod input;
 mod pow;
 mod slices;
+mod stop;
 mod work;
 
 pub use argon2::{SALT as ARGON2_SALT, Tagged, params as argon2_params, tag_len as argon2_tag_len};
@@ -22,6 +24,7 @@ pub use blake3::{
 };
 
 pub use calls::{Chain, Rested};
+pub use cores::cores;
 
 use hashmill_lab::model::registry::Registry;
 
@@ -35,6 +38,7 @@ pub fn registry() -> Registry {
     slices::register(&mut registry);
     pow::register(&mut registry);
     doc::register(&mut registry);
+    stop::register(&mut registry);
     answers::register(&mut registry);
     headline::register(&mut registry);
     registry

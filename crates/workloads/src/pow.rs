@@ -4,8 +4,9 @@
 //! hashes, and no window cuts one.
 
 use crate::argon2::{failed, number, plan, room};
+use crate::cores::{bind, cores};
 use crate::{thread_counts, work};
-use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe, Workers};
+use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe, Workers, places};
 use hashmill_hash::argon2::{Kernel, PagePolicy, Params, Plan};
 use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, Watch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
@@ -13,10 +14,11 @@ use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
 use std::cell::RefCell;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Byte `i` is `31 * i + 7`, as in the published digests.
-fn header() -> [u8; 92] {
+pub(crate) fn header() -> [u8; 92] {
     std::array::from_fn(|i| (31 * i + 7) as u8)
 }
 
@@ -43,7 +45,8 @@ pub(crate) fn register(registry: &mut Registry) {
             .threads(thread_counts())
             .knob("in-flight", ["1", "2"])
             .knob("passes", ["1", "4"])
-            .knob("pages", PAGES.map(|(name, _)| name)),
+            .knob("pages", PAGES.map(|(name, _)| name))
+            .knob("cores", ["any", "best"]),
     );
     let blocknet =
         |class: &str, threads: u32, rest: &str| format!("pow/workers/{class}/2GiB/t{threads}{rest}");
@@ -52,11 +55,12 @@ pub(crate) fn register(registry: &mut Registry) {
         .into();
     for threads in thread_counts() {
         patterns.extend(["1", "2"].map(|n| blocknet("backend", threads, &format!("/in-flight={n}"))));
+        patterns.push(format!("pow-stop/workers/kernel/2GiB/t{threads}/in-flight=1"));
     }
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     registry.suite(
         "pow",
-        "the proof of work of 2 GiB: each timing class, then threads and hashes in flight",
+        "the proof of work of 2 GiB: each timing class, then threads and hashes in flight, and how soon it stops",
         &patterns,
     );
 }
@@ -70,15 +74,17 @@ const PAGES: [(&str, PagePolicy); 4] = [
 
 /// What a case asks for.
 #[derive(Clone, Copy, PartialEq)]
-struct Setting {
+pub(crate) struct Setting {
     pow: Pow,
     pages: PagePolicy,
     threads: usize,
     in_flight: usize,
+    /// Whether each thread stays on a processor of its own, the best ones first.
+    bound: bool,
 }
 
 impl Setting {
-    fn of(spec: &Spec, plan: Plan) -> Result<Setting, Fault> {
+    pub(crate) fn of(spec: &Spec, plan: Plan) -> Result<Setting, Fault> {
         if !spec.size.is_multiple_of(1024) {
             return Err(Fault::failed("the memory must be a whole number of KiB"));
         }
@@ -92,13 +98,23 @@ impl Setting {
             Fault::failed(format!("`pages={asked}`: choose transparent, plain, reserved or largest"))
         })?;
         let in_flight = number(spec, "in-flight", best)? as usize;
-        Ok(Setting { pow, pages, threads: spec.threads as usize, in_flight })
+        let bound = match spec.knobs.get("cores").map_or("any", String::as_str) {
+            "any" => false,
+            "best" => true,
+            other => return Err(Fault::failed(format!("`cores={other}`: choose any or best"))),
+        };
+        Ok(Setting { pow, pages, threads: spec.threads as usize, in_flight, bound })
     }
 
     /// Nonces of one iteration: as many as are in flight, and again until it takes a while.
     fn nonces(&self) -> u64 {
         let at_once = (self.threads * self.in_flight) as u64;
         at_once * LEAST_KIB.div_ceil(self.pow.params().work())
+    }
+
+    /// The work, which every hash in flight has memory of its own for.
+    pub(crate) fn pow(&self) -> Pow {
+        self.pow
     }
 
     fn memory_kib(&self) -> u64 {
@@ -158,7 +174,7 @@ fn lane(plan: Plan, params: Params) -> Result<Lane, Fault> {
     Lane::new(pow, plan, PagePolicy::Transparent, 1).map_err(refused)
 }
 
-fn refused(error: EngineError) -> Fault {
+pub(crate) fn refused(error: EngineError) -> Fault {
     match error {
         EngineError::Hash(error) => failed(error),
         error => Fault::failed(error),
@@ -199,10 +215,27 @@ struct Seat {
     own: Option<Workers>,
 }
 
-fn start(setting: &Setting, plan: Plan) -> Result<Workers, Fault> {
+pub(crate) fn start(setting: &Setting, plan: Plan) -> Result<Workers, Fault> {
     room(setting.memory_kib())?;
-    let Setting { pow, pages, threads, in_flight } = *setting;
-    let mut workers = Workers::new(pow, plan, pages, threads, in_flight, |_| {}).map_err(refused)?;
+    let Setting { pow, pages, threads, in_flight, bound } = *setting;
+    let order = if bound { places(&cores(), threads) } else { Vec::new() };
+    if bound && order.len() < threads {
+        return Err(Fault::unavailable(format!(
+            "{threads} threads on processors of their own: {} may be used",
+            order.len()
+        )));
+    }
+    let refusals = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&refusals);
+    let begin = move |thread: usize| {
+        if order.get(thread).is_some_and(|id| !bind(*id)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let mut workers = Workers::new(pow, plan, pages, threads, in_flight, begin).map_err(refused)?;
+    if refusals.load(Ordering::Relaxed) > 0 {
+        return Err(Fault::unavailable("the system does not let threads be kept on processors"));
+    }
     workers.settle();
     Ok(workers)
 }
@@ -214,12 +247,12 @@ impl Search {
         seat: &Seat,
         work: impl FnOnce(&mut Workers) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
-        let Setting { pow, pages, threads, in_flight } = seat.setting;
+        let Setting { pow, pages, threads, in_flight, bound } = seat.setting;
         let mut shared = self.shared.borrow_mut();
         let fits = shared.as_ref().is_some_and(|pool| {
             let most = &pool.made_for;
             pool.plan.kernel() == seat.plan.kernel()
-                && (most.pow, most.pages) == (pow, pages)
+                && (most.pow, most.pages, most.bound) == (pow, pages, bound)
                 && most.threads >= threads
                 && most.in_flight >= in_flight
         });

@@ -45,6 +45,10 @@ pub(crate) struct HashArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Show no progress bar
+    #[arg(long)]
+    pub(crate) no_progress: bool,
 }
 
 /// Check a password against a hash, or against every hash of a file
@@ -73,7 +77,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// With --file: show no progress bar
+    /// Show no progress bar
     #[arg(long)]
     pub(crate) no_progress: bool,
 }
@@ -125,9 +129,21 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "NAME", default_value = "rtx-4090")]
     pub(crate) gpu: String,
 
-    /// The price of a kilowatt hour, in your currency
+    /// The price of a kilowatt hour, in US dollars unless you give all prices in your currency
     #[arg(long, value_name = "PRICE", default_value_t = 0.2, allow_negative_numbers = true)]
     pub(crate) energy_price: f64,
+
+    /// The price of the card [default: what it usually costs, see docs/password.md]
+    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    pub(crate) gpu_price: Option<f64>,
+
+    /// How many years of work a card does
+    #[arg(long, value_name = "N", default_value_t = 3.0, allow_negative_numbers = true)]
+    pub(crate) gpu_years: f64,
+
+    /// The price of renting the card for an hour [default: the lowest usual one]
+    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    pub(crate) gpu_rent: Option<f64>,
 
     /// How many passwords the attacker tries
     #[arg(long, value_name = "COUNT", default_value_t = 1e9, allow_negative_numbers = true)]

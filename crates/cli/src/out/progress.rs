@@ -1,5 +1,6 @@
 //! A progress bar on standard error, for work that lasts more than a second on a terminal.
 
+use crate::os;
 use hashmill_files::Files;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
@@ -56,6 +57,18 @@ impl Bar {
         }
         let done = Arc::clone(done);
         Bar::start(move |bar, ended| show_count(bar, ended, &done, total, things))
+    }
+
+    /// A bar over equal parts of one thing, if anybody can see one.
+    pub(crate) fn parts(done: &Arc<AtomicU64>, total: u64) -> Option<Bar> {
+        if !visible() {
+            return None;
+        }
+        let done = Arc::clone(done);
+        Bar::start(move |bar, ended| {
+            let template = "{wide_bar} {percent} % {elapsed} {eta}";
+            run(bar, ended, template, Some(total), || bar.set_position(done.load(Ordering::Relaxed)));
+        })
     }
 
     fn start(show: impl FnOnce(&ProgressBar, &Ended) + Send + 'static) -> Option<Bar> {
@@ -127,6 +140,9 @@ fn run(bar: &ProgressBar, ended: &Ended, template: &str, total: Option<u64>, upd
         bar.set_length(total);
     }
     bar.set_draw_target(ProgressDrawTarget::stderr());
+    let shown = bar.clone();
+    // Or the shell's prompt would stand behind the bar.
+    os::before_signals(move || shown.finish_and_clear());
     loop {
         update();
         bar.tick();

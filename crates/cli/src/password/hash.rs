@@ -1,6 +1,7 @@
 //! `password hash`: the string to store for a new password.
 
 use super::verify::words;
+use super::watch::watched;
 use super::{YES, costs, input, print, print_json};
 use crate::flags::HashArgs;
 use crate::{memory, out};
@@ -29,7 +30,8 @@ pub(super) fn run(low: &HashArgs) -> Result<u8> {
     let mut salt = vec![0; policy.salt_len()];
     getrandom::fill(&mut salt).context("random bytes for the salt")?;
     let passwords = Passwords::new(policy).secret(secret);
-    let hash = passwords.hash(&password, &salt)?;
+    let hash =
+        watched(policy.params(), low.no_progress, |tell| passwords.hash_watched(&password, &salt, tell))?;
     if low.json {
         print_json(&made(&hash))?;
     } else {

@@ -1,10 +1,11 @@
 //! `password kdf`: what the reference implementation's program `argon2` does, line by line.
 
+use super::watch::watched;
 use super::{YES, costs, input, print};
 use crate::flags::{KdfArgs, Misuse};
 use crate::{memory, os, out};
 use anyhow::{Result, bail, ensure};
-use hashmill_hash::argon2::{Hasher, Input, Params, Variant, Version};
+use hashmill_hash::argon2::{HashError, Hasher, Input, Params, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Syntax};
 use hashmill_lab::clock::{Clock, Monotonic};
 use std::time::Duration;
@@ -53,12 +54,25 @@ fn print_costs(low: &KdfArgs, params: Params) -> Result<()> {
     ))
 }
 
+/// One hash beside a bar.
+fn compute(hasher: Hasher, input: &Input<'_>, tag: &mut [u8]) -> Result<Hasher, HashError> {
+    watched(hasher.params(), false, |tell| {
+        let mut steps = hasher.steps(input, tag.len())?;
+        while let Some(step) = steps.step() {
+            if tell(step).is_break() {
+                return Err(HashError::Stopped);
+            }
+        }
+        Ok(steps.finish(tag))
+    })
+}
+
 fn print_key(low: &KdfArgs, params: Params, password: &[u8], salt: &[u8]) -> Result<()> {
-    let mut hasher = Hasher::new(params);
+    let input = Input::new(password, salt);
     let mut tag = Zeroizing::new(vec![0; low.l]);
     let clock = Monotonic::new();
     let before = os::cpu_time();
-    hasher.hash_into(&Input::new(password, salt), &mut tag)?;
+    let hasher = compute(Hasher::new(params), &input, &mut tag)?;
     let time = os::cpu_time().zip(before).map(|(after, before)| after - before);
     let time = time.unwrap_or(Duration::from_nanos(clock.now_ns()));
     let hash = PasswordHash::new(params, salt.to_vec(), tag.to_vec());
@@ -72,7 +86,7 @@ fn print_key(low: &KdfArgs, params: Params, password: &[u8], salt: &[u8]) -> Res
     print(&format!("Hash:\t\t{}\nEncoded:\t{hash}\n{:.3} seconds\n", *digits, time.as_secs_f64()))?;
     // The reference checks what it wrote, so whoever reads its lines counts on that.
     let mut again = Zeroizing::new(vec![0; low.l]);
-    hasher.hash_into(&Input::new(password, salt), &mut again)?;
+    compute(hasher, &input, &mut again)?;
     let read = PasswordHash::decode(hash.to_string(), Syntax::Strict, &Limits::NONE)?;
     ensure!(read.matches(&again), "the second computation gave another hash: do not trust this machine");
     print("Verification ok\n")

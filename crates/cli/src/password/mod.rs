@@ -10,6 +10,7 @@ mod input;
 mod kdf;
 mod rehash;
 mod verify;
+mod watch;
 
 use crate::flags::PasswordCommand;
 use crate::out;

@@ -1,6 +1,7 @@
 //! `password verify`: whether a password belongs to a hash.
 
 use super::bulk::{self, Given};
+use super::watch::watched;
 use super::{NO, UNKNOWN, YES, costs, input, print, print_json};
 use crate::flags::{Misuse, VerifyArgs};
 use crate::{memory, out};
@@ -60,7 +61,10 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
             }
             let passwords = keeper(input::secret(&low.input)?);
             let password = input::password(&low.input)?;
-            answer(passwords.verify_decoded(&password, &hash))
+            let hidden = low.no_progress || low.quiet;
+            answer(watched(hash.params(), hidden, |tell| {
+                passwords.verify_decoded_watched(&password, &hash, tell)
+            }))
         }
     };
     if low.json {

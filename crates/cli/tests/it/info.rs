@@ -1,7 +1,9 @@
 //! `hashmill info` and the help.
 
 use crate::world::{World, hashmill};
+use hashmill_hash::argon2;
 use hashmill_hash::blake3::{Kernel, Plan};
+use std::collections::BTreeSet;
 
 #[test]
 fn text_and_json_say_what_the_library_says() {
@@ -26,6 +28,13 @@ fn text_and_json_say_what_the_library_says() {
         assert_eq!(size["kernel"], choice.kernel.name());
         assert!(text.contains(choice.why), "{text}");
     }
+    let argon2 = &facts["argon2"];
+    assert_eq!(argon2["kernel"], argon2::Plan::host().kernel().name());
+    let cores: Vec<u64> =
+        argon2["cores"].as_array().expect("a list").iter().filter_map(serde_json::Value::as_u64).collect();
+    let different: BTreeSet<u64> = cores.iter().copied().collect();
+    assert_eq!((different.len(), cores.is_empty()), (cores.len(), false), "{argon2}");
+    assert!(text.contains("processors for a search, best first: "), "{text}");
     for (name, _) in Kernel::unavailable() {
         assert!(text.contains(&format!("kernel {name} does not run here")), "{text}");
     }

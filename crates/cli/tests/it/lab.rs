@@ -163,7 +163,7 @@ fn the_suites_of_argon2_name_cases_that_exist() {
         ("owasp", 5, "argon2id/hasher/backend/7MiB/t1/lanes=1/passes=5"),
         ("rfc9106", 3, "argon2id/hasher/backend/2GiB/t1/lanes=4/passes=1"),
         ("argon2-scaling", 3, "argon2id/hasher/backend/64MiB/t1/lanes=4/passes=3"),
-        ("pow", 5, "pow/workers/end-to-end/2GiB/t1/in-flight=1"),
+        ("pow", 6, "pow-stop/workers/kernel/2GiB/t1/in-flight=1"),
         ("argon2id-half", 4, "argon2id-half/dependent/kernel/64MiB/t1"),
     ] {
         let listed = lab(&world, &["list", suite]).quiet_success();
@@ -173,12 +173,21 @@ fn the_suites_of_argon2_name_cases_that_exist() {
     let cases = [
         "pow/workers/end-to-end/1MiB/t1/in-flight=1",
         "pow/workers/backend/1MiB/t*/in-flight=1",
+        "pow/workers/backend/1MiB/t1/in-flight=1/cores=best",
+        "pow-stop/workers/kernel/1MiB/t1/in-flight=2",
         "argon2id-half/*/kernel/1MiB",
     ];
     let done = lab(&world, &[&["run"], &cases[..], &TINY[..], &["--out", "r"]].concat());
     assert_eq!(done.code(), 0, "{done:?}");
     let text = done.text();
-    for words in ["pow/workers/end-to-end/1MiB/t1/in-flight=1", "argon2id-half/independent", "H/s", "GiB/s"] {
+    for words in [
+        "pow/workers/end-to-end/1MiB/t1/in-flight=1",
+        "pow-stop/workers",
+        "cores=best",
+        "argon2id-half/independent",
+        "H/s",
+        "GiB/s",
+    ] {
         assert!(text.contains(words), "{words} in {text}");
     }
     if std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 1) {

@@ -486,10 +486,20 @@ fn calibrating_stays_within_time_and_memory() {
     assert_eq!(done.code(), 0);
     assert!(facts["memory_kib"].as_u64().expect("a number") <= 4096, "{facts}");
     assert!(facts["milliseconds"].as_f64().expect("a number") <= 100.0, "{facts}");
-    assert!(facts["gpu_guesses_per_second"].as_f64().expect("a number") > 0.0, "{facts}");
+    let number = |name: &str| facts[name].as_f64().expect("a number");
+    assert!(number("gpu_guesses_per_second") > 0.0, "{facts}");
+    assert!((number("gpu_rent_cost") - number("gpu_days") * 24.0 * 0.34).abs() < 1e-6, "{facts}");
+    let prices = ["--gpu-price", "0", "--gpu-rent", "0", "--energy-price", "0"];
+    let args = [&["calibrate", "--time", "50ms", "-m", "1MiB", "--json"][..], &prices].concat();
+    let free = &json(&run(&world, args, b""))[0];
+    for cost in ["gpu_rent_cost", "gpu_wear_cost", "gpu_energy_cost"] {
+        assert_eq!(free[cost], 0.0, "{free}");
+    }
     let words =
         run(&world, ["calibrate", "--time", "50ms", "-m", "1MiB", "--gpu", "h200"], b"").quiet_success();
     assert!(words.contains("An attacker with one NVIDIA H200 SXM (4800 GB/s) tries at most"), "{words}");
+    assert!(words.contains("Rented at 2.5 an hour: at least "), "{words}");
+    assert!(words.contains(" of the card, which costs 30000 and lasts 3 years."), "{words}");
     // The first line is flags for `password hash`.
     let flags: Vec<&str> = words.lines().next().expect("flags").split(' ').collect();
     assert_eq!(run(&world, [vec!["hash"], flags].concat(), b"x").code(), 0);
@@ -502,6 +512,9 @@ fn calibrating_stays_within_time_and_memory() {
         (&["-m", "4", "-p", "1"], "4 KiB of memory: choose at least 8 KiB, which is 8 KiB for each lane"),
         (&["--energy-price=-1"], "--energy-price: choose a number from 0 up"),
         (&["--guesses", "NaN"], "--guesses: choose a number from 0 up"),
+        (&["--gpu-price=-1"], "--gpu-price: choose a number from 0 up"),
+        (&["--gpu-rent", "inf"], "--gpu-rent: choose a number from 0 up"),
+        (&["--gpu-years", "0"], "--gpu-years: choose 0.01 to 100"),
     ] {
         run(&world, [&["calibrate"], args].concat(), b"").failure(2, &[line]);
     }

@@ -4,10 +4,12 @@
 
 use crate::password::run;
 use crate::world::{World, hashmill};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
 /// `hashmill password ARGS` with a terminal as standard input.
@@ -16,6 +18,15 @@ struct Session {
     control: File,
     terminal: File,
     shown: String,
+}
+
+/// Both ends of a new terminal: that of whoever sits before it, and that of programs.
+fn terminal() -> (File, File) {
+    let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&control).and_then(|()| unlockpt(&control)).expect("a terminal");
+    let name = ptsname(&control, Vec::new()).expect("a terminal");
+    let terminal = File::options().read(true).write(true).open(name.to_str().expect("a name"));
+    (File::from(control), terminal.expect("a terminal"))
 }
 
 /// How it ended.
@@ -29,16 +40,12 @@ struct Ended {
 
 impl Session {
     fn start(args: &[&str]) -> Session {
-        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&control).and_then(|()| unlockpt(&control)).expect("a terminal");
-        let name = ptsname(&control, Vec::new()).expect("a terminal");
-        let open = || File::options().read(true).write(true).open(name.to_str().expect("a name"));
-        let terminal = open().expect("a terminal");
+        let (control, terminal) = terminal();
         let mut command = Command::new(hashmill());
-        command.arg("password").args(args).stdin(open().expect("a terminal"));
+        command.arg("password").args(args).stdin(terminal.try_clone().expect("a terminal"));
         let child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
-        Session { child, control: File::from(control), terminal, shown: String::new() }
+        Session { child, control, terminal, shown: String::new() }
     }
 
     /// Waits for a prompt, sees that echo is off, and types.
@@ -114,6 +121,34 @@ fn slips_at_the_prompt_end_with_a_reason() {
     refused(&[(first, b"sesame\x03")], "no password: interrupted");
     refused(&[(first, b"\x04")], "no password: nothing was typed");
     refused(&[(first, b"sesame\n"), (again, b"ses\x03")], "no password: interrupted");
+}
+
+/// A hash that takes far too long shows how far it is. Whoever interrupts it finds the cursor in an empty line, and the
+/// shell is told of the signal.
+#[test]
+fn a_long_hash_shows_a_bar_that_goes_with_an_interrupt() {
+    let world = World::new();
+    world.write("password", b"sesame");
+    let (mut control, terminal) = terminal();
+    let mut command = Command::new(hashmill());
+    command.args(["password", "hash", "-m", "16MiB", "-t", "400000000"]);
+    command.stdin(File::open(world.path("password")).expect("a file"));
+    command.stdout(Stdio::null()).stderr(terminal);
+    let mut child = command.env("TERM", "xterm").spawn().expect("the program starts");
+    drop(command);
+    let mut shown = Vec::new();
+    while !shown.ends_with(b" % ") {
+        let mut byte = [0];
+        control.read_exact(&mut byte).expect("a bar");
+        shown.push(byte[0]);
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).expect("a signal");
+    let status = child.wait().expect("an end");
+    assert_eq!(status.signal(), Some(Signal::INT.as_raw()), "{status}");
+    // A terminal whose other end is closed ends with an error.
+    let _ = control.read_to_end(&mut shown);
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    assert!(shown.ends_with("\r\u{1b}[2K"), "{shown:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::ends;
 use super::fill::{Fill, Stop};
 use super::hasher::{Hasher, Wipe};
 use super::params::SLICES;
+use core::ops::Range;
 
 /// A hash in four pieces for each pass: a [`Hasher`] that is at work.
 ///
@@ -46,21 +47,25 @@ impl Steps {
 
     /// Computes the next piece, if there is one left.
     pub fn step(&mut self) -> Option<Step> {
-        static NEVER: Stop = Stop::new();
         let of = self.count();
         if self.done == of {
             return None;
         }
-        let params = self.hasher.params();
-        let plan = self.hasher.plan();
-        let (threads, width) = self.hasher.team();
-        let matrices = [self.hasher.arena().matrix(params.shape()).expect("taken at the beginning")];
-        Fill::new(plan, params, &matrices, width, &NEVER).run_phases(self.done..self.done + 1, threads);
+        self.run(self.done..self.done + 1);
         let slices = u64::from(SLICES);
         let (pass, slice) = ((self.done / slices) as u32, (self.done % slices) as u32);
         self.done += 1;
-        let is_independent = params.variant().is_independent(pass, slice);
+        let is_independent = self.hasher.params().variant().is_independent(pass, slice);
         Some(Step { done: self.done, of, is_independent })
+    }
+
+    /// Runs phases of the fill; the one after the last piece wipes.
+    fn run(&mut self, phases: Range<u64>) {
+        static NEVER: Stop = Stop::new();
+        let (params, plan) = (self.hasher.params(), self.hasher.plan());
+        let (threads, width) = self.hasher.team();
+        let matrices = [self.hasher.arena().matrix(params.shape()).expect("taken at the beginning")];
+        Fill::new(plan, params, &matrices, width, &NEVER).wiping(true).run_phases(phases, threads);
     }
 
     /// Computes what is left and fills `tag` with the hash. Gives the hasher back for another.
@@ -69,16 +74,15 @@ impl Steps {
     /// If the tag has another length than was said at the beginning: the length is part of what is hashed.
     pub fn finish(mut self, tag: &mut [u8]) -> Hasher {
         assert_eq!(tag.len(), self.tag_len, "the length of the tag was hashed at the beginning");
-        while self.step().is_some() {}
+        let wipes = self.hasher.wipes() == Wipe::EachHash;
+        self.run(self.done..self.count() + u64::from(wipes));
         let Steps { mut hasher, .. } = self;
         let (params, kernel) = (hasher.params(), hasher.plan().kernel());
-        ends::finish(
-            kernel,
-            &mut hasher.arena().matrix(params.shape()).expect("taken at the beginning"),
-            tag,
-        );
-        if hasher.wipes() == Wipe::EachHash {
-            hasher.arena().wipe();
+        let mut matrix = hasher.arena().matrix(params.shape()).expect("taken at the beginning");
+        ends::finish(kernel, &mut matrix, tag);
+        if wipes {
+            matrix.wipe_last_blocks();
+            hasher.arena().set_clean();
         }
         hasher
     }

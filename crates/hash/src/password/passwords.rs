@@ -6,8 +6,10 @@ use super::phc::Syntax;
 use super::policy::{Policy, Rehash};
 use super::pool::Pool;
 use super::stored::PasswordHash;
-use crate::argon2::{HashError, Input, Job, Params, Plan, Threads, hash_batch_into};
+use crate::argon2::{HashError, Hasher, Input, Job, Params, Plan, Step, Threads, hash_batch_into};
 use core::fmt;
+use core::mem;
+use core::ops::ControlFlow;
 use zeroize::Zeroizing;
 
 /// Makes and checks password hashes. Share one between all threads: it keeps the memory of past hashes for the next.
@@ -99,11 +101,34 @@ impl Passwords {
     /// # Errors
     /// A salt that is too short or too long; memory that is refused.
     pub fn hash(&self, password: &[u8], salt: &[u8]) -> Result<PasswordHash, CreateError> {
+        self.hash_by(password, salt, |params, input, tag| self.compute(params, input, tag))
+    }
+
+    /// [`hash`](Passwords::hash) that tells after each quarter of a pass how far it is, for work that people wait for.
+    /// `watch` may break it off.
+    ///
+    /// # Errors
+    /// As `hash`; [`HashError::Stopped`] if broken off.
+    pub fn hash_watched(
+        &self,
+        password: &[u8],
+        salt: &[u8],
+        watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
+    ) -> Result<PasswordHash, CreateError> {
+        self.hash_by(password, salt, |params, input, tag| self.compute_watched(params, input, tag, watch))
+    }
+
+    fn hash_by(
+        &self,
+        password: &[u8],
+        salt: &[u8],
+        compute: impl FnOnce(Params, &Input<'_>, &mut [u8]) -> Result<(), HashError>,
+    ) -> Result<PasswordHash, CreateError> {
         check_salt(salt)?;
         let params = self.policy.params();
         let mut tag = Zeroizing::new(vec![0; self.policy.tag_len()]);
-        self.compute(params, &self.input(password, salt, &[]), &mut tag)?;
-        Ok(PasswordHash::new(params, salt.to_vec(), std::mem::take(&mut tag)))
+        compute(params, &self.input(password, salt, &[]), &mut tag)?;
+        Ok(PasswordHash::new(params, salt.to_vec(), mem::take(&mut tag)))
     }
 
     /// Whether the password belongs to a stored PHC string: an error if not.
@@ -121,6 +146,29 @@ impl Passwords {
     /// # Errors
     /// As `verify`.
     pub fn verify_decoded(&self, password: &[u8], stored: &PasswordHash) -> Result<(), VerifyError> {
+        self.verify_by(password, stored, |params, input, tag| self.compute(params, input, tag))
+    }
+
+    /// [`verify_decoded`](Passwords::verify_decoded) that tells after each quarter of a pass how far it is, for work that
+    /// people wait for. `watch` may break it off.
+    ///
+    /// # Errors
+    /// As `verify`; [`HashError::Stopped`] if broken off.
+    pub fn verify_decoded_watched(
+        &self,
+        password: &[u8],
+        stored: &PasswordHash,
+        watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
+    ) -> Result<(), VerifyError> {
+        self.verify_by(password, stored, |params, input, tag| self.compute_watched(params, input, tag, watch))
+    }
+
+    fn verify_by(
+        &self,
+        password: &[u8],
+        stored: &PasswordHash,
+        compute: impl FnOnce(Params, &Input<'_>, &mut [u8]) -> Result<(), HashError>,
+    ) -> Result<(), VerifyError> {
         let (mut short, mut long) = (Zeroizing::new([0; SHORT_TAG]), Zeroizing::new(Vec::new()));
         let tag = match short.get_mut(..stored.tag_len()) {
             Some(tag) => tag,
@@ -130,7 +178,7 @@ impl Passwords {
             }
         };
         let input = self.input(password, stored.salt(), stored.associated_data());
-        self.compute(stored.params(), &input, tag)?;
+        compute(stored.params(), &input, tag)?;
         if stored.matches(tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
     }
 
@@ -203,6 +251,28 @@ impl Passwords {
         let mut lease = self.pool.lease(params.blocks(), 1);
         let jobs = &mut [Job { input: *input, tag }];
         hash_batch_into(self.plan, params, self.most_threads(), lease.arenas(), jobs)
+    }
+
+    fn compute_watched(
+        &self,
+        params: Params,
+        input: &Input<'_>,
+        tag: &mut [u8],
+        watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
+    ) -> Result<(), HashError> {
+        let mut lease = self.pool.lease(params.blocks(), 1);
+        let arena = &mut lease.arenas()[0];
+        let threads = if self.most_threads() == 1 { Threads::Serial } else { self.threads };
+        let mut hasher = Hasher::with_plan(params, self.plan).threads(threads);
+        mem::swap(hasher.arena(), arena);
+        let mut steps = hasher.steps(input, tag.len())?;
+        while let Some(step) = steps.step() {
+            if watch(step).is_break() {
+                return Err(HashError::Stopped);
+            }
+        }
+        mem::swap(steps.finish(tag).arena(), arena);
+        Ok(())
     }
 }
 

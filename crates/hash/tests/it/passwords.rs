@@ -1,11 +1,12 @@
 //! Making and checking password hashes, alone and many at once.
 
 use crate::secrets::leaks;
-use hashmill_hash::argon2::{Params, Threads, Variant, Version};
+use hashmill_hash::argon2::{HashError, Params, Step, Threads, Variant, Version};
 use hashmill_hash::password::{
     CreateError, Limits, Login, NewPassword, PasswordHash, Passwords, PhcError, Policy, Preset, Rehash,
     Syntax, Verified, VerifyError,
 };
+use std::ops::ControlFlow;
 
 const SALT: &[u8; 16] = b"sixteen bytes ok";
 
@@ -45,6 +46,34 @@ fn what_is_made_is_accepted_and_nothing_else() {
     for password in [&b""[..], &[0; 3], &[255; 100_000]] {
         let stored = passwords.hash(password, SALT).expect("a hash");
         assert_eq!(passwords.verify_decoded(password, &stored), Ok(()));
+    }
+}
+
+/// Watching changes no hash, tells every quarter of a pass, and can end it.
+#[test]
+fn watched_hashes_are_the_same_and_can_be_broken_off() {
+    for (lanes, threads) in [(1, Threads::Auto), (4, Threads::AtMost(2)), (4, Threads::Serial)] {
+        let passwords = Passwords::new(policy(4096, 3, lanes)).threads(threads).memory_budget(8192);
+        let mut told = Vec::new();
+        let mut watch = |step: Step| {
+            told.push((step.done, step.of));
+            ControlFlow::Continue(())
+        };
+        let made = passwords.hash_watched(b"secret", SALT, &mut watch).expect("a hash");
+        assert_eq!(Ok(&made), passwords.hash(b"secret", SALT).as_ref());
+        assert_eq!(passwords.verify_decoded_watched(b"secret", &made, &mut watch), Ok(()));
+        let other = passwords.verify_decoded_watched(b"Secret", &made, &mut watch);
+        assert_eq!(other, Err(VerifyError::Mismatch));
+        let once: Vec<_> = (1..=12).map(|done| (done, 12)).collect();
+        assert_eq!(told, once.repeat(3));
+        let mut calls = 0;
+        let mut third = |step: Step| {
+            calls += 1;
+            if step.done == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let broken = passwords.verify_decoded_watched(b"secret", &made, &mut third);
+        assert_eq!((broken, calls), (Err(VerifyError::Hash(HashError::Stopped)), 3));
+        assert_eq!(passwords.verify_decoded(b"secret", &made), Ok(()), "the memory works on");
     }
 }
 

@@ -2,7 +2,27 @@
 //!
 //! [`Lane`] searches on the thread that calls it, [`Workers`] on threads that stay. Both implement
 //! [`NonceEngine`](crate::engine::NonceEngine), refuse to start if their kernel fails a test with known answers, and
-//! stop inside a hash when asked to. Where threads should run, [`places`] decides from facts that the caller brings.
+//! stop inside a hash when asked to. Where threads should run, [`places`] decides from facts that the caller brings;
+//! [`describe`] finds them in the files of Linux, fast and slow cores included.
+//!
+//! ```no_run
+//! use hashmill_hash::argon2::pow::{Pow, Workers, describe, places};
+//! use hashmill_hash::argon2::{PagePolicy, Plan};
+//!
+//! let ids: Vec<usize> = core_affinity::get_core_ids().unwrap_or_default().iter().map(|core| core.id).collect();
+//! let cores = describe(&ids, |name| std::fs::read_to_string(format!("/sys/devices/{name}")).ok());
+//! let threads = 4;
+//! let order = places(&cores, threads);
+//! let bind = move |thread: usize| {
+//!     if let Some(&id) = order.get(thread) {
+//!         core_affinity::set_for_current(core_affinity::CoreId { id });
+//!     }
+//! };
+//! // Two hashes in flight on each thread, in the largest pages that there are.
+//! let mut workers = Workers::new(Pow::blocknet(), Plan::host(), PagePolicy::Largest, threads, 2, bind)?;
+//! workers.settle();
+//! # Ok::<(), hashmill_hash::engine::EngineError>(())
+//! ```
 
 mod lane;
 mod place;
@@ -13,7 +33,7 @@ mod workers;
 mod tests;
 
 pub use lane::Lane;
-pub use place::{Core, places};
+pub use place::{Core, describe, places};
 pub use workers::Workers;
 
 use super::{Input, Params};
