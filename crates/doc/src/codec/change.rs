@@ -6,10 +6,11 @@ use smallvec::SmallVec;
 
 use super::block::Block;
 use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
-use super::column::{ChunkError, Columns, ColumnsOut, Fault, Layout, deflate};
+use super::column::{ChunkError, Columns, ColumnsOut, Effort, Fault, Layout, deflate};
 use super::leb::{put_i64, put_u64};
 use super::limits::Limits;
-use super::ops::{Action, OpReader, OpWriter, RawKey, RowKind, Run, RunKind, collect};
+use super::op_writer::{OpWriter, collect};
+use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind};
 use super::reader::Reader;
 use super::stroke::Stroke;
 use super::value::RawValue;
@@ -493,7 +494,7 @@ impl Change {
         if raw.len() <= DEFLATE_OVER {
             return raw;
         }
-        frame_with(ChunkType::Deflated, &deflate(&self.body), &self.hash)
+        frame_with(ChunkType::Deflated, &deflate(&self.body, Effort::Texts), &self.hash)
     }
 
     /// How many bytes the uncompressed body takes.

@@ -1,19 +1,20 @@
 //! The document chunk: all operations in document order and all changes, as two tables.
 
-use std::borrow::Cow;
-
 use rayon::prelude::*;
 
 use super::chunk::{ChunkType, frame};
-use super::column::{ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Fault, Layout, PARALLEL_FROM, deflate};
+use super::column::{
+    ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Effort, Fault, Layout, PARALLEL_FROM, deflate,
+};
 use super::cursor::{Col, Deltas, Numbers, Texts, counter, follows, same};
 use super::delta::DeltaEncoder;
 use super::leb::put_u64;
 use super::limits::Limits;
-use super::ops::{OpReader, RowKind};
+use super::op_writer::{OpWriter, RawColumn};
+use super::ops::{OpReader, RowKind, spec as ops};
 use super::reader::Reader;
 use super::rle::RleEncoder;
-use super::value::code;
+use super::value::{RawValue, code};
 use crate::error::Rule;
 use crate::types::{ActorId, ChangeHash, OpId};
 
@@ -275,7 +276,7 @@ impl<'a> ChangeWriter<'a> {
         self.row += rows;
     }
 
-    fn finish(&mut self, mut out: impl FnMut(u32, &[u8])) {
+    fn finish<'s>(&'s mut self, mut out: impl FnMut(u32, &'s [u8])) {
         out(spec::ACTOR, self.actor.finish());
         out(spec::SEQ, self.seq.finish());
         out(spec::MAX_OP, self.max_op.finish());
@@ -296,12 +297,70 @@ pub(crate) struct DocumentOut<'a> {
     /// Sorted, each with its row.
     pub(crate) heads: Vec<(ChangeHash, u64)>,
     pub(crate) changes: ChangeWriter<'a>,
-    pub(crate) ops: super::ops::OpWriter<'a>,
+    pub(crate) ops: OpWriter<'a>,
 }
 
-impl DocumentOut<'_> {
+/// A column that is written, and how hard to deflate it.
+type Column<'a> = (u32, &'a [u8], Effort);
+
+impl<'a> DocumentOut<'a> {
     /// The chunk, with long columns deflated if asked.
-    pub(crate) fn write(mut self, compress: bool) -> Vec<u8> {
+    #[cfg(test)]
+    pub(crate) fn write(self, compress: bool) -> Vec<u8> {
+        self.pack(compress).frame()
+    }
+
+    /// Finishes the columns, and deflates long ones if asked.
+    pub(crate) fn pack(mut self, compress: bool) -> Packed<'a> {
+        let mut columns: Vec<Column<'_>> = Vec::with_capacity(24);
+        if self.changes.row > 0 {
+            self.changes.finish(|spec, bytes| columns.push((spec, bytes, Effort::of(spec))));
+        }
+        let changes = columns.len();
+        let values = effort(self.ops.has_texts());
+        self.ops.finish(RowKind::Document, |spec, bytes| {
+            columns.push((spec, bytes, if spec == ops::RAW { values } else { Effort::of(spec) }));
+        });
+        let packed = if compress { pack(&columns) } else { vec![None; columns.len()] };
+        let mut sections = [ColumnsOut::default(), ColumnsOut::default()];
+        for (i, ((spec, plain, _), packed)) in columns.iter().zip(&packed).enumerate() {
+            let section = &mut sections[usize::from(i >= changes)];
+            match packed {
+                None => section.push(*spec, plain),
+                Some(deflated) => section.push_deflated(*spec, deflated),
+            }
+        }
+        Packed { actors: self.actors, heads: self.heads, sections }
+    }
+}
+
+/// Deflates the columns that are long enough.
+fn pack(columns: &[Column<'_>]) -> Vec<Option<Vec<u8>>> {
+    let pack =
+        |(_, plain, effort): &Column<'_>| (plain.len() >= DEFLATE_FROM).then(|| deflate(plain, *effort));
+    let lens = columns.iter().map(|(_, plain, _)| plain.len());
+    if lens.clone().sum::<usize>() - lens.max().unwrap_or(0) < PARALLEL_FROM {
+        return columns.iter().map(pack).collect();
+    }
+    // One column may hold most of the bytes: nobody else's work should wait behind it.
+    columns.par_iter().with_max_len(1).map(pack).collect()
+}
+
+/// A document chunk whose columns are as they will be in the file.
+pub(crate) struct Packed<'a> {
+    actors: Vec<&'a [u8]>,
+    heads: Vec<(ChangeHash, u64)>,
+    sections: [ColumnsOut; 2],
+}
+
+impl Packed<'_> {
+    /// Adds the column that a writer without values left out.
+    pub(crate) fn add_values(&mut self, values: &PackedValues) {
+        self.sections[1].insert(ops::RAW, &values.bytes, values.deflated);
+    }
+
+    /// The chunk.
+    pub(crate) fn frame(self) -> Vec<u8> {
         let mut body = vec![];
         put_u64(&mut body, self.actors.len() as u64);
         for actor in &self.actors {
@@ -310,39 +369,39 @@ impl DocumentOut<'_> {
         }
         put_u64(&mut body, self.heads.len() as u64);
         self.heads.iter().for_each(|(hash, _)| body.extend_from_slice(&hash.0));
-        let mut columns = vec![];
-        self.changes.finish(|spec, bytes| columns.push((spec, bytes.to_vec())));
-        let changes = columns.len();
-        if self.changes.row == 0 {
-            columns.clear();
-        }
-        let changes = changes.min(columns.len());
-        self.ops.finish(RowKind::Document, |spec, bytes| columns.push((spec, bytes.to_vec())));
-        let packed = pack(&columns, compress);
-        let mut sections = [ColumnsOut::default(), ColumnsOut::default()];
-        for (i, ((spec, plain), packed)) in columns.iter().zip(&packed).enumerate() {
-            let section = &mut sections[usize::from(i >= changes)];
-            match packed {
-                Cow::Borrowed(_) => section.push(*spec, plain),
-                Cow::Owned(deflated) => section.push_deflated(*spec, deflated),
-            }
-        }
-        sections.iter().for_each(|section| section.write_layout(&mut body));
-        sections.iter().for_each(|section| section.write_data(&mut body));
+        self.sections.iter().for_each(|section| section.write_layout(&mut body));
+        self.sections.iter().for_each(|section| section.write_data(&mut body));
         self.heads.iter().for_each(|(_, row)| put_u64(&mut body, *row));
         frame(ChunkType::Document, &body).0
     }
 }
 
-/// Deflates the columns that are long enough.
-fn pack(columns: &[(u32, Vec<u8>)], compress: bool) -> Vec<Cow<'_, [u8]>> {
-    let pack = |(_, plain): &(u32, Vec<u8>)| -> Option<Vec<u8>> {
-        (compress && plain.len() >= DEFLATE_FROM).then(|| deflate(plain))
-    };
-    let pack = |column| pack(column).map_or(Cow::Borrowed(&column.1[..]), Cow::Owned);
-    if columns.iter().map(|(_, plain)| plain.len()).sum::<usize>() < PARALLEL_FROM {
-        return columns.iter().map(pack).collect();
+/// The values of all operations.
+#[derive(Debug, Default)]
+pub(crate) struct Values(RawColumn);
+
+impl Values {
+    pub(crate) fn push(&mut self, value: RawValue<'_>) {
+        self.0.push(value);
     }
-    // One column holds most of the bytes: nobody else's work should wait behind it.
-    columns.par_iter().with_max_len(1).map(pack).collect()
+
+    /// Deflates them if they are long enough.
+    pub(crate) fn pack(self) -> PackedValues {
+        let Self(RawColumn { bytes, texts }) = self;
+        match bytes.len() {
+            ..DEFLATE_FROM => PackedValues { bytes, deflated: false },
+            _ => PackedValues { bytes: deflate(&bytes, effort(texts)), deflated: true },
+        }
+    }
+}
+
+/// The values of all operations as they will be in the file.
+#[derive(Debug)]
+pub(crate) struct PackedValues {
+    bytes: Vec<u8>,
+    deflated: bool,
+}
+
+fn effort(texts: bool) -> Effort {
+    if texts { Effort::Texts } else { Effort::Numbers }
 }

@@ -2,8 +2,8 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
-//! [`column`]; [`chunk`], [`block`]; [`stroke`], [`stretch`]; [`change`],
-//! [`document`], [`bundle`].
+//! [`column`]; [`chunk`], [`block`]; [`ops`], [`op_writer`]; [`stroke`], [`stretch`]; [`change`], [`document`],
+//! [`bundle`].
 
 pub(crate) mod block;
 pub(crate) mod boolean;
@@ -16,6 +16,7 @@ pub(crate) mod delta;
 pub(crate) mod document;
 pub(crate) mod leb;
 pub(crate) mod limits;
+pub(crate) mod op_writer;
 pub(crate) mod ops;
 pub(crate) mod reader;
 pub(crate) mod rle;

@@ -5,6 +5,7 @@
 use super::column::Fault;
 use super::cursor::{arrives, follows, same};
 use super::delta::Ramp;
+use super::op_writer::OpWriter;
 use super::ops::{Action, OpReader};
 use super::value::RawValue;
 use crate::types::OpId;
@@ -246,6 +247,55 @@ impl<'a> OpReader<'a> {
         self.meta.skip(rows.into());
         self.raw.take(rows as usize).map_err(|rule| self.meta.fault(rule))?;
         Ok(Some(text))
+    }
+}
+
+/// Rows of a document, where the columns that say the same for many of them are written once.
+impl<'a> OpWriter<'a> {
+    /// Rows that write scalars at one key, each the only successor of the one before it.
+    pub(crate) fn rewrites<'v>(
+        &mut self,
+        obj: OpId,
+        key: &'a str,
+        actor: u32,
+        rows: impl ExactSizeIterator<Item = (u32, RawValue<'v>)>,
+    ) {
+        let count = rows.len() as u64;
+        let Some(superseded) = count.checked_sub(1) else { return };
+        let actor = Some(actor.into());
+        self.head(obj, false, Action::Set, count);
+        self.key_str.push_n(Some(key), count);
+        self.key_actor.push_n(None, count);
+        self.key_ctr.push_nulls(count);
+        self.id_actor.push_n(actor, count);
+        self.ref_count.push_n(Some(1), superseded);
+        self.ref_count.push(Some(0));
+        self.ref_actor.push_n(actor, superseded);
+        for (n, (ctr, value)) in rows.enumerate() {
+            self.id_ctr.push(Some(ctr.into()));
+            if n > 0 {
+                self.ref_ctr.push(Some(ctr.into()));
+            }
+            self.value(value);
+        }
+    }
+
+    /// Keys, ids and values of characters that one typed in one go. [`Self::typed_in`] and the successors come for
+    /// themselves.
+    #[inline]
+    pub(crate) fn typed(&mut self, origin: OpId, first: OpId, text: &[u8], rows: u64) {
+        self.key_actor.push(if origin.is_none() { None } else { Some(origin.actor.into()) });
+        self.key_actor.push_n(Some(first.actor.into()), rows - 1);
+        self.key_ctr.push(Some(origin.ctr.into()));
+        self.key_ctr.push_ramp(first.ctr.into(), 1, rows - 1);
+        self.ids(first, rows);
+        self.chars(text, rows);
+    }
+
+    /// What is the same for all characters of one object.
+    pub(crate) fn typed_in(&mut self, obj: OpId, rows: u64) {
+        self.head(obj, true, Action::Set, rows);
+        self.key_str.push_n(None, rows);
     }
 }
 

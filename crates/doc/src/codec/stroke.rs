@@ -158,7 +158,8 @@ impl Row {
 mod tests {
     use super::*;
     use crate::codec::column::ColumnsOut;
-    use crate::codec::ops::{OpWriter, RawKey, Row as OpRow, RowKind, collect};
+    use crate::codec::op_writer::{OpWriter, collect};
+    use crate::codec::ops::{RawKey, Row as OpRow, RowKind};
     use crate::codec::value::RawValue;
 
     /// What the general writer makes of a keystroke.

@@ -39,6 +39,11 @@ impl Heap {
         self.slots.len() * SLOT
     }
 
+    /// How many bytes there are at most.
+    pub(crate) fn len(&self) -> usize {
+        self.tail_base() + self.tail.len()
+    }
+
     /// Whether `more` bytes have room.
     pub(crate) fn room(&self, more: usize) -> Result<(), HeapFull> {
         // A new chunk may waste the rest of a slot.

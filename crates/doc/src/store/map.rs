@@ -39,6 +39,14 @@ fn hash_of(key: &[u8]) -> u32 {
     HASHER.get_or_init(DefaultHashBuilder::default).hash_one(key) as u32
 }
 
+/// The first bytes of a key as a number, which mostly decides which of two keys comes first.
+fn start(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let len = key.len().min(8);
+    bytes[..len].copy_from_slice(&key[..len]);
+    u64::from_be_bytes(bytes)
+}
+
 impl Map {
     /// How many keys have a value.
     pub(crate) fn len(&self) -> usize {
@@ -125,8 +133,9 @@ impl Map {
 
     /// All keys that ever had a value, in the order of their bytes.
     pub(crate) fn sorted(&self, heap: &Heap) -> Vec<&Entry> {
-        let mut entries: Vec<&Entry> = self.entries().collect();
-        entries.sort_unstable_by_key(|entry| heap.get(entry.key));
-        entries
+        let mut entries: Vec<(u64, &[u8], &Entry)> =
+            self.entries().map(|entry| (start(heap.get(entry.key)), heap.get(entry.key), entry)).collect();
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)));
+        entries.into_iter().map(|(_, _, entry)| entry).collect()
     }
 }

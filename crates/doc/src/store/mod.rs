@@ -6,7 +6,6 @@
 //!
 //! Layers, each using only those before it: `sort`; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
 //! [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], [`write`],
-//! [`load`], [`past`].
 
 pub(crate) mod actors;
 pub(crate) mod apply;
@@ -31,3 +30,4 @@ mod sort;
 pub(crate) mod state;
 pub(crate) mod undo;
 pub(crate) mod write;
+mod write_document;

@@ -1,0 +1,321 @@
+//! From the state to a document chunk: all operations in document order, by the run where the state holds runs.
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::heap::Bytes;
+use super::log::{Keyed, Val};
+use super::map::Entry;
+use super::seq::{Kind, Seq, Span};
+use super::state::{Body, Object, State};
+use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues, Values};
+use crate::codec::op_writer::OpWriter;
+use crate::codec::ops::{Action, RawKey};
+use crate::codec::value::{RawValue, code};
+use crate::types::{ChangeHash, OpId};
+
+/// When keys and values take this many bytes, another thread deflates the values while this one writes the rest.
+const SPLIT_FROM: usize = 1 << 16;
+
+/// How many keys are followed back at a time: each step waits for memory, and several can wait together.
+const ABREAST: usize = 8;
+
+/// An object, and the keys of a map in the order of the file.
+type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
+
+impl State {
+    /// The document chunk.
+    pub(crate) fn write_document(&self, compress: bool) -> Vec<u8> {
+        let mut used = vec![false; self.actors.len()];
+        self.history.runs().for_each(|run| used[run.actor as usize] = true);
+        let mut order: Vec<u32> =
+            (0..self.actors.len() as u32).filter(|actor| used[*actor as usize]).collect();
+        order.sort_unstable_by_key(|actor| self.actors.rank(*actor));
+        let mut index = vec![0; used.len()];
+        order.iter().zip(0..).for_each(|(actor, at)| index[*actor as usize] = at);
+        let objects = self.ordered();
+        let columns = |values: bool| {
+            let ops = if values { OpWriter::default() } else { OpWriter::without_values() };
+            let mut writer = DocWriter { state: self, index: &index, ops };
+            objects.iter().for_each(|object| writer.object(object));
+            let actors = order.iter().map(|actor| self.actors.bytes(*actor)).collect();
+            let changes = self.change_table(&index);
+            DocumentOut { actors, heads: self.named_heads(), changes, ops: writer.ops }.pack(compress)
+        };
+        if !compress || self.heap.len() < SPLIT_FROM {
+            return columns(true).frame();
+        }
+        let (mut packed, values) = rayon::join(|| columns(false), || self.values(&objects));
+        packed.add_values(&values);
+        packed.frame()
+    }
+
+    /// The hashes of the heads in order, each with its row.
+    fn named_heads(&self) -> Vec<(ChangeHash, u64)> {
+        let mut heads: Vec<(ChangeHash, u64)> =
+            self.history.heads.iter().map(|row| (self.hash(*row), u64::from(*row))).collect();
+        heads.sort_unstable();
+        heads
+    }
+
+    fn ordered(&self) -> Vec<Ordered<'_>> {
+        let mut objects: Vec<&Object> = self.objects.iter().collect();
+        objects.sort_unstable_by(|a, b| self.actors.cmp(a.id, b.id));
+        let keys = objects.into_iter().map(|object| match &*object.body {
+            Body::Map(map) => (object, map.sorted(&self.heap)),
+            Body::Seq(_) => (object, Vec::new()),
+        });
+        keys.collect()
+    }
+
+    /// The column of values, deflated. What [`DocWriter`] leaves out, in the order in which it does.
+    fn values(&self, objects: &[Ordered<'_>]) -> PackedValues {
+        let mut values = Values::default();
+        let add = |chain: &Chain<'_>, values: &mut Values| {
+            let rows = chain.ops.iter().filter(|op| op.action != Action::Delete);
+            rows.for_each(|op| values.push(self.raw(op.val)));
+        };
+        for (object, keys) in objects {
+            self.chains(keys, |_, chain| add(chain, &mut values));
+            let Body::Seq(seq) = &*object.body else { continue };
+            for span in seq.bare_spans() {
+                if span.reg > 0 {
+                    values.push(self.raw(self.inserted(span, 0)));
+                    add(&self.history_of(seq, span), &mut values);
+                    continue;
+                }
+                match span.kind {
+                    Kind::Text => values.push(RawValue { code: code::STR, bytes: self.typed(span) }),
+                    Kind::Values => (span.at..span.at + span.len)
+                        .for_each(|at| values.push(self.raw(self.log.values[at as usize]))),
+                    Kind::Mark => values.push(self.raw(self.log.marks[span.at as usize].val)),
+                }
+            }
+        }
+        values.pack()
+    }
+
+    /// The text of a span of characters.
+    fn typed(&self, span: &Span) -> &[u8] {
+        self.heap.get(Bytes { at: span.at, len: span.bytes })
+    }
+
+    /// The operations on an element after it was inserted.
+    fn history_of(&self, seq: &Seq, span: &Span) -> Chain<'_> {
+        let mut chain = Chain::default();
+        self.chain(seq.reg(span).expect("the span has a register").last).for_each(|op| chain.push(op));
+        chain.finish(self);
+        chain
+    }
+
+    /// Gives each key with its operations.
+    fn chains<'a>(&'a self, keys: &[&'a Entry], mut each: impl FnMut(&'a Entry, &Chain<'a>)) {
+        let mut chains: [Chain<'_>; ABREAST] = Default::default();
+        for keys in keys.chunks(ABREAST) {
+            let mut next = [0; ABREAST];
+            next.iter_mut().zip(keys).for_each(|(next, entry)| *next = entry.last);
+            chains.iter_mut().for_each(Chain::clear);
+            let mut live = next.iter().filter(|next| **next > 0).count();
+            while live > 0 {
+                for (next, chain) in next.iter_mut().zip(&mut chains).filter(|(next, _)| **next > 0) {
+                    let op = &self.log.keyed[*next as usize - 1];
+                    chain.push(op);
+                    *next = op.before;
+                    live -= usize::from(op.before == 0);
+                }
+            }
+            for (entry, chain) in keys.iter().zip(&mut chains) {
+                chain.finish(self);
+                each(entry, chain);
+            }
+        }
+    }
+
+    fn change_table(&self, index: &[u32]) -> ChangeWriter<'_> {
+        let mut out = ChangeWriter::default();
+        for run in self.history.runs() {
+            let message = Some(self.heap.text(run.message)).filter(|message| !message.is_empty());
+            let row = ChangeRow {
+                actor: index[run.actor as usize],
+                seq: run.seq,
+                max_op: run.start + run.ops - 1,
+                time: run.time,
+                message,
+                extra: self.heap.get(run.extra),
+            };
+            out.push(&row, run.deps.iter().copied());
+            if run.rows > 1 {
+                out.push_run(&row, run.ops, u64::from(run.rows) - 1);
+            }
+        }
+        out
+    }
+}
+
+/// Writes the operations in document order.
+struct DocWriter<'a, 'i> {
+    state: &'a State,
+    /// From actor numbers to places in the list of the chunk.
+    index: &'i [u32],
+    ops: OpWriter<'a>,
+}
+
+impl<'a> DocWriter<'a, '_> {
+    fn id(&self, id: OpId) -> OpId {
+        if id.is_none() { id } else { OpId::new(id.ctr, self.index[id.actor as usize]) }
+    }
+
+    fn object(&mut self, (object, keys): &Ordered<'a>) {
+        let (id, state) = (self.id(object.id), self.state);
+        state.chains(keys, |entry, chain| {
+            let key = state.heap.text(entry.key);
+            if chain.linear && chain.scalars {
+                let actor = chain.ops.first().map_or(0, |first| self.index[first.id.actor as usize]);
+                self.ops.rewrites(id, key, actor, chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val))));
+            } else {
+                self.chain(id, RawKey::Map(key), chain);
+            }
+        });
+        if let Body::Seq(seq) = &*object.body {
+            self.sequence(id, seq);
+        }
+    }
+
+    /// The operations of a chain that are rows.
+    fn chain(&mut self, obj: OpId, key: RawKey<'a>, chain: &Chain<'_>) {
+        for (n, op) in chain.ops.iter().enumerate() {
+            if op.action == Action::Delete {
+                continue;
+            }
+            self.ops.head(obj, false, op.action, 1);
+            self.ops.key(key);
+            self.ops.ids(self.id(op.id), 1);
+            self.ops.value(self.state.raw(op.val));
+            let succ: SmallVec<[OpId; 2]> = chain.after(n).iter().map(|id| self.id(*id)).collect();
+            self.ops.refs(succ.into_iter());
+        }
+    }
+
+    fn sequence(&mut self, obj: OpId, seq: &'a Seq) {
+        // Typed rows whose columns that say the same for all of them are not written yet.
+        let mut alike = 0;
+        for span in seq.bare_spans() {
+            let rows = u64::from(span.len);
+            if span.reg == 0 && span.kind == Kind::Text {
+                self.ops.typed(self.id(span.origin), self.id(span.id), self.state.typed(span), rows);
+                self.gone(span);
+                alike += rows;
+                continue;
+            }
+            self.ops.typed_in(obj, std::mem::take(&mut alike));
+            if span.reg > 0 {
+                self.element(obj, seq, span);
+                continue;
+            }
+            let first = self.id(span.id);
+            self.ops.key_chain(self.id(span.origin), first, rows);
+            self.ops.ids(first, rows);
+            if span.kind == Kind::Mark {
+                let mark = &self.state.log.marks[span.at as usize];
+                let name = mark.name.map(|name| self.state.heap.text(name));
+                self.ops.head_mark(obj, true, Action::Mark, 1, mark.expand, name);
+                self.ops.value(self.state.raw(mark.val));
+            } else {
+                (span.at..span.at + span.len)
+                    .for_each(|at| self.value(obj, self.state.log.values[at as usize]));
+            }
+            self.gone(span);
+        }
+        self.ops.typed_in(obj, alike);
+    }
+
+    /// What deleted the elements of a span.
+    fn gone(&mut self, span: &Span) {
+        if span.gone.is_none() {
+            self.ops.no_refs(span.len.into());
+        } else {
+            self.ops.ref_ramp(self.id(span.gone), span.step.into(), span.len.into());
+        }
+    }
+
+    fn value(&mut self, obj: OpId, val: Val) {
+        self.ops.head(obj, true, val.action(), 1);
+        self.ops.value(self.state.raw(val));
+    }
+
+    /// An element with a history of its own.
+    fn element(&mut self, obj: OpId, seq: &'a Seq, span: &Span) {
+        let state = self.state;
+        let reg = seq.reg(span).expect("the span has a register");
+        let chain = state.history_of(seq, span);
+        let id = self.id(span.id);
+        self.ops.key(RawKey::Elem(self.id(span.origin)));
+        self.ops.ids(id, 1);
+        self.value(obj, state.inserted(span, 0));
+        let mut succ: SmallVec<[OpId; 4]> = chain.succ(span.id).into();
+        succ.extend(Some(span.gone).filter(|gone| !gone.is_none()));
+        succ.extend(reg.dels.iter().copied());
+        succ.sort_unstable_by(|a, b| state.actors.cmp(*a, *b));
+        let succ: SmallVec<[OpId; 4]> = succ.iter().map(|id| self.id(*id)).collect();
+        self.ops.refs(succ.into_iter());
+        self.chain(obj, RawKey::Elem(id), &chain);
+    }
+}
+
+/// The operations on one key in ascending order, and what superseded each.
+#[derive(Default)]
+struct Chain<'a> {
+    ops: Vec<&'a Keyed>,
+    /// One actor wrote them, each superseding just the one before it, and the first nothing.
+    linear: bool,
+    /// All of them are scalars.
+    scalars: bool,
+    /// Empty when linear.
+    succ: HashMap<OpId, SmallVec<[OpId; 2]>>,
+}
+
+impl<'a> Chain<'a> {
+    fn clear(&mut self) {
+        self.ops.clear();
+        self.succ.clear();
+    }
+
+    /// Adds the operation that arrived before those which are there.
+    #[inline]
+    fn push(&mut self, op: &'a Keyed) {
+        match self.ops.last() {
+            None => (self.linear, self.scalars) = (true, true),
+            Some(next) => self.linear &= next.preds[..] == [op.id] && next.id.actor == op.id.actor,
+        }
+        self.scalars &= op.action == Action::Set;
+        self.ops.push(op);
+    }
+
+    /// Puts them in order when all are there.
+    fn finish(&mut self, state: &State) {
+        self.linear &= self.ops.last().is_some_and(|first| first.preds.is_empty());
+        self.ops.reverse();
+        if self.linear {
+            return;
+        }
+        self.ops.sort_unstable_by(|a, b| state.actors.cmp(a.id, b.id));
+        for op in &self.ops {
+            for pred in &op.preds {
+                self.succ.entry(*pred).or_default().push(op.id);
+            }
+        }
+    }
+
+    /// What superseded the `n`-th operation, ascending.
+    fn after(&self, n: usize) -> SmallVec<[OpId; 2]> {
+        if self.linear {
+            return self.ops.get(n + 1).map(|op| op.id).into_iter().collect();
+        }
+        self.succ(self.ops[n].id).into()
+    }
+
+    /// What superseded an insertion, ascending.
+    fn succ(&self, id: OpId) -> &[OpId] {
+        self.succ.get(&id).map_or(&[], |succ| succ)
+    }
+}
