@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -27,6 +28,8 @@ pub struct Request {
     pub sample_us: u64,
     /// Time for the pairs of one row, in milliseconds.
     pub budget_ms: u64,
+    /// Where the lanes of a run keep what takes long to make.
+    pub folder: Option<PathBuf>,
 }
 
 /// What a lane prints for each row: one line of JSON.
@@ -51,7 +54,7 @@ const SLOW: Duration = Duration::from_millis(400);
 pub fn run(input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
     let request: Request = serde_json::from_reader(input).context("reading the request")?;
     let mut rng = Rng::new(request.seed);
-    let mut shelf = Shelf::default();
+    let mut shelf = Shelf::shared(request.folder.clone());
     for (row, rival) in &request.rows {
         let mut reply =
             Reply { row: row.clone(), rival: rival.clone(), calls: 0, pairs: Vec::new(), skipped: None };
@@ -175,7 +178,8 @@ mod tests {
         ];
         let mut asked: Vec<_> = rows.map(|row| (row.to_owned(), "automerge".to_owned())).to_vec();
         asked.push(("snapshot-reads/100".to_owned(), "one-thread".to_owned()));
-        let request = Request { rows: asked.clone(), seed: 1, pairs: 2, sample_us: 1, budget_ms: 1 };
+        let request =
+            Request { rows: asked.clone(), seed: 1, pairs: 2, sample_us: 1, budget_ms: 1, folder: None };
         let mut output = Vec::new();
         run(&*serde_json::to_vec(&request).expect("plain data"), &mut output).expect("a lane");
         let replies: Vec<Reply> = serde_json::Deserializer::from_slice(&output)
@@ -193,7 +197,7 @@ mod tests {
     #[test]
     fn what_an_engine_does_not_have_is_said() {
         let rows = vec![("text_at/3".to_owned(), "nobody".to_owned())];
-        let request = Request { rows, seed: 1, pairs: 1, sample_us: 1, budget_ms: 1 };
+        let request = Request { rows, seed: 1, pairs: 1, sample_us: 1, budget_ms: 1, folder: None };
         let mut output = Vec::new();
         run(&*serde_json::to_vec(&request).expect("plain data"), &mut output).expect("a lane");
         let reply: Reply = serde_json::from_slice(&output).expect("a reply");

@@ -1,7 +1,9 @@
-//! What workloads start from: recordings, and documents that an engine made of them. Made once for each process.
+//! What workloads start from: recordings, and documents that an engine made of them. Made once for each process, or once
+//! for all processes of a run, if they share a folder.
 
 use std::any::type_name;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use hashmill_testkit::{Trace, trace};
@@ -21,9 +23,16 @@ pub struct Shelf {
     traces: HashMap<String, Rc<Trace>>,
     saved: HashMap<SavedAs, Rc<Vec<u8>>>,
     sessions: HashMap<(&'static str, String), Rc<Session>>,
+    /// Where saved documents are kept for the processes that come later.
+    folder: Option<PathBuf>,
 }
 
 impl Shelf {
+    /// A shelf that keeps saved documents in `folder`, which nobody but the processes of this run may fill.
+    pub fn shared(folder: Option<PathBuf>) -> Self {
+        Self { folder, ..Self::default() }
+    }
+
     /// A recording by its name; `typed-<n>` is one that the typist of the testkit makes.
     pub fn trace(&mut self, name: &str) -> Result<Rc<Trace>, String> {
         if let Some(trace) = self.traces.get(name) {
@@ -43,9 +52,17 @@ impl Shelf {
         if let Some(saved) = self.saved.get(&key) {
             return Ok(saved.clone());
         }
+        let file = format!("{} {name} {commits}", E::NAME);
+        let file = self.folder.as_ref().map(|folder| folder.join(file));
+        if let Some(saved) = file.as_ref().and_then(|file| std::fs::read(file).ok()) {
+            return Ok(self.saved.entry(key).or_insert(Rc::new(saved)).clone());
+        }
         let trace = self.trace(name)?;
-        let mut doc = replay::<E>(&trace, commits);
-        Ok(self.saved.entry(key).or_insert(Rc::new(doc.save())).clone())
+        let saved = replay::<E>(&trace, commits).save();
+        if let Some(file) = file {
+            std::fs::write(&file, &saved).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+        Ok(self.saved.entry(key).or_insert(Rc::new(saved)).clone())
     }
 
     /// The updates of a recording of several people: each edits at exactly the version of the recording.

@@ -19,15 +19,12 @@ pub fn texts<E: Texts>(row: &Row, shelf: &mut Shelf) -> Made {
         Row::Replay { trace, commits, settled } => {
             let trace = shelf.trace(&trace)?;
             let script = script(&trace, commits);
-            if play::<E>(&script).text() != trace.end {
-                return Err(format!("{} ends with another text", E::NAME));
-            }
             Ok(Some(repeat(move || {
                 let mut doc: E = play(&script);
                 if settled {
                     doc.settle();
                 }
-                doc.length()
+                doc.text()
             })))
         }
         Row::Load { trace, commits, deferred } => {
