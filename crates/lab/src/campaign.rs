@@ -64,13 +64,25 @@ pub(crate) struct Sample {
     pub(crate) switches: Option<u64>,
 }
 
+/// The memory of all processes of a session, in bytes; nothing where one cannot tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MemorySeen {
+    /// In huge pages of any kind.
+    pub(crate) huge: Option<u64>,
+    /// In memory at all.
+    pub(crate) resident: Option<u64>,
+    /// In pages that were reserved as huge ones.
+    pub(crate) reserved: Option<u64>,
+    /// In those of 1 GiB and more.
+    pub(crate) gigantic: Option<u64>,
+}
+
 /// What was seen of a session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SessionSeen {
     pub(crate) before: Load,
     pub(crate) after: Load,
-    pub(crate) huge_bytes: Option<u64>,
-    pub(crate) resident_bytes: Option<u64>,
+    pub(crate) memory: MemorySeen,
     /// Processor on which all sides were kept.
     pub(crate) cpu: Option<usize>,
 }
@@ -232,9 +244,9 @@ fn session(
     if cold {
         team.check(measured)?;
     }
-    let (huge_bytes, resident_bytes) = team.memory();
+    let memory = team.memory();
     drop(team);
-    measured.sessions.push(SessionSeen { before, after: Load::read(), huge_bytes, resident_bytes, cpu });
+    measured.sessions.push(SessionSeen { before, after: Load::read(), memory, cpu });
     Ok(())
 }
 
@@ -362,17 +374,23 @@ impl<'a> Team<'a> {
         })
     }
 
-    /// Bytes in huge pages and in memory at all, of all processes together; nothing where one cannot tell.
-    fn memory(&mut self) -> (Option<u64>, Option<u64>) {
-        let (mut huge, mut resident) = (Some(0), Some(0));
+    fn memory(&mut self) -> MemorySeen {
+        let add =
+            |sum: &mut Option<u64>, more: Option<u64>| *sum = sum.zip(more).map(|(sum, more)| sum + more);
+        let nothing = Some(0);
+        let mut seen = MemorySeen { huge: nothing, resident: nothing, reserved: nothing, gigantic: nothing };
         for peer in &mut self.peers {
-            let Ok(Reply::Memory { huge_bytes, resident_bytes }) = peer.ask(&Request::Memory) else {
-                return (None, None);
+            let Ok(Reply::Memory { huge_bytes, resident_bytes, reserved_bytes, gigantic_bytes }) =
+                peer.ask(&Request::Memory)
+            else {
+                return MemorySeen::default();
             };
-            huge = huge.zip(huge_bytes).map(|(sum, more)| sum + more);
-            resident = resident.zip(resident_bytes).map(|(sum, more)| sum + more);
+            add(&mut seen.huge, huge_bytes);
+            add(&mut seen.resident, resident_bytes);
+            add(&mut seen.reserved, reserved_bytes);
+            add(&mut seen.gigantic, gigantic_bytes);
         }
-        (huge, resident)
+        seen
     }
 
     fn ask(&mut self, side: usize, request: &Request) -> Result<Reply, Outcome> {

@@ -173,8 +173,7 @@ fn report_of(all: &[Measured], plan: &Plan) -> Report {
             *session = SessionSeen {
                 before: Load::default(),
                 after: Load::default(),
-                huge_bytes: None,
-                resident_bytes: None,
+                memory: MemorySeen::default(),
                 cpu: None,
             };
         }

@@ -1,6 +1,6 @@
 //! Linux: everything from `/proc` and `/sys`.
 
-use super::parse::{chosen, faults, field, number, physical_cores, pressure_us, stolen_ticks};
+use super::parse::{chosen, faults, field, number, physical_cores, pressure_us, reserved, stolen_ticks};
 use super::{Load, Machine, Usage};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
@@ -31,6 +31,7 @@ pub(super) fn machine() -> Machine {
         os: std::env::consts::OS.to_owned(),
         kernel: line("/proc/sys/kernel/osrelease").unwrap_or_default(),
         virtualization: virtualization(says("flags").unwrap_or_default()),
+        page_bytes: Some(rustix::param::page_size() as u64),
         huge_pages: chosen(&read("/sys/kernel/mm/transparent_hugepage/enabled")).map(str::to_owned),
         aslr: line("/proc/sys/kernel/randomize_va_space").and_then(|text| text.parse().ok()),
         governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -89,6 +90,10 @@ pub(super) fn usage() -> Usage {
 
 pub(super) fn huge_page_bytes() -> Option<u64> {
     bytes_in(&["AnonHugePages", "Private_Hugetlb", "Shared_Hugetlb"])
+}
+
+pub(super) fn reserved_bytes() -> Option<(u64, u64)> {
+    Some(reserved(&read_to_string("/proc/self/smaps").ok()?))
 }
 
 pub(super) fn resident_bytes() -> Option<u64> {

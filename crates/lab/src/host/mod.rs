@@ -42,6 +42,9 @@ pub struct Machine {
     pub kernel: String,
     /// Name of the hypervisor, `none`, or `unknown`.
     pub virtualization: String,
+    /// Bytes of an ordinary page of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
     /// Address space randomisation, as the kernel numbers it.
@@ -116,6 +119,11 @@ impl Usage {
 /// Bytes of this process that lie in huge pages, joined by the system or reserved.
 pub(crate) fn huge_page_bytes() -> Option<u64> {
     system::huge_page_bytes()
+}
+
+/// Bytes of this process in pages that were reserved as huge ones, and how many of these in pages of 1 GiB and more.
+pub(crate) fn reserved_bytes() -> Option<(u64, u64)> {
+    system::reserved_bytes()
 }
 
 /// Bytes of this process that lie in memory at all.

@@ -28,6 +28,10 @@ pub(super) fn huge_page_bytes() -> Option<u64> {
     None
 }
 
+pub(super) fn reserved_bytes() -> Option<(u64, u64)> {
+    None
+}
+
 pub(super) fn resident_bytes() -> Option<u64> {
     None
 }

@@ -19,6 +19,25 @@ pub(crate) fn chosen(text: &str) -> Option<&str> {
     Some(rest.split_once(']')?.0)
 }
 
+/// Bytes in reserved huge pages by the list of a process's mappings, and how many of these in pages of 1 GiB and more.
+pub(crate) fn reserved(smaps: &str) -> (u64, u64) {
+    let (mut all, mut gigantic, mut page_kib) = (0, 0, 0);
+    for line in smaps.lines() {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        let value = value.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
+        match (name, value) {
+            // It stands before the others of its mapping.
+            ("KernelPageSize", Some(kib)) => page_kib = kib,
+            ("Private_Hugetlb" | "Shared_Hugetlb", Some(kib)) => {
+                all += kib << 10;
+                gigantic += if page_kib >= 1 << 20 { kib << 10 } else { 0 };
+            }
+            _ => {}
+        }
+    }
+    (all, gigantic)
+}
+
 /// Microseconds of the `some` line of a pressure file.
 pub(crate) fn pressure_us(text: &str) -> Option<u64> {
     let some = text.lines().find(|line| line.starts_with("some "))?;
@@ -68,6 +87,22 @@ mod tests {
         assert_eq!(stolen_ticks("cpu  36028 0 8174 400090 1351 0 122 41 0 0\ncpu0 1\n"), Some(41));
         let stat = "22161 (a) b (c)) R 22159 22159 3611 0 -1 4194304 101 5 3 9 0 0 0 0 20 0 1 0 223446\n";
         assert_eq!(faults(stat), Some((101, 3)));
+    }
+
+    #[test]
+    fn reserved_pages_are_told_apart_by_their_size() {
+        let mapping = |page: u64, private: u64, shared: u64| {
+            format!(
+                "7f0000000000-7f0040000000 rw-p 00000000 00:0f 7      /anon_hugepage (deleted)\n\
+                 Size:            1048576 kB\nKernelPageSize: {page:>8} kB\nMMUPageSize:    {page:>8} kB\n\
+                 Rss:                   0 kB\nAnonHugePages:    4096 kB\nShared_Hugetlb: {shared:>8} kB\n\
+                 Private_Hugetlb: {private:>7} kB\nVmFlags: rd wr mr mw me de ht\n"
+            )
+        };
+        let smaps = [mapping(4, 0, 0), mapping(2048, 6144, 2048), mapping(1 << 20, 2 << 20, 0)].concat();
+        assert_eq!(reserved(&smaps), ((8 << 20) + (2 << 30), 2 << 30));
+        assert_eq!(reserved(&mapping(4, 0, 0)), (0, 0));
+        assert_eq!(reserved(""), (0, 0));
     }
 
     #[test]

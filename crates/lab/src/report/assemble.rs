@@ -161,8 +161,10 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
             .map(|seen| Session {
                 before: seen.before,
                 after: seen.after,
-                huge_bytes: seen.huge_bytes,
-                resident_bytes: seen.resident_bytes,
+                huge_bytes: seen.memory.huge,
+                resident_bytes: seen.memory.resident,
+                reserved_bytes: seen.memory.reserved,
+                gigantic_bytes: seen.memory.gigantic,
                 cpu: seen.cpu,
             })
             .collect(),

@@ -8,6 +8,7 @@ mod floor;
 pub mod html;
 pub mod markdown;
 pub mod noise;
+mod pages;
 pub mod quality;
 mod scaling;
 pub mod schema;

@@ -328,6 +328,12 @@ pub struct Session {
     /// Bytes of its processes in memory, in pages of any size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_bytes: Option<u64>,
+    /// Bytes of its processes in pages that were reserved as huge ones; the other huge pages are transparent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved_bytes: Option<u64>,
+    /// Bytes of its processes in reserved pages of 1 GiB and more; the other reserved ones have 2 MiB or so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gigantic_bytes: Option<u64>,
     /// Processor on which all its sides were kept.
     pub cpu: Option<usize>,
 }

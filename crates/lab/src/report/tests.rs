@@ -61,6 +61,8 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
         after: Load::default(),
         huge_bytes: None,
         resident_bytes: None,
+        reserved_bytes: None,
+        gigantic_bytes: None,
         cpu: Some(0),
     };
     Row {

@@ -2,12 +2,9 @@
 
 use super::floor::is_probe;
 use super::quality::explain;
-use super::schema::{
-    Answers, Comparison, Floor, Kind, Report, Role, Row, Session, Side, State, Status, Verdict,
-};
+use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Verdict};
 use super::soak::{Course, Soak};
 use crate::host::Machine;
-use crate::model::class::Phase;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
@@ -62,6 +59,7 @@ impl View {
             tables.push(form(&rows));
         }
         tables.extend(super::scaling::table(&report.rows));
+        tables.extend(super::pages::table(&report.rows));
         View { title: format!("{title} {}", report.id), facts: facts(report), tables, notes: notes(report) }
     }
 }
@@ -70,9 +68,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let mut facts = machine_facts(&report.machine);
     let took = duration(report.quality.elapsed_ms as f64 * 1e6);
     facts.push(("measured", format!("{}, {took}", report.created)));
-    if let Some(huge) = &report.machine.huge_pages {
-        facts.push(("memory", format!("transparent huge pages {huge}{}", pages(&report.rows))));
-    }
+    facts.extend(super::pages::fact(report).map(|says| ("memory", says)));
     for build in &report.builds {
         let mut says = build.source.clone();
         if let Some(commit) = &build.commit {
@@ -92,38 +88,6 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("answers", says));
     }
     facts
-}
-
-/// How much of the memory of large cases lay in huge pages, over all sessions. Where buffers are made and given back in each
-/// call, there is nothing left to look at.
-fn pages(rows: &[Row]) -> String {
-    let shares = rows.iter().filter_map(|row| {
-        let key: Key = row.sides[0].key.parse().ok()?;
-        huge_share(row).filter(|_| key.size.0 >= LARGE && key.class.first() > Phase::Reserve)
-    });
-    let (least, most) =
-        shares.fold((1.0_f64, 0.0_f64), |(least, most), (low, high)| (least.min(low), most.max(high)));
-    if least > most {
-        return String::new();
-    }
-    let percent = |share: f64| (share * 100.0).round();
-    match (percent(least), percent(most)) {
-        (low, high) if low == high => format!(", {low} % of the memory of large cases"),
-        (low, high) => format!(", {low} to {high} % of the memory of large cases"),
-    }
-}
-
-/// From here on a case can fill a huge page.
-const LARGE: u64 = 2 << 20;
-
-/// The least and the largest share of a session's memory that lay in huge pages.
-fn huge_share(row: &Row) -> Option<(f64, f64)> {
-    let share = |session: &Session| {
-        Some(session.huge_bytes? as f64 / session.resident_bytes.filter(|bytes| *bytes > 0)? as f64)
-    };
-    let shares: Vec<f64> = row.sessions.iter().filter_map(share).collect();
-    let least = shares.iter().copied().reduce(f64::min)?;
-    Some((least, shares.iter().copied().fold(0.0, f64::max)))
 }
 
 pub(crate) fn machine_facts(machine: &Machine) -> Vec<(&'static str, String)> {

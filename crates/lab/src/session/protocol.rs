@@ -113,6 +113,12 @@ pub(crate) enum Reply {
         /// All bytes in memory.
         #[serde(default)]
         resident_bytes: Option<u64>,
+        /// Bytes in pages that were reserved as huge ones.
+        #[serde(default)]
+        reserved_bytes: Option<u64>,
+        /// Bytes in those of 1 GiB and more.
+        #[serde(default)]
+        gigantic_bytes: Option<u64>,
     },
     /// This machine lacks what the case needs.
     Unavailable {

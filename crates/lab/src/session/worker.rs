@@ -2,7 +2,7 @@
 
 use super::protocol::{Reply, Request, Sampled, VERSION};
 use crate::clock::Clock;
-use crate::host::{Usage, huge_page_bytes, pin, resident_bytes};
+use crate::host::{Usage, huge_page_bytes, pin, reserved_bytes, resident_bytes};
 use crate::model::class::Sampling;
 use crate::model::driver::Drive;
 use crate::model::engine::Fault;
@@ -59,7 +59,13 @@ impl<'a> Worker<'a> {
             Request::Sample { slot, iterations } => self.sample(*slot, *iterations),
             Request::Work { slot, iterations } => self.work(*slot, *iterations),
             Request::Memory => {
-                Ok(Reply::Memory { huge_bytes: huge_page_bytes(), resident_bytes: resident_bytes() })
+                let reserved = reserved_bytes();
+                Ok(Reply::Memory {
+                    huge_bytes: huge_page_bytes(),
+                    resident_bytes: resident_bytes(),
+                    reserved_bytes: reserved.map(|(all, _)| all),
+                    gigantic_bytes: reserved.map(|(_, gigantic)| gigantic),
+                })
             }
         };
         result.unwrap_or_else(|fault| match fault {

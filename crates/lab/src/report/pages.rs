@@ -1,0 +1,170 @@
+//! In which pages the memory of large cases lay. It decides more about them than most changes do, and nobody sees it.
+
+use super::schema::{Report, Row, Session};
+use super::view::{Line, Table, Tone};
+use crate::model::class::Phase;
+use crate::model::key::Key;
+
+/// From here on a case can fill a huge page.
+const LARGE: u64 = 2 << 20;
+
+/// Shares of a session's memory by kind of page; they add up to one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shares {
+    small: f64,
+    transparent: f64,
+    /// Reserved ones of 2 MiB or so.
+    reserved: f64,
+    /// Of 1 GiB and more.
+    gigantic: f64,
+}
+
+impl Shares {
+    fn of(session: &Session) -> Option<Shares> {
+        let resident = session.resident_bytes.filter(|bytes| *bytes > 0)? as f64;
+        let [huge, reserved, gigantic] =
+            [session.huge_bytes?, session.reserved_bytes.unwrap_or(0), session.gigantic_bytes.unwrap_or(0)]
+                .map(|bytes| bytes as f64 / resident);
+        let transparent = (huge - reserved).max(0.0);
+        Some(Shares {
+            small: (1.0 - huge).max(0.0),
+            transparent,
+            reserved: (reserved - gigantic).max(0.0),
+            gigantic,
+        })
+    }
+
+    fn huge(&self) -> f64 {
+        1.0 - self.small
+    }
+}
+
+/// What the sessions of a large case had. Where buffers are made and given back in each call, there is nothing left to
+/// look at.
+fn shares(row: &Row) -> Vec<Shares> {
+    let is_large = |key: &Key| key.size.0 >= LARGE && key.class.first() > Phase::Reserve;
+    let key = row.sides[0].key.parse::<Key>().ok().filter(is_large);
+    key.map(|_| row.sessions.iter().filter_map(Shares::of).collect()).unwrap_or_default()
+}
+
+/// The least and the largest, in percent.
+fn range(shares: impl Iterator<Item = f64> + Clone) -> String {
+    let percent = |share: f64| (share * 100.0).round();
+    let least = percent(shares.clone().fold(1.0, f64::min));
+    let most = percent(shares.fold(0.0, f64::max));
+    if least == most { format!("{least} %") } else { format!("{least} to {most} %") }
+}
+
+/// The pages of the machine, and how much of the memory of large cases lay in huge ones, over all sessions.
+pub(super) fn fact(report: &Report) -> Option<String> {
+    let size = report.machine.page_bytes.map(|bytes| format!("pages of {} KiB", bytes >> 10));
+    let policy = report.machine.huge_pages.as_ref().map(|policy| format!("transparent huge pages {policy}"));
+    let all: Vec<Shares> = report.rows.iter().flat_map(shares).collect();
+    let covered = (!all.is_empty()).then(|| {
+        format!("{} of the memory of large cases in huge ones", range(all.iter().map(Shares::huge)))
+    });
+    let says: Vec<String> = [size, policy, covered].into_iter().flatten().collect();
+    (!says.is_empty()).then(|| says.join(", "))
+}
+
+/// Each large case by kind of page, where that is more than [`fact`] says: where cases differ, or had reserved pages.
+pub(super) fn table(rows: &[Row]) -> Option<Table> {
+    let large: Vec<(&Row, Vec<Shares>)> =
+        rows.iter().map(|row| (row, shares(row))).filter(|(_, shares)| !shares.is_empty()).collect();
+    let all = || large.iter().flat_map(|(_, shares)| shares);
+    let least = all().map(Shares::huge).fold(1.0, f64::min);
+    let most = all().map(Shares::huge).fold(0.0, f64::max);
+    let is_reserved = all().any(|shares| shares.reserved + shares.gigantic > 0.0);
+    if large.is_empty() || (most - least < WORTH_TELLING && !is_reserved) {
+        return None;
+    }
+    let line = |(row, shares): &(&Row, Vec<Shares>)| {
+        let of = |kind: fn(&Shares) -> f64| range(shares.iter().map(kind));
+        let cells = vec![
+            row.title.clone(),
+            of(|shares| shares.small),
+            of(|shares| shares.transparent),
+            of(|shares| shares.reserved),
+            of(|shares| shares.gigantic),
+        ];
+        Line { cells, tone: Tone::Plain }
+    };
+    let columns = vec!["memory by pages", "small", "transparent huge", "reserved 2 MiB", "reserved 1 GiB"];
+    Some(Table { columns, rows: large.iter().map(line).collect() })
+}
+
+/// What only lies between sessions is no difference between cases.
+const WORTH_TELLING: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    /// A case with sessions of so many GiB: resident, huge, reserved and gigantic.
+    fn report(cases: &[(&str, &[[u64; 4]])]) -> Report {
+        let golden = include_str!("../../tests/golden/report.json");
+        let mut report: Report = serde_json::from_str(golden).expect("the golden report");
+        let template = report.rows[0].clone();
+        report.machine.huge_pages = Some("madvise".to_owned());
+        report.machine.page_bytes = Some(4096);
+        let row = |(case, sessions): &(&str, &[[u64; 4]])| {
+            let mut row = template.clone();
+            row.title = (*case).to_owned();
+            row.sides[0].key = (*case).to_owned();
+            let session = |[resident, huge, reserved, gigantic]: &[u64; 4]| Session {
+                resident_bytes: Some(resident * GIB),
+                huge_bytes: Some(huge * GIB),
+                reserved_bytes: Some(reserved * GIB),
+                gigantic_bytes: Some(gigantic * GIB),
+                ..template.sessions[0]
+            };
+            row.sessions = sessions.iter().map(session).collect();
+            row
+        };
+        report.rows = cases.iter().map(row).collect();
+        report
+    }
+
+    fn cells(report: &Report) -> Vec<Vec<String>> {
+        table(&report.rows)
+            .map_or(Vec::new(), |table| table.rows.into_iter().map(|line| line.cells).collect())
+    }
+
+    #[test]
+    fn pages_of_2_mib_and_1_gib_are_told_apart() {
+        let report = report(&[
+            ("pow/workers/backend/2GiB/t1/pages=plain", &[[4, 0, 0, 0]]),
+            ("pow/workers/backend/2GiB/t1/pages=reserved", &[[4, 4, 3, 0], [4, 4, 4, 0]]),
+            ("pow/workers/backend/2GiB/t1/pages=largest", &[[4, 3, 3, 2]]),
+        ]);
+        let expected = [
+            ["pow/workers/backend/2GiB/t1/pages=plain", "100 %", "0 %", "0 %", "0 %"],
+            ["pow/workers/backend/2GiB/t1/pages=reserved", "0 %", "0 to 25 %", "75 to 100 %", "0 %"],
+            ["pow/workers/backend/2GiB/t1/pages=largest", "25 %", "0 %", "25 %", "50 %"],
+        ];
+        assert_eq!(cells(&report), expected);
+        let says = fact(&report).expect("something");
+        assert_eq!(
+            says,
+            "pages of 4 KiB, transparent huge pages madvise, 0 to 100 % of the memory of large cases in huge ones"
+        );
+    }
+
+    #[test]
+    fn one_line_is_enough_where_all_cases_are_alike() {
+        let alike = report(&[
+            ("pow/workers/backend/2GiB/t1", &[[100, 93, 0, 0], [100, 97, 0, 0]]),
+            // Too small to have huge pages, and freed before anybody looks.
+            ("pow/workers/backend/1MiB/t1", &[[100, 0, 0, 0]]),
+            ("pow/workers/end-to-end/2GiB/t1", &[[100, 0, 0, 0]]),
+        ]);
+        assert_eq!(cells(&alike), Vec::<Vec<String>>::new());
+        let says = fact(&alike).expect("something");
+        assert!(says.ends_with(", 93 to 97 % of the memory of large cases in huge ones"), "{says}");
+        let mut unknown = report(&[("pow/workers/backend/2GiB/t1", &[])]);
+        (unknown.machine.huge_pages, unknown.machine.page_bytes) = (None, None);
+        assert_eq!(fact(&unknown), None);
+    }
+}
