@@ -24,8 +24,8 @@ pub(crate) struct Queue {
 /// What to take back when a batch fails.
 struct Applied {
     mark: Mark,
-    rows: u32,
-    hash: ChangeHash,
+    /// The change's row.
+    row: u32,
 }
 
 impl Queue {
@@ -46,15 +46,14 @@ impl Queue {
         state: &mut State,
         changes: impl IntoIterator<Item = Change>,
     ) -> Result<(), ApplyError> {
-        let mut applied = vec![];
+        let mut applied = SmallVec::new();
         let mut queued = vec![];
         let heads = state.history.heads.clone();
         let result = changes.into_iter().try_for_each(|change| {
-            if self.contains(&change.hash()) || state.has(&change) {
-                return Ok(());
+            if self.is_new(state, &change)? {
+                self.settle(state, change, &mut applied, &mut queued)?;
             }
-            self.check_seq(state, &change)?;
-            self.settle(state, change, &mut applied, &mut queued)
+            Ok(())
         });
         if result.is_err() {
             self.restore(state, applied, &queued);
@@ -99,17 +98,23 @@ impl Queue {
         });
     }
 
-    /// Two changes with one sequence number mean two writers with one actor id.
-    fn check_seq(&self, state: &State, change: &Change) -> Result<(), ApplyError> {
+    /// Whether a change is neither applied nor waiting. Two changes with one sequence number mean two writers with one
+    /// actor id.
+    fn is_new(&self, state: &State, change: &Change) -> Result<bool, ApplyError> {
         let (actor, seq, hash) = (change.actor_id(), change.seq(), change.hash());
         let applied =
             state.actors.find(actor).is_some_and(|actor| u64::from(state.history.seq(actor)) >= seq);
-        let waiting = !self.waiting.is_empty()
-            && self.by_seq.get(&(actor.clone(), seq)).is_some_and(|other| *other != hash);
-        if applied || waiting {
-            return Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash });
+        if applied && state.has(change) {
+            return Ok(false);
         }
-        Ok(())
+        let mut taken = applied;
+        if !self.waiting.is_empty() {
+            if self.contains(&hash) {
+                return Ok(false);
+            }
+            taken |= self.by_seq.contains_key(&(actor.clone(), seq));
+        }
+        if taken { Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash }) } else { Ok(true) }
     }
 
     /// Applies a change and everything that waited for it, or lets it wait.
@@ -117,37 +122,28 @@ impl Queue {
         &mut self,
         state: &mut State,
         change: Change,
-        applied: &mut Vec<Applied>,
+        applied: &mut SmallVec<[Applied; 1]>,
         queued: &mut Vec<ChangeHash>,
     ) -> Result<(), ApplyError> {
-        let mut ready: SmallVec<[Change; 1]> = smallvec::smallvec![change];
-        while let Some(change) = ready.pop() {
-            let rows: Result<SmallVec<[u32; 2]>, ChangeHash> =
-                change.deps().iter().map(|dep| state.row(dep).ok_or(*dep)).collect();
-            let rows = match rows {
-                Ok(rows) => rows,
-                Err(missing) => {
-                    queued.push(change.hash());
-                    self.wait(missing, change);
-                    continue;
+        let (mut next, mut ready) = (Some(change), vec![]);
+        while let Some(change) = next.take().or_else(|| ready.pop()) {
+            let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
+            let missing = change.deps().iter().find(|dep| match state.row(dep) {
+                Some(row) => {
+                    deps.push(row);
+                    false
                 }
-            };
-            if state.heap.room(change.body_len() * 2).is_err() {
-                return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
-            }
-            if change.seq() > 1 && change.author().is_some() {
-                return Err(ApplyError::Fault { hash: change.hash(), fault: Fault::Author });
-            }
-            let before = state.history.len();
-            let mark = state
-                .apply(&change, rows)
-                .map_err(|fault: Fault| ApplyError::Fault { hash: change.hash(), fault })?;
-            applied.push(Applied { mark, rows: before, hash: change.hash() });
-            if self.by_dep.is_empty() {
+                None => true,
+            });
+            if let Some(missing) = missing.copied() {
+                queued.push(change.hash());
+                self.wait(missing, change);
                 continue;
             }
-            for next in self.by_dep.remove(&change.hash()).unwrap_or_default() {
-                ready.extend(self.release(&next));
+            applied.push(apply(state, &change, deps)?);
+            if !self.by_dep.is_empty() {
+                let waited = self.by_dep.remove(&change.hash()).unwrap_or_default();
+                ready.extend(waited.iter().filter_map(|hash| self.release(hash)));
             }
         }
         Ok(())
@@ -155,10 +151,11 @@ impl Queue {
 
     /// Takes a failed batch back. Changes that had waited and were applied in it are dropped: they were the fault or
     /// depend on what was taken back, and whoever sent them will send them again. The caller puts the heads back.
-    fn restore(&mut self, state: &mut State, applied: Vec<Applied>, queued: &[ChangeHash]) {
+    fn restore(&mut self, state: &mut State, applied: SmallVec<[Applied; 1]>, queued: &[ChangeHash]) {
         for change in applied.into_iter().rev() {
-            state.history.cut(change.rows);
-            state.history.known_mut().forget(change.rows, &change.hash);
+            let hash = state.hash(change.row);
+            state.history.cut(change.row);
+            state.history.known_mut().forget(change.row, &hash);
             state.undo(&change.mark);
             state.history.log_len = state.log.runs.len();
         }
@@ -178,4 +175,17 @@ impl Queue {
         missing.sort_unstable();
         missing
     }
+}
+
+/// Applies a change whose dependencies are the rows `deps`.
+fn apply(state: &mut State, change: &Change, deps: SmallVec<[u32; 2]>) -> Result<Applied, ApplyError> {
+    if state.heap.room(change.body_len() * 2).is_err() {
+        return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
+    }
+    let fault = |fault| ApplyError::Fault { hash: change.hash(), fault };
+    if change.seq() > 1 && change.author().is_some() {
+        return Err(fault(Fault::Author));
+    }
+    let row = state.history.len();
+    Ok(Applied { mark: state.apply(change, deps).map_err(fault)?, row })
 }

@@ -10,7 +10,7 @@ use super::column::{ChunkError, Columns, ColumnsOut, Effort, Fault, Layout, defl
 use super::leb::{put_i64, put_u64};
 use super::limits::Limits;
 use super::op_writer::{OpWriter, collect};
-use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind};
+use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
 use super::reader::Reader;
 use super::stroke::Stroke;
 use super::value::RawValue;
@@ -32,12 +32,36 @@ pub(crate) struct ChangeView<'a> {
     pub(crate) seq: u32,
     pub(crate) start_op: u32,
     pub(crate) time: i64,
-    pub(crate) message: &'a str,
-    pub(crate) others: SmallVec<[&'a [u8]; 2]>,
+    /// Where the names begin in the body.
+    names_at: usize,
+    names: Names<'a>,
     columns: Columns<'a>,
     /// Column layout and data as they came.
     section: &'a [u8],
-    pub(crate) extra: &'a [u8],
+    extra: &'a [u8],
+}
+
+/// What a change says in words: its message, and who else it is about.
+#[derive(Debug, Default)]
+pub(crate) struct Names<'a> {
+    pub(crate) message: &'a str,
+    /// The actors it refers to besides its own, in ascending order.
+    pub(crate) others: SmallVec<[&'a [u8]; 2]>,
+}
+
+impl<'a> Names<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Rule> {
+        let message = reader.text()?;
+        let count = reader.len()?;
+        if count > reader.rest().len() {
+            return Err(Rule::Truncated);
+        }
+        let mut others = SmallVec::new();
+        for _ in 0..count {
+            others.push(reader.prefixed()?);
+        }
+        Ok(Self { message, others })
+    }
 }
 
 impl<'a> ChangeView<'a> {
@@ -65,17 +89,14 @@ impl<'a> ChangeView<'a> {
             return Err(Rule::Zero);
         }
         let time = reader.i64()?;
-        let message = reader.text()?;
-        let others = reader.len()?;
-        if others > reader.rest().len() {
-            return Err(Rule::Truncated);
-        }
-        let others = (0..others).map(|_| reader.prefixed()).collect::<Result<SmallVec<[&[u8]; 2]>, _>>()?;
+        let names_at = reader.offset();
+        let names = Names::read(reader)?;
+        let others = &names.others;
         if others.windows(2).any(|pair| pair[0] >= pair[1]) || others.contains(&actor) {
             return Err(Rule::NotAscending("other actors"));
         }
         let (columns, section, extra) = (Columns::default(), &[][..], &[][..]);
-        Ok(Self { deps, actor, seq, start_op, time, message, others, columns, section, extra })
+        Ok(Self { deps, actor, seq, start_op, time, names_at, names, columns, section, extra })
     }
 
     /// Reads a change whose only operation is a keystroke, without its columns. Everything else is left to
@@ -83,11 +104,11 @@ impl<'a> ChangeView<'a> {
     fn stroke(body: &'a [u8]) -> Option<(Self, Stroke<'a>)> {
         let mut reader = Reader::new(body);
         let view = Self::fields(&mut reader).ok()?;
-        let (stroke, len) = Stroke::read(reader.rest(), 1 + view.others.len())?;
+        let (stroke, len) = Stroke::read(reader.rest(), 1 + view.names.others.len())?;
         let (obj, elem) = (stroke.obj.actor, stroke.elem.actor);
         let named = usize::from(obj > 0) + usize::from(elem > 0 && elem != obj);
         let section = reader.take(len).ok()?;
-        (named == view.others.len() && view.start_op < u32::MAX)
+        (named == view.names.others.len() && view.start_op < u32::MAX)
             .then(|| (Self { section, extra: reader.rest(), ..view }, stroke))
     }
 
@@ -98,14 +119,19 @@ impl<'a> ChangeView<'a> {
 
     /// The operations. Actor 0 is the author, the others follow.
     pub(crate) fn ops(&self) -> OpReader<'_> {
-        OpReader::new(RowKind::Change, &self.columns, 1 + self.others.len(), OpId::new(self.start_op, 0))
+        OpReader::new(
+            RowKind::Change,
+            &self.columns,
+            1 + self.names.others.len(),
+            OpId::new(self.start_op, 0),
+        )
     }
 
     /// Reads every operation, checks what can be checked without a document, and writes them again: only a change that
     /// gives its own bytes back keeps its hash when it is rebuilt from a document. Gives the number of operations.
     fn check(&self, limits: &Limits, scratch: &mut Scratch<'_>) -> Result<u32, ChunkError> {
         let mut writer = std::mem::take(&mut scratch.writer).recycle();
-        let mut others = Others { view: self, used: smallvec::smallvec![false; self.others.len()] };
+        let mut others = Others { view: self, used: smallvec::smallvec![false; self.names.others.len()] };
         let count = recode(&mut self.ops(), &mut writer, &mut others, limits)?;
         if !others.used.iter().all(|used| *used) {
             return Err(Fault::at(0, Rule::NotCanonical).into());
@@ -122,11 +148,6 @@ impl<'a> ChangeView<'a> {
             return Err(Fault::at(0, Rule::NotCanonical).into());
         }
         Ok(count)
-    }
-
-    /// The author recorded in the extra bytes.
-    pub(crate) fn author(&self) -> Option<&'a [u8]> {
-        author_in(self.extra)
     }
 }
 
@@ -161,7 +182,7 @@ impl Others<'_, '_> {
     }
 
     fn bytes(&self, actor: u32) -> &[u8] {
-        if actor == 0 { self.view.actor } else { self.view.others[actor as usize - 1] }
+        if actor == 0 { self.view.actor } else { self.view.names.others[actor as usize - 1] }
     }
 
     fn ascending(&self, ids: &[OpId]) -> bool {
@@ -319,18 +340,20 @@ pub struct Change {
     start_op: u32,
     len: u32,
     time: i64,
+    /// Where the message begins in the body.
+    names_at: usize,
+    /// Where the bytes after the operations begin.
+    extra_at: usize,
     stroke: Option<Keystroke>,
 }
 
 /// The only operation of a change.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Keystroke {
     obj: OpId,
     elem: OpId,
-    /// The character; none for a deletion.
-    text: Option<SmallVec<[u8; 4]>>,
-    /// Where the columns end in the body.
-    end: usize,
+    /// The character, as long as its first byte says; none for a deletion.
+    text: Option<[u8; 4]>,
 }
 
 impl Change {
@@ -373,13 +396,9 @@ impl Change {
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
         if let Some((view, stroke)) = ChangeView::stroke(body).filter(|_| limits.operations > 0) {
-            let end = body.len() - view.extra.len();
-            let stroke = Some(Keystroke {
-                obj: stroke.obj,
-                elem: stroke.elem,
-                text: stroke.text.map(SmallVec::from_slice),
-                end,
-            });
+            let text =
+                stroke.text.map(|text| std::array::from_fn(|n| text.get(n).copied().unwrap_or_default()));
+            let stroke = Some(Keystroke { obj: stroke.obj, elem: stroke.elem, text });
             return Ok(Self { stroke, ..Self::from_view(&view, body.into(), hash, 1) });
         }
         let view = ChangeView::parse(body, limits)?;
@@ -401,15 +420,20 @@ impl Change {
     fn from_view(view: &ChangeView<'_>, body: Arc<[u8]>, hash: ChangeHash, len: u32) -> Self {
         let (actor, deps) = (ActorId::from(view.actor), view.deps().collect());
         let (seq, start_op, time) = (view.seq, view.start_op, view.time);
-        Self { body, hash, actor, deps, seq, start_op, len, time, stroke: None }
+        let (names_at, extra_at) = (view.names_at, body.len() - view.extra.len());
+        Self { body, hash, actor, deps, seq, start_op, len, time, names_at, extra_at, stroke: None }
     }
 
-    /// The fields and the only operation, when that is a keystroke.
-    pub(crate) fn stroke(&self) -> Option<(ChangeView<'_>, Stroke<'_>)> {
-        let Keystroke { obj, elem, text, end } = self.stroke.as_ref()?;
-        let view = ChangeView::fields(&mut Reader::new(&self.body)).ok()?;
-        let stroke = Stroke { obj: *obj, elem: *elem, text: text.as_deref() };
-        Some((ChangeView { extra: &self.body[*end..], ..view }, stroke))
+    /// The only operation, when that is a keystroke.
+    pub(crate) fn stroke(&self) -> Option<Stroke<'_>> {
+        let Keystroke { obj, elem, text } = self.stroke.as_ref()?;
+        Some(Stroke { obj: *obj, elem: *elem, text: text.as_ref().map(|text| &text[..char_len(text[0])]) })
+    }
+
+    /// What it says in words.
+    pub(crate) fn names(&self) -> Names<'_> {
+        let mut reader = Reader::new(&self.body[self.names_at..]);
+        Names::read(&mut reader).expect("the body was checked when the change was made")
     }
 
     pub(crate) fn view(&self) -> ChangeView<'_> {
@@ -463,24 +487,23 @@ impl Change {
 
     /// Its message.
     pub fn message(&self) -> Option<&str> {
-        let message = self.view().message;
-        // The view borrows from the body, not from itself.
+        let message = self.names().message;
         (!message.is_empty()).then_some(message)
     }
 
     /// The actors it refers to besides its own.
     pub fn other_actor_ids(&self) -> Vec<ActorId> {
-        self.view().others.iter().map(|actor| ActorId::from(*actor)).collect()
+        self.names().others.iter().map(|actor| ActorId::from(*actor)).collect()
     }
 
     /// Bytes after the operations: records for later versions of the format.
     pub fn extra_bytes(&self) -> &[u8] {
-        self.view().extra
+        &self.body[self.extra_at..]
     }
 
     /// The author recorded in it.
     pub fn author(&self) -> Option<&[u8]> {
-        self.view().author()
+        author_in(self.extra_bytes())
     }
 
     /// The uncompressed chunk.

@@ -43,41 +43,37 @@ impl State {
         if change.start_op() < known {
             return Err(Fault::StartOp { start: change.start_op(), known: known - 1 });
         }
-        let (view, stroke) = match change.stroke() {
-            Some((view, stroke)) => (view, Some(stroke)),
-            None => (change.view(), None),
-        };
-        let others = view.others.iter().map(|other| self.actors.add(&ActorId::from(*other)));
-        let actors = std::iter::once(actor).chain(others).collect();
-        let mark = self.mark(OpId::new(view.start_op, actor));
+        let (start, len) = (change.start_op() as u32, change.len() as u32);
+        let names = change.names();
+        let mut actors = smallvec::smallvec![actor];
+        actors.extend(names.others.iter().map(|other| self.actors.add(&ActorId::from(*other))));
+        let mark = self.mark(OpId::new(start, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
-        let incoming =
-            Incoming { actors, start: view.start_op, first_run: self.log.runs.len().saturating_sub(1) };
-        let result = match stroke.and_then(|stroke| self.apply_stroke(&stroke, &incoming)) {
-            Some(result) => result.map_err(|rule| (view.start_op, rule)),
-            None if stroke.is_some() => self.apply_ops(&mut change.view().ops(), &incoming),
-            None => self.apply_ops(&mut view.ops(), &incoming),
+        let incoming = Incoming { actors, start, first_run: self.log.runs.len().saturating_sub(1) };
+        let result = match change.stroke().and_then(|stroke| self.apply_stroke(&stroke, &incoming)) {
+            Some(result) => result.map_err(|rule| (start, rule)),
+            None => self.apply_ops(&mut change.view().ops(), &incoming),
         };
         self.latest = true;
         if let Err((counter, rule)) = result {
             self.undo(&mark);
             return Err(Fault::Operation { counter: counter.into(), rule });
         }
-        self.max_op = self.max_op.max(view.start_op - 1 + change.len() as u32);
-        let message = self.heap.push(view.message.as_bytes());
-        let extra = self.heap.push(view.extra);
+        self.max_op = self.max_op.max(start - 1 + len);
+        let message = self.heap.push(names.message.as_bytes());
+        let extra = self.heap.push(change.extra_bytes());
         let run = ChangeRun {
             row: 0,
             rows: 1,
             actor,
-            seq: view.seq,
-            start: view.start_op,
-            ops: change.len() as u32,
-            time: view.time,
+            seq: change.seq() as u32,
+            start,
+            ops: len,
+            time: change.timestamp(),
             message,
             extra,
             deps,
-            log: self.log_of(incoming.first_run, view.start_op, actor),
+            log: self.log_of(incoming.first_run, start, actor),
         };
         let row = self.push_changes(run);
         self.history.learn(row, change.hash());

@@ -8,6 +8,9 @@ use crate::types::ChangeHash;
 
 /// In a run of changes the hash of each that is a multiple of this away from the first is kept.
 const STRIDE: u32 = 32;
+/// Of the hashes passed over, so many are kept besides: people who write at the same time name each other's changes of
+/// a moment ago.
+const LATE: usize = 64;
 
 /// Hashes that are known. Those of local and loaded changes are computed when somebody asks.
 ///
@@ -19,6 +22,8 @@ pub(crate) struct Hashes {
     done: u32,
     /// Of these, by row: the first of every run, some of its others, and the last.
     kept: Pages<(u32, ChangeHash)>,
+    /// The last of the others, each at the place that its row gives it.
+    late: Vec<(u32, ChangeHash)>,
     /// Of rows after them.
     early: HashMap<u32, ChangeHash>,
     /// The one asked for last: whoever asks for many goes from row to row.
@@ -45,7 +50,9 @@ impl Hashes {
         if row >= self.done {
             return self.early.get(&row).copied();
         }
-        self.near(row).filter(|(found, _)| *found == row).map(|(_, hash)| hash)
+        let there = |(found, _): &(u32, ChangeHash)| *found == row;
+        let late = self.late.get(row as usize % LATE).copied().filter(there);
+        late.or_else(|| self.near(row).filter(there)).map(|(_, hash)| hash)
     }
 
     /// The last of the hashed rows up to `row` whose hash is kept. Its run is that of `row`, because the first of every
@@ -97,8 +104,10 @@ impl Hashes {
     pub(crate) fn push(&mut self, n: u32, hash: ChangeHash) {
         let row = self.done;
         let passed = n > 1 && !(n - 1).is_multiple_of(STRIDE);
-        if passed && self.kept.last().is_some_and(|(last, _)| *last + 1 == row) {
+        if passed && let Some(last) = self.kept.last().copied().filter(|(last, _)| *last + 1 == row) {
             self.kept.truncate(self.kept.len() - 1);
+            self.late.resize(LATE, (u32::MAX, last.1));
+            self.late[last.0 as usize % LATE] = last;
         }
         self.kept.push((row, hash));
         self.done += 1;
@@ -124,7 +133,7 @@ impl Hashes {
     /// Makes the hash of row `indexed` one that is found.
     pub(crate) fn add(&mut self, row: u32, hash: ChangeHash) {
         debug_assert_eq!(row, self.indexed);
-        if self.early.remove(&row).is_none() {
+        if self.early.is_empty() || self.early.remove(&row).is_none() {
             self.insert(row, hash);
         }
         self.indexed += 1;
@@ -135,6 +144,7 @@ impl Hashes {
         self.index.remove(hash.prefix(), |(_, found)| *found == row);
         self.early.remove(&row);
         self.recent = self.recent.filter(|(recent, _)| *recent < row);
+        self.late.clear();
         while self.kept.last().is_some_and(|(last, _)| *last >= row) {
             self.kept.truncate(self.kept.len() - 1);
         }

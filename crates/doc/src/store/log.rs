@@ -116,41 +116,41 @@ pub(crate) struct Log {
 /// Where the log ended at some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogMark {
-    runs: usize,
+    pub(crate) runs: u32,
     last_len: u32,
     last_bytes: u32,
-    keyed: usize,
-    values: usize,
-    marks: usize,
+    pub(crate) keyed: u32,
+    values: u32,
+    marks: u32,
 }
 
 impl Log {
     pub(crate) fn mark(&self) -> LogMark {
         let last = self.runs.last();
         LogMark {
-            runs: self.runs.len(),
+            runs: self.runs.len() as u32,
             last_len: last.map_or(0, |run| run.len),
             last_bytes: last
                 .map_or(0, |run| if let What::Text { bytes, .. } = run.what { bytes.len } else { 0 }),
-            keyed: self.keyed.len(),
-            values: self.values.len(),
-            marks: self.marks.len(),
+            keyed: self.keyed.len() as u32,
+            values: self.values.len() as u32,
+            marks: self.marks.len() as u32,
         }
     }
 
     /// Forgets what came after `mark`.
     pub(crate) fn cut(&mut self, mark: LogMark) {
-        self.runs.truncate(mark.runs);
+        self.runs.truncate(mark.runs as usize);
         if mark.runs > 0 {
-            let last = self.runs.get_mut(mark.runs - 1);
+            let last = self.runs.get_mut(mark.runs as usize - 1);
             last.len = mark.last_len;
             if let What::Text { bytes, .. } = &mut last.what {
                 bytes.len = mark.last_bytes;
             }
         }
-        self.keyed.truncate(mark.keyed);
-        self.values.truncate(mark.values);
-        self.marks.truncate(mark.marks);
+        self.keyed.truncate(mark.keyed as usize);
+        self.values.truncate(mark.values as usize);
+        self.marks.truncate(mark.marks as usize);
     }
 
     /// The run that holds operation `ctr` among those from run `from` to `to`, whose ids ascend.

@@ -59,7 +59,9 @@ impl<T: Clone> Shards<T> {
 
     fn grow(&mut self, rehash: &impl Fn(&T) -> u64) {
         let old = std::mem::take(&mut self.shards);
-        self.shards = (0..(2 * old.len()).max(1)).map(|_| Arc::new(HashTable::new())).collect();
+        // A piece of many is sure to fill; a single one may stay small.
+        let room = if old.is_empty() { 0 } else { FULL };
+        self.shards = (0..(2 * old.len()).max(1)).map(|_| Arc::new(HashTable::with_capacity(room))).collect();
         for value in old.into_iter().flat_map(Arc::unwrap_or_clone) {
             let hash = rehash(&value);
             let shard = self.shard(hash);

@@ -14,9 +14,7 @@ use crate::types::OpId;
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     log: LogMark,
-    first_run: usize,
-    objects: usize,
-    keyed: usize,
+    objects: u32,
     max_op: u32,
     /// The first operation after it.
     first: OpId,
@@ -25,35 +23,29 @@ pub(crate) struct Mark {
 impl State {
     /// Remembers where everything ends, before operations from `first` on are made by one actor.
     pub(crate) fn mark(&self, first: OpId) -> Mark {
-        Mark {
-            log: self.log.mark(),
-            // The last run may have gone on.
-            first_run: self.log.runs.len().saturating_sub(1),
-            objects: self.objects.len(),
-            keyed: self.log.keyed.len(),
-            max_op: self.max_op,
-            first,
-        }
+        Mark { log: self.log.mark(), objects: self.objects.len() as u32, max_op: self.max_op, first }
     }
 
     /// Forgets every operation since `mark`.
     pub(crate) fn undo(&mut self, mark: &Mark) {
-        let mut touched: Vec<u32> = self.log.runs.iter_from(mark.first_run).map(|run| run.obj).collect();
+        // The last run may have gone on.
+        let first_run = mark.log.runs.saturating_sub(1) as usize;
+        let mut touched: Vec<u32> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
         touched.sort_unstable();
         touched.dedup();
-        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.keyed).cloned().collect();
-        for op in keyed.iter().filter(|op| (op.obj as usize) < mark.objects) {
+        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.log.keyed as usize).cloned().collect();
+        for op in keyed.iter().filter(|op| op.obj < mark.objects) {
             if let Key::Map(key) = op.key {
                 self.undo_key(op.obj, key, mark);
             }
         }
-        for obj in touched.into_iter().filter(|obj| (*obj as usize) < mark.objects) {
+        for obj in touched.into_iter().filter(|obj| *obj < mark.objects) {
             if self.seq(obj).is_some() {
                 let seq = self.seq_without(obj, mark);
                 self.objects.get_mut(obj as usize).body = Arc::new(Body::Seq(seq));
             }
         }
-        self.objects.truncate(mark.objects);
+        self.objects.truncate(mark.objects as usize);
         self.numbers.cut(mark.first);
         self.log.cut(mark.log);
         self.max_op = mark.max_op;
@@ -76,7 +68,7 @@ impl State {
     /// The newest operation of a chain that stays.
     fn kept(&self, last: u32, mark: &Mark) -> u32 {
         let mut last = last;
-        while last as usize > mark.keyed {
+        while last > mark.log.keyed {
             last = self.log.keyed[last as usize - 1].before;
         }
         last
