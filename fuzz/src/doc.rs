@@ -40,6 +40,27 @@ pub fn doc_incremental(data: &[u8]) {
     }
 }
 
+/// As [`doc_load`], for files that do not load: what is had of them is a document, and the report names every byte that is
+/// not in it, in the order of the file.
+pub fn doc_rescue(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let bytes = framed(first, rest);
+    let rescue = Document::rescue(&bytes, options());
+    let mut end = 0;
+    for loss in &rescue.losses {
+        assert!(end <= loss.bytes.start && loss.bytes.start < loss.bytes.end, "{loss:?} after {end}");
+        assert!(!loss.why.to_string().is_empty());
+        end = loss.bytes.end;
+    }
+    assert!(end <= bytes.len());
+    assert_eq!(rescue.missing, rescue.document.get_missing_deps(&[]));
+    match Document::load_with(&bytes, options()) {
+        Ok(doc) => assert_eq!((rescue.losses.len(), rescue.document.get_heads()), (0, doc.get_heads())),
+        Err(error) => assert!(!rescue.losses.is_empty() || !rescue.missing.is_empty(), "{error}"),
+    }
+    keeps(rescue.document);
+}
+
 /// The body of one change, applied to an empty document and to one that has something in it.
 pub fn doc_change(data: &[u8]) {
     let bytes = framed(2, data);

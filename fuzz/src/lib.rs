@@ -16,7 +16,7 @@ mod subject;
 pub use blake3_modes::blake3_modes;
 pub use blake3_split::blake3_split;
 pub use checkfile::checkfile;
-pub use doc::{doc_change, doc_incremental, doc_load};
+pub use doc::{doc_change, doc_incremental, doc_load, doc_rescue};
 pub use phc::phc;
 
 /// The body of a target: it must return, whatever the input.
@@ -30,5 +30,6 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("doc_change", doc_change),
     ("doc_incremental", doc_incremental),
     ("doc_load", doc_load),
+    ("doc_rescue", doc_rescue),
     ("phc", phc),
 ];

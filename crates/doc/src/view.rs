@@ -9,6 +9,7 @@ use crate::error::EditError;
 use crate::literal::Literal;
 use crate::store::heap::Bytes;
 use crate::store::log::Val;
+use crate::store::map::Sortable;
 use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
@@ -157,9 +158,9 @@ impl<'a> View<'a> {
     /// Costs O(n log n).
     pub fn keys(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<&'a str> {
         let mut keys = vec![];
-        self.each_key(obj.as_ref(), |key, _| keys.push(key));
+        self.each_key(obj.as_ref(), |key, _| keys.push((Sortable::new(key.as_bytes()), key)));
         keys.sort_unstable();
-        keys.into_iter()
+        keys.into_iter().map(|(_, key)| key).collect::<Vec<_>>().into_iter()
     }
 
     fn each_key(&self, obj: &ObjId, mut each: impl FnMut(&'a str, Cow<'a, [Visible]>)) {
@@ -191,7 +192,7 @@ impl<'a> View<'a> {
                 entries.push((key, values[values.len() - 1]));
             }
         });
-        entries.sort_unstable_by_key(|(key, _)| *key);
+        entries.sort_unstable_by_key(|(key, _)| Sortable::new(key.as_bytes()));
         let state = self.state;
         let export = |(key, winner): (&'a str, Visible)| {
             let (value, id) = state.export(&winner);

@@ -1,24 +1,79 @@
-//! From the hashes of things to their numbers: an open hash table in shared pieces.
+//! From the hashes of things to their numbers: a hash table in shared pieces, made of buckets as long as a cache line.
 //!
-//! A slot is eight bytes, so the slots of a million keys lie near each other while the keys lie in the order in which
-//! they came: reading them in that order, which is how most are read, misses the caches once a key at most.
+//! A lookup reads one line almost always: the bucket has a byte of the hash for each of its numbers, and all of them are
+//! compared at once, without a branch that could be foreseen wrongly while the line is still on its way. A million numbers
+//! take 8 MB. The things themselves lie in the order in which they came: reading them in that order, which is how most are
+//! read, misses the caches once at most.
 
 use std::sync::Arc;
 
-/// Slots of one piece. What a change after a fork copies.
-const PIECE: usize = 512;
-/// Slots of the smallest table.
-const LEAST: usize = 32;
+/// Numbers in a bucket.
+const ROOM: usize = 12;
+/// Numbers a bucket holds on average, at most: the fewer, the fewer have no room.
+const FULL: usize = 8;
+/// … after all were put into a new table: the fewer, the later the next one comes.
+const FRESH: usize = 5;
+/// Buckets of the smallest table.
+const LEAST: usize = 4;
+/// Buckets of one piece. What a change after a fork copies.
+const PIECE: usize = 64;
+
+/// No number was ever here, or none that had to look further is anywhere behind.
+const EMPTY: u8 = 0;
+/// A number was here, in a bucket that was full: others may have found room behind it.
+const GONE: u8 = 1;
+
+/// What of a hash is kept beside the number.
+#[inline]
+fn tag_of(hash: u32) -> u8 {
+    (hash as u8).max(GONE + 1)
+}
+
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
+struct Bucket {
+    /// Of the numbers at the same places; those beyond the room stay empty.
+    tags: [u8; 16],
+    numbers: [u32; ROOM],
+}
+
+/// Places of a bucket: the highest bit of one byte for each.
+#[derive(Clone, Copy)]
+struct Places(u128);
+
+impl Places {
+    fn first(self) -> Option<usize> {
+        (self.0 != 0).then(|| self.0.trailing_zeros() as usize / 8)
+    }
+
+    fn without_first(self) -> Self {
+        Self(self.0 & self.0.wrapping_sub(1))
+    }
+}
+
+impl Bucket {
+    /// Where a tag is.
+    #[inline]
+    fn places(&self, tag: u8) -> Places {
+        const LOW: u128 = u128::from_ne_bytes([0x7f; 16]);
+        const ROOMS: u128 = !0 >> (8 * (16 - ROOM));
+        let other = u128::from_le_bytes(self.tags) ^ u128::from_ne_bytes([tag; 16]);
+        // The highest bit of a byte stays 0 when all its bits are.
+        Places(!(((other & LOW) + LOW) | other | LOW) & ROOMS)
+    }
+}
 
 /// A hash table of numbers whose clones share what neither changed. The caller brings hashes and equality.
 ///
-/// A slot holds the hash above the number plus one; 0 is empty. At most half of the slots are taken. The highest bits
-/// of the spread hash say where to look first, so growing moves everything only to twice its place.
+/// The highest bits of a hash say in which bucket its number is; where that is full, it is in one of the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    pieces: Vec<Arc<[u64]>>,
-    slots: usize,
+    pieces: Vec<Arc<[Bucket]>>,
+    /// A power of two.
+    buckets: usize,
     len: usize,
+    /// Places that are not empty.
+    used: usize,
 }
 
 impl Index {
@@ -28,93 +83,98 @@ impl Index {
 
     #[inline]
     fn home(&self, hash: u32) -> usize {
-        let spread = u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (spread >> (64 - self.slots.trailing_zeros())) as usize
+        ((u64::from(hash) * self.buckets as u64) >> 32) as usize
     }
 
     #[inline]
-    fn slot(&self, at: usize) -> u64 {
-        self.pieces[at / PIECE][at % PIECE]
+    fn bucket(&self, at: usize) -> &Bucket {
+        &self.pieces[at / PIECE][at % PIECE]
     }
 
-    fn set(&mut self, at: usize, slot: u64) {
-        Arc::make_mut(&mut self.pieces[at / PIECE])[at % PIECE] = slot;
+    fn set(&mut self, at: usize, place: usize, tag: u8, number: u32) {
+        let bucket = &mut Arc::make_mut(&mut self.pieces[at / PIECE])[at % PIECE];
+        (bucket.tags[place], bucket.numbers[place]) = (tag, number);
     }
 
-    /// The place of a number.
+    /// The bucket and the place there of a number.
     #[inline]
-    fn seek(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Option<usize> {
+    fn seek(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Option<(usize, usize)> {
         if self.len == 0 {
             return None;
         }
+        let tag = tag_of(hash);
         let mut at = self.home(hash);
         loop {
-            let slot = self.slot(at);
-            if slot == 0 {
+            let bucket = self.bucket(at);
+            let mut places = bucket.places(tag);
+            while let Some(place) = places.first() {
+                if same(bucket.numbers[place]) {
+                    return Some((at, place));
+                }
+                places = places.without_first();
+            }
+            if bucket.places(EMPTY).first().is_some() {
                 return None;
             }
-            if (slot >> 32) as u32 == hash && same(slot as u32 - 1) {
-                return Some(at);
-            }
-            at = (at + 1) & (self.slots - 1);
+            at = (at + 1) & (self.buckets - 1);
         }
     }
 
     /// The number with this hash that is the same.
     #[inline]
     pub(crate) fn find(&self, hash: u32, same: impl FnMut(u32) -> bool) -> Option<u32> {
-        self.seek(hash, same).map(|at| self.slot(at) as u32 - 1)
+        self.seek(hash, same).map(|(at, place)| self.bucket(at).numbers[place])
     }
 
-    /// Adds a number that is not there.
+    /// Adds the next number: those before it are there, or none is. `hashes` are theirs, for a new table.
     #[inline]
-    pub(crate) fn insert(&mut self, hash: u32, number: u32) {
-        if self.slots < 2 * (self.len + 1) {
-            self.grow();
+    pub(crate) fn push(&mut self, hash: u32, number: u32, hashes: impl Iterator<Item = u32>) {
+        if self.len == 0 || self.used >= self.buckets * FULL {
+            self.rebuild(number as usize, hashes);
         }
         self.len += 1;
-        self.place(u64::from(hash) << 32 | u64::from(number + 1));
+        self.place(hash, number);
     }
 
     #[inline]
-    fn place(&mut self, slot: u64) {
-        let mut at = self.home((slot >> 32) as u32);
-        while self.slot(at) != 0 {
-            at = (at + 1) & (self.slots - 1);
-        }
-        self.set(at, slot);
+    fn place(&mut self, hash: u32, number: u32) {
+        let mut at = self.home(hash);
+        let place = loop {
+            let bucket = self.bucket(at);
+            if let Some(place) = bucket.places(EMPTY).first().or_else(|| bucket.places(GONE).first()) {
+                break place;
+            }
+            at = (at + 1) & (self.buckets - 1);
+        };
+        self.used += usize::from(self.bucket(at).tags[place] == EMPTY);
+        self.set(at, place, tag_of(hash), number);
     }
 
-    fn grow(&mut self) {
-        self.slots = (2 * self.slots).max(LEAST);
-        let piece = self.slots.min(PIECE);
-        let empty = || (0..piece).map(|_| 0).collect();
-        let pieces = (0..self.slots / piece).map(|_| empty()).collect();
-        for piece in std::mem::replace(&mut self.pieces, pieces) {
-            piece.iter().filter(|slot| **slot != 0).for_each(|slot| self.place(*slot));
-        }
+    /// Starts again with a table for so many numbers, and room for others.
+    fn rebuild(&mut self, len: usize, hashes: impl Iterator<Item = u32>) {
+        self.buckets = (len / FRESH + 1).next_power_of_two().max(LEAST);
+        let piece = self.buckets.min(PIECE);
+        let empty = || (0..piece).map(|_| Bucket::default()).collect();
+        self.pieces = (0..self.buckets / piece).map(|_| empty()).collect();
+        (self.len, self.used) = (len, 0);
+        (0..).zip(hashes).for_each(|(number, hash)| self.place(hash, number));
+        debug_assert_eq!(self.used, len, "there is a hash for each");
     }
 
     /// Forgets a number.
     pub(crate) fn remove(&mut self, hash: u32, number: u32) {
-        let Some(mut hole) = self.seek(hash, |found| found == number) else { return };
-        let mask = self.slots - 1;
-        let mut next = (hole + 1) & mask;
-        loop {
-            let slot = self.slot(next);
-            if slot == 0 {
-                break;
-            }
-            // What would be found at the hole as well moves there.
-            let home = self.home((slot >> 32) as u32);
-            if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
-                self.set(hole, slot);
-                hole = next;
-            }
-            next = (next + 1) & mask;
-        }
-        self.set(hole, 0);
+        let Some((at, place)) = self.seek(hash, |found| found == number) else { return };
+        let full = self.bucket(at).places(EMPTY).first().is_none();
+        self.set(at, place, if full { GONE } else { EMPTY }, 0);
+        self.used -= usize::from(!full);
         self.len -= 1;
+    }
+
+    /// Gives another number to what has this hash and number.
+    pub(crate) fn renumber(&mut self, hash: u32, from: u32, to: u32) {
+        if let Some((at, place)) = self.seek(hash, |found| found == from) {
+            self.set(at, place, tag_of(hash), to);
+        }
     }
 }
 
@@ -122,38 +182,67 @@ impl Index {
 mod tests {
     use super::*;
 
+    /// A table beside the hashes of its numbers, which like those of a map are all from 0 on.
+    #[derive(Clone, Default)]
+    struct Both {
+        index: Index,
+        hashes: Vec<u32>,
+    }
+
+    impl Both {
+        fn push(&mut self, hash: u32) {
+            self.index.push(hash, self.hashes.len() as u32, self.hashes.iter().copied());
+            self.hashes.push(hash);
+        }
+
+        /// The last takes the number.
+        fn swap_remove(&mut self, number: usize) {
+            self.index.remove(self.hashes.swap_remove(number), number as u32);
+            if let Some(hash) = self.hashes.get(number) {
+                self.index.renumber(*hash, self.hashes.len() as u32, number as u32);
+            }
+        }
+
+        fn check(&self) {
+            for (number, hash) in (0..).zip(&self.hashes) {
+                assert_eq!(self.index.find(*hash, |found| found == number), Some(number));
+            }
+            for hash in [7, 8, !0] {
+                let absent = self.hashes.len() as u32;
+                assert_eq!(self.index.find(hash, |found| found == absent), None);
+            }
+            assert_eq!(self.index.len, self.hashes.len());
+        }
+    }
+
     #[test]
     fn agrees_with_a_list() {
-        let mut index = Index::default();
-        let mut there: Vec<Option<u32>> = vec![];
-        let mut old = None;
+        let mut both = Both::default();
+        let mut old = vec![];
         let mut state = 5u32;
-        for number in 0..6000 {
+        for round in 0..6000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             // Some hashes are many times there, some lie at the very end of the table.
-            let hash = match state >> 29 {
+            both.push(match state >> 29 {
                 0 => 7,
-                1 => 1_640_531_527u32.wrapping_mul((state >> 20) & 3),
+                1 => !((state >> 20) & 3),
                 _ => state,
-            };
-            index.insert(hash, number);
-            there.push(Some(hash));
-            let gone = (state >> 8) as usize % there.len();
-            if state & 64 == 0
-                && let Some(hash) = there[gone].take()
-            {
-                index.remove(hash, gone as u32);
+            });
+            if state & 64 == 0 {
+                both.swap_remove((state >> 8) as usize % both.hashes.len());
             }
-            if number == 3000 {
-                old = Some((index.clone(), there.clone()));
+            if round % 1500 == 20 {
+                old.push(both.clone());
             }
         }
-        for (index, there) in [(&index, &there), (&old.as_ref().unwrap().0, &old.as_ref().unwrap().1)] {
-            for (number, hash) in (0..).zip(there) {
-                let found = index.find(hash.unwrap_or(7), |found| found == number);
-                assert_eq!(found, hash.map(|_| number));
-            }
-            assert_eq!(index.len, there.iter().flatten().count());
+        both.check();
+        // Down to nothing and up again: what is gone takes no room for ever.
+        for _ in 0..40 {
+            (0..both.hashes.len() / 2).for_each(|_| both.swap_remove(0));
+            (0..both.hashes.len().min(500)).for_each(|i| both.push((i as u32).wrapping_mul(0x9e37_79b9)));
+            both.check();
         }
+        assert!(both.index.buckets <= 512, "{}", both.index.buckets);
+        old.iter().for_each(Both::check);
     }
 }
