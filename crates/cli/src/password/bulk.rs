@@ -101,13 +101,17 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// `HASH` or `NAME:HASH`; nothing for an empty line.
+    /// `HASH` or `NAME:HASH`; nothing for an empty line. Whatever stands behind a name is meant to be a hash.
     pub(super) fn of(line: &Line) -> Option<Entry> {
         let text = String::from_utf8_lossy(&line.bytes);
         let text = text.trim_end_matches('\r');
         let (name, hash) = match text.find(":$") {
             Some(at) => (Some(text[..at].to_owned()), &text[at + 1..]),
-            None => (None, text),
+            None if text.starts_with('$') => (None, text),
+            None => match text.split_once(':') {
+                Some((name, hash)) => (Some(name.to_owned()), hash),
+                None => (None, text),
+            },
         };
         (!text.is_empty()).then(|| Entry { line: line.number, name, hash: hash.to_owned() })
     }
@@ -350,6 +354,8 @@ mod tests {
         assert_eq!(entry(b"$argon2id$x"), pair("7", "$argon2id$x"));
         assert_eq!(entry(b"ann:$argon2id$x\r"), pair("ann", "$argon2id$x"));
         assert_eq!(entry(b"a:b:$x"), pair("a:b", "$x"));
+        assert_eq!(entry(b"carol:nonsense"), pair("carol", "nonsense"));
+        assert_eq!(entry(b"$argon2id:x"), pair("7", "$argon2id:x"));
         assert_eq!(entry(b"a\x1b[m:$x"), pair("a\\u{1b}[m", "$x"));
         assert_eq!(entry(b""), None);
         assert_eq!(entry(b"nonsense"), pair("7", "nonsense"));

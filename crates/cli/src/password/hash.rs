@@ -25,8 +25,8 @@ struct Made {
 pub(super) fn run(low: &HashArgs) -> Result<u8> {
     let policy = costs::policy(&low.policy)?;
     memory::check(policy.params().blocks())?;
+    let secret = input::secret(&low.input, input::takes_stdin(&low.input))?;
     let password = input::new_password(&low.input)?;
-    let secret = input::secret(&low.input)?;
     let mut salt = vec![0; policy.salt_len()];
     getrandom::fill(&mut salt).context("random bytes for the salt")?;
     let passwords = Passwords::new(policy).secret(secret);

@@ -34,11 +34,19 @@ fn read(flags: &InputFlags, twice: bool) -> Result<Secret> {
     Ok(password)
 }
 
-/// Reads the secret, if there is one.
-pub(super) fn secret(flags: &InputFlags) -> Result<Vec<u8>> {
+/// Whether the password comes from standard input, typed or not.
+pub(super) fn takes_stdin(flags: &InputFlags) -> bool {
+    flags.password_fd.is_none() && !flags.prompt
+}
+
+/// Reads the secret, if there is one. It comes before the password, for which somebody may have to be asked.
+pub(super) fn secret(flags: &InputFlags, stdin_is_taken: bool) -> Result<Vec<u8>> {
     let Some(number) = flags.secret_fd else { return Ok(Vec::new()) };
     if flags.password_fd == Some(number) {
         bail!(Misuse("--password-fd and --secret-fd need file descriptors of their own".to_owned()));
+    }
+    if number == 0 && stdin_is_taken {
+        bail!(Misuse("standard input cannot be the secret and something else: see --secret-fd".to_owned()));
     }
     let mut secret = without_newline(from_fd(number, "secret")?);
     if secret.is_empty() {

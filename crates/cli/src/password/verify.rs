@@ -31,21 +31,21 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
     let syntax = costs::syntax(low.limits.lenient);
     let keeper = |secret| Passwords::default().limits(limits).syntax(syntax).secret(secret);
     if let Some(file) = &low.stored.file {
-        let password_on_stdin =
-            low.passwords.is_none() && low.input.password_fd.is_none() && !low.input.prompt;
+        let password_on_stdin = low.passwords.is_none() && input::takes_stdin(&low.input);
         let lists_on_stdin = [Some(file), low.passwords.as_ref()].into_iter().flatten();
         let readers = lists_on_stdin.filter(|path| path.as_os_str() == "-").count();
-        if readers + usize::from(password_on_stdin) > 1 {
+        let readers = readers + usize::from(password_on_stdin);
+        if readers > 1 {
             bail!(Misuse(
                 "standard input cannot be the hashes and the password: see --password-fd".to_owned()
             ));
         }
+        let secret = input::secret(&low.input, readers > 0)?;
         let given = match &low.passwords {
             Some(path) => Given::Each(path),
             None => Given::One(input::password(&low.input)?),
         };
-        let passwords = keeper(input::secret(&low.input)?);
-        return bulk::run(passwords, file, &given, low);
+        return bulk::run(keeper(secret), file, &given, low);
     }
     // Clap does not ask for the file once there is a hash.
     if low.passwords.is_some() {
@@ -59,7 +59,7 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
             if let Some(words) = memory::refusal(hash.params().blocks(), free_kib()) {
                 bail!(words);
             }
-            let passwords = keeper(input::secret(&low.input)?);
+            let passwords = keeper(input::secret(&low.input, input::takes_stdin(&low.input))?);
             let password = input::password(&low.input)?;
             let hidden = low.no_progress || low.quiet;
             answer(watched(hash.params(), hidden, |tell| {

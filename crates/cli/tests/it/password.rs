@@ -112,6 +112,9 @@ fn passwords_and_secrets_come_from_descriptors() {
     assert_eq!(verify(""), 1, "without the secret");
     shell("hashmill password hash --password-fd 3 --secret-fd 4 3<pw 4<empty")
         .failure(2, &["the secret on file descriptor 4 is empty; leave --secret-fd out"]);
+    let taken = "standard input cannot be the secret and something else: see --secret-fd";
+    shell("hashmill password hash --secret-fd 0 <pw").failure(2, &[taken]);
+    shell("hashmill password verify --file - --password-fd 3 --secret-fd 0 <pw 3<pw").failure(2, &[taken]);
     shell("hashmill password hash --password-fd 3 --secret-fd 3 3<pw")
         .failure(2, &["--password-fd and --secret-fd need file descriptors of their own"]);
     shell("hashmill password hash --password-fd 9")

@@ -25,6 +25,11 @@ mod stored;
 #[cfg(feature = "password-hash")]
 mod traits;
 
+/// What stands in the guide for those who come from elsewhere compiles and does what it says.
+#[cfg(all(doctest, feature = "password-hash"))]
+#[doc = include_str!("../../../../docs/password.md")]
+struct Guide;
+
 pub use error::{CreateError, VerifyError};
 pub use limits::{Limits, OverLimit, Quantity};
 pub use many::{Login, NewPassword};

@@ -9,6 +9,8 @@
 #[cfg(feature = "std")]
 mod argon2_memory;
 mod batch;
+#[cfg(feature = "std")]
+mod constant_time;
 mod digest;
 mod edges;
 #[cfg(feature = "std")]
