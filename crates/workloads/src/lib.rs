@@ -12,6 +12,7 @@ mod file;
 mod headline;
 mod input;
 mod pow;
+mod settings;
 mod slices;
 mod work;
 
@@ -35,6 +36,7 @@ pub fn registry() -> Registry {
     pow::register(&mut registry);
     answers::register(&mut registry);
     headline::register(&mut registry);
+    settings::register(&mut registry);
     registry
 }
 
