@@ -1,5 +1,6 @@
 //! Files as a workload: one file in the page cache, fetched by each strategy.
 
+use crate::blake3::number;
 use crate::{input, thread_counts, work};
 use hashmill_files::{Files, Function, Options, Strategy};
 use hashmill_hash::blake3::{Kernel, Plan};
@@ -10,6 +11,9 @@ use hashmill_lab::model::units::Units;
 use std::num::NonZero;
 use tempfile::NamedTempFile;
 
+/// Most bytes of a file that a thread takes at a time.
+const TILES: [&str; 5] = ["64KiB", "256KiB", "1MiB", "4MiB", "8MiB"];
+
 pub(crate) fn register(registry: &mut Registry) {
     let classes: Vec<String> = Strategy::ALL.iter().map(|strategy| format!("file:{strategy}")).collect();
     let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
@@ -17,7 +21,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.workload(OneFile, &sizes).engine(
         "sum",
         sum(),
-        Offer::classes(&classes).threads(thread_counts()),
+        Offer::classes(&classes).threads(thread_counts()).knob("tile", TILES),
     );
 }
 
@@ -67,6 +71,9 @@ fn sum() -> impl Engine<Input = Stored> {
         let mut options = Options::default();
         options.strategy = name.parse::<Strategy>().map_err(Fault::failed)?;
         options.threads = NonZero::new(spec.threads as usize);
+        if spec.knobs.contains_key("tile") {
+            options.tile = NonZero::new(number(spec, "tile", 1)?);
+        }
         Ok((Files::new(Function::blake3(), options), spec.size as usize))
     };
     let name = |(_, size): &(Files, usize)| Plan::host().explain(*size).kernel.name().to_owned();

@@ -14,6 +14,7 @@ mod file;
 mod headline;
 mod input;
 mod pow;
+mod settings;
 mod slices;
 mod stop;
 mod work;
@@ -41,6 +42,7 @@ pub fn registry() -> Registry {
     stop::register(&mut registry);
     answers::register(&mut registry);
     headline::register(&mut registry);
+    settings::register(&mut registry);
     registry
 }
 

@@ -1,13 +1,11 @@
 //! `lab ab`: two builds of one program, built alike, in sessions side by side.
 
 use super::args::Measuring;
-use super::duel::wants_control;
+use super::contests::{self, refuse_sustained, wants_control};
 use super::error::Error;
 use super::measure::{Job, conclude, measure, session_arguments};
-use super::run::refuse_sustained;
 use super::{Console, Exit, Mount};
 use crate::build::{Recipe, Source, Workshop};
-use crate::campaign::{Contest, Role, Side};
 use crate::model::key::Key;
 use crate::report::schema::Kind;
 use crate::session::process::Program;
@@ -66,21 +64,13 @@ pub(super) fn main(mount: &Mount<'_>, args: &Ab, console: &mut Console<'_>) -> R
     }
     let keys = offered(mount, &programs[1].path, &args.patterns)?;
     refuse_sustained(&keys)?;
-    let contests = keys.into_iter().enumerate();
-    let contests = contests.map(|(i, key)| contest(&key, wants_control(plan.control, i) && !same_code));
-    let contests = contests.collect();
+    let meetings = keys.iter().enumerate();
+    let meetings =
+        meetings.map(|(i, key)| contests::builds(key, wants_control(plan.control, i) && !same_code));
+    let contests = meetings.collect();
     let job = Job { kind: Kind::Ab, contests, builds, programs, plan, same_code };
     let (report, folder) = measure(mount, &args.measuring, job)?;
     conclude(&report, &folder, &args.measuring, console)
-}
-
-fn contest(key: &Key, control: bool) -> Contest {
-    let side = |label: &str, role, build| Side { label: label.to_owned(), role, build, key: key.clone() };
-    let mut sides = vec![side("A", Role::Baseline, 0), side("B", Role::Candidate, 1)];
-    if control {
-        sides.push(side("control", Role::Control, 0));
-    }
-    Contest { title: key.to_string(), sides, together: false }
 }
 
 /// The release build of the program that runs now, with the flags that the environment gives to every build.

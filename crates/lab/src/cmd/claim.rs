@@ -1,7 +1,7 @@
 //! `lab claim` and `lab prove`: numbers in documents, tied to reports, and measured again by whoever doubts them.
 
 use super::args::Measuring;
-use super::duel::contest;
+use super::contests::duel;
 use super::error::Error;
 use super::measure::{Job, exit_of, measure, own_program};
 use super::{Console, Exit, Mount};
@@ -220,7 +220,7 @@ pub(super) fn prove(mount: &Mount<'_>, args: &Prove, console: &mut Console<'_>) 
     mount.registry.select(&[ours.to_string(), rival.to_string()])?;
     let plan = args.measuring.plan();
     let (build, program) = own_program(mount)?;
-    let contest = contest(&ours, &rival, plan.control != Control::Off)?;
+    let contest = duel(&ours, &rival, plan.control != Control::Off)?;
     let job = Job {
         kind: Kind::Duel,
         contests: vec![contest],

@@ -91,7 +91,7 @@ pub(super) fn main(_: &Mount<'_>, args: &Doctor, console: &mut Console<'_>) -> R
             Weight::Bad => Tone::Bad,
         },
     });
-    let table = Table { columns: vec!["what", "is", "means"], rows: rows.collect() };
+    let table = Table { caption: String::new(), columns: vec!["what", "is", "means"], rows: rows.collect() };
     writeln!(
         console.out,
         "machine   {}  {} ×{}\n",

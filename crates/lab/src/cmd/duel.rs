@@ -1,25 +1,24 @@
 //! `lab duel`: two engines of one program, in one process per session.
 
 use super::args::Duel;
+use super::contests::{self, wants_control};
 use super::error::Error;
 use super::measure::{Job, conclude, measure, own_program};
-use super::run::refuse_sustained;
 use super::{Console, Exit, Mount};
-use crate::campaign::{Contest, Role, Side};
 use crate::model::key::Key;
 use crate::model::registry::Registry;
-use crate::plan::Control;
 use crate::report::schema::Kind;
 
 pub(super) fn main(mount: &Mount<'_>, args: &Duel, console: &mut Console<'_>) -> Result<Exit, Error> {
     let pairs = pairs(mount.registry, &args.patterns, &args.engines)?;
     let plan = args.measuring.plan();
     let (build, program) = own_program(mount)?;
-    let contests = pairs.into_iter().enumerate();
-    let contests = contests.map(|(i, (ours, rival))| contest(&ours, &rival, wants_control(plan.control, i)));
+    let meetings = pairs.into_iter().enumerate();
+    let meetings =
+        meetings.map(|(i, (ours, rival))| contests::duel(&ours, &rival, wants_control(plan.control, i)));
     let job = Job {
         kind: Kind::Duel,
-        contests: contests.collect::<Result<_, _>>()?,
+        contests: meetings.collect::<Result<_, _>>()?,
         builds: vec![build],
         programs: vec![program],
         plan,
@@ -27,14 +26,6 @@ pub(super) fn main(mount: &Mount<'_>, args: &Duel, console: &mut Console<'_>) ->
     };
     let (report, folder) = measure(mount, &args.measuring, job)?;
     conclude(&report, &folder, &args.measuring, console)
-}
-
-pub(super) fn wants_control(control: Control, index: usize) -> bool {
-    match control {
-        Control::Off => false,
-        Control::First => index == 0,
-        Control::All => true,
-    }
 }
 
 /// Which cases meet: each of ours with the rival's of the same name, or two that were written out.
@@ -77,82 +68,4 @@ fn with_engine(pattern: &str, engine: &str) -> String {
         None => segments.push(engine),
     }
     segments.join("/")
-}
-
-/// The rival is the baseline, so that the verdict speaks of ours.
-pub(super) fn contest(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Error> {
-    if ours.class != rival.class {
-        return Err(Error::Usage(format!(
-            "{ours} and {rival} are of different timing classes: `{}` times {}, `{}` times {}; there is no delta between them",
-            ours.class,
-            phases(ours),
-            rival.class,
-            phases(rival)
-        )));
-    }
-    if ours.workload != rival.workload {
-        return Err(Error::Usage(format!("{ours} and {rival} are different workloads")));
-    }
-    if ours == rival {
-        return Err(Error::Usage(format!("{ours} is set against itself; `noise` does that on purpose")));
-    }
-    refuse_sustained(std::slice::from_ref(ours))?;
-    let (a, b) = labels(rival, ours);
-    let title = format!("{}: {b} against {a}", common(ours, rival));
-    let side =
-        |label: &str, role, key: &Key| Side { label: label.to_owned(), role, build: 0, key: key.clone() };
-    let mut sides = vec![side(&a, Role::Baseline, rival), side(&b, Role::Candidate, ours)];
-    if control {
-        sides.push(side("control", Role::Control, rival));
-    }
-    Ok(Contest { title, sides, together: true })
-}
-
-fn phases(key: &Key) -> String {
-    let names = key.class.includes();
-    let names = names.iter().filter_map(|text| text.split(':').next());
-    names.collect::<Vec<_>>().join("+")
-}
-
-/// What tells the two apart: the engines, or else the segments that only one of them has.
-fn labels(a: &Key, b: &Key) -> (String, String) {
-    if a.engine != b.engine {
-        return (a.engine.clone(), b.engine.clone());
-    }
-    let (a, b) = (a.to_string(), b.to_string());
-    let own = |key: &str, other: &str| -> String {
-        let own: Vec<_> =
-            key.split('/').filter(|part| other.split('/').all(|theirs| theirs != *part)).collect();
-        // Who has nothing of its own is what the other adds to.
-        if own.is_empty() { "plain".to_owned() } else { own.join("/") }
-    };
-    (own(&a, &b), own(&b, &a))
-}
-
-/// The segments that both have.
-fn common(a: &Key, b: &Key) -> String {
-    let (a, b) = (a.to_string(), b.to_string());
-    let both = a.split('/').zip(b.split('/')).filter(|(x, y)| x == y).map(|(x, _)| x);
-    both.collect::<Vec<_>>().join("/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_say_only_what_differs() {
-        let said = |a: &str, b: &str| labels(&a.parse().expect("a key"), &b.parse().expect("a key"));
-        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(said("w/a/kernel/64KiB/t1", "w/b/kernel/64KiB/t1"), pair("a", "b"));
-        assert_eq!(
-            said("w/a/kernel/64KiB/t1/avx2", "w/a/kernel/64KiB/t1/portable"),
-            pair("avx2", "portable")
-        );
-        assert_eq!(
-            said("w/a/kernel/64KiB/t1", "w/a/kernel/64KiB/t2/pages=huge"),
-            pair("t1", "t2/pages=huge")
-        );
-        assert_eq!(said("w/a/kernel/64KiB/t1", "w/a/kernel/64KiB/t1/avx2"), pair("plain", "avx2"));
-    }
 }

@@ -92,5 +92,5 @@ fn table(all: &[Imported], colour: bool) -> String {
         Line { cells, tone: Tone::Plain }
     });
     let columns = vec!["name", "samples", "median", "99 % interval", "to the first"];
-    lay_out(&Table { columns, rows: rows.collect() }, colour)
+    lay_out(&Table { caption: String::new(), columns, rows: rows.collect() }, colour)
 }

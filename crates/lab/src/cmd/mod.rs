@@ -16,6 +16,7 @@
 mod ab;
 mod args;
 mod claim;
+mod contests;
 mod count;
 mod doctor;
 mod duel;

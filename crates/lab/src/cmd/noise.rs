@@ -4,8 +4,8 @@
 use super::args::Noise;
 use super::error::Error;
 use super::measure::own_program;
-use super::{Console, Exit, Mount, doctor, interrupt};
-use crate::campaign::{self, Contest, Measured, Observer, Outcome, Role, Side};
+use super::{Console, Exit, Mount, contests, doctor, interrupt};
+use crate::campaign::{self, Contest, Measured, Observer, Outcome};
 use crate::clock::{Clock, Monotonic};
 use crate::host::{Load, Machine};
 use crate::model::key::Key;
@@ -119,9 +119,7 @@ fn promises(mount: &Mount<'_>, record: &NoiseRecord, console: &mut Console<'_>) 
 /// The time of a call without work, in each of a few sessions.
 fn empty_calls(mount: &Mount<'_>, plan: &Plan, program: &Program) -> Result<Vec<f64>, Error> {
     let key = mount.registry.select(&[NOTHING])?.remove(0);
-    let side = Side { label: "A".to_owned(), role: Role::Baseline, build: 0, key };
-    let contest = Contest { title: NOTHING.to_owned(), sides: vec![side], together: true };
-    let Some(measured) = finish(contest, plan, program)? else { return Ok(Vec::new()) };
+    let Some(measured) = finish(contests::alone(&key), plan, program)? else { return Ok(Vec::new()) };
     let iterations = measured.seen[0].iterations as f64;
     let in_session = |session: usize| {
         let samples = measured.samples.iter().filter(|sample| sample.session == session);
@@ -234,15 +232,7 @@ fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<(Tria
         slower.knobs.insert("extra".to_owned(), series.extra_permille.to_string());
     }
     let (created, load) = (now_utc(), Load::read().average);
-    let build = usize::from(!series.together);
-    let contest = Contest {
-        title: series.name(),
-        sides: vec![
-            Side { label: "A".to_owned(), role: Role::Baseline, build: 0, key },
-            Side { label: "B".to_owned(), role: Role::Candidate, build, key: slower },
-        ],
-        together: series.together,
-    };
+    let contest = contests::trial(&series.name(), &key, &slower, series.together);
     let Some(measured) = finish(contest, plan, program)? else { return Ok(None) };
     let evidence = measured.evidence(1);
     let verdict = Verdict::from(plan.rule.judge(std::slice::from_ref(&evidence))[0].verdict);

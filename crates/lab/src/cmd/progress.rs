@@ -24,9 +24,13 @@ impl Display {
         let open = all.iter().filter(|m| m.outcome == Outcome::Running);
         let done: usize = all.iter().map(|m| m.sessions.len()).sum();
         let left: usize = open.map(|m| wanted.saturating_sub(m.sessions.len())).sum();
-        self.bar.set_length((done + left) as u64);
+        self.set(done, done + left, &all[index].contest.title);
+    }
+
+    pub(super) fn set(&self, done: usize, all: usize, what: &str) {
+        self.bar.set_length(all as u64);
         self.bar.set_position(done as u64);
-        self.bar.set_message(all[index].contest.title.clone());
+        self.bar.set_message(what.to_owned());
         self.bar.tick();
     }
 }

@@ -1,10 +1,10 @@
 //! `lab soak`: one case for minutes, in windows of a second.
 
 use super::args::{Measuring, positive};
+use super::contests::alone;
 use super::error::Error;
 use super::measure::{Job, conclude, measure, own_program};
 use super::{Console, Exit, Mount};
-use crate::campaign::{Contest, Role, Side};
 use crate::model::class::Sampling;
 use crate::plan::{Control, Plan};
 use crate::report::schema::Kind;
@@ -60,13 +60,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &SoakArgs, console: &mut Console<'_>
         control: Control::Off,
         ..Plan::default()
     };
-    let contests = keys.into_iter().map(|key| Contest {
-        title: key.to_string(),
-        sides: vec![Side { label: key.engine.clone(), role: Role::Baseline, build: 0, key }],
-        together: true,
-    });
     let (build, program) = own_program(mount)?;
-    let contests = contests.collect();
+    let contests = keys.iter().map(alone).collect();
     let (builds, programs) = (vec![build], vec![program]);
     let job = Job { kind: Kind::Soak, contests, builds, programs, plan, same_code: false };
     let defaults = Defaults::parse_from([""]).measuring;

@@ -139,7 +139,7 @@ impl CountRecord {
             Line { cells, tone: if bad { Tone::Bad } else { Tone::Plain } }
         });
         let columns = vec!["case", "instructions", "±", "change", "kernel", "status"];
-        Table { columns, rows: rows.collect() }
+        Table { caption: String::new(), columns, rows: rows.collect() }
     }
 }
 

@@ -59,7 +59,7 @@ impl Document {
         match self {
             Document::Report(report) => View::of(report),
             Document::Noise(record) => record.view(),
-            Document::Tune(record) => record.view(),
+            Document::Tune(record) => tune::view::view(std::slice::from_ref(record)),
             Document::Count(record) => record.view(None),
         }
     }

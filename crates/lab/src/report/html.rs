@@ -9,12 +9,14 @@ use std::mem::discriminant;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1300px;margin:2rem auto;padding:0 1rem}\
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\
-th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}\
-th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal;overflow-wrap:anywhere;min-width:min(26ch,45vw)}\
-th:last-child,td:last-child{text-align:left}.good{color:#2b8a3e;font-weight:600}.bad{color:#c92a2a;font-weight:600}\
-.dim{opacity:.65}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.65}dd{margin:0;overflow-wrap:anywhere}\
-figure{margin:1.5rem 0;overflow-x:auto}figcaption{font-family:ui-monospace,monospace;overflow-wrap:anywhere}svg{width:100%;min-width:600px;height:auto}p{overflow-wrap:anywhere}.wide{overflow-x:auto;margin:1.5rem 0}";
+h1{font-size:1.5rem;overflow-wrap:break-word}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;margin:1.5rem 0;\
+font-variant-numeric:tabular-nums}caption{text-align:left;font-weight:600;padding:.3rem .6rem}\
+th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap;vertical-align:top}\
+th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal}\
+td:first-child{min-width:min(32ch,40vw)}th:last-child,td:last-child{text-align:left;white-space:normal;min-width:9ch}\
+.good{color:#2b8a3e;color:light-dark(#2b8a3e,#69db7c);font-weight:600}.bad{color:#c92a2a;color:light-dark(#c92a2a,#ff8787);font-weight:600}.dim{opacity:.65}\
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.65}dd{margin:0}dd,li,p{overflow-wrap:anywhere}\
+figure{margin:1.5rem 0}figcaption{font-family:ui-monospace,monospace}svg{width:100%;min-width:600px;height:auto}";
 
 /// Renders as one HTML file.
 #[must_use]
@@ -51,7 +53,11 @@ pub(crate) fn page(view: &View, charts: &str, closing: &str) -> String {
 }
 
 fn lay_out(table: &Table) -> String {
-    let mut out = String::from("<div class=\"wide\"><table>\n<thead><tr>");
+    let mut out = String::from("<div class=\"wide\"><table>\n");
+    if !table.caption.is_empty() {
+        out += &format!("<caption>{}</caption>\n", broken(&table.caption));
+    }
+    out += "<thead><tr>";
     for column in &table.columns {
         out += &format!("<th>{}</th>", escape(column));
     }
@@ -66,11 +72,16 @@ fn lay_out(table: &Table) -> String {
                 Tone::Bad => " class=\"bad\"",
                 Tone::Dim => " class=\"dim\"",
             };
-            out += &format!("<td{class}>{}</td>", escape(cell));
+            out += &format!("<td{class}>{}</td>", if i == 0 { broken(cell) } else { escape(cell) });
         }
         out += "</tr>\n";
     }
     out + "</tbody>\n</table></div>\n"
+}
+
+/// Text that a narrow page may break after each slash: in a case's name, and never inside one of its words.
+fn broken(text: &str) -> String {
+    escape(text).replace('/', "/<wbr>")
 }
 
 fn charts(report: &Report) -> String {
@@ -81,8 +92,12 @@ fn charts(report: &Report) -> String {
             if ratios.is_empty() {
                 continue;
             }
-            let caption =
-                format!("{}: {} against {}", row.title, row.sides[comparison.side].label, row.sides[0].label);
+            let meeting = format!("{} against {}", row.sides[comparison.side].label, row.sides[0].label);
+            let caption = if row.title.ends_with(&meeting) {
+                row.title.clone()
+            } else {
+                format!("{}: {meeting}", row.title)
+            };
             let chart =
                 strip(&caption, &ratios, comparison.ratio, comparison.interval, report.plan.same_within);
             out += &figure(&caption, &chart);
@@ -116,5 +131,8 @@ fn rates(points: &[(u64, &Row)], kind: Units) -> Option<Vec<(f64, f64)>> {
 }
 
 fn figure(caption: &str, chart: &str) -> String {
-    format!("<figure>\n<figcaption>{}</figcaption>\n{chart}</figure>\n", escape(caption))
+    format!(
+        "<figure>\n<figcaption>{}</figcaption>\n<div class=\"wide\">{chart}</div></figure>\n",
+        broken(caption)
+    )
 }

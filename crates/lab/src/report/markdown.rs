@@ -27,7 +27,9 @@ pub(crate) fn lay_out_view(view: &View) -> String {
 
 fn lay_out(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut out = line(table.columns.iter().map(|column| escape(column)).collect());
+    let caption = &table.caption;
+    let mut out = if caption.is_empty() { String::new() } else { format!("{}:\n\n", escape(caption)) };
+    out += &line(table.columns.iter().map(|column| escape(column)).collect());
     let last = table.columns.len() - 1;
     let rule = (0..=last).map(|i| if i == 0 || i == last { "---" } else { "---:" }.to_owned());
     out += &line(rule.collect());

@@ -188,7 +188,7 @@ impl NoiseRecord {
                 least(Reach::Far)
             ),
         ];
-        let table = Table { columns, rows: tried().map(Series::line).collect() };
+        let table = Table { caption: String::new(), columns, rows: tried().map(Series::line).collect() };
         View { title: "lab noise".to_owned(), facts, tables: vec![table], notes }
     }
 }

@@ -42,8 +42,12 @@ pub(super) fn table(rows: &[Row]) -> Option<Table> {
         })
     });
     let rows: Vec<Line> = lines.collect();
-    let columns = vec!["more threads", "threads", "speedup", "of each thread"];
-    (!rows.is_empty()).then_some(Table { columns, rows })
+    let columns = vec!["case", "threads", "speedup", "of each thread"];
+    (!rows.is_empty()).then_some(Table {
+        caption: "More threads: what they are good for".to_owned(),
+        columns,
+        rows,
+    })
 }
 
 #[cfg(test)]

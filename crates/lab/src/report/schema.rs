@@ -57,10 +57,6 @@ pub enum Kind {
     Duel,
     /// Two builds.
     Ab,
-    /// A race of settings.
-    Tune,
-    /// Identical sides: what this machine can prove.
-    Noise,
     /// One case for minutes.
     Soak,
 }

@@ -35,6 +35,9 @@ pub(crate) fn lay_out(table: &Table, colour: bool) -> String {
     }
     let last = widths.len() - 1;
     let mut out = String::new();
+    if !table.caption.is_empty() {
+        out += &format!("{}\n", table.caption);
+    }
     let mut write = |cells: &[&str], tone: Tone| {
         for (i, (cell, width)) in cells.iter().zip(&widths).enumerate() {
             let gap = " ".repeat(width - count(cell));

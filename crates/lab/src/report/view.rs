@@ -19,6 +19,8 @@ pub(crate) struct View {
 
 /// A table of words; the first column stands left, the others right.
 pub(crate) struct Table {
+    /// What it is about, where that is not plain from the title; may be empty.
+    pub(crate) caption: String,
     pub(crate) columns: Vec<&'static str>,
     pub(crate) rows: Vec<Line>,
 }
@@ -43,8 +45,6 @@ impl View {
             Kind::Run => "lab run",
             Kind::Duel => "lab duel",
             Kind::Ab => "lab ab",
-            Kind::Tune => "lab tune",
-            Kind::Noise => "lab noise",
             Kind::Soak => "lab soak",
         };
         let (contests, alone): (Vec<&Row>, Vec<&Row>) =
@@ -55,8 +55,10 @@ impl View {
         }
         let (probes, alone): (Vec<&Row>, Vec<&Row>) = alone.into_iter().partition(|row| is_probe(row));
         let form = if report.kind == Kind::Soak { sustained } else { solo };
-        for rows in [alone, probes].into_iter().filter(|rows| !rows.is_empty()) {
-            tables.push(form(&rows));
+        for (caption, rows) in
+            [("", alone), (PROBES, probes)].into_iter().filter(|(_, rows)| !rows.is_empty())
+        {
+            tables.push(Table { caption: caption.to_owned(), ..form(&rows) });
         }
         tables.extend(super::scaling::table(&report.rows));
         tables.extend(super::pages::table(&report.rows));
@@ -136,7 +138,7 @@ fn comparisons(rows: &[&Row]) -> Table {
         }
     }
     let columns = vec!["case", "A", "B", "B/A", "99 % interval", "sessions", "verdict"];
-    Table { columns, rows: lines }
+    Table { caption: String::new(), columns, rows: lines }
 }
 
 fn side_time(side: &Side) -> String {
@@ -216,7 +218,7 @@ fn solo(rows: &[&Row]) -> Table {
         }
         line
     });
-    Table { columns, rows: lines.collect() }
+    Table { caption: String::new(), columns, rows: lines.collect() }
 }
 
 /// The shortest possible time with what bounds it, and how much of that speed was reached.
@@ -260,7 +262,7 @@ fn sustained(rows: &[&Row]) -> Table {
     });
     let columns =
         vec!["case", "windows", "first quarter", "last quarter", "last/first", "per minute", "course"];
-    Table { columns, rows: lines.collect() }
+    Table { caption: String::new(), columns, rows: lines.collect() }
 }
 
 /// The work of an iteration, in the words of the model.
@@ -273,6 +275,8 @@ pub(crate) fn row_units(row: &Row) -> Option<units::Units> {
         _ => None,
     }
 }
+
+const PROBES: &str = "Probes: the most that this machine does of one kind of work";
 
 const FLOOR: &str = "floor: the least work of the row (bytes from memory, vector instructions, or the longest chain \
 of instructions) at the speed that the probes of this run reached with that kind of work alone; reached: the floor \

@@ -5,7 +5,7 @@
 //! order in which the program lists them. A profile may give up some speed for it.
 
 pub(crate) mod standing;
-mod view;
+pub(crate) mod view;
 
 use crate::host::Machine;
 use crate::model::reach::Reach;
@@ -94,6 +94,14 @@ impl Profile {
         }
     }
 
+    fn about(self) -> &'static str {
+        match self {
+            Profile::Throughput => "no speed is given up that could be proven",
+            Profile::Balanced => "one percent of the peak may go for fewer threads",
+            Profile::Efficiency => "a quarter of the peak may go for fewer threads",
+        }
+    }
+
     /// Its word on the command line and in file names.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -119,6 +127,11 @@ impl TuneRecord {
     fn standing(&self) -> Standing {
         let relative: Vec<&[f64]> = self.candidates.iter().map(|c| c.relative.as_slice()).collect();
         settle(&self.plan.rule(), self.reach, &relative)
+    }
+
+    /// Whether the race was run to its end; one that was interrupted has chosen nothing.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.standing().wanted.is_none()
     }
 
     /// The cheapest of those that tie with the best or reach the profile's share of its rate.
@@ -200,7 +213,7 @@ pub fn recall(
         let found = format!("{} of {} on {}", record.schema, record.subject, record.machine.id);
         return Err(ReadError::Foreign { found });
     }
-    Ok(Some(record).filter(|record| record.expires() > crate::time::now_seconds()))
+    Ok(Some(record).filter(|record| record.is_finished() && record.expires() > crate::time::now_seconds()))
 }
 
 #[cfg(test)]

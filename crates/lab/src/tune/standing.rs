@@ -77,6 +77,6 @@ fn fastest(relative: &[&[f64]], alive: &[usize]) -> usize {
     best.0
 }
 
-fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+pub(crate) fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }

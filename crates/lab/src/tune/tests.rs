@@ -115,3 +115,54 @@ fn a_choice_is_recalled_on_its_machine_until_it_is_old() {
     assert!(recall(&kept.machine).is_err());
     std::fs::remove_dir_all(&cache).ok();
 }
+
+/// A finished race of one size: `threads` of the winner first.
+fn of_size(size: &str, winner: u32) -> TuneRecord {
+    let loser = 3 - winner;
+    let mut record = record(Profile::Throughput, &[(winner, 0.0), (loser, 0.2)]);
+    record.subject = format!("hash/ours/oneshot/{size}");
+    for candidate in &mut record.candidates {
+        candidate.case = format!("hash/ours/oneshot/{size}/t{}", candidate.threads);
+    }
+    record.conclude()
+}
+
+#[test]
+fn the_choice_changes_at_a_size() {
+    let records = [of_size("1MiB", 2), of_size("64KiB", 1), of_size("4KiB", 1), of_size("2MiB", 2)];
+    let view = view::view(&records);
+    let by_size = view.tables.last().expect("a table of boundaries");
+    let lines: Vec<String> = by_size.rows.iter().map(|line| line.cells.join(" ")).collect();
+    let choice = |threads| format!("t{threads}, its own choice of a kernel");
+    let expected = [
+        format!("hash/ours/oneshot 4KiB 64KiB {}", choice(1)),
+        format!("hash/ours/oneshot 1MiB 2MiB {}", choice(2)),
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(view::view(&records[..1]).tables.len(), 1, "one size has no boundary");
+}
+
+#[test]
+fn a_race_that_was_interrupted_chooses_nothing() {
+    let mut open = record(Profile::Throughput, &[(1, 0.0), (2, 0.0001)]);
+    assert!(open.is_finished());
+    open.candidates.iter_mut().for_each(|candidate| candidate.relative.truncate(7));
+    let open = open.conclude();
+    assert!(!open.is_finished());
+    assert_eq!(open.problems(), Vec::<String>::new(), "it is true all the same");
+    let view = view::view(std::slice::from_ref(&open));
+    let standing: Vec<&str> = view.tables[0].rows.iter().map(|line| line.cells[4].as_str()).collect();
+    assert_eq!(standing, ["still in the race", "still in the race"]);
+    assert!(view.notes.iter().any(|note| note.contains("nothing was chosen")), "{:?}", view.notes);
+}
+
+#[test]
+fn sessions_that_scatter_do_not_tie() {
+    let mut wide = record(Profile::Throughput, &[(1, 0.0), (2, 0.0)]);
+    wide.candidates[1].relative = times(0.3, 2.0, 1, 40);
+    let wide = wide.conclude();
+    let view = view::view(std::slice::from_ref(&wide));
+    assert_eq!(view.tables[0].rows[1].cells[4], "not proven slower");
+    let close = record(Profile::Throughput, &[(1, 0.0), (2, 0.0)]);
+    assert_eq!(view::view(std::slice::from_ref(&close)).tables[0].rows[1].cells[4], "ties");
+}

@@ -74,6 +74,16 @@ fn a_browser_shows_the_report() {
     assert_eq!(count("<script"), 0);
     assert_eq!(count("src=") + count("<link"), 0, "nothing is loaded from anywhere");
 
+    // On a phone the tables scroll in boxes of their own, and the page itself does not.
+    let measure =
+        "<script>document.body.dataset.wide=document.documentElement.scrollWidth>innerWidth</script></body>";
+    let text = std::fs::read_to_string(&page).expect("a page").replace("</body>", measure);
+    let narrow = folder.join("narrow.html");
+    std::fs::write(&narrow, text).expect("a writable folder");
+    let dom = browse(name, &folder.join("narrow"), &["--dump-dom", "--window-size=390,800"], &narrow);
+    assert!(dom.contains("<body data-wide=\"false\">"), "{dom}");
+    assert!(dom.contains("/<wbr>"), "names break at their slashes: {dom}");
+
     let picture = folder.join("report.png");
     let to = format!("--screenshot={}", picture.display());
     browse(name, &folder.join("picture"), &[&to, "--window-size=1100,2600"], &page);

@@ -64,6 +64,15 @@ fn each_case_the_mean_and_what_is_only_reported() {
     let checked = said(lab().current_dir(folder.join("")).args(["check", "r/report.json"]));
     assert_eq!(checked.code, Some(0), "{checked:?}");
 
+    let pages = fs::read_to_string(folder.join("r/gates.html")).expect("a page");
+    assert_eq!(pages.matches("<td class=\"bad\">FAIL</td>").count(), 1, "{pages}");
+    assert_eq!(pages.matches("<td class=\"good\">aim</td>").count(), 2, "{pages}");
+    assert!(
+        fs::read_to_string(folder.join("r/gates.md"))
+            .expect("a page")
+            .contains("| on average | mean of 2 cases |")
+    );
+
     // The same from the report, without measuring, and only what was asked for.
     let again = gate(&folder, GATES, &["--report", "r/report.json", "--filter", "average"]);
     assert_eq!(again.code, Some(1), "{again:?}");

@@ -3,7 +3,7 @@
 mod scope;
 
 use super::args::Measuring;
-use super::duel::{contest, wants_control};
+use super::contests::{duel, wants_control};
 use super::error::Error;
 use super::measure::{Job, exit_of, measure, other_program, own_program};
 use super::{Console, Exit, Mount};
@@ -14,9 +14,9 @@ use crate::host::Machine;
 use crate::plan::Plan;
 use crate::report::check::problems;
 use crate::report::schema::{Build, Kind, Report};
-use crate::report::store;
 use crate::report::text::lay_out;
-use crate::report::view::{Line, Table, Tone};
+use crate::report::view::{Line, Table, Tone, View, machine_facts};
+use crate::report::{html, markdown, store};
 use crate::session::process::Program;
 use clap::Args;
 use scope::{Elsewhere, Scope};
@@ -76,12 +76,16 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
         }
     };
     let judged: Vec<(Demand, Judged)> = demands.into_iter().zip(judged).collect();
+    if let Some(folder) = &folder {
+        write_pages(folder, &machine, &args.file, table(&gates, &judged))?;
+    }
     if args.measuring.json {
         let lines: Vec<Wire<'_>> = judged.iter().map(|(d, j)| Wire::new(&gates, d, j)).collect();
         console.out.write_all(store::pretty(&lines).as_bytes())?;
     } else {
         console.out.write_all(lay_out(&table(&gates, &judged), console.colour).as_bytes())?;
         if let Some(folder) = folder {
+            writeln!(console.out, "gates  {}", folder.join("gates.html").display())?;
             writeln!(console.out, "report {}", folder.join("report.html").display())?;
         }
     }
@@ -101,7 +105,7 @@ fn demanded(gates: &Gates, demands: &[Demand]) -> Table {
     };
     let of_demand = |demand: &Demand| demand.pairs.iter().map(|p| line(demand, p)).collect::<Vec<_>>();
     let rows = demands.iter().flat_map(of_demand).collect();
-    Table { columns: vec!["gate", "case", "rival", "must", "aim"], rows }
+    Table { caption: String::new(), columns: vec!["gate", "case", "rival", "must", "aim"], rows }
 }
 
 /// Reports that are true, and of this machine: a bar says nothing about another one.
@@ -211,7 +215,7 @@ impl Fleet {
             for (index, build) in here {
                 for Pair { ours, rival } in &demand.pairs {
                     let Some(rival) = rival else { continue };
-                    let mut contest = contest(ours, rival, wants_control(plan.control, contests.len()))?;
+                    let mut contest = duel(ours, rival, wants_control(plan.control, contests.len()))?;
                     if index > 0 {
                         contest = contest.in_build(index, &build.label);
                     }
@@ -289,7 +293,25 @@ fn table(gates: &Gates, judged: &[(Demand, Judged)]) -> Table {
         Line { cells, tone }
     };
     let columns = vec!["gate", "case", "need", "ratio", "99 % interval", "must", "aim", "verdict"];
-    Table { columns, rows: judged.iter().map(line).collect() }
+    Table { caption: String::new(), columns, rows: judged.iter().map(line).collect() }
+}
+
+/// The verdicts beside the report that they were drawn from.
+fn write_pages(folder: &Path, machine: &Machine, gates: &Path, table: Table) -> Result<(), Error> {
+    let mut facts = machine_facts(machine);
+    facts.push(("gates", gates.display().to_string()));
+    facts.push(("evidence", "report.json, report.html".to_owned()));
+    let notes = vec![
+        "ratio: the rival's time over ours; a gate passes where the whole interval is at or above its bar"
+            .to_owned(),
+    ];
+    let view = View { title: "lab gate".to_owned(), facts, tables: vec![table], notes };
+    let pages = [("gates.html", html::page(&view, "", "")), ("gates.md", markdown::lay_out_view(&view))];
+    for (name, text) in pages {
+        let path = folder.join(name);
+        store::write_atomically(&path, &text).map_err(|source| Error::Write { path, source })?;
+    }
+    Ok(())
 }
 
 fn raise(

@@ -1,0 +1,134 @@
+//! Who meets whom: the contests of all commands.
+
+use super::error::Error;
+use crate::campaign::{Contest, Role, Side};
+use crate::model::class::Sampling;
+use crate::model::key::Key;
+use crate::plan::Control;
+
+/// The side of build `build` that runs `key`.
+fn side(label: &str, role: Role, build: usize, key: &Key) -> Side {
+    Side { label: label.to_owned(), role, build, key: key.clone() }
+}
+
+/// One case without a rival.
+pub(super) fn alone(key: &Key) -> Contest {
+    let sides = vec![side(&key.engine, Role::Baseline, 0, key)];
+    Contest { title: key.to_string(), sides, together: true }
+}
+
+/// One case of two builds, each in processes of its own.
+pub(super) fn builds(key: &Key, control: bool) -> Contest {
+    let mut sides = vec![side("A", Role::Baseline, 0, key), side("B", Role::Candidate, 1, key)];
+    if control {
+        sides.push(side("control", Role::Control, 0, key));
+    }
+    Contest { title: key.to_string(), sides, together: false }
+}
+
+/// Two cases of one build, in one process per session. The rival is the baseline, so that the verdict speaks of ours.
+pub(super) fn duel(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Error> {
+    if ours.class != rival.class {
+        return Err(Error::Usage(format!(
+            "{ours} and {rival} are of different timing classes: `{}` times {}, `{}` times {}; there is no delta between them",
+            ours.class,
+            phases(ours),
+            rival.class,
+            phases(rival)
+        )));
+    }
+    if ours.workload != rival.workload {
+        return Err(Error::Usage(format!("{ours} and {rival} are different workloads")));
+    }
+    if ours == rival {
+        return Err(Error::Usage(format!("{ours} is set against itself; `noise` does that on purpose")));
+    }
+    refuse_sustained(std::slice::from_ref(ours))?;
+    let (a, b) = labels(rival, ours);
+    let title = format!("{}: {b} against {a}", common(ours, rival));
+    let mut sides = vec![side(&a, Role::Baseline, 0, rival), side(&b, Role::Candidate, 0, ours)];
+    if control {
+        sides.push(side("control", Role::Control, 0, rival));
+    }
+    Ok(Contest { title, sides, together: true })
+}
+
+/// Several cases of one build, measured against the first of them.
+pub(super) fn race<'a>(title: &str, keys: impl Iterator<Item = &'a Key>) -> Contest {
+    let role = |place| if place == 0 { Role::Baseline } else { Role::Candidate };
+    let sides = keys.enumerate().map(|(place, key)| side(&key.to_string(), role(place), 0, key));
+    Contest { title: title.to_owned(), sides: sides.collect(), together: true }
+}
+
+/// A case against itself, or against itself with more work: what it measures is the measurement.
+pub(super) fn trial(title: &str, key: &Key, slower: &Key, together: bool) -> Contest {
+    let second = usize::from(!together);
+    let sides = vec![side("A", Role::Baseline, 0, key), side("B", Role::Candidate, second, slower)];
+    Contest { title: title.to_owned(), sides, together }
+}
+
+/// Whether comparison `index` of a command sets its baseline against itself too.
+pub(super) fn wants_control(control: Control, index: usize) -> bool {
+    match control {
+        Control::Off => false,
+        Control::First => index == 0,
+        Control::All => true,
+    }
+}
+
+/// A sustained case is a run of minutes, not of samples.
+pub(super) fn refuse_sustained(keys: &[Key]) -> Result<(), Error> {
+    match keys.iter().find(|key| key.class.sampling() == Sampling::Sustained) {
+        Some(key) => Err(Error::Usage(format!("{key} is sustained; measure it with `soak`"))),
+        None => Ok(()),
+    }
+}
+
+fn phases(key: &Key) -> String {
+    let names = key.class.includes();
+    let names = names.iter().filter_map(|text| text.split(':').next());
+    names.collect::<Vec<_>>().join("+")
+}
+
+/// What tells the two apart: the engines, or else the segments that only one of them has.
+fn labels(a: &Key, b: &Key) -> (String, String) {
+    if a.engine != b.engine {
+        return (a.engine.clone(), b.engine.clone());
+    }
+    let (a, b) = (a.to_string(), b.to_string());
+    let own = |key: &str, other: &str| -> String {
+        let own: Vec<_> =
+            key.split('/').filter(|part| other.split('/').all(|theirs| theirs != *part)).collect();
+        // Who has nothing of its own is what the other adds to.
+        if own.is_empty() { "plain".to_owned() } else { own.join("/") }
+    };
+    (own(&a, &b), own(&b, &a))
+}
+
+/// The segments that both have.
+fn common(a: &Key, b: &Key) -> String {
+    let (a, b) = (a.to_string(), b.to_string());
+    let both = a.split('/').zip(b.split('/')).filter(|(x, y)| x == y).map(|(x, _)| x);
+    both.collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_say_only_what_differs() {
+        let said = |a: &str, b: &str| labels(&a.parse().expect("a key"), &b.parse().expect("a key"));
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(said("w/a/kernel/64KiB/t1", "w/b/kernel/64KiB/t1"), pair("a", "b"));
+        assert_eq!(
+            said("w/a/kernel/64KiB/t1/avx2", "w/a/kernel/64KiB/t1/portable"),
+            pair("avx2", "portable")
+        );
+        assert_eq!(
+            said("w/a/kernel/64KiB/t1", "w/a/kernel/64KiB/t2/pages=huge"),
+            pair("t1", "t2/pages=huge")
+        );
+        assert_eq!(said("w/a/kernel/64KiB/t1", "w/a/kernel/64KiB/t1/avx2"), pair("plain", "avx2"));
+    }
+}
