@@ -1,16 +1,15 @@
 //! Argon2's compression function: one block from two.
 //!
 //! What limits it is not the number of instructions but how evenly they arrive: compilers lengthen the distance between
-//! the steps of one chain or turn one shuffle into two. Here four chains go in step, a few instructions of each in turn.
-//! Measured on Zen 4, nanoseconds per block: AVX-512 82 against 93 as compiled, AVX2 113 against 153.
+//! the steps of one chain or turn one shuffle into two. With AVX2 four chains go in step, a few instructions of each in
+//! turn. With AVX-512 the order is what a search on the machine itself left, see [`super::argon2_order`]. Measured on Zen 4,
+//! nanoseconds per block: AVX-512 75 against 81 in turns (and about 93 as compiled), AVX2 113 against 153.
 
+use super::argon2_order::ORDER;
 use super::file;
 
 /// How many instructions of a chain follow one another.
 const TURN: usize = 4;
-
-/// How many steps of eight the columns with the first word are ahead: that word names the next block to be fetched.
-const AHEAD: usize = 4;
 
 /// Bits by which the four steps of a mixing turn their word to the right.
 const TURNS: [usize; 4] = [32, 24, 16, 63];
@@ -43,25 +42,11 @@ pub(super) enum Store {
 /// Vector `4 * r + k` stays in register `4 * r + k` from the first instruction to the last. The first of two parts ends
 /// where the first word is known, with that in `r8`, so that the next block can be fetched before the second begins.
 pub(super) fn avx512(store: Store) -> [String; 2] {
+    let instructions = instructions(store);
     let mut lines: Vec<String> =
-        (0..3).map(|i| format!("vmovdqa64 zmm{}, zmmword ptr [rax + {}]", 29 + i, 64 * i)).collect();
-    for i in 0..16 {
-        lines.push(format!("vmovdqa64 zmm{i}, {}", zmm("rdi", i)));
-        lines.push(format!("vpxorq zmm{i}, zmm{i}, {}", zmm("rsi", i)));
-    }
-    let rows = [0, 1, 2, 3].map(|r| quad([4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3], 16 + r, true).concat());
-    lines.extend(merge(&rows));
-    let mut columns = [0, 1, 2, 3].map(|k| quad([k, 4 + k, 8 + k, 12 + k], 16 + k, false));
-    lines.extend(columns[0].drain(..AHEAD).flatten());
-    let mut columns = columns.map(|steps| steps.concat());
-    let ends =
-        [0, 1, 2, 3].map(|k| (0..4).flat_map(|r| end_of(4 * r + k, 16 + k, store)).collect::<Vec<_>>());
-    columns[0].extend(ends[0].iter().cloned());
-    let first = columns[0].len().next_multiple_of(TURN);
-    let rest = columns.each_mut().map(|column| column.split_off(first.min(column.len())));
-    lines.extend(merge(&columns));
-    let mut tail = merge(&rest);
-    tail.extend(ends[1..].concat());
+        ORDER.into_iter().flat_map(|number| instructions[usize::from(number)].clone()).collect();
+    let known = lines.iter().position(|line| line == FIRST_WORD).expect("it is among the instructions");
+    let tail = lines.split_off(known + 1);
     let what = match store {
         Store::Plain => "",
         Store::Adding => ", plus what was there",
@@ -71,20 +56,47 @@ pub(super) fn avx512(store: Store) -> [String; 2] {
     [file(&head("until the first word is known"), &lines), file(&head("the rest"), &tail)]
 }
 
+/// Hands the first word on.
+const FIRST_WORD: &str = "vmovq r8, xmm0";
+
+/// The instructions of the body, each with those of other stores that go with it: pair of rows after pair of rows, then
+/// columns, then the ends, everything in an order that is right and slow.
+pub(super) fn instructions(store: Store) -> Vec<Vec<String>> {
+    let mut lines: Vec<String> =
+        (0..3).map(|i| format!("vmovdqa64 zmm{}, zmmword ptr [rax + {}]", 29 + i, 64 * i)).collect();
+    for i in 0..16 {
+        lines.push(format!("vmovdqa64 zmm{i}, {}", zmm("rdi", i)));
+        lines.push(format!("vpxorq zmm{i}, zmm{i}, {}", zmm("rsi", i)));
+    }
+    for r in 0..4 {
+        lines.extend(quad([4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3], 16 + r, true));
+    }
+    for k in 0..4 {
+        lines.extend(quad([k, 4 + k, 8 + k, 12 + k], 16 + k, false));
+    }
+    let mut instructions: Vec<Vec<String>> = lines.into_iter().map(|line| vec![line]).collect();
+    for k in 0..4 {
+        for r in 0..4 {
+            instructions.extend(end_of(4 * r + k, 16 + k, store));
+        }
+    }
+    instructions
+}
+
 fn zmm(base: &str, i: usize) -> String {
     format!("zmmword ptr [{base} + {}]", 64 * i)
 }
 
-/// The eight steps of two rows or two columns, each in order. `t` is a register for products.
-fn quad([a, b, c, d]: [usize; 4], t: usize, rows: bool) -> Vec<Vec<String>> {
-    let mut steps = Vec::new();
+/// Two rows or two columns. `t` is a register for products.
+fn quad([a, b, c, d]: [usize; 4], t: usize, rows: bool) -> Vec<String> {
+    let mut lines = Vec::new();
     for half in 0..2 {
         for (step, bits) in TURNS.into_iter().enumerate() {
             let [x, y, z] = if step % 2 == 0 { [a, b, d] } else { [c, d, b] };
-            let mut lines = vec![
+            lines.extend([
                 format!("vpmuludq zmm{t}, zmm{x}, zmm{y}"),
                 format!("vpaddq zmm{x}, zmm{x}, zmm{y}"),
-                format!("vpaddq zmm{t}, zmm{t}, zmm{t}"),
+                format!("vpsllq zmm{t}, zmm{t}, 1"),
                 format!("vpaddq zmm{x}, zmm{x}, zmm{t}"),
                 format!("vpxorq zmm{z}, zmm{z}, zmm{x}"),
                 // By half a word is a shuffle, which does not wait for the multiplier.
@@ -92,7 +104,7 @@ fn quad([a, b, c, d]: [usize; 4], t: usize, rows: bool) -> Vec<Vec<String>> {
                     32 => format!("vpshufd zmm{z}, zmm{z}, 177"),
                     _ => format!("vprorq zmm{z}, zmm{z}, {bits}"),
                 },
-            ];
+            ]);
             // B is last to be ready and is the one that is never turned.
             match step {
                 2 => lines.push(turn(a, if half == 0 { Turn::On } else { Turn::Back }, rows)),
@@ -102,10 +114,9 @@ fn quad([a, b, c, d]: [usize; 4], t: usize, rows: bool) -> Vec<Vec<String>> {
                 }
                 _ => {}
             }
-            steps.push(lines);
         }
     }
-    steps
+    lines
 }
 
 /// Where the words of a vector go.
@@ -140,24 +151,24 @@ fn turn(v: usize, turn: Turn, rows: bool) -> String {
 }
 
 /// Adds the inputs to vector `v` and writes it. Reading them again costs less than keeping their sum anywhere.
-fn end_of(v: usize, t: usize, store: Store) -> Vec<String> {
-    let mut lines = vec![
-        format!("vmovdqa64 zmm{t}, {}", zmm("rdi", v)),
-        format!("vpternlogq zmm{v}, zmm{t}, {}, 0x96", zmm("rsi", v)),
-    ];
+fn end_of(v: usize, t: usize, store: Store) -> Vec<Vec<String>> {
+    let mut sum = vec![format!("vpternlogq zmm{v}, zmm{t}, {}, 0x96", zmm("rsi", v))];
     if store == Store::Adding {
-        lines.push(format!("vpxorq zmm{v}, zmm{v}, {}", zmm("rdx", v)));
+        sum.push(format!("vpxorq zmm{v}, zmm{v}, {}", zmm("rdx", v)));
     }
+    let stores = match store {
+        Store::Carrying => vec![
+            format!("vmovdqa64 {}, zmm{v}", zmm("rdi", v)),
+            format!("vmovntdq {}, zmm{v}", zmm("rdx", v)),
+        ],
+        _ => vec![format!("vmovdqa64 {}, zmm{v}", zmm("rdx", v))],
+    };
+    let mut end = vec![vec![format!("vmovdqa64 zmm{t}, {}", zmm("rdi", v))], sum];
     if v == 0 {
-        lines.push("vmovq r8, xmm0".to_owned());
+        end.push(vec![FIRST_WORD.to_owned()]);
     }
-    if store == Store::Carrying {
-        lines.push(format!("vmovdqa64 {}, zmm{v}", zmm("rdi", v)));
-        lines.push(format!("vmovntdq {}, zmm{v}", zmm("rdx", v)));
-    } else {
-        lines.push(format!("vmovdqa64 {}, zmm{v}", zmm("rdx", v)));
-    }
-    lines
+    end.push(stores);
+    end
 }
 
 /// AVX2: the same with `r8` pointing to room for a block and `rax` to the bytes of two shuffles.

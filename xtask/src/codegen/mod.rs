@@ -9,6 +9,7 @@
 #![allow(clippy::wrong_self_convention, reason = "`from` and `to`: where a line takes and puts its operands")]
 
 mod argon2;
+mod argon2_order;
 mod column;
 mod isa;
 mod row;

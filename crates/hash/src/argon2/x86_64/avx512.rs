@@ -9,8 +9,7 @@
 //! So from rows to columns nothing moves at all; only the order in which a vector is turned before and after the
 //! diagonal step differs. B is last to be ready in every step and is the one that is never turned.
 //!
-//! The columns with the first word run four steps ahead of the others, because that word names the block to be fetched
-//! next: the body is in two parts, and the fetch starts between them. The instructions come from `cargo xtask codegen`.
+//! The columns with the first word run ahead of the others, because that word names the block to be fetched next: the body is in two parts, and the fetch starts between them. The instructions come from `cargo xtask codegen`.
 
 use super::super::kernel::Layout;
 use super::super::memory::Block;
@@ -75,11 +74,11 @@ impl Compress for Avx512 {
     }
 }
 
-/// The two parts of a body, with `$known` called in between. Registers 1 to 19 hold the state and products, except those of
-/// the columns that are done, and 29 to 31 the index vectors.
+/// The two parts of a body, with `$known` called in between. Registers 0 to 15 hold the state, 16 to 19 products, and 29 to
+/// 31 the index vectors.
 macro_rules! body {
     ($head:literal, $tail:literal, $prev:ident, $reference:ident, $dst:ident, $known:ident) => {{
-        let mut z = [MaybeUninit::<__m512i>::uninit(); 18];
+        let mut z = [MaybeUninit::<__m512i>::uninit(); 23];
         let word: u64;
         core::arch::asm!(
             include_str!($head),
@@ -88,29 +87,29 @@ macro_rules! body {
             in("rdx") $dst,
             in("rax") &raw const TURNS,
             out("r8") word,
-            out("zmm0") _,
-            out("zmm4") _,
-            out("zmm8") _,
-            out("zmm12") _,
-            out("zmm16") _,
-            out("zmm1") z[0],
-            out("zmm2") z[1],
-            out("zmm3") z[2],
-            out("zmm5") z[3],
-            out("zmm6") z[4],
-            out("zmm7") z[5],
-            out("zmm9") z[6],
-            out("zmm10") z[7],
-            out("zmm11") z[8],
-            out("zmm13") z[9],
-            out("zmm14") z[10],
-            out("zmm15") z[11],
-            out("zmm17") z[12],
-            out("zmm18") z[13],
-            out("zmm19") z[14],
-            out("zmm29") z[15],
-            out("zmm30") z[16],
-            out("zmm31") z[17],
+            out("zmm0") z[0],
+            out("zmm1") z[1],
+            out("zmm2") z[2],
+            out("zmm3") z[3],
+            out("zmm4") z[4],
+            out("zmm5") z[5],
+            out("zmm6") z[6],
+            out("zmm7") z[7],
+            out("zmm8") z[8],
+            out("zmm9") z[9],
+            out("zmm10") z[10],
+            out("zmm11") z[11],
+            out("zmm12") z[12],
+            out("zmm13") z[13],
+            out("zmm14") z[14],
+            out("zmm15") z[15],
+            out("zmm16") z[16],
+            out("zmm17") z[17],
+            out("zmm18") z[18],
+            out("zmm19") z[19],
+            out("zmm29") z[20],
+            out("zmm30") z[21],
+            out("zmm31") z[22],
             options(raw, nostack, preserves_flags),
         );
         $known(word);
@@ -119,24 +118,29 @@ macro_rules! body {
             in("rdi") $prev,
             in("rsi") $reference,
             in("rdx") $dst,
-            inout("zmm1") z[0] => _,
-            inout("zmm2") z[1] => _,
-            inout("zmm3") z[2] => _,
-            inout("zmm5") z[3] => _,
-            inout("zmm6") z[4] => _,
-            inout("zmm7") z[5] => _,
-            inout("zmm9") z[6] => _,
-            inout("zmm10") z[7] => _,
-            inout("zmm11") z[8] => _,
-            inout("zmm13") z[9] => _,
-            inout("zmm14") z[10] => _,
-            inout("zmm15") z[11] => _,
-            inout("zmm17") z[12] => _,
-            inout("zmm18") z[13] => _,
-            inout("zmm19") z[14] => _,
-            inout("zmm29") z[15] => _,
-            inout("zmm30") z[16] => _,
-            inout("zmm31") z[17] => _,
+            inout("zmm0") z[0] => _,
+            inout("zmm1") z[1] => _,
+            inout("zmm2") z[2] => _,
+            inout("zmm3") z[3] => _,
+            inout("zmm4") z[4] => _,
+            inout("zmm5") z[5] => _,
+            inout("zmm6") z[6] => _,
+            inout("zmm7") z[7] => _,
+            inout("zmm8") z[8] => _,
+            inout("zmm9") z[9] => _,
+            inout("zmm10") z[10] => _,
+            inout("zmm11") z[11] => _,
+            inout("zmm12") z[12] => _,
+            inout("zmm13") z[13] => _,
+            inout("zmm14") z[14] => _,
+            inout("zmm15") z[15] => _,
+            inout("zmm16") z[16] => _,
+            inout("zmm17") z[17] => _,
+            inout("zmm18") z[18] => _,
+            inout("zmm19") z[19] => _,
+            inout("zmm29") z[20] => _,
+            inout("zmm30") z[21] => _,
+            inout("zmm31") z[22] => _,
             options(raw, nostack, preserves_flags),
         );
     }};
