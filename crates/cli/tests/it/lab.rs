@@ -163,7 +163,7 @@ fn the_suites_of_argon2_name_cases_that_exist() {
         ("owasp", 5, "argon2id/hasher/backend/7MiB/t1/lanes=1/passes=5"),
         ("rfc9106", 3, "argon2id/hasher/backend/2GiB/t1/lanes=4/passes=1"),
         ("argon2-scaling", 3, "argon2id/hasher/backend/64MiB/t1/lanes=4/passes=3"),
-        ("pow", 6, "pow-stop/workers/kernel/2GiB/t1/in-flight=1"),
+        ("pow", 5, "pow/workers/end-to-end/2GiB/t1/in-flight=1"),
         ("argon2id-half", 4, "argon2id-half/dependent/kernel/64MiB/t1"),
     ] {
         let listed = lab(&world, &["list", suite]).quiet_success();
