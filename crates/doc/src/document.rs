@@ -160,6 +160,17 @@ impl Document {
         Ok(value)
     }
 
+    /// As [`Self::transact`], with a message, a time or an author; gives the change too, if there is one.
+    pub fn transact_with<T, E>(
+        &mut self,
+        options: &CommitOptions,
+        edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, Option<Commit>), E> {
+        let mut transaction = self.transaction();
+        let value = edit(&mut transaction)?;
+        Ok((value, transaction.commit_with(options)))
+    }
+
     /// Makes a change without operations.
     pub fn empty_commit(&mut self, options: &CommitOptions) -> Commit {
         let open = self.open();

@@ -44,9 +44,6 @@ pub enum Rule {
     /// The same column twice.
     #[error("a column is there twice")]
     ColumnTwice,
-    /// A group inside a group.
-    #[error("a group column is nested")]
-    NestedGroup,
     /// Raw values without their metadata column, or the reverse.
     #[error("a value column lacks its other half")]
     LoneValue,

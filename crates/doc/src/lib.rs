@@ -9,6 +9,7 @@ mod document;
 mod edit;
 mod error;
 mod literal;
+mod meta;
 mod migrate;
 mod queue;
 mod read;
@@ -29,6 +30,7 @@ pub use error::{
     ApplyError, DecodeError, EditError, Fault, FormatError, LimitError, LoadError, OpFault, Place, Rule,
 };
 pub use literal::Literal;
+pub use meta::{ChangeMetadata, Stats};
 pub use migrate::StringMigration;
 pub use read::ReadDoc;
 pub use rescue::{Kept, Loss, Rescue};

@@ -21,6 +21,16 @@ pub enum Literal {
 }
 
 impl Literal {
+    /// A list of what can become values. `Vec<u8>` on its own is a scalar of bytes.
+    pub fn list<V: Into<Literal>>(elements: impl IntoIterator<Item = V>) -> Self {
+        Literal::List(elements.into_iter().map(Into::into).collect())
+    }
+
+    /// A text, to be edited together. A string on its own is a scalar, replaced as a whole.
+    pub fn text(text: impl Into<String>) -> Self {
+        Literal::Text(text.into())
+    }
+
     /// The kind of object this makes.
     pub fn kind(&self) -> Option<ObjType> {
         match self {
@@ -73,6 +83,32 @@ impl<V: Into<Literal>> FromIterator<V> for Literal {
     fn from_iter<I: IntoIterator<Item = V>>(elements: I) -> Self {
         Literal::List(elements.into_iter().map(Into::into).collect())
     }
+}
+
+/// A [`Literal`](crate::Literal) as one would write it in JSON: maps in braces, lists in brackets, and anything else that
+/// becomes a value. What has more than one word, such as `-1`, a call or a key that is no literal, stands in parentheses.
+///
+/// ```
+/// use hashmill_doc::{Literal, literal};
+///
+/// let card = literal!({
+///     "title": (Literal::text("Edited together")),
+///     "tags": ["a", "b", []],
+///     "size": { "width": 3, "depth": (-1) },
+/// });
+/// assert!(matches!(card, Literal::Map(entries) if entries.len() == 3));
+/// ```
+#[macro_export]
+macro_rules! literal {
+    ({ $($key:tt : $value:tt),* $(,)? }) => {
+        $crate::Literal::Map([$((::std::string::String::from($key), $crate::literal!($value))),*].into())
+    };
+    ([ $($value:tt),* $(,)? ]) => {
+        $crate::Literal::List(vec![$($crate::literal!($value)),*])
+    };
+    ($value:expr) => {
+        $crate::Literal::from($value)
+    };
 }
 
 /// Objects whose contents are still to be written, oldest first: every implementation numbers them so.

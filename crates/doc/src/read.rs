@@ -45,8 +45,10 @@ pub trait ReadDoc {
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
     ) -> Result<Option<T>, EditError> {
-        let Some((value, _)) = self.get(obj, prop)? else { return Ok(None) };
-        T::from_value(&value).map(Some).ok_or(EditError::WrongValue { expected: T::EXPECTED })
+        let view = self.view();
+        let Some((value, id)) = view.get(obj, prop)? else { return Ok(None) };
+        let wrong = EditError::WrongValue { expected: T::EXPECTED };
+        T::from_document(&view, &value, &id).map(Some).ok_or(wrong)
     }
 
     /// The winning value at the end of a way from the root through keys and indexes.

@@ -2,7 +2,7 @@
 
 use crate::document::{Commit, Document};
 use crate::edit::{CommitOptions, Editor, Open};
-use crate::error::EditError;
+use crate::error::{ApplyError, EditError, LoadError};
 use crate::literal::Literal;
 use crate::read::ReadDoc;
 use crate::types::{ChangeHash, ObjId, ObjType, Prop, ScalarValue};
@@ -12,6 +12,9 @@ use crate::view::View;
 pub trait Transactable: ReadDoc {
     /// How many operations the open change has.
     fn pending_ops(&self) -> usize;
+
+    /// The heads the open change builds on.
+    fn base_heads(&self) -> Vec<ChangeHash>;
 
     /// Puts a scalar at a key, or replaces an element. Putting what is there already does nothing.
     ///
@@ -115,6 +118,10 @@ macro_rules! edits {
         impl Transactable for $type {
             fn pending_ops(&self) -> usize {
                 self.open.as_ref().map_or(0, Open::len)
+            }
+
+            fn base_heads(&self) -> Vec<ChangeHash> {
+                self.view().state.heads()
             }
 
             fn put<'p, 'v>(
@@ -309,6 +316,27 @@ impl AutoCommit {
     /// An empty document with a random actor.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// As [`Document::load`].
+    pub fn load(bytes: &[u8]) -> Result<Self, LoadError> {
+        Document::load(bytes).map(Self::from)
+    }
+
+    /// As [`Document::save`], of the whole document, after committing what is open.
+    pub fn save(&mut self) -> Vec<u8> {
+        self.document().save()
+    }
+
+    /// As [`Document::fork`], of the whole document, after committing what is open.
+    pub fn fork(&mut self) -> Self {
+        self.document().fork().into()
+    }
+
+    /// As [`Document::merge`], into the whole document, after committing what is open on both sides.
+    pub fn merge(&mut self, other: &mut Self) -> Result<Vec<ChangeHash>, ApplyError> {
+        other.commit();
+        self.document().merge(&other.doc)
     }
 
     fn editor(&mut self) -> Editor<'_> {

@@ -1,14 +1,31 @@
 //! Values as Rust types.
 
-use crate::types::{ScalarValue, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 
-/// A Rust type that a value of a document can become. Numbers become any type that holds them without loss.
+use crate::literal::Literal;
+use crate::types::{ObjId, ObjType, ScalarValue, Value};
+use crate::view::View;
+
+/// A Rust type that a value of a document can become. Numbers become any type that holds them without loss, texts
+/// strings, lists `Vec`s, and maps the maps of the standard library.
 pub trait FromValue: Sized {
     /// What to call it in an error.
     const EXPECTED: &'static str;
 
-    /// The value as this type, if it is one.
+    /// The value as this type, if it is one. For objects this is only told the kind.
     fn from_value(value: &Value<'_>) -> Option<Self>;
+
+    /// As [`Self::from_value`], with the document to look into objects.
+    fn from_document(_view: &View<'_>, value: &Value<'_>, _id: &ObjId) -> Option<Self> {
+        Self::from_value(value)
+    }
+
+    /// Bytes as many of this type: `u8` alone.
+    #[doc(hidden)]
+    fn from_bytes(_bytes: &[u8]) -> Option<Vec<Self>> {
+        None
+    }
 }
 
 fn number<T: TryFrom<i64> + TryFrom<u64>>(value: &Value<'_>) -> Option<T> {
@@ -33,7 +50,19 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(i8, i16, i32, i64, u8, u16, u32, u64, usize, isize);
+numbers!(i8, i16, i32, i64, u16, u32, u64, usize, isize);
+
+impl FromValue for u8 {
+    const EXPECTED: &'static str = "a number that fits u8";
+
+    fn from_value(value: &Value<'_>) -> Option<Self> {
+        number(value)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Vec<Self>> {
+        Some(bytes.to_vec())
+    }
+}
 
 impl FromValue for f64 {
     const EXPECTED: &'static str = "a floating-point number";
@@ -58,7 +87,7 @@ impl FromValue for bool {
 }
 
 impl FromValue for String {
-    const EXPECTED: &'static str = "a string";
+    const EXPECTED: &'static str = "a string or a text";
 
     fn from_value(value: &Value<'_>) -> Option<Self> {
         match value {
@@ -66,15 +95,72 @@ impl FromValue for String {
             _ => None,
         }
     }
+
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+        match value {
+            Value::Object(ObjType::Text) => view.text(id).ok(),
+            value => Self::from_value(value),
+        }
+    }
 }
 
-impl FromValue for Vec<u8> {
-    const EXPECTED: &'static str = "bytes";
+/// A list whose elements are all of one type; bytes as `u8`.
+impl<T: FromValue> FromValue for Vec<T> {
+    const EXPECTED: &'static str = "a list of values of one type, or bytes";
 
     fn from_value(value: &Value<'_>) -> Option<Self> {
         match value {
-            Value::Scalar(ScalarValue::Bytes(v)) => Some(v.to_vec()),
+            Value::Scalar(ScalarValue::Bytes(v)) => T::from_bytes(v),
             _ => None,
+        }
+    }
+
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+        match value {
+            Value::Object(ObjType::List) => {
+                view.list_range(id, ..).map(|(value, id)| T::from_document(view, &value, &id)).collect()
+            }
+            value => Self::from_value(value),
+        }
+    }
+}
+
+macro_rules! maps {
+    ($map:ty, $($param:tt)*) => {
+        /// A map whose values are all of one type.
+        impl<T: FromValue, $($param)*> FromValue for $map {
+            const EXPECTED: &'static str = "a map to values of one type";
+
+            fn from_value(_: &Value<'_>) -> Option<Self> {
+                None
+            }
+
+            fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+                let (ObjType::Map | ObjType::Table) = value.as_object()? else { return None };
+                let entries = view.map_range(id, ..);
+                entries
+                    .map(|(key, value, id)| Some((key.to_owned(), T::from_document(view, &value, &id)?)))
+                    .collect()
+            }
+        }
+    };
+}
+
+maps!(BTreeMap<String, T>,);
+maps!(HashMap<String, T, S>, S: BuildHasher + Default);
+
+/// Anything, with everything inside it.
+impl FromValue for Literal {
+    const EXPECTED: &'static str = "a value that is not nested too deep";
+
+    fn from_value(value: &Value<'_>) -> Option<Self> {
+        value.as_scalar().map(|scalar| Literal::Scalar(scalar.clone().into_owned()))
+    }
+
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+        match value {
+            Value::Object(_) => view.hydrate(id).ok(),
+            value => Self::from_value(value),
         }
     }
 }
@@ -87,6 +173,13 @@ impl<T: FromValue> FromValue for Option<T> {
         match value {
             Value::Scalar(ScalarValue::Null) => Some(None),
             value => T::from_value(value).map(Some),
+        }
+    }
+
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+        match value {
+            Value::Scalar(ScalarValue::Null) => Some(None),
+            value => T::from_document(view, value, id).map(Some),
         }
     }
 }

@@ -164,10 +164,9 @@ impl Layout {
         read().map_err(|rule| Fault::at(start, rule))
     }
 
-    /// The rules that make a list of specifications a table: sorted, each once, groups flat, values paired.
+    /// The rules that make a list of specifications a table: sorted, each once, values paired.
     fn check(&self, before_raw: u32) -> Result<(), Rule> {
         let mut previous: Option<u32> = None;
-        let mut group: Option<u32> = None;
         for &(spec, _) in &self.columns {
             let (spec, id, kind) = (spec & !DEFLATED, spec >> 4, spec & 7);
             match previous {
@@ -178,12 +177,6 @@ impl Layout {
             let pair = [id << 4 | kind::META, id << 4 | before_raw];
             if kind == kind::RAW && !previous.is_some_and(|before| pair.contains(&before)) {
                 return Err(Rule::LoneValue);
-            }
-            if kind == kind::GROUP {
-                if group == Some(id) {
-                    return Err(Rule::NestedGroup);
-                }
-                group = Some(id);
             }
             previous = Some(spec);
         }

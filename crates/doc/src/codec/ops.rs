@@ -323,7 +323,8 @@ impl<'a> OpReader<'a> {
                 let actor = self.actor(actor).map_err(|rule| self.key_actor.fault(rule))?;
                 Ok(RawKey::Elem(OpId::new(counter(ctr).map_err(|rule| self.key_ctr.fault(rule))?, actor)))
             }
-            _ => Err(self.key_str.fault(Rule::Missing)),
+            (Some(_), ..) => Err(self.key_str.fault(Rule::Operation("a key and an element at once"))),
+            (None, ..) => Err(self.key_str.fault(Rule::Missing)),
         }
     }
 

@@ -1,9 +1,12 @@
 //! Documents as their users see them.
 
+mod api;
 mod convergence;
 mod files;
+mod forge;
 mod golden;
 mod history;
+mod malformed;
 mod rescue;
 mod threads;
 
