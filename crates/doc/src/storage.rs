@@ -2,7 +2,7 @@
 
 use crate::codec::bundle;
 use crate::codec::change::{Change, Scratch, author_in};
-use crate::codec::chunk::{Chunk, ChunkType};
+use crate::codec::chunk::{Chunk, ChunkType, Sealed};
 use crate::codec::column::ChunkError;
 use crate::codec::document::DocumentView;
 use crate::codec::limits::Limits;
@@ -12,6 +12,9 @@ use crate::error::{ApplyError, Fault, LimitError, LoadError};
 use crate::migrate::StringMigration;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
+
+/// Documents of this many bytes are loaded by threads that work side by side.
+const PARALLEL_FROM: usize = 1 << 14;
 
 /// What to do with a file whose end cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -143,10 +146,35 @@ impl Document {
         let mut number = 0;
         while !reader.is_empty() {
             let base = reader.offset();
-            let chunk = Chunk::read(&mut reader, &self.limits).map_err(|error| error.place(number, base))?;
-            self.take_chunk(&chunk, number, base, verify)?;
+            let place = |error: ChunkError| LoadError::from(error.place(number, base));
+            let sealed = Sealed::read(&mut reader, &self.limits).map_err(place)?;
+            if sealed.kind == ChunkType::Document && sealed.body.len() >= PARALLEL_FROM {
+                self.take_document(&sealed, number, base, verify)?;
+            } else {
+                self.take_chunk(&sealed.open().map_err(place)?, number, base, verify)?;
+            }
             number += 1;
         }
+        Ok(())
+    }
+
+    /// As [`Self::take_chunk`], for a long document whose checksum is compared beside.
+    fn take_document(
+        &mut self,
+        sealed: &Sealed<'_>,
+        number: usize,
+        base: usize,
+        verify: Verify,
+    ) -> Result<(), LoadError> {
+        let (encoding, limits) = (self.state.encoding, &self.limits);
+        // Loading is a task of the pool itself: it hands work to the other threads without waiting to be woken.
+        let (state, sound) =
+            rayon::join(|| load_chunk(&sealed.body, encoding, limits, verify), || sealed.is_sound());
+        if !sound {
+            return Err(Sealed::broken().place(number, base).into());
+        }
+        let place = |error: ChunkError| error.place(number, base + sealed.header).into();
+        self.take(state.map_err(|error| error.map_err(place))?)?;
         Ok(())
     }
 
@@ -161,7 +189,7 @@ impl Document {
         let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
         match chunk.kind {
             ChunkType::Document => {
-                let state = load_chunk(chunk, self.state.encoding, &self.limits, verify);
+                let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify);
                 self.take(state.map_err(|error| error.map_err(at))?)?;
             }
             ChunkType::Change | ChunkType::Deflated => {
@@ -316,12 +344,12 @@ fn authors(state: &State) -> Result<(), ApplyError> {
 }
 
 fn load_chunk(
-    chunk: &Chunk<'_>,
+    body: &[u8],
     encoding: TextEncoding,
     limits: &Limits,
     verify: Verify,
 ) -> Result<State, ChunkFault> {
-    let view = DocumentView::parse(&chunk.body, limits).map_err(ChunkFault::Chunk)?;
+    let view = DocumentView::parse(body, limits).map_err(ChunkFault::Chunk)?;
     let mut state = State::load(&view, encoding, limits, false).map_err(ChunkFault::Chunk)?;
     authors(&state).map_err(|error| ChunkFault::Load(error.into()))?;
     let rows: Vec<u32> = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok()).collect();

@@ -34,15 +34,18 @@ pub(crate) struct Chunk<'a> {
     pub(crate) header: usize,
 }
 
-impl<'a> Chunk<'a> {
+/// A chunk whose checksum nobody has looked at yet.
+#[derive(Debug)]
+pub(crate) struct Sealed<'a> {
+    pub(crate) kind: ChunkType,
+    pub(crate) body: Cow<'a, [u8]>,
+    pub(crate) header: usize,
+    checksum: [u8; 4],
+}
+
+impl<'a> Sealed<'a> {
     /// Reads one chunk. Offsets in errors count from its beginning.
     pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
-        let (chunk, sound) = Self::read_any(reader, limits)?;
-        if sound { Ok(chunk) } else { Err(Fault::at(0, Rule::Checksum).into()) }
-    }
-
-    /// As [`Self::read`], whatever the checksum says; gives whether it is right.
-    pub(crate) fn read_any(reader: &mut Reader<'a>, limits: &Limits) -> Result<(Self, bool), ChunkError> {
         let start = reader.offset();
         let fault = |rule| Fault::at(0, rule);
         if reader.array().map_err(fault)? != MAGIC {
@@ -66,9 +69,42 @@ impl<'a> Chunk<'a> {
             3 => (ChunkType::Bundle, Cow::Borrowed(body)),
             other => return Err(fault(Rule::ChunkType(other)).into()),
         };
+        Ok(Self { kind, body, header, checksum })
+    }
+
+    /// Whether the checksum is right.
+    pub(crate) fn is_sound(&self) -> bool {
+        hash_chunk(self.kind, &self.body).0[..4] == self.checksum
+    }
+
+    /// The chunk, whatever the checksum says, and whether it is right.
+    pub(crate) fn open_any(self) -> (Chunk<'a>, bool) {
+        let Self { kind, body, header, checksum } = self;
         let hash = hash_chunk(kind, &body);
-        let sound = hash.0[..4] == checksum;
-        Ok((Self { kind, hash, body, header }, sound))
+        (Chunk { kind, hash, body, header }, hash.0[..4] == checksum)
+    }
+
+    /// The chunk, if its checksum is right.
+    pub(crate) fn open(self) -> Result<Chunk<'a>, ChunkError> {
+        let (chunk, sound) = self.open_any();
+        if sound { Ok(chunk) } else { Err(Self::broken()) }
+    }
+
+    /// What a wrong checksum is answered with.
+    pub(crate) fn broken() -> ChunkError {
+        Fault::at(0, Rule::Checksum).into()
+    }
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads one chunk. Offsets in errors count from its beginning.
+    pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
+        Sealed::read(reader, limits)?.open()
+    }
+
+    /// As [`Self::read`], whatever the checksum says; gives whether it is right.
+    pub(crate) fn read_any(reader: &mut Reader<'a>, limits: &Limits) -> Result<(Self, bool), ChunkError> {
+        Ok(Sealed::read(reader, limits)?.open_any())
     }
 }
 

@@ -7,7 +7,7 @@ use super::load_group::{Group, Op};
 use super::log::{Key, LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::register::Values;
-use super::seq::{Builder, Kind, Seq, Span};
+use super::seq::{Builder, Kind, Seq, Span, Unsorted};
 use super::state::{Body, State};
 use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
@@ -18,6 +18,9 @@ use crate::codec::stretch::Stretch;
 use crate::codec::value::code;
 use crate::error::Rule;
 use crate::types::{OpId, TextEncoding};
+
+/// The index of this many spans is made by another thread, while this one goes on with the log.
+const PARALLEL_FROM: usize = 1 << 12;
 
 /// A document chunk on its way into a state.
 pub(super) struct Loader {
@@ -40,6 +43,8 @@ pub(super) struct Loader {
     loose_marks: bool,
     /// Sequences that are done, with the groups of their registers.
     seqs: Vec<(u32, Seq, Vec<u32>)>,
+    /// Their indexes, which are not made yet.
+    indexes: Vec<Unsorted>,
     reg_groups: Vec<u32>,
 }
 
@@ -102,11 +107,21 @@ impl State {
             begins: Vec::new(),
             loose_marks,
             seqs: Vec::new(),
+            indexes: Vec::new(),
             reg_groups: Vec::new(),
         };
         loader.rows(&mut view.op_rows(), limits)?;
-        loader.collect();
-        loader.history(view, limits)?;
+        let unsorted = std::mem::take(&mut loader.indexes);
+        let spans: usize = unsorted.iter().map(Unsorted::len).sum();
+        let index = || unsorted.into_iter().map(Unsorted::build).collect::<Vec<_>>();
+        let mut history = || {
+            loader.collect();
+            loader.history(view, limits)
+        };
+        let (indexes, history) =
+            if spans < PARALLEL_FROM { (index(), history()) } else { rayon::join(index, history) };
+        history?;
+        loader.seqs.iter_mut().zip(indexes).for_each(|((_, seq, _), index)| seq.set_index(index));
         Ok(loader.finish())
     }
 }
@@ -156,7 +171,9 @@ impl Loader {
         self.end_group()?;
         self.begins.clear();
         if let Some((number, builder)) = self.open.take() {
-            self.seqs.push((number, builder.finish(), std::mem::take(&mut self.reg_groups)));
+            let (seq, index) = builder.arrange();
+            self.seqs.push((number, seq, std::mem::take(&mut self.reg_groups)));
+            self.indexes.push(index);
         }
         Ok(())
     }

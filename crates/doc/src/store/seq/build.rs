@@ -17,6 +17,19 @@ pub(crate) struct Builder {
     index: Vec<(OpId, u32)>,
 }
 
+/// The leaf of each span, in list order.
+pub(crate) struct Unsorted(Vec<(OpId, u32)>);
+
+impl Unsorted {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn build(self) -> Lanes {
+        Lanes::build(self.0)
+    }
+}
+
 impl Builder {
     /// Starts from an empty sequence of the same kind with the same registers.
     pub(crate) fn new(is_text: bool) -> Self {
@@ -103,12 +116,18 @@ impl Builder {
         self.seq.leaves.push(LeafRef { leaf: Arc::new(leaf), parent: 0, next });
     }
 
-    pub(crate) fn finish(mut self) -> Seq {
+    pub(crate) fn finish(self) -> Seq {
+        let (mut seq, index) = self.arrange();
+        seq.index = index.build();
+        seq
+    }
+
+    /// The sequence without its index, which can be made beside other work.
+    pub(crate) fn arrange(mut self) -> (Seq, Unsorted) {
         if !self.open.spans.is_empty() || self.seq.leaves.is_empty() {
             self.close();
         }
         let mut seq = self.seq;
-        seq.index = Lanes::build(self.index);
         seq.leaves.last_mut().expect("there is a leaf").next = NONE;
         seq.inner.clear();
         let mut kids: Vec<Kid> =
@@ -132,7 +151,7 @@ impl Builder {
             kids = above;
             if kids.len() == 1 {
                 seq.root = kids[0].number;
-                return seq;
+                return (seq, Unsorted(self.index));
             }
         }
     }

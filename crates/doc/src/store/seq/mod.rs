@@ -21,7 +21,7 @@ use super::pages::Pages;
 use super::register::Values;
 use crate::types::{OpId, TextEncoding};
 
-pub(crate) use build::Builder;
+pub(crate) use build::{Builder, Unsorted};
 pub(crate) use edit::Shown;
 pub(crate) use tree::SPAN_TEXT;
 
@@ -477,6 +477,11 @@ impl Seq {
                 (span, &leaf.text[start..from])
             })
         })
+    }
+
+    /// Takes the index that was made beside the sequence.
+    pub(crate) fn set_index(&mut self, index: Lanes) {
+        self.index = index;
     }
 
     /// All spans in list order.
