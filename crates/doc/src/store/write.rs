@@ -304,7 +304,7 @@ impl<'a> DocWriter<'a> {
     }
 
     fn sequence(&mut self, obj: OpId, seq: &'a Seq) {
-        for (span, _) in seq.spans() {
+        for span in seq.spans() {
             if span.reg > 0 {
                 self.element(obj, seq, span);
                 continue;
