@@ -19,6 +19,13 @@ pub struct Commit {
     row: u32,
 }
 
+impl Commit {
+    /// Makes a change part of the history.
+    pub(crate) fn of(open: Open, state: &mut State, options: &CommitOptions) -> Self {
+        Self { row: open.commit(state, options) }
+    }
+}
+
 /// A document with its whole history.
 ///
 /// It is `Send` and `Sync`; many may read at once. [`Self::fork`] and [`Self::snapshot`] share everything and cost O(1).
@@ -140,10 +147,6 @@ impl Document {
         Ok((value, if made { self.integrate(&past) } else { None }))
     }
 
-    pub(crate) fn close(&mut self, open: Open, options: &CommitOptions) -> Commit {
-        Commit { row: open.commit(self.state_mut(), options) }
-    }
-
     /// Starts a change.
     pub fn transaction(&mut self) -> Transaction<'_> {
         Transaction::new(self)
@@ -174,7 +177,7 @@ impl Document {
     /// Makes a change without operations.
     pub fn empty_commit(&mut self, options: &CommitOptions) -> Commit {
         let open = self.open();
-        self.close(open, options)
+        Commit::of(open, self.state_mut(), options)
     }
 
     /// The hash of a commit of this document, computed now if it was not before.

@@ -5,6 +5,7 @@ use crate::edit::{CommitOptions, Editor, Open};
 use crate::error::{ApplyError, EditError, LoadError};
 use crate::literal::Literal;
 use crate::read::ReadDoc;
+use crate::store::state::State;
 use crate::types::{ChangeHash, ObjId, ObjType, Prop, ScalarValue};
 use crate::view::View;
 
@@ -234,25 +235,26 @@ macro_rules! edits {
 /// One change in the making. Dropping it takes every edit back.
 #[derive(Debug)]
 pub struct Transaction<'a> {
-    doc: &'a mut Document,
+    /// Shared with no snapshot while the transaction lasts, so that edits need not ask.
+    state: &'a mut State,
     open: Option<Open>,
 }
 
 impl<'a> Transaction<'a> {
     pub(crate) fn new(doc: &'a mut Document) -> Self {
         let open = Some(doc.open());
-        Self { doc, open }
+        Self { state: doc.state_mut(), open }
     }
 
     /// A change that builds on the heads alone.
     pub(crate) fn isolated(doc: &'a mut Document) -> Self {
         let open = Some(doc.open().isolated());
-        Self { doc, open }
+        Self { state: doc.state_mut(), open }
     }
 
     fn editor(&mut self) -> Editor<'_> {
         let open = self.open.as_mut().expect("the transaction is open until it is consumed");
-        Editor { state: self.doc.state_mut(), open }
+        Editor { state: self.state, open }
     }
 
     /// Makes the edits a change. Nothing when there were none. The change's hash is computed when somebody asks.
@@ -263,7 +265,7 @@ impl<'a> Transaction<'a> {
     /// As [`Self::commit`], with a message, a time or an author.
     pub fn commit_with(mut self, options: &CommitOptions) -> Option<Commit> {
         let open = self.open.take().filter(|open| open.len() > 0)?;
-        Some(self.doc.close(open, options))
+        Some(Commit::of(open, self.state, options))
     }
 
     /// Takes every edit back; gives how many operations there were.
@@ -272,13 +274,13 @@ impl<'a> Transaction<'a> {
     }
 
     fn undo(&mut self) -> usize {
-        self.open.take().map_or(0, |open| open.rollback(self.doc.state_mut()))
+        self.open.take().map_or(0, |open| open.rollback(self.state))
     }
 }
 
 impl ReadDoc for Transaction<'_> {
     fn view(&self) -> View<'_> {
-        self.doc.view()
+        View::now(self.state)
     }
 }
 
@@ -362,8 +364,8 @@ impl AutoCommit {
     /// As [`Self::commit`], with a message, a time or an author.
     pub fn commit_with(&mut self, options: &CommitOptions) -> Option<Commit> {
         let open = self.open.take().filter(|open| open.len() > 0)?;
-        let Some(past) = &mut self.past else { return Some(self.doc.close(open, options)) };
-        past.close(open.isolated(), options);
+        let Some(past) = &mut self.past else { return Some(Commit::of(open, self.doc.state_mut(), options)) };
+        Commit::of(open.isolated(), past.state_mut(), options);
         self.doc.integrate(past)
     }
 

@@ -256,7 +256,7 @@ impl<'a> View<'a> {
         };
         match &self.clock {
             None => {
-                for (span, _) in seq.spans().filter(|(span, _)| span.visible) {
+                for span in seq.spans().filter(|span| span.visible) {
                     one(span, seq.reg(span).map(|reg| &reg.values[..]));
                 }
             }
@@ -301,7 +301,7 @@ impl<'a> View<'a> {
         let seq = state.seq(number).ok_or(EditError::WrongType { found: kind })?;
         let Some(clock) = &self.clock else {
             if seq.is_text {
-                return Ok(seq.text());
+                return Ok(seq.text(|span| state.shown(seq, span)));
             }
             let mut text = String::new();
             self.each_element(obj.as_ref(), |winner| text.push_str(state.rendered(winner.val).0));
@@ -367,8 +367,8 @@ impl<'a> View<'a> {
             Some(clock) => Box::new(self.state.spans_at(seq, clock)),
             None => Box::new(
                 seq.spans()
-                    .filter(|(span, _)| span.visible)
-                    .map(|(span, _)| (*span, seq.reg(span).map(|reg| reg.values.clone()))),
+                    .filter(|span| span.visible)
+                    .map(|span| (*span, seq.reg(span).map(|reg| reg.values.clone()))),
             ),
         }
     }

@@ -157,14 +157,17 @@ impl Lanes {
         self.lane(id.actor).remove(id.ctr, u32::MAX);
     }
 
-    /// Gives the operations from `id` on the number `value`. No operation of the actor has a number after `id` yet.
+    /// Gives the operations from `id` on the number `value`. No operation of the actor has a number after `id` yet; gives
+    /// whether there is no key after it either.
     #[inline]
-    pub(crate) fn push(&mut self, id: OpId, value: u32) {
+    pub(crate) fn push(&mut self, id: OpId, value: u32) -> bool {
         let lane = self.lane(id.actor);
-        match lane.blocks.last().and_then(|block| block.last()) {
-            Some((key, before)) if *before == value && *key <= id.ctr => {}
-            _ => lane.insert(id.ctr, value),
+        let last = lane.blocks.last().and_then(|block| block.last()).copied();
+        let newest = last.is_none_or(|(key, _)| key <= id.ctr);
+        if !newest || last.is_none_or(|(_, before)| before != value) {
+            lane.insert(id.ctr, value);
         }
+        newest
     }
 
     /// The map of these operations, each valid up to the next.

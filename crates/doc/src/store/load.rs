@@ -560,7 +560,7 @@ impl Loader {
         self.items.reserve(2 * self.seqs.iter().map(|(_, seq, _)| seq.count()).sum::<usize>());
         for (obj, seq, _) in &self.seqs {
             let obj = *obj;
-            for (span, _) in seq.spans() {
+            for span in seq.spans() {
                 let (id, origin, len) = (span.id, span.origin, span.len);
                 let what = match span.kind {
                     Kind::Text => {

@@ -181,7 +181,7 @@ impl State {
         clock: &'a Clock,
     ) -> impl Iterator<Item = (Span, Option<Values>)> + 'a {
         let ctx = self.ctx();
-        seq.bare_spans().filter(move |span| clock.covers(span.id)).flat_map(move |span| {
+        seq.spans().filter(move |span| clock.covers(span.id)).flat_map(move |span| {
             let mut parts: SmallVec<[(Span, Option<Values>); 2]> = SmallVec::new();
             let covered = clock.covered(span.id, span.len);
             if span.kind == super::seq::Kind::Mark {

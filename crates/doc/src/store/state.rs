@@ -80,7 +80,16 @@ impl State {
 
     /// The number of the object that operation `id` made.
     pub(crate) fn number(&self, id: OpId) -> Option<u32> {
-        if id.is_none() { Some(ROOT) } else { self.numbers.get(id) }
+        if id.is_none() {
+            return Some(ROOT);
+        }
+        // Most operations are on the same object as the one before.
+        if let Some(run) = self.log.runs.last()
+            && self.objects.get(run.obj as usize).is_some_and(|object| object.id == id)
+        {
+            return Some(run.obj);
+        }
+        self.numbers.get(id)
     }
 
     pub(crate) fn map(&self, obj: u32) -> Option<&Map> {
@@ -158,55 +167,55 @@ impl State {
     /// Inserts characters, one an element.
     #[inline]
     pub(crate) fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, id: OpId, text: &str) {
-        self.insert_chars(obj, id, text, |_, _| (gap, origin));
+        let (len, width) = self.measure(text);
+        let bytes = self.heap.push(text.as_bytes());
+        let (seq, log, ctx) = self.seq_and_log(obj);
+        seq.insert(gap, chars(id, origin, bytes, (len, width)), &ctx);
+        log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
     }
 
     /// Inserts characters, one an element, before unit `index`, which is at most the width of the text; the text has no
     /// marks. Gives the unit that really is.
     #[inline]
     pub(crate) fn type_text(&mut self, obj: u32, index: u32, id: OpId, text: &str) -> u32 {
-        let mut unit = index;
-        self.insert_chars(obj, id, text, |seq, ctx| {
-            let (gap, origin, at) = seq.gap_hot(index, ctx).expect("the caller compared with the width");
-            unit = at;
-            (gap, origin)
-        });
+        let (len, width) = self.measure(text);
+        let bytes = self.heap.push(text.as_bytes());
+        let (seq, log, ctx) = self.seq_and_log(obj);
+        let (origin, unit) = match seq.go_on(index, id, bytes, (len, width)) {
+            Some(origin) => (origin, index),
+            None => {
+                let (gap, origin, unit) =
+                    seq.gap_hot(index, &ctx).expect("the caller compared with the width");
+                seq.insert(gap, chars(id, origin, bytes, (len, width)), &ctx);
+                (origin, unit)
+            }
+        };
+        log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
         unit
     }
 
+    /// How many characters a text has, and its width.
     #[inline]
-    fn insert_chars(
-        &mut self,
-        obj: u32,
-        id: OpId,
-        text: &str,
-        place: impl FnOnce(&mut Seq, &Ctx<'_>) -> (Gap, OpId),
-    ) {
-        let ascii = text.is_ascii();
-        let len = if ascii { text.len() } else { text.chars().count() } as u32;
+    fn measure(&self, text: &str) -> (u32, u32) {
+        if text.is_ascii() {
+            return (text.len() as u32, text.len() as u32);
+        }
+        let len = text.chars().count() as u32;
         let width = match self.encoding {
             TextEncoding::Utf8CodeUnit => text.len() as u32,
-            TextEncoding::Utf16CodeUnit if !ascii => text.chars().map(|c| c.len_utf16() as u32).sum(),
-            _ => len,
+            TextEncoding::Utf16CodeUnit => text.chars().map(|c| c.len_utf16() as u32).sum(),
+            TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => len,
         };
-        let bytes = self.heap.push(text.as_bytes());
-        let (seq, log, ctx) = self.seq_and_log(obj);
-        let (gap, origin) = place(seq, &ctx);
-        let span = Span {
-            id,
-            len,
-            origin,
-            at: bytes.at,
-            gone: OpId::NONE,
-            reg: 0,
-            bytes: bytes.len,
-            width,
-            kind: Kind::Text,
-            step: 0,
-            visible: true,
-        };
-        seq.insert(gap, span, text, &ctx);
-        log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
+        (len, width)
+    }
+
+    /// What a visible span of a text shows.
+    pub(crate) fn shown<'a>(&'a self, seq: &'a Seq, span: &'a Span) -> &'a str {
+        match seq.reg(span) {
+            Some(reg) => reg.values.last().map_or("", |winner| self.rendered(winner.val).0),
+            None if span.kind == Kind::Text => self.heap.text(Bytes { at: span.at, len: span.bytes }),
+            None => self.rendered(self.inserted(span, 0)).0,
+        }
     }
 
     /// Inserts values, each after the one before.
@@ -234,12 +243,12 @@ impl State {
                 let (text, width) = rendered(*val, &ctx);
                 let id = id.plus(n);
                 let span = Span { id, len: 1, origin, at: at + n, bytes: text.len() as u32, width, ..span };
-                seq.insert(gap, span, text, &ctx);
+                seq.insert(gap, span, &ctx);
                 gap = seq.behind(seq.find(id).expect("it was just inserted"));
                 origin = id;
             }
         } else {
-            seq.insert(gap, span, "", &ctx);
+            seq.insert(gap, span, &ctx);
         }
         self.log.push(LogRun { id, len, obj, what: What::Values { origin, at } });
     }
@@ -262,7 +271,7 @@ impl State {
             visible: false,
         };
         let (seq, ctx) = self.seq_mut(obj);
-        seq.insert(gap, span, "", &ctx);
+        seq.insert(gap, span, &ctx);
         self.log.push(LogRun { id, len: 1, obj, what: What::Mark(number) });
     }
 
@@ -340,11 +349,11 @@ impl State {
         let (seq, ctx) = self.seq_mut(obj);
         let values = &seq.reg(seq.span(at)).expect("the element owns a register").values;
         let shown = match values.last() {
-            None => Shown { visible: false, text: "", width: 0 },
-            Some(_) if !seq.is_text => Shown { visible: true, text: "", width: 1 },
+            None => Shown { visible: false, bytes: 0, width: 0 },
+            Some(_) if !seq.is_text => Shown { visible: true, bytes: 0, width: 1 },
             Some(winner) => {
                 let (text, width) = rendered(winner.val, &ctx);
-                Shown { visible: true, text, width }
+                Shown { visible: true, bytes: text.len() as u32, width }
             }
         };
         seq.show(at, shown, &ctx);
@@ -428,7 +437,7 @@ impl State {
         for (number, object) in (0..).zip(self.objects.iter()) {
             assert_eq!(self.number(object.id), Some(number));
             match &*object.body {
-                Body::Seq(seq) if deep => seq.check(&self.ctx()),
+                Body::Seq(seq) if deep => seq.check(&self.ctx(), |span| self.shown(seq, span)),
                 Body::Seq(_) => {}
                 Body::Map(map) => {
                     assert_eq!(map.len(), map.entries().filter(|entry| !entry.values.is_empty()).count());
@@ -442,6 +451,24 @@ impl State {
                 }
             }
         }
+    }
+}
+
+/// A span of characters that were just typed.
+#[inline]
+fn chars(id: OpId, origin: OpId, bytes: Bytes, (len, width): (u32, u32)) -> Span {
+    Span {
+        id,
+        len,
+        origin,
+        at: bytes.at,
+        gone: OpId::NONE,
+        reg: 0,
+        bytes: bytes.len,
+        width,
+        kind: Kind::Text,
+        step: 0,
+        visible: true,
     }
 }
 

@@ -91,7 +91,7 @@ impl State {
         let mut builder = Builder::new(seq.is_text);
         *builder.regs() = seq.regs.clone();
         let undone = |id: OpId| id.actor == mark.first.actor && id.ctr >= mark.first.ctr;
-        for (span, _) in seq.spans() {
+        for span in seq.spans() {
             let mut span = *span;
             if undone(span.last()) {
                 if undone(span.id) {

@@ -78,7 +78,7 @@ impl State {
         for (object, keys) in objects {
             self.chains(keys, |_, chain| add(chain, &mut values));
             let Body::Seq(seq) = &*object.body else { continue };
-            for span in seq.bare_spans() {
+            for span in seq.spans() {
                 if span.reg > 0 {
                     values.push(self.raw(self.inserted(span, 0)));
                     add(&self.history_of(seq, span), &mut values);
@@ -199,7 +199,7 @@ impl<'a> DocWriter<'a, '_> {
     fn sequence(&mut self, obj: OpId, seq: &'a Seq) {
         // Typed rows whose columns that say the same for all of them are not written yet.
         let mut alike = 0;
-        for span in seq.bare_spans() {
+        for span in seq.spans() {
             let rows = u64::from(span.len);
             if span.reg == 0 && span.kind == Kind::Text {
                 self.ops.typed(self.id(span.origin), self.id(span.id), self.state.typed(span), rows);

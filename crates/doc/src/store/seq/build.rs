@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::edit::join;
-use super::tree::{KIDS, SPANS, TEXT};
+use super::tree::{KIDS, SPANS};
 use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, NONE, Seq, Span};
 use crate::store::heap::Bytes;
 use crate::store::lanes::Lanes;
@@ -13,6 +13,8 @@ use crate::types::OpId;
 pub(crate) struct Builder {
     seq: Seq,
     open: Leaf,
+    /// What the open leaf shows.
+    text: String,
     room: usize,
     index: Vec<(OpId, u32)>,
 }
@@ -36,7 +38,7 @@ impl Builder {
         let mut seq = Seq::new(is_text);
         seq.leaves.clear();
         // Room for edits to come without splitting every leaf at once.
-        Self { seq, open: Leaf::default(), room: SPANS - SPANS / 4, index: Vec::new() }
+        Self { seq, open: Leaf::default(), text: String::new(), room: SPANS - SPANS / 4, index: Vec::new() }
     }
 
     pub(crate) fn is_text(&self) -> bool {
@@ -49,18 +51,16 @@ impl Builder {
 
     /// Adds the next span; `text` is what it shows.
     pub(crate) fn push(&mut self, span: Span, text: &str) {
-        let joined = self.open.text.len() + text.len() <= TEXT
-            && self.open.spans.last_mut().is_some_and(|last| join(last, &span));
+        let joined = self.open.spans.last_mut().is_some_and(|last| join(last, &span));
         if !joined {
-            let full = self.open.spans.len() >= self.room || self.open.text.len() + text.len() > TEXT;
-            if full && !self.open.spans.is_empty() {
+            if self.open.spans.len() >= self.room {
                 self.close();
             }
             self.open.spans.push(span);
         }
         self.open.width += span.units();
         if self.seq.is_text {
-            self.open.text.push_str(text);
+            self.text.push_str(text);
         }
         if !joined {
             self.index.push((span.id, self.seq.leaves.len() as u32));
@@ -93,7 +93,7 @@ impl Builder {
             self.open.spans.pop();
             self.index.pop();
         }
-        self.open.text.truncate(self.open.text.len() - one.shown() as usize);
+        self.text.truncate(self.text.len() - one.shown() as usize);
         self.open.width -= one.units();
         self.seq.marks -= u32::from(one.kind == Kind::Mark);
         Some(one)
@@ -108,9 +108,12 @@ impl Builder {
     fn close(&mut self) {
         // Exactly as long as it is: most leaves are never edited.
         let leaf = self.open.clone();
+        if self.seq.is_text {
+            let _ = leaf.text.set(self.text.as_str().into());
+        }
         self.open.width = 0;
         self.open.spans.clear();
-        self.open.text.clear();
+        self.text.clear();
         let next = self.seq.leaves.len() as u32 + 1;
         self.seq.width += leaf.width;
         self.seq.leaves.push(LeafRef { leaf: Arc::new(leaf), parent: 0, next });

@@ -1,18 +1,24 @@
 //! What must hold of every sequence. Tests and fuzzers ask after every change.
 
-use super::{Ctx, Kind, NONE, Seq};
+use super::{Ctx, Kind, NONE, Seq, Span};
 use crate::store::heap::Bytes;
 
 impl Seq {
-    /// Panics where the structure contradicts itself.
-    pub(crate) fn check(&self, ctx: &Ctx<'_>) {
+    /// Panics where the structure contradicts itself. `shown` says what a visible span shows.
+    pub(crate) fn check<'a>(&'a self, ctx: &Ctx<'_>, shown: impl Fn(&'a Span) -> &'a str) {
         let (mut leaf, mut width, mut seen, mut marks) = (0, 0, 0, 0);
         while leaf != NONE {
             let node = &self.leaves[leaf as usize];
-            assert!(node.leaf.fits() || seen == 0, "leaf {leaf} is too large");
-            let text: usize = node.leaf.spans.iter().map(|span| span.shown() as usize).sum();
-            assert_eq!(node.leaf.text.len(), if self.is_text { text } else { 0 }, "text of leaf {leaf}");
-            let units: u32 = node.leaf.spans.iter().map(super::Span::units).sum();
+            assert!(node.leaf.spans.len() <= super::tree::SPANS, "leaf {leaf} is too large");
+            let text: String = node.leaf.spans.iter().filter(|span| span.visible).map(&shown).collect();
+            if let Some(known) = node.leaf.text.get() {
+                assert_eq!(**known, text, "text of leaf {leaf}");
+            }
+            if self.is_text {
+                let bytes: u32 = node.leaf.spans.iter().map(Span::shown).sum();
+                assert_eq!(bytes as usize, text.len(), "bytes of leaf {leaf}");
+            }
+            let units: u32 = node.leaf.spans.iter().map(Span::units).sum();
             assert_eq!(node.leaf.width, units, "width of leaf {leaf}");
             for span in &node.leaf.spans {
                 self.check_span(span, ctx);
@@ -37,11 +43,15 @@ impl Seq {
             assert_eq!(self.units_before(start, ctx), hot.base as usize, "the kept position is right");
         }
         let before = &leaf.spans[..hot.span as usize];
-        assert_eq!(before.iter().map(super::Span::units).sum::<u32>(), hot.units);
-        assert_eq!(before.iter().map(super::Span::shown).sum::<u32>(), hot.bytes);
+        assert_eq!(before.iter().map(Span::units).sum::<u32>(), hot.units);
+        if hot.newest {
+            let next = leaf.spans[hot.span as usize].last().plus(1);
+            assert_eq!(self.index.floor(next).map(|(_, leaf)| leaf), Some(hot.leaf));
+            assert_eq!(self.find(next), None);
+        }
     }
 
-    fn check_span(&self, span: &super::Span, ctx: &Ctx<'_>) {
+    fn check_span(&self, span: &Span, ctx: &Ctx<'_>) {
         assert!(span.len > 0);
         if span.reg == 0 {
             assert_eq!(

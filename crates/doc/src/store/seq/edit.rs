@@ -1,19 +1,21 @@
 //! Changing a sequence: inserting, hiding what was deleted, and giving elements new values.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::tree::{SPAN_TEXT, SPANS};
-use super::{At, Ctx, ElemReg, Gap, Hot, Kind, Leaf, NONE, Seq, Span};
-use crate::store::heap::starts_chunk;
+use super::{At, Ctx, ElemReg, Gap, Hot, Kind, NONE, Seq, Span};
+use crate::store::heap::{Bytes, starts_chunk};
 use crate::store::log::stepped;
 use crate::types::OpId;
 
 /// What an element shows after a change of its values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct Shown {
     pub(crate) visible: bool,
-    pub(crate) text: &'a str,
+    /// Bytes of its text.
+    pub(crate) bytes: u32,
     pub(crate) width: u32,
 }
 
@@ -72,14 +74,18 @@ impl Seq {
         }
     }
 
-    /// Inserts a span that shows `text`. Long texts become several spans.
+    /// Inserts a span. Long texts become several spans.
     #[inline]
-    pub(crate) fn insert(&mut self, gap: Gap, span: Span, text: &str, ctx: &Ctx<'_>) {
-        if text.len() <= SPAN_TEXT || span.kind != Kind::Text {
-            self.insert_one(gap, span, text, ctx);
-            return;
+    pub(crate) fn insert(&mut self, gap: Gap, span: Span, ctx: &Ctx<'_>) {
+        if span.bytes as usize > SPAN_TEXT && span.kind == Kind::Text {
+            self.insert_long(gap, span, ctx);
+        } else {
+            self.insert_one(gap, span, ctx);
         }
-        let (mut gap, mut rest, mut text) = (gap, span, text);
+    }
+
+    fn insert_long(&mut self, mut gap: Gap, span: Span, ctx: &Ctx<'_>) {
+        let (mut rest, mut text) = (span, ctx.heap.text(Bytes { at: span.at, len: span.bytes }));
         while text.len() > SPAN_TEXT {
             let mut cut = SPAN_TEXT;
             while !text.is_char_boundary(cut) {
@@ -87,106 +93,139 @@ impl Seq {
             }
             let (head, tail) = text.split_at(cut);
             let right = rest.split_off(head.chars().count() as u32, ctx);
-            self.insert_one(gap, rest, head, ctx);
+            self.insert_one(gap, rest, ctx);
             let at = self.find(rest.last()).expect("it was just inserted");
             gap = self.behind(at);
             (rest, text) = (right, tail);
         }
-        self.insert_one(gap, rest, text, ctx);
+        self.insert_one(gap, rest, ctx);
     }
 
-    fn insert_one(&mut self, gap: Gap, span: Span, text: &str, ctx: &Ctx<'_>) {
-        let (first, _, bytes) = self.hot.before(gap.leaf, gap.span);
+    fn insert_one(&mut self, gap: Gap, span: Span, ctx: &Ctx<'_>) {
         let leaf = Arc::make_mut(&mut self.leaves[gap.leaf as usize].leaf);
-        let at = gap.span as usize;
-        let mut joined = false;
-        if self.is_text && !text.is_empty() {
-            let mut byte = (bytes + leaf.spans[first..at].iter().map(Span::shown).sum::<u32>()) as usize;
-            if gap.off > 0 && leaf.spans[at].visible {
-                byte += leaf.spans[at].measure(gap.off, ctx).0 as usize;
-            }
-            leaf.text.insert_str(byte, text);
-        }
+        leaf.text.take();
         leaf.width += span.units();
+        let mut at = gap.span as usize;
         if gap.off > 0 {
             let right = leaf.spans[at].split_off(gap.off, ctx);
-            leaf.spans.insert(at + 1, right);
-            leaf.spans.insert(at + 1, span);
+            at += 1;
+            leaf.spans.insert(at, right);
+            leaf.spans.insert(at, span);
+        } else if at > 0 && join(&mut leaf.spans[at - 1], &span) {
+            at -= 1;
         } else {
-            joined = at > 0 && join(&mut leaf.spans[at - 1], &span);
-            if !joined {
-                leaf.spans.insert(at, span);
-            }
+            leaf.spans.insert(at, span);
         }
-        let full = leaf.spans.len() > SPANS || leaf.text.len() > super::tree::TEXT;
-        self.index.push(span.id, gap.leaf);
+        let full = leaf.spans.len() > SPANS;
+        self.touch(span.id.actor, gap.leaf, at as u32);
+        let newest = self.index.push(span.id, gap.leaf);
         self.widen(gap.leaf, span.units().into());
         self.marks += u32::from(span.kind == Kind::Mark);
-        self.keep_hot(gap.leaf, if joined { gap.span - 1 } else { gap.span });
+        self.keep_hot(gap.leaf, gap.span.min(at as u32));
         if full {
-            self.relieve(gap.leaf);
+            self.split_leaf(gap.leaf);
+        } else {
+            self.go_to(gap.leaf, at as u32, newest);
         }
+    }
+
+    /// Lets the run at the kept place go on with `len` characters typed before unit `index`, where it ends; gives what
+    /// they were inserted after. Nothing happens when they are not the next operations or lie elsewhere.
+    #[inline]
+    pub(crate) fn go_on(
+        &mut self,
+        index: u32,
+        id: OpId,
+        text: Bytes,
+        (len, width): (u32, u32),
+    ) -> Option<OpId> {
+        let Hot { leaf, base, span, units, newest } = self.hot;
+        let run = self.leaves[leaf as usize].leaf.spans.get(span as usize).filter(|_| newest)?;
+        let adjacent = run.at + run.bytes == text.at && !starts_chunk(text.at);
+        let goes_on = index == base + units + run.width
+            && run.id.plus(run.len) == id
+            && (run.kind == Kind::Text && run.visible && run.reg == 0)
+            && (adjacent && (run.bytes + text.len) as usize <= SPAN_TEXT);
+        if !goes_on {
+            return None;
+        }
+        let node = Arc::make_mut(&mut self.leaves[leaf as usize].leaf);
+        node.text.take();
+        node.width += width;
+        let run = &mut node.spans[span as usize];
+        let origin = run.last();
+        run.len += len;
+        run.bytes += text.len;
+        run.width += width;
+        self.widen(leaf, width.into());
+        Some(origin)
     }
 
     /// Forgets the place of the last edit when a change of span `span` of a leaf made it wrong.
     #[inline]
     fn keep_hot(&mut self, leaf: u32, span: u32) {
+        self.hot.newest = false;
         if self.hot.leaf != leaf {
             self.hot = Hot::default();
         } else if span < self.hot.span {
-            (self.hot.span, self.hot.units, self.hot.bytes) = (0, 0, 0);
+            (self.hot.span, self.hot.units) = (0, 0);
+        }
+    }
+
+    /// Moves the kept place on to a span behind it in the same leaf, the newest run of its actor or not.
+    #[inline]
+    fn go_to(&mut self, leaf: u32, span: u32, newest: bool) {
+        if self.hot.leaf == leaf {
+            let spans = &self.leaves[leaf as usize].leaf.spans[self.hot.span as usize..span as usize];
+            self.hot.units += spans.iter().map(Span::units).sum::<u32>();
+            (self.hot.span, self.hot.newest) = (span, newest);
         }
     }
 
     /// Makes the elements `off..off + n` of a span one span of their own, changes it, and joins it with neighbours
-    /// it now fits. `text` is what it shows from now on, if that changes.
-    fn carve(&mut self, at: At, n: u32, ctx: &Ctx<'_>, text: Option<&str>, change: impl FnOnce(&mut Span)) {
-        let (first, _, bytes) = self.hot.before(at.leaf, at.span);
+    /// it now fits.
+    fn carve(&mut self, at: At, n: u32, ctx: &Ctx<'_>, change: impl FnOnce(&mut Span)) {
         let leaf = Arc::make_mut(&mut self.leaves[at.leaf as usize].leaf);
-        let mut i = at.span as usize;
-        if at.off > 0 {
-            let right = leaf.spans[i].split_off(at.off, ctx);
-            i += 1;
-            leaf.spans.insert(i, right);
-        }
-        if n < leaf.spans[i].len {
-            let right = leaf.spans[i].split_off(n, ctx);
-            leaf.spans.insert(i + 1, right);
-        }
-        let before = (bytes + leaf.spans[first..i].iter().map(Span::shown).sum::<u32>()) as usize;
-        let (shown, units) = (leaf.spans[i].shown() as usize, leaf.spans[i].units());
-        change(&mut leaf.spans[i]);
-        if let (true, Some(text)) = (self.is_text, text) {
-            leaf.text.replace_range(before..before + shown, text);
-        }
-        let by = i64::from(leaf.spans[i].units()) - i64::from(units);
+        leaf.text.take();
+        let i = at.span as usize;
+        let mut span = leaf.spans[i];
+        let left = (at.off > 0).then(|| {
+            let rest = span.split_off(at.off, ctx);
+            std::mem::replace(&mut span, rest)
+        });
+        let right = (n < span.len).then(|| span.split_off(n, ctx));
+        let units = span.units();
+        change(&mut span);
+        let by = i64::from(span.units()) - i64::from(units);
         leaf.width = (i64::from(leaf.width) + by) as u32;
-        if i + 1 < leaf.spans.len() {
-            let next = leaf.spans[i + 1];
-            if join(&mut leaf.spans[i], &next) {
-                leaf.spans.remove(i + 1);
+        let (mut from, mut to) = (i, i + 1);
+        if right.is_none()
+            && let Some(next) = leaf.spans.get(to)
+            && join(&mut span, next)
+        {
+            to += 1;
+        }
+        if left.is_none() && i > 0 {
+            let mut before = leaf.spans[i - 1];
+            if join(&mut before, &span) {
+                span = before;
+                from -= 1;
             }
         }
-        let mut changed = at.span;
-        if i > 0 {
-            let span = leaf.spans[i];
-            if join(&mut leaf.spans[i - 1], &span) {
-                leaf.spans.remove(i);
-                changed = at.span.min(i as u32 - 1);
-            }
-        }
-        let full = leaf.spans.len() > SPANS || leaf.text.len() > super::tree::TEXT;
-        self.keep_hot(at.leaf, changed);
+        replace(&mut leaf.spans, from..to, left.into_iter().chain([span]).chain(right));
+        let full = leaf.spans.len() > SPANS;
+        self.touch(span.id.actor, at.leaf, from as u32);
+        self.keep_hot(at.leaf, from as u32);
         self.widen(at.leaf, by);
         if full {
-            self.relieve(at.leaf);
+            self.split_leaf(at.leaf);
         }
     }
 
     /// Marks `n` elements from `at` on as deleted, the first by `gone`, the others `step` apart. They must be visible and
     /// without a register.
     pub(crate) fn hide(&mut self, at: At, n: u32, gone: OpId, step: i8, ctx: &Ctx<'_>) {
-        self.carve(at, n, ctx, Some(""), |span| {
+        self.carve(at, n, ctx, |span| {
             (span.visible, span.gone, span.step) = (false, gone, step);
         });
     }
@@ -196,7 +235,7 @@ impl Seq {
         let number = self.regs.len() as u32 + 1;
         self.regs.push(reg);
         let id = self.span(at).id.plus(at.off);
-        self.carve(at, 1, ctx, None, |span| span.reg = number);
+        self.carve(at, 1, ctx, |span| span.reg = number);
         self.find(id).expect("the element is still there")
     }
 
@@ -207,12 +246,29 @@ impl Seq {
     }
 
     /// Changes what an element with a register shows.
-    pub(crate) fn show(&mut self, at: At, shown: Shown<'_>, ctx: &Ctx<'_>) {
-        self.carve(at, 1, ctx, Some(shown.text), |span| {
+    pub(crate) fn show(&mut self, at: At, shown: Shown, ctx: &Ctx<'_>) {
+        self.carve(at, 1, ctx, |span| {
             span.visible = shown.visible;
             span.width = shown.width;
-            span.bytes = shown.text.len() as u32;
+            span.bytes = shown.bytes;
         });
+    }
+}
+
+/// Puts one to three spans in the place of others.
+#[inline]
+fn replace(spans: &mut Vec<Span>, old: Range<usize>, new: impl Iterator<Item = Span>) {
+    let mut at = old.start;
+    for span in new {
+        if at < old.end {
+            spans[at] = span;
+        } else {
+            spans.insert(at, span);
+        }
+        at += 1;
+    }
+    if at < old.end {
+        spans.drain(at..old.end);
     }
 }
 
@@ -261,11 +317,4 @@ fn common_step(a: &Span, b: &Span) -> Option<i8> {
             && i64::from(a.gone.ctr) + i64::from(*step) * i64::from(a.len) == i64::from(b.gone.ctr)
             && stepped(a.gone, *step, a.len) == b.gone
     })
-}
-
-impl Leaf {
-    /// Whether it fits the limits.
-    pub(super) fn fits(&self) -> bool {
-        self.spans.len() <= SPANS && (self.text.len() <= super::tree::TEXT || self.spans.len() <= 1)
-    }
 }

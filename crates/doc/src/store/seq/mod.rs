@@ -2,7 +2,7 @@
 //!
 //! A span is a run of elements with consecutive ids, each inserted after the one before, that share one fate: all
 //! visible, or all deleted by consecutive operations. Typing extends a span; deleting a range splits at most two.
-//! Leaves hold spans and, for text, the visible text itself; [`Lanes`] finds the leaf of an element by its id.
+//! Leaves hold spans and, once it was read, the text they show; [`Lanes`] finds the leaf of an element by its id.
 //! Finding by index or by id costs O(log spans); typing where the last edit was costs O(1).
 
 mod build;
@@ -10,7 +10,7 @@ mod check;
 mod edit;
 mod tree;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
@@ -73,7 +73,7 @@ impl Span {
         if self.visible { self.width } else { 0 }
     }
 
-    /// Bytes in the leaf's text.
+    /// Bytes of the text it shows.
     #[inline]
     pub(crate) fn shown(&self) -> u32 {
         if self.visible { self.bytes } else { 0 }
@@ -180,12 +180,19 @@ pub(crate) struct ElemReg {
     pub(crate) dels: SmallVec<[OpId; 2]>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Leaf {
     spans: Vec<Span>,
-    /// What the visible spans show, in order; empty for lists.
-    text: String,
     width: u32,
+    /// What the visible spans of a text show, in order, once somebody has asked since the last change.
+    text: OnceLock<Box<str>>,
+}
+
+/// Leaves are cloned to be changed.
+impl Clone for Leaf {
+    fn clone(&self) -> Self {
+        Self { spans: self.spans.clone(), width: self.width, text: OnceLock::new() }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -252,10 +259,22 @@ pub(crate) struct Seq {
     pub(crate) marks: u32,
     hot: Hot,
     way: Way,
+    touched: [Touched; AUTHORS],
 }
 
-/// How the widths above a leaf are reached, so that typing there does not search them again: each node above it, from
-/// below, and the leaf's place there.
+/// So many people have a place of their own in [`Seq::touched`].
+const AUTHORS: usize = 4;
+
+/// A leaf and a span in it where an element of an actor was inserted or changed last: who goes on typing is looked for
+/// here first. The element may have moved since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    leaf: u32,
+    span: u32,
+}
+
+/// How the widths above a leaf are reached, so that typing there does not search them again: each node above it and the
+/// place of the next there.
 #[derive(Clone, Debug)]
 struct Way {
     leaf: u32,
@@ -268,27 +287,16 @@ impl Default for Way {
     }
 }
 
-/// Where the last edit was: a leaf and the units before it, a span in it and the units and bytes before that in the
-/// leaf. All zero is always right.
+/// Where the last edit was: a leaf and the units before it, a span in it and the units before that in the leaf. All zero
+/// is always right.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hot {
     leaf: u32,
     base: u32,
     span: u32,
     units: u32,
-    bytes: u32,
-}
-
-impl Hot {
-    /// A span of `leaf` to start counting from when looking for `span`, with the units and bytes before it.
-    #[inline]
-    fn before(&self, leaf: u32, span: u32) -> (usize, u32, u32) {
-        if leaf == self.leaf && span >= self.span {
-            (self.span as usize, self.units, self.bytes)
-        } else {
-            (0, 0, 0)
-        }
-    }
+    /// The span ends with the newest element of its actor, and the one after that would be looked for in this leaf.
+    newest: bool,
 }
 
 impl Seq {
@@ -307,6 +315,7 @@ impl Seq {
             marks: 0,
             hot: Hot::default(),
             way: Way::default(),
+            touched: [Touched::default(); AUTHORS],
         }
     }
 
@@ -325,28 +334,30 @@ impl Seq {
         self.regs.get((span.reg as usize).checked_sub(1)?)
     }
 
-    /// The leaf that holds unit `index`, and the units before it.
+    /// The leaf that holds unit `index`, and the units before it. `step` is told each node on the way and which of its kids
+    /// is next; none where the kept place is in that leaf.
     #[inline]
-    fn leaf_of(&self, index: u32) -> (u32, u32) {
+    fn leaf_of(&self, index: u32, mut step: impl FnMut(u32, u32)) -> (u32, u32) {
         let Hot { leaf, base, .. } = self.hot;
         if index >= base && index - base < self.leaves[leaf as usize].leaf.width {
             return (leaf, base);
         }
-        let (mut node, mut base) = (&self.inner[self.root as usize], 0);
+        let (mut number, mut base) = (self.root, 0);
         loop {
-            let mut found = None;
-            for kid in &node.kids {
+            let node = &self.inner[number as usize];
+            let mut kids = (0..).zip(&node.kids);
+            let (at, kid) = loop {
+                let (at, kid) = kids.next().expect("the index is below the width");
                 if index - base < kid.width {
-                    found = Some(kid.number);
-                    break;
+                    break (at, kid.number);
                 }
                 base += kid.width;
-            }
-            let kid = found.expect("the index is below the width");
+            };
+            step(number, at);
             if node.bottom {
                 return (kid, base);
             }
-            node = &self.inner[kid as usize];
+            number = kid;
         }
     }
 
@@ -356,7 +367,7 @@ impl Seq {
         if index >= self.width {
             return None;
         }
-        let (leaf, base) = self.leaf_of(index);
+        let (leaf, base) = self.leaf_of(index, |_, _| ());
         self.scan(leaf, base, index, ctx).map(|(at, start, _)| (at, start))
     }
 
@@ -364,18 +375,16 @@ impl Seq {
     #[inline]
     fn scan(&self, leaf: u32, base: u32, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32, Hot)> {
         let known = leaf == self.hot.leaf && index >= base + self.hot.units;
-        let (first, mut units, mut bytes) =
-            if known { (self.hot.span, self.hot.units, self.hot.bytes) } else { (0, 0, 0) };
+        let (first, mut units) = if known { (self.hot.span, self.hot.units) } else { (0, 0) };
         let spans = &self.leaves[leaf as usize].leaf.spans;
         for (i, span) in (first..).zip(&spans[first as usize..]) {
             let width = span.units();
             if index - base - units < width {
                 let (off, start) = element_at(span, index - base - units, ctx);
-                let hot = Hot { leaf, base, span: i, units, bytes };
+                let hot = Hot { leaf, base, span: i, units, newest: false };
                 return Some((At { leaf, span: i, off }, base + units + start, hot));
             }
             units += width;
-            bytes += span.shown();
         }
         None
     }
@@ -394,7 +403,11 @@ impl Seq {
         {
             return Some((At { leaf, span, off: unit }, index));
         }
-        let (leaf, base) = self.leaf_of(index);
+        let mut nodes = SmallVec::new();
+        let (leaf, base) = self.leaf_of(index, |node, kid| nodes.push((node, kid)));
+        if !nodes.is_empty() {
+            self.way = Way { leaf, nodes };
+        }
         let (at, start, hot) = self.scan(leaf, base, index, ctx)?;
         self.hot = hot;
         Some((at, start))
@@ -417,10 +430,21 @@ impl Seq {
 
     /// Where the element inserted by operation `id` is.
     pub(crate) fn find(&self, id: OpId) -> Option<At> {
+        let Touched { leaf, span } = self.touched[id.actor as usize % AUTHORS];
+        let there = self.leaves.get(leaf as usize).and_then(|leaf| leaf.leaf.spans.get(span as usize));
+        if let Some(found) = there.filter(|span| span.contains(id)) {
+            return Some(At { leaf, span, off: id.ctr - found.id.ctr });
+        }
         let (_, leaf) = self.index.floor(id)?;
         let spans = &self.leaves.get(leaf as usize)?.leaf.spans;
         let span = spans.iter().position(|span| span.contains(id))?;
         Some(At { leaf, span: span as u32, off: id.ctr - spans[span].id.ctr })
+    }
+
+    /// Remembers where an element of an actor is.
+    #[inline]
+    fn touch(&mut self, actor: u32, leaf: u32, span: u32) {
+        self.touched[actor as usize % AUTHORS] = Touched { leaf, span };
     }
 
     /// How many units lie before an element.
@@ -467,33 +491,33 @@ impl Seq {
         self.leaves.iter().map(|leaf| leaf.leaf.spans.len()).sum()
     }
 
-    /// All spans in list order, each with the text it shows.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (&Span, &str)> {
-        Leaves { seq: self, next: 0 }.flat_map(|leaf| {
-            let mut from = 0;
-            leaf.spans.iter().map(move |span| {
-                let start = from;
-                from += if leaf.text.is_empty() { 0 } else { span.shown() as usize };
-                (span, &leaf.text[start..from])
-            })
-        })
-    }
-
     /// Takes the index that was made beside the sequence.
     pub(crate) fn set_index(&mut self, index: Lanes) {
         self.index = index;
     }
 
     /// All spans in list order.
-    pub(crate) fn bare_spans(&self) -> impl Iterator<Item = &Span> {
+    pub(crate) fn spans(&self) -> impl Iterator<Item = &Span> {
         Leaves { seq: self, next: 0 }.flat_map(|leaf| &leaf.spans)
     }
 
-    /// The visible text.
-    pub(crate) fn text(&self) -> String {
-        let bytes = Leaves { seq: self, next: 0 }.map(|leaf| leaf.text.len()).sum();
-        let mut text = String::with_capacity(bytes);
-        Leaves { seq: self, next: 0 }.for_each(|leaf| text.push_str(&leaf.text));
+    /// The visible text; `shown` says what a visible span shows. Each leaf remembers its part until it is changed.
+    pub(crate) fn text<'a>(&'a self, shown: impl Fn(&'a Span) -> &'a str) -> String {
+        let bytes = |leaf: &Leaf| match leaf.text.get() {
+            Some(text) => text.len(),
+            None => leaf.spans.iter().map(|span| span.shown() as usize).sum(),
+        };
+        let mut text = String::with_capacity(Leaves { seq: self, next: 0 }.map(bytes).sum());
+        for leaf in (Leaves { seq: self, next: 0 }) {
+            if let Some(known) = leaf.text.get() {
+                text.push_str(known);
+                continue;
+            }
+            let from = text.len();
+            leaf.spans.iter().filter(|span| span.visible).for_each(|span| text.push_str(shown(span)));
+            // Another reader may have been faster, with the same text.
+            let _ = leaf.text.set(text[from..].into());
+        }
         text
     }
 }

@@ -6,8 +6,6 @@ use super::{Hot, Inner, Kid, Leaf, LeafRef, NONE, Seq, Way};
 
 /// Spans a leaf may hold.
 pub(super) const SPANS: usize = 32;
-/// Bytes of text a leaf may show. Inserting moves half of them on average.
-pub(super) const TEXT: usize = 2048;
 /// Bytes of text in one span; longer runs are several spans.
 pub(crate) const SPAN_TEXT: usize = 1024;
 /// Kids of an inner node.
@@ -42,46 +40,27 @@ impl Seq {
         }
     }
 
-    /// Splits a leaf that holds too much, until none does.
-    pub(super) fn relieve(&mut self, leaf: u32) {
-        let full = |leaf: &Leaf| leaf.spans.len() > SPANS || (leaf.text.len() > TEXT && leaf.spans.len() > 1);
-        let mut todo = leaf;
-        while full(&self.leaves[todo as usize].leaf) {
-            let right = self.split_leaf(todo);
-            if full(&self.leaves[todo as usize].leaf) {
-                self.relieve(todo);
-            }
-            todo = right;
-        }
-    }
-
     /// Moves half of a leaf into a new one behind it.
-    fn split_leaf(&mut self, number: u32) -> u32 {
+    pub(super) fn split_leaf(&mut self, number: u32) {
         let right = self.leaves.len() as u32;
         let old = &mut self.leaves[number as usize];
         let last = old.next == NONE;
         let leaf = Arc::make_mut(&mut old.leaf);
-        let keep = if leaf.spans.len() > SPANS && last {
-            // Appending: leave the left one nearly full.
-            SPANS - 4
-        } else {
-            half(leaf)
-        };
+        // Appending: leave the left one nearly full.
+        let keep = if last { SPANS - 4 } else { leaf.spans.len() / 2 };
         let mut spans = Vec::with_capacity(SPANS + 2);
         spans.extend(leaf.spans.drain(keep..));
-        let shown: usize = leaf.spans.iter().map(|span| span.shown() as usize).sum();
-        let text = leaf.text.split_off(shown);
         let width: u32 = spans.iter().map(|span| span.units()).sum();
         leaf.width -= width;
+        leaf.text.take();
         let (parent, next) = (old.parent, std::mem::replace(&mut old.next, right));
         for span in &spans {
             self.index.assign(span.id, span.len, right);
         }
-        let leaf = Arc::new(Leaf { spans, text, width });
+        let leaf = Arc::new(Leaf { spans, width, ..Leaf::default() });
         self.leaves.push(LeafRef { leaf, parent, next });
         (self.hot, self.way) = (Hot::default(), Way::default());
         self.add_kid(parent, number, Kid { number: right, width });
-        right
     }
 
     /// Puts `kid` behind its left neighbour, from whose width its own was taken.
@@ -129,18 +108,4 @@ impl Seq {
             }
         }
     }
-}
-
-/// How many spans stay when a leaf is split: half of them, or half of the text.
-fn half(leaf: &Leaf) -> usize {
-    let spans = leaf.spans.len();
-    if spans > SPANS {
-        return spans / 2;
-    }
-    let mut text = 0;
-    let fits = leaf.spans.iter().take_while(|span| {
-        text += span.shown() as usize;
-        text <= leaf.text.len() / 2
-    });
-    fits.count().clamp(1, spans - 1)
 }
