@@ -41,8 +41,12 @@ enum Step {
         #[arg(long)]
         reason: String,
     },
-    /// Check the chain of lines and every cited number against its report.
-    Check,
+    /// Check the chain of lines and every cited number against its report; prints the fingerprint of the last line.
+    Check {
+        /// The fingerprint that was printed before: that line must still be there, with all before it as they were.
+        #[arg(long, value_name = "FINGERPRINT")]
+        head: Option<String>,
+    },
     /// Print the journal as Markdown.
     Render,
 }
@@ -104,24 +108,37 @@ pub(super) fn main(_: &Mount<'_>, args: &JournalArgs, console: &mut Console<'_>)
             let decided = Decided { attempt: *attempt, decision: *decision, reason: reason.clone() };
             append(path, |_| Ok(Event::Decided(decided.clone())))?;
         }
-        Step::Check => {
-            let journal = open(path)?;
-            let folder = folder(path);
-            let found = problems(&journal, &|name| {
-                store::read(&folder.join(name)).map_err(|error| error.to_string())
-            });
-            for problem in &found {
-                writeln!(console.out, "{problem}")?;
-            }
-            if !found.is_empty() {
-                return Ok(Exit::Failed);
-            }
-            let cited: usize = journal.attempts.iter().map(|attempt| attempt.findings().count()).sum();
-            let attempts = journal.attempts.len();
-            writeln!(console.out, "{}: ok; {attempts} attempts, {cited} cited numbers", path.display())?;
-        }
+        Step::Check { head } => return check_all(path, head.as_deref(), console),
         Step::Render => console.out.write_all(markdown(&open(path)?).as_bytes())?,
     }
+    Ok(Exit::Ok)
+}
+
+fn check_all(path: &Path, head: Option<&str>, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let journal = open(path)?;
+    let added = match head.map(|head| journal.since(head)) {
+        Some(None) => {
+            return Err(Error::Refused(format!(
+                "{}: it has no line with that fingerprint: one was changed or cut since, or it is of another journal",
+                path.display()
+            )));
+        }
+        Some(Some(added)) => format!("; {added} lines since that head"),
+        None => String::new(),
+    };
+    let folder = folder(path);
+    let found =
+        problems(&journal, &|name| store::read(&folder.join(name)).map_err(|error| error.to_string()));
+    for problem in &found {
+        writeln!(console.out, "{problem}")?;
+    }
+    if !found.is_empty() {
+        return Ok(Exit::Failed);
+    }
+    let cited: usize = journal.attempts.iter().map(|attempt| attempt.findings().count()).sum();
+    let attempts = journal.attempts.len();
+    writeln!(console.out, "{}: ok; {attempts} attempts, {cited} cited numbers{added}", path.display())?;
+    writeln!(console.out, "head {}", journal.head())?;
     Ok(Exit::Ok)
 }
 

@@ -1,6 +1,7 @@
 //! The journal of attempts: what was expected, what was found, what was decided; lines are added and never changed.
 //!
-//! Each line carries the fingerprint of the line before, so that a changed or missing one shows. The prediction comes
+//! Each line carries the fingerprint of the line before, so that a changed or missing one shows; that of the last line is
+//! the head, which a reader keeps and compares. The prediction comes
 //! first: a report that is older than it is no evidence. Failures stay; they are the point of a journal.
 
 mod check;
@@ -111,8 +112,8 @@ pub(crate) struct Attempt {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Journal {
     pub(crate) attempts: Vec<Attempt>,
-    /// Fingerprint of the last line.
-    last: String,
+    /// Fingerprint of each line.
+    prints: Vec<String>,
 }
 
 impl Journal {
@@ -123,24 +124,35 @@ impl Journal {
             let number = index + 1;
             let broken = |reason: String| JournalError::Line { number, reason };
             let line: Line = serde_json::from_str(raw).map_err(|error| broken(error.to_string()))?;
-            if line.prev != journal.last {
+            if line.prev != journal.head() {
                 return Err(broken(
                     "it does not follow the line before: a line was changed, added or lost".to_owned(),
                 ));
             }
             journal.accept(&line).map_err(|error| broken(error.to_string()))?;
-            journal.last = sha256_hex(raw.as_bytes());
+            journal.prints.push(sha256_hex(raw.as_bytes()));
         }
         Ok(journal)
     }
 
     /// The text of the line that adds `event`, if the rules allow it.
     pub(crate) fn add(&mut self, date: &str, event: Event) -> Result<String, JournalError> {
-        let line = Line { prev: self.last.clone(), date: date.to_owned(), event };
+        let line = Line { prev: self.head().to_owned(), date: date.to_owned(), event };
         self.accept(&line)?;
         let raw = serde_json::to_string(&line).expect("a line is plain data");
-        self.last = sha256_hex(raw.as_bytes());
+        self.prints.push(sha256_hex(raw.as_bytes()));
         Ok(raw + "\n")
+    }
+
+    /// Fingerprint of the last line, and with it of all lines; empty where there is none. No later line vouches for
+    /// the last one, so whoever wants to find it unchanged keeps this elsewhere: in a commit, a page, a message.
+    pub(crate) fn head(&self) -> &str {
+        self.prints.last().map_or("", String::as_str)
+    }
+
+    /// How many lines were added since the journal had this head; none if it never had, or a line was changed or cut.
+    pub(crate) fn since(&self, head: &str) -> Option<usize> {
+        self.prints.iter().rev().position(|print| print == head)
     }
 
     /// The number of the next attempt.

@@ -11,6 +11,9 @@ pub(crate) fn markdown(journal: &Journal) -> String {
     for attempt in &journal.attempts {
         out += &section(attempt);
     }
+    if !journal.head().is_empty() {
+        out += &format!("\nHead `{0}`: `lab journal check --head {0}`\n", journal.head());
+    }
     out
 }
 

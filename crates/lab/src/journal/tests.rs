@@ -121,3 +121,20 @@ fn markdown_shows_prediction_evidence_and_decision() {
     assert!(text.contains("| same | missed |"), "{text}");
     assert!(text.contains("**not viable** on 2026-01-31T14:00:00Z: as measured\n"), "{text}");
 }
+
+#[test]
+fn the_head_vouches_for_the_last_line() {
+    let (mut journal, mut text) = with_evidence(&report(&[Verdict::Faster]));
+    let early = journal.head().to_owned();
+    text += &journal.add("2026-01-31T14:00:00Z", decided(Decision::Rejected)).expect("allowed");
+    let late = journal.head().to_owned();
+    assert_eq!((journal.since(&late), journal.since(&early), journal.since("")), (Some(0), Some(1), None));
+    assert!(markdown(&journal).contains(&format!("Head `{late}`")));
+
+    // No line follows the last one: the chain is whole, and only the head shows the change.
+    let changed = Journal::parse(&text.replace("rejected", "not-viable")).expect("a chain");
+    assert_eq!((changed.since(&late), changed.since(&early)), (None, Some(1)));
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = Journal::parse(&format!("{}\n{}\n", lines[0], lines[1])).expect("a chain");
+    assert_eq!((cut.since(&late), cut.since(&early)), (None, Some(0)));
+}

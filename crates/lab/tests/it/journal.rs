@@ -51,9 +51,19 @@ fn an_attempt_from_prediction_to_decision() {
 
     let check = journal(&["check"]);
     assert_eq!(check.code, Some(0), "{check:?}");
-    assert!(check.out.ends_with("ok; 1 attempts, 1 cited numbers\n"), "{}", check.out);
+    let (says, head) = check.out.trim_end().split_once("\nhead ").expect("a head");
+    assert!(says.ends_with("ok; 1 attempts, 1 cited numbers"), "{}", check.out);
+    assert_eq!(journal(&["check", "--head", head]).code, Some(0));
     let shown = journal(&["render"]);
     assert!(shown.out.contains("## 1. Skip the copy — rejected"), "{}", shown.out);
+
+    let file = folder.join("j.jsonl");
+    let text = std::fs::read_to_string(&file).expect("a journal");
+    std::fs::write(&file, text.replace("another size is", "no other size is")).expect("writable");
+    assert_eq!(journal(&["check"]).code, Some(0), "nothing follows the last line");
+    let caught = journal(&["check", "--head", head]);
+    assert_eq!((caught.code, caught.err.lines().count()), (Some(4), 1), "{caught:?}");
+    std::fs::write(&file, text).expect("writable");
 
     std::fs::remove_file(folder.join(report)).expect("there");
     assert_eq!(journal(&["check"]).code, Some(1), "a cited report is gone");
