@@ -161,6 +161,7 @@ pub(crate) fn heading(plan: &Plan) -> Heading {
         plan: plan.clone(),
         same_code: false,
         answers: Vec::new(),
+        noise: None,
         works: Vec::new(),
         before: Load::default(),
     }

@@ -10,7 +10,7 @@ use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone};
 use crate::time::{now_seconds, parse_utc};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -69,12 +69,19 @@ pub(super) fn card(machine: &Machine) -> Result<PathBuf, Error> {
     Ok(paths::cache()?.join("noise").join(format!("{}.json", machine.id)))
 }
 
+/// This machine's card, if there is one that stands its check.
+pub(super) fn stored(machine: &Machine) -> Option<NoiseRecord> {
+    let bytes = read_bytes(&card(machine).ok()?).ok()?;
+    let record: NoiseRecord = serde_json::from_slice(&bytes).ok()?;
+    (record.machine.id == machine.id && record.problems().is_empty()).then_some(record)
+}
+
 pub(super) fn main(_: &Mount<'_>, args: &Doctor, console: &mut Console<'_>) -> Result<Exit, Error> {
     let machine = Machine::read();
     let before = Load::read();
     std::thread::sleep(WATCH);
     let facts = Facts {
-        card: card(&machine).ok().and_then(|path| read_card(&path)),
+        card: stored(&machine).as_ref().and_then(lines_of),
         machine,
         before,
         after: Load::read(),
@@ -113,8 +120,7 @@ fn answers(tool: &str) -> bool {
 }
 
 /// Age and lines of a stored card; nothing of one that does not stand its check.
-fn read_card(path: &Path) -> Option<(u64, Vec<String>)> {
-    let record: NoiseRecord = serde_json::from_slice(&read_bytes(path).ok()?).ok()?;
+fn lines_of(record: &NoiseRecord) -> Option<(u64, Vec<String>)> {
     let last = record
         .series
         .iter()
@@ -123,7 +129,7 @@ fn read_card(path: &Path) -> Option<(u64, Vec<String>)> {
         .max()?;
     let lines = record.series.iter().filter(|series| !series.trials.is_empty()).map(|series| {
         let tally = series.tally();
-        let sees = 100.0 * (tally.spread * (14.0_f64 / 40.0).sqrt()).exp_m1();
+        let sees = 100.0 * tally.sees(40.0);
         format!(
             "{}: {} of {} claims, sees ±{sees:.1} % in 40 sessions",
             series.name(),
@@ -132,7 +138,7 @@ fn read_card(path: &Path) -> Option<(u64, Vec<String>)> {
         )
     });
     let age = now_seconds().saturating_sub(last) / 86_400;
-    record.problems().is_empty().then(|| (age, lines.collect()))
+    Some((age, lines.collect()))
 }
 
 fn findings(facts: &Facts) -> Vec<Finding> {

@@ -3,18 +3,19 @@
 use super::args::Measuring;
 use super::error::Error;
 use super::progress::Display;
-use super::{Console, Exit, Mount, interrupt};
+use super::{Console, Exit, Mount, doctor, interrupt};
 use crate::campaign::{self, Contest, Measured, Observer};
 use crate::fingerprint::{sha256_file, sha256_hex};
 use crate::host::{Load, Machine};
 use crate::plan::Plan;
 use crate::report::assemble::{self, Heading};
-use crate::report::schema::{Answers, Build, Kind, Report, State};
+use crate::report::schema::{Answers, Build, Kind, Report, Row, State, Status};
 use crate::report::{html, markdown, seine, store, text};
 use crate::session::process::{Processes, Program};
 use crate::{clock, time};
 use clock::Clock;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,6 +77,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
     let created = time::now_utc();
     let id = run_id(&created);
     let folder = options.out.clone().unwrap_or_else(|| folder_of(&id));
+    let noise = doctor::stored(&machine).and_then(|record| record.card());
     let works = job.contests.iter().map(|contest| mount.registry.work(&contest.sides[0].key)).collect();
     let heading = Heading {
         kind: job.kind,
@@ -87,6 +89,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
         plan: job.plan,
         same_code: job.same_code,
         answers: known_answers(mount, job.kind)?,
+        noise,
         works,
         before,
     };
@@ -220,6 +223,11 @@ pub(super) fn conclude(
     } else {
         console.out.write_all(text::render(report, console.colour).as_bytes())?;
         writeln!(console.out, "report {}", folder.join("report.html").display())?;
+    }
+    let skipped = |row: &Row| matches!(row.status, Status::Skipped(_));
+    if report.is_valid() && report.rows.iter().all(skipped) {
+        writeln!(std::io::stderr(), "nothing was measured: this machine lacks what the cases need")?;
+        return Ok(Exit::Inconclusive);
     }
     Ok(exit_of(report, options.strict))
 }

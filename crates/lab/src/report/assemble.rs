@@ -3,8 +3,8 @@
 
 use super::floor;
 use super::schema::{
-    Answers, Build, Comparison, Kind, Plan, Quality, Report, Role, Row, SCHEMA, Samples, Session, Side,
-    State, Status, Summary, TimingClass, Units, Verdict,
+    Answers, Build, Comparison, Kind, NoiseCard, Plan, Quality, Report, Role, Row, SCHEMA, Samples, Session,
+    Side, State, Status, Summary, TimingClass, Units, Verdict,
 };
 use crate::campaign::{self, Contest, Measured, Outcome};
 use crate::host::{Load, Machine};
@@ -25,6 +25,7 @@ pub(crate) struct Heading {
     pub(crate) plan: plan::Plan,
     pub(crate) same_code: bool,
     pub(crate) answers: Vec<Answers>,
+    pub(crate) noise: Option<NoiseCard>,
     /// The least work of each contest, in their order; missing at the end where nobody counted.
     pub(crate) works: Vec<Option<Work>>,
     pub(crate) before: Load,
@@ -56,6 +57,7 @@ pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_m
         builds: heading.builds.clone(),
         plan,
         answers: heading.answers.clone(),
+        noise: heading.noise.clone(),
         rows,
         quality: Quality { before: heading.before, after, elapsed_ms, flags: Vec::new() },
         seal: String::new(),

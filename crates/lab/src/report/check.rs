@@ -80,6 +80,12 @@ impl Found {
                 format!("{}: {why}", answers.engine)
             });
         }
+        if let Some(card) = &report.noise {
+            let sound =
+                [card.near, card.far].into_iter().flatten().all(|share| share.is_finite() && share > 0.0);
+            let sound = sound && crate::time::parse_utc(&card.measured).is_some() && is_sha256(&card.seal);
+            self.require(sound, "noise", || "the noise card is none that `noise` writes".to_owned());
+        }
         for build in builds {
             let place = format!("build {}", build.label);
             self.require(is_sha256(&build.program_sha256), &place, || {

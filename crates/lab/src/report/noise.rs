@@ -1,7 +1,7 @@
 //! `lab.noise/1`: how often this machine and this rule call a difference where there is none, and how often they
 //! miss one that was put there.
 
-use super::schema::{Plan, Verdict};
+use super::schema::{NoiseCard, Plan, Verdict};
 use super::view::{Line, Table, Tone, View, machine_facts};
 use crate::host::Machine;
 use crate::model::reach::Reach;
@@ -93,6 +93,13 @@ pub(crate) struct Promise {
     pub(crate) holds: bool,
 }
 
+impl Tally {
+    /// The difference, as a share, that so many sessions would prove.
+    pub(crate) fn sees(&self, sessions: f64) -> f64 {
+        (self.spread * (14.0 / sessions).sqrt()).exp_m1()
+    }
+}
+
 impl Series {
     /// What the trials say about what a comparison of this kind promises.
     pub(crate) fn promise(&self) -> Promise {
@@ -132,8 +139,7 @@ impl Series {
         let right = if self.extra_permille == 0 { tally.slower + tally.faster } else { tally.slower };
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let (low, high) = tally.share;
-        let sees =
-            |sessions: f64| format!("{:.1}", 100.0 * (tally.spread * (14.0 / sessions).sqrt()).exp_m1());
+        let sees = |sessions: f64| format!("{:.1}", 100.0 * tally.sees(sessions));
         let cells = vec![
             self.name(),
             tally.trials.to_string(),
@@ -158,6 +164,23 @@ impl Series {
 }
 
 impl NoiseRecord {
+    /// What a report quotes: the worst of the series without a true difference, and no less than the rule lets claim.
+    pub(crate) fn card(&self) -> Option<NoiseCard> {
+        let identical = || self.series.iter().filter(|s| s.extra_permille == 0 && !s.trials.is_empty());
+        let measured = identical().flat_map(|series| &series.trials).map(|trial| &trial.created).max()?;
+        let rule = self.plan.rule();
+        let least = |reach| {
+            let sees = identical().filter(|series| series.reach == reach).map(|s| s.tally().sees(40.0));
+            sees.reduce(f64::max).map(|sees| sees.max(rule.least(reach)))
+        };
+        Some(NoiseCard {
+            measured: measured.clone(),
+            near: least(Reach::Near),
+            far: least(Reach::Far),
+            seal: self.seal.clone(),
+        })
+    }
+
     /// The card: what was found, and the smallest effects that would be seen.
     pub(crate) fn view(&self) -> View {
         let tried = || self.series.iter().filter(|series| !series.trials.is_empty());
@@ -299,6 +322,30 @@ mod tests {
         assert!(with(0).holds && with(1).holds);
         assert!(!with(2).holds);
         assert!(with(2).says.contains("2 of 100 called different"), "{}", with(2).says);
+    }
+
+    #[test]
+    fn a_report_quotes_the_worst_of_the_identical_sides() {
+        let mut record = NoiseRecord {
+            schema: SCHEMA.to_owned(),
+            tool: String::new(),
+            program_sha256: String::new(),
+            machine: Machine::default(),
+            plan: super::super::assemble::wire_plan(&crate::plan::Plan::default(), 1, true),
+            series: vec![series("calm", 0, &[0.0]), series("slower", 10, &[0.01])],
+            empty_call_ns: Vec::new(),
+            seal: "seal".to_owned(),
+        };
+        let card = record.card().expect("a card");
+        assert_eq!((card.near, card.far), (Some(0.005), None), "no less than the rule lets claim");
+        let mut rough = series("rough", 0, &[0.0]);
+        rough.trials[0].deltas = (0..20).map(|i| if i % 2 == 0 { 0.1 } else { -0.1 }).collect();
+        let sees = rough.tally().sees(40.0);
+        assert!(sees > 0.05, "{sees}");
+        record.series.push(rough);
+        assert_eq!(record.card().expect("a card").near, Some(sees));
+        record.series.clear();
+        assert_eq!(record.card(), None);
     }
 
     #[test]

@@ -39,11 +39,28 @@ pub struct Report {
     /// Known answers that were computed before anything was timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answers>,
+    /// What `lab noise` had found on this machine before; absent where nobody had asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseCard>,
     /// What was measured and concluded.
     pub rows: Vec<Row>,
     /// How disturbed the machine was.
     pub quality: Quality,
     /// SHA-256 over this report with an empty seal: an accidental change shows.
+    pub seal: String,
+}
+
+/// The smallest differences that a machine can prove, from comparisons of identical sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseCard {
+    /// When the last of them was made, in UTC.
+    pub measured: String,
+    /// What 40 sessions would prove, as a share of the time, where the data fit a core's own caches.
+    pub near: Option<f64>,
+    /// The same where they do not.
+    pub far: Option<f64>,
+    /// Seal of the record of `lab noise`.
     pub seal: String,
 }
 

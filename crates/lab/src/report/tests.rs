@@ -156,6 +156,12 @@ pub(crate) fn report() -> Report {
         }],
         plan,
         answers: Vec::new(),
+        noise: Some(NoiseCard {
+            measured: "2026-01-30T08:00:00Z".to_owned(),
+            near: Some(0.005),
+            far: Some(0.0124),
+            seal: sha256_hex(b"card"),
+        }),
         rows,
         quality: Quality { before: load(0.1), after: load(0.9), elapsed_ms: 61_500, flags: Vec::new() },
         seal: String::new(),

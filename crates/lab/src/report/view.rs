@@ -305,6 +305,7 @@ fn notes(report: &Report) -> Vec<String> {
     }
     notes.extend(kernels(report));
     notes.extend(smallest_claim(report));
+    notes.extend(noise_card(report));
     if report.rows.iter().any(|row| row.sides.iter().any(|side| side.units_per_iteration.is_some())) {
         notes.push(UNEVEN.to_owned());
     }
@@ -361,6 +362,18 @@ fn smallest_claim(report: &Report) -> Option<String> {
         ),
     };
     Some(format!("faster, slower: proven, {words}"))
+}
+
+/// What this machine can prove, where somebody asked it before and something was compared.
+fn noise_card(report: &Report) -> Option<String> {
+    let card = report.noise.as_ref().filter(|_| report.rows.iter().any(|row| row.sides.len() > 1))?;
+    let share = |share: f64| format!("{:.1} %", share * 100.0);
+    let near = card.near.map(|near| format!("from {} on", share(near)));
+    let far = card.far.map(|far| format!("from {} on where the data leave a core's own caches", share(far)));
+    let words: Vec<String> = near.into_iter().chain(far).collect();
+    let day = card.measured.split('T').next().unwrap_or_default();
+    let proves = || format!("noise card of {day}: here 40 sessions prove differences {}", words.join("; "));
+    (!words.is_empty()).then(proves)
 }
 
 /// `run (the work), digest (reading the result)` from the class's generated text.

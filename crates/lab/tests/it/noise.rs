@@ -31,7 +31,13 @@ fn a_record_grows_over_several_calls_and_is_checked() {
     assert!(honest.out.ends_with("ok; 10 comparisons judged again\n"), "{}", honest.out);
     let shown = said(lab().args(["report", "--format", "html"]).arg(&record));
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    assert!(shown.out.contains("<td>A/A lab.cpu/probe/kernel/300/t1 (two processes)</td>"), "{}", shown.out);
+    assert!(
+        shown
+            .out
+            .contains("<td>A/<wbr>A lab.cpu/<wbr>probe/<wbr>kernel/<wbr>300/<wbr>t1 (two processes)</td>"),
+        "{}",
+        shown.out
+    );
     let mut changed = first;
     changed["series"][0]["trials"][3]["deltas"][0] = json!("0.5");
     std::fs::write(&record, changed.to_string()).expect("writable");
