@@ -82,7 +82,7 @@ pub(crate) struct Gate {
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`must` is a number, or a table with a number for each size")]
 pub(crate) enum Bars {
     One(f64),
     BySize(BTreeMap<String, f64>),
@@ -329,6 +329,10 @@ mod tests {
                 "names its sizes already",
             ),
             ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\naim = 0\n", "must is 0,"),
+            (
+                "[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = \"fast\"\n",
+                "`must` is a number, or a table with a number for each size",
+            ),
             ("name = \n", "TOML"),
         ] {
             let found = problem(text);

@@ -277,11 +277,22 @@ impl Registry {
             let suite = self.suites.iter().find(|suite| suite.name == pattern);
             let found = match suite {
                 Some(suite) => self.select(&suite.patterns)?,
-                None => self.select_one(pattern)?,
+                None => self.select_one(pattern).map_err(|error| self.or_a_suite(pattern, error))?,
             };
             keys.extend(found.into_iter().filter(|key| !keys.contains(key)).collect::<Vec<_>>());
         }
         if keys.is_empty() { Err(SelectError::Empty) } else { Ok(keys) }
+    }
+
+    /// A single word that is no workload may be a suite's name, mistyped.
+    fn or_a_suite(&self, pattern: &str, mut error: SelectError) -> SelectError {
+        if let SelectError::NoMatch { hint: meant, choices, .. } = &mut error
+            && !pattern.contains('/')
+        {
+            choices.extend(self.suites.iter().map(|suite| suite.name.clone()));
+            *meant = hint(pattern, choices.iter().map(String::as_str));
+        }
+        error
     }
 
     fn select_one(&self, pattern: &str) -> Result<Vec<Key>, SelectError> {
@@ -566,9 +577,14 @@ mod tests {
     fn what_does_not_exist_is_named_with_the_nearest() {
         assert_eq!(
             refused("cuont"),
-            "no workload matches `cuont` in `cuont` (did you mean `count`?); there is count"
+            "no workload matches `cuont` in `cuont` (did you mean `count`?); there is count, short"
         );
         assert!(refused("count/fats").contains("no engine matches `fats`"));
+        assert!(
+            refused("shrot").ends_with("(did you mean `short`?); there is count, short"),
+            "{}",
+            refused("shrot")
+        );
         assert!(refused("count/fast/kernal").contains("did you mean `kernel`?"));
         assert!(refused("count/slow/kernel").contains("there is oneshot"));
         assert!(refused("count/fast/kernel/64/t1/avx512").contains("there is avx2, sse2"));

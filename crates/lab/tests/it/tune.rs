@@ -42,6 +42,18 @@ fn a_race_is_kept_and_shown_again() {
     let other = tune(&[race, "--show", "--profile", "efficiency"]);
     assert_eq!(other.code, Some(2), "another profile is another choice");
 
+    fs::write(folder.join("file"), "").expect("a file");
+    for option in ["--out", "--cache"] {
+        // Before the race: what is kept nowhere need not be measured.
+        let mut command = lab();
+        let refused = said(command.current_dir(folder.join("")).args(["tune", race, option, "file/x"]));
+        assert_eq!((refused.code, refused.err.lines().count()), (Some(2), 1), "{refused:?}");
+        assert!(
+            refused.err.contains("cannot write file/x") && refused.err.contains(option),
+            "{}",
+            refused.err
+        );
+    }
     for (patterns, says) in [
         (&["chain/plain/kernel/100", "chain/plain/kernel/1000"][..], "is alone: a race needs two"),
         (&["chain/plain/kernel/100"], "a race needs two candidates"),

@@ -72,6 +72,9 @@ pub(super) fn main(mount: &Mount<'_>, args: &Tune, console: &mut Console<'_>) ->
     let plan = Plan { rounds: args.rounds, sample_ns, seed: args.seed, ..Plan::default() };
     plan.validate()?;
     let (build, program) = own_program(mount)?;
+    // Unwritable folders must show before the first minute is spent, not after the last.
+    ready(&folder, "--out")?;
+    ready(&cache, "--cache")?;
     interrupt::watch();
     let mut course = Course::new(plan, program, build.program_sha256, machine, args.profile);
     let mut records: Vec<TuneRecord> = Vec::new();
@@ -101,6 +104,15 @@ pub(super) fn main(mount: &Mount<'_>, args: &Tune, console: &mut Console<'_>) ->
     }
     let whole = !interrupt::came() && !records.is_empty() && records.iter().all(TuneRecord::is_finished);
     Ok(if whole { Exit::Ok } else { Exit::Inconclusive })
+}
+
+fn ready(folder: &Path, option: &str) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Error::Usage(format!(
+            "cannot write {}: {error}; choose another folder with {option}",
+            folder.display()
+        ))
+    })
 }
 
 /// Candidates of one race.
