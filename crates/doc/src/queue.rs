@@ -22,11 +22,18 @@ pub(crate) struct Queue {
 }
 
 /// What to take back when a batch fails.
-struct Applied {
-    mark: Mark,
-    /// The change's row.
-    row: u32,
+struct Batch {
+    /// Changes before it, and the heads.
+    rows: u32,
+    heads: SmallVec<[u32; 2]>,
+    /// Before its first change.
+    mark: Option<Mark>,
+    /// Which of its changes wait.
+    queued: Vec<ChangeHash>,
 }
+
+/// Room for the hashes of so many changes is made before a batch, when it says that it has as many.
+const FORESEEN: usize = 1 << 16;
 
 impl Queue {
     /// Waiting changes in order of arrival.
@@ -46,18 +53,18 @@ impl Queue {
         state: &mut State,
         changes: impl IntoIterator<Item = Change>,
     ) -> Result<(), ApplyError> {
-        let mut applied = SmallVec::new();
-        let mut queued = vec![];
-        let heads = state.history.heads.clone();
-        let result = changes.into_iter().try_for_each(|change| {
+        let mut changes = changes.into_iter();
+        state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
+        let (rows, heads) = (state.history.len(), state.history.heads.clone());
+        let mut batch = Batch { rows, heads, mark: None, queued: vec![] };
+        let result = changes.try_for_each(|change| {
             if self.is_new(state, &change)? {
-                self.settle(state, change, &mut applied, &mut queued)?;
+                self.settle(state, change, &mut batch)?;
             }
             Ok(())
         });
         if result.is_err() {
-            self.restore(state, applied, &queued);
-            state.history.heads = heads;
+            self.restore(state, batch);
         }
         result
     }
@@ -118,29 +125,28 @@ impl Queue {
     }
 
     /// Applies a change and everything that waited for it, or lets it wait.
-    fn settle(
-        &mut self,
-        state: &mut State,
-        change: Change,
-        applied: &mut SmallVec<[Applied; 1]>,
-        queued: &mut Vec<ChangeHash>,
-    ) -> Result<(), ApplyError> {
+    fn settle(&mut self, state: &mut State, change: Change, batch: &mut Batch) -> Result<(), ApplyError> {
         let (mut next, mut ready) = (Some(change), vec![]);
         while let Some(change) = next.take().or_else(|| ready.pop()) {
             let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
-            let missing = change.deps().iter().find(|dep| match state.row(dep) {
-                Some(row) => {
-                    deps.push(row);
-                    false
-                }
-                None => true,
-            });
+            let missing =
+                change.deps().iter().find(|dep| match state.history.head(dep).or_else(|| state.row(dep)) {
+                    Some(row) => {
+                        deps.push(row);
+                        false
+                    }
+                    None => true,
+                });
             if let Some(missing) = missing.copied() {
-                queued.push(change.hash());
+                batch.queued.push(change.hash());
                 self.wait(missing, change);
                 continue;
             }
-            applied.push(apply(state, &change, deps)?);
+            let mark = apply(state, &change, deps)?;
+            match &mut batch.mark {
+                Some(first) => first.extend(&mark),
+                None => batch.mark = Some(mark),
+            }
             if !self.by_dep.is_empty() {
                 let waited = self.by_dep.remove(&change.hash()).unwrap_or_default();
                 ready.extend(waited.iter().filter_map(|hash| self.release(hash)));
@@ -150,16 +156,20 @@ impl Queue {
     }
 
     /// Takes a failed batch back. Changes that had waited and were applied in it are dropped: they were the fault or
-    /// depend on what was taken back, and whoever sent them will send them again. The caller puts the heads back.
-    fn restore(&mut self, state: &mut State, applied: SmallVec<[Applied; 1]>, queued: &[ChangeHash]) {
-        for change in applied.into_iter().rev() {
-            let hash = state.hash(change.row);
-            state.history.cut(change.row);
-            state.history.known_mut().forget(change.row, &hash);
-            state.undo(&change.mark);
+    /// depend on what was taken back, and whoever sent them will send them again.
+    fn restore(&mut self, state: &mut State, batch: Batch) {
+        if let Some(mark) = batch.mark {
+            let rows = batch.rows..state.history.len();
+            let hashes: Vec<(u32, ChangeHash)> = rows.map(|row| (row, state.hash(row))).collect();
+            state.history.cut(batch.rows);
+            for (row, hash) in hashes.iter().rev() {
+                state.history.known_mut().forget(*row, hash);
+            }
+            state.undo(&mark);
             state.history.log_len = state.log.runs.len();
         }
-        queued.iter().for_each(|hash| drop(self.release(hash)));
+        state.history.heads = batch.heads;
+        batch.queued.iter().for_each(|hash| drop(self.release(hash)));
         self.sweep();
     }
 
@@ -177,8 +187,8 @@ impl Queue {
     }
 }
 
-/// Applies a change whose dependencies are the rows `deps`.
-fn apply(state: &mut State, change: &Change, deps: SmallVec<[u32; 2]>) -> Result<Applied, ApplyError> {
+/// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
+fn apply(state: &mut State, change: &Change, deps: SmallVec<[u32; 2]>) -> Result<Mark, ApplyError> {
     if state.heap.room(change.body_len() * 2).is_err() {
         return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
     }
@@ -186,6 +196,5 @@ fn apply(state: &mut State, change: &Change, deps: SmallVec<[u32; 2]>) -> Result
     if change.seq() > 1 && change.author().is_some() {
         return Err(fault(Fault::Author));
     }
-    let row = state.history.len();
-    Ok(Applied { mark: state.apply(change, deps).map_err(fault)?, row })
+    state.apply(change, deps).map_err(fault)
 }

@@ -126,6 +126,11 @@ impl Hashes {
         }
     }
 
+    /// Makes room for the hashes of so many rows more.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.index.reserve(rows, &|(prefix, _)| *prefix);
+    }
+
     fn insert(&mut self, row: u32, hash: ChangeHash) {
         self.index.insert(hash.prefix(), (hash.prefix(), row), |(prefix, _)| *prefix);
     }

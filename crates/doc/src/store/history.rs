@@ -102,6 +102,12 @@ impl History {
         self.known_mut().set(row, n, hash);
     }
 
+    /// The head with this hash.
+    pub(crate) fn head(&mut self, hash: &ChangeHash) -> Option<u32> {
+        let known = self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.heads.iter().find(|head| known.get(**head).as_ref() == Some(hash)).copied()
+    }
+
     /// How many changes there are.
     pub(crate) fn len(&self) -> u32 {
         self.rows

@@ -38,9 +38,7 @@ impl<T: Clone> Shards<T> {
     /// Adds an entry that is not there.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64, value: T, rehash: impl Fn(&T) -> u64) -> &mut T {
-        if self.len >= self.shards.len() * FULL {
-            self.grow(&rehash);
-        }
+        self.reserve(1, &rehash);
         self.len += 1;
         let shard = self.shard(hash);
         Arc::make_mut(&mut self.shards[shard]).insert_unique(hash, value, rehash).into_mut()
@@ -57,11 +55,19 @@ impl<T: Clone> Shards<T> {
         true
     }
 
-    fn grow(&mut self, rehash: &impl Fn(&T) -> u64) {
-        let old = std::mem::take(&mut self.shards);
+    /// Makes room for so many entries more.
+    #[inline]
+    pub(crate) fn reserve(&mut self, more: usize, rehash: &impl Fn(&T) -> u64) {
+        if self.len + more > self.shards.len() * FULL {
+            self.grow((self.len + more).div_ceil(FULL).next_power_of_two(), rehash);
+        }
+    }
+
+    fn grow(&mut self, pieces: usize, rehash: &impl Fn(&T) -> u64) {
         // A piece of many is sure to fill; a single one may stay small.
-        let room = if old.is_empty() { 0 } else { FULL };
-        self.shards = (0..(2 * old.len()).max(1)).map(|_| Arc::new(HashTable::with_capacity(room))).collect();
+        let room = if pieces == 1 { 0 } else { FULL };
+        let empty = || Arc::new(HashTable::with_capacity(room));
+        let old = std::mem::replace(&mut self.shards, (0..pieces).map(|_| empty()).collect());
         for value in old.into_iter().flat_map(Arc::unwrap_or_clone) {
             let hash = rehash(&value);
             let shard = self.shard(hash);

@@ -16,14 +16,44 @@ pub(crate) struct Mark {
     log: LogMark,
     objects: u32,
     max_op: u32,
-    /// The first operation after it.
-    first: OpId,
+    /// The first operation after it by each actor that made any, in the order of the actors' numbers.
+    firsts: SmallVec<[OpId; 1]>,
+}
+
+impl Mark {
+    /// Goes before the operations since a later mark, too.
+    pub(crate) fn extend(&mut self, later: &Mark) {
+        for first in &later.firsts {
+            if let Err(at) = self.seek(first.actor) {
+                self.firsts.insert(at, *first);
+            }
+        }
+    }
+
+    fn seek(&self, actor: u32) -> Result<usize, usize> {
+        self.firsts.binary_search_by_key(&actor, |first| first.actor)
+    }
+
+    /// Whether an operation was made after it.
+    fn undone(&self, id: OpId) -> bool {
+        id.ctr >= self.first(id.actor)
+    }
+
+    /// The counter of an actor's first operation after it.
+    fn first(&self, actor: u32) -> u32 {
+        self.seek(actor).map_or(u32::MAX, |at| self.firsts[at].ctr)
+    }
 }
 
 impl State {
     /// Remembers where everything ends, before operations from `first` on are made by one actor.
     pub(crate) fn mark(&self, first: OpId) -> Mark {
-        Mark { log: self.log.mark(), objects: self.objects.len() as u32, max_op: self.max_op, first }
+        Mark {
+            log: self.log.mark(),
+            objects: self.objects.len() as u32,
+            max_op: self.max_op,
+            firsts: smallvec::smallvec![first],
+        }
     }
 
     /// Forgets every operation since `mark`.
@@ -46,7 +76,7 @@ impl State {
             }
         }
         self.objects.truncate(mark.objects as usize);
-        self.numbers.cut(mark.first);
+        mark.firsts.iter().for_each(|first| self.numbers.cut(*first));
         self.log.cut(mark.log);
         self.max_op = mark.max_op;
     }
@@ -90,14 +120,14 @@ impl State {
         let ctx = self.ctx();
         let mut builder = Builder::new(seq.is_text);
         *builder.regs() = seq.regs.clone();
-        let undone = |id: OpId| id.actor == mark.first.actor && id.ctr >= mark.first.ctr;
+        let undone = |id| mark.undone(id);
         for span in seq.spans() {
             let mut span = *span;
             if undone(span.last()) {
                 if undone(span.id) {
                     continue;
                 }
-                span.cut(mark.first.ctr - span.id.ctr, &ctx);
+                span.cut(mark.first(span.id.actor) - span.id.ctr, &ctx);
             }
             if span.reg > 0 {
                 let (span, reg, text) = self.reg_without(seq, span, mark);
@@ -123,7 +153,7 @@ impl State {
     }
 
     fn reg_without(&self, seq: &Seq, mut span: Span, mark: &Mark) -> (Span, ElemReg, String) {
-        let undone = |id: OpId| id.actor == mark.first.actor && id.ctr >= mark.first.ctr;
+        let undone = |id| mark.undone(id);
         let mut reg = seq.reg(&span).expect("the span has a register").clone();
         reg.dels.retain(|del| !undone(*del));
         if undone(span.gone) {

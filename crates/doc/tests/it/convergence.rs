@@ -181,3 +181,46 @@ fn waiting_changes_survive_files_and_any_order() {
         assert!(doc.get_missing_deps(&[]).is_empty());
     }
 }
+
+#[test]
+fn a_failed_batch_of_several_writers_leaves_no_trace() {
+    for seed in 0..40 {
+        let mut rng = Rng::new(seed);
+        let mut docs = replicas(4);
+        (0..12).for_each(|_| edit(&mut docs[0], &mut rng));
+        for i in 1..4 {
+            let base = docs[0].document().clone();
+            docs[i].document().merge(&base).unwrap();
+        }
+        docs[1].put(ROOT, "b", 1).unwrap();
+        docs[1].commit();
+        // Three write at once, and hear of each other now and then.
+        for _ in 0..12 {
+            let (i, j) = (1 + rng.below(3), 1 + rng.below(3));
+            (0..1 + rng.below(4)).for_each(|_| edit(&mut docs[i], &mut rng));
+            docs[i].commit();
+            if rng.below(3) == 0 {
+                let other = docs[j].document().clone();
+                docs[i].document().merge(&other).unwrap();
+            }
+        }
+        let mut receiver = docs[0].document().clone();
+        let mut all = receiver.clone();
+        for doc in &mut docs[1..] {
+            let other = doc.document().clone();
+            all.merge(&other).unwrap();
+        }
+        let changes = all.get_changes(&receiver.get_heads());
+        let mut twin = replicas(2).pop().unwrap();
+        twin.put(ROOT, "a", "somebody else's").unwrap();
+        let bad = twin.document().get_changes(&[]);
+        let before = (shown(&receiver), receiver.save());
+        receiver.apply_changes(changes.iter().cloned().chain(bad)).unwrap_err();
+        receiver.check(true);
+        assert_eq!((shown(&receiver), receiver.save()), before, "seed {seed}");
+        receiver.apply_changes(changes).unwrap();
+        receiver.check(true);
+        assert_eq!(shown(&receiver), shown(&all), "seed {seed}");
+        assert_eq!(receiver.get_heads(), all.get_heads(), "seed {seed}");
+    }
+}
