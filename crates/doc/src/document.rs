@@ -254,8 +254,8 @@ impl Document {
     ///
     /// When one of them cannot be applied, none of this call is: the document is as it was.
     pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
-        let Self { state, queue, .. } = self;
-        queue.apply(Arc::make_mut(state), changes)
+        let Self { state, queue, limits, .. } = self;
+        queue.apply(Arc::make_mut(state), changes, limits)
     }
 
     /// Takes over everything `other` has and this document lacks. Gives the new heads.

@@ -107,13 +107,10 @@ impl Document {
     }
 
     /// How much is in the document.
-    ///
-    /// Costs one step per run of changes.
     pub fn stats(&self) -> Stats {
-        let runs = self.state.history.runs();
         Stats {
             changes: self.state.history.len().into(),
-            operations: runs.map(|run| u64::from(run.ops) * u64::from(run.rows)).sum(),
+            operations: self.state.history.operations(),
             actors: self.state.actors.len() as u64,
         }
     }

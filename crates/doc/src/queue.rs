@@ -4,6 +4,7 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use crate::codec::change::Change;
+use crate::codec::limits::Limits;
 use crate::error::{ApplyError, Fault, LimitError};
 use crate::store::state::State;
 use crate::store::undo::Mark;
@@ -52,6 +53,7 @@ impl Queue {
         &mut self,
         state: &mut State,
         changes: impl IntoIterator<Item = Change>,
+        limits: &Limits,
     ) -> Result<(), ApplyError> {
         let mut changes = changes.into_iter();
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
@@ -59,7 +61,7 @@ impl Queue {
         let mut batch = Batch { rows, heads, mark: None, queued: vec![] };
         let result = changes.try_for_each(|change| {
             if self.is_new(state, &change)? {
-                self.settle(state, change, &mut batch)?;
+                self.settle(state, change, limits, &mut batch)?;
             }
             Ok(())
         });
@@ -125,7 +127,13 @@ impl Queue {
     }
 
     /// Applies a change and everything that waited for it, or lets it wait.
-    fn settle(&mut self, state: &mut State, change: Change, batch: &mut Batch) -> Result<(), ApplyError> {
+    fn settle(
+        &mut self,
+        state: &mut State,
+        change: Change,
+        limits: &Limits,
+        batch: &mut Batch,
+    ) -> Result<(), ApplyError> {
         let (mut next, mut ready) = (Some(change), vec![]);
         while let Some(change) = next.take().or_else(|| ready.pop()) {
             let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
@@ -142,6 +150,7 @@ impl Queue {
                 self.wait(missing, change);
                 continue;
             }
+            limits.check_total(state.history.operations() + change.len() as u64)?;
             let mark = apply(state, &change, deps)?;
             match &mut batch.mark {
                 Some(first) => first.extend(&mark),

@@ -207,6 +207,7 @@ impl Document {
     /// Takes over a loaded state, or what is new in it.
     pub(crate) fn take(&mut self, state: State) -> Result<(), ApplyError> {
         if self.is_empty() {
+            self.limits.check_total(state.history.operations())?;
             self.state = std::sync::Arc::new(state);
             return Ok(());
         }
@@ -241,7 +242,7 @@ impl Document {
     }
 
     fn operations(&self) -> usize {
-        self.state.history.runs().map(|run| run.ops as usize * run.rows as usize).sum()
+        self.state.history.operations() as usize
     }
 
     /// The document as a file.

@@ -212,7 +212,8 @@ fn recode<'a>(
         }
         writer.row(&row, &reader.refs, RowKind::Change);
         if let Some(mut run) = run_after(&row, &reader.refs) {
-            count += recode_run(reader, writer, &mut run)?;
+            count += recode_run(reader, writer, &mut run, limits.operations.saturating_sub(count))?
+                .ok_or_else(|| ChunkError::limit("operations", limits.operations))?;
         }
         if count > limits.operations {
             return Err(ChunkError::limit("operations", limits.operations));
@@ -221,15 +222,25 @@ fn recode<'a>(
     Ok(count as u32)
 }
 
-fn recode_run<'a>(reader: &mut OpReader<'a>, writer: &mut OpWriter<'a>, run: &mut Run) -> Result<u64, Fault> {
+/// Gives how many rows there were, or nothing when they are more than `most`: a few bytes may say that there are more than
+/// could be gone through.
+fn recode_run<'a>(
+    reader: &mut OpReader<'a>,
+    writer: &mut OpWriter<'a>,
+    run: &mut Run,
+    most: u64,
+) -> Result<Option<u64>, Fault> {
     let mut count = 0;
     loop {
         let before = *run;
         let rows = reader.extend(run)?;
         if rows == 0 {
-            return Ok(count);
+            return Ok(Some(count));
         }
         count += rows;
+        if count > most {
+            return Ok(None);
+        }
         match run.kind {
             RunKind::Insert => {
                 writer.head(run.obj, true, Action::Set, rows);
@@ -527,7 +538,8 @@ impl Change {
 }
 
 /// For bodies that were checked before.
-const NO_LIMITS: Limits = Limits { inflated_bytes: u64::MAX, operations: u64::MAX, changes: u64::MAX };
+const NO_LIMITS: Limits =
+    Limits { inflated_bytes: u64::MAX, operations: u64::MAX, total: u64::MAX, changes: u64::MAX };
 
 impl PartialEq for Change {
     fn eq(&self, other: &Self) -> bool {

@@ -60,6 +60,8 @@ impl ChangeAt<'_> {
 pub(crate) struct History {
     runs: Pages<ChangeRun>,
     rows: u32,
+    /// Operations of all changes.
+    ops: u64,
     /// From the first operation of a run to the run; runs without operations are not here.
     by_op: Lanes,
     by_seq: Lanes,
@@ -76,6 +78,7 @@ impl Clone for History {
         Self {
             runs: self.runs.clone(),
             rows: self.rows,
+            ops: self.ops,
             by_op: self.by_op.clone(),
             by_seq: self.by_seq.clone(),
             last: self.last.clone(),
@@ -111,6 +114,11 @@ impl History {
     /// How many changes there are.
     pub(crate) fn len(&self) -> u32 {
         self.rows
+    }
+
+    /// How many operations all changes have.
+    pub(crate) fn operations(&self) -> u64 {
+        self.ops
     }
 
     pub(crate) fn runs(&self) -> impl Iterator<Item = &ChangeRun> {
@@ -192,6 +200,7 @@ impl History {
         self.heads.retain(|head| !run.deps.contains(head));
         self.heads.push(last);
         self.rows += run.rows;
+        self.ops += u64::from(run.ops) * u64::from(run.rows);
         if let Some(before) = self.runs.last()
             && continues(before, &run)
         {
@@ -216,6 +225,7 @@ impl History {
             let keep = rows.saturating_sub(run.row);
             let (actor, seq, start) = (run.actor, run.seq + keep, run.start + run.ops * keep);
             self.rows = run.row + keep;
+            self.ops -= u64::from(run.ops) * u64::from(run.rows - keep);
             run.rows = keep;
             if keep == 0 {
                 self.runs.truncate(number);

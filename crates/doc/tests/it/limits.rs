@@ -1,0 +1,192 @@
+//! What an input may ask for: each limit on its own, by a file that keeps to all others.
+
+use hashmill_doc::{
+    ActorId, ApplyError, Change, DecodeError, Document, LimitError, Limits, LoadError, LoadOptions, ObjType,
+    OnPartialLoad, ROOT, ReadDoc, Rule, ScalarValue, Transactable,
+};
+
+use crate::Rng;
+use crate::forge::{At, Draft, Op, chunk, hex, number, put};
+
+fn within(limits: Limits) -> LoadOptions {
+    LoadOptions::new().limits(limits)
+}
+
+fn refused(bytes: &[u8], limits: Limits) -> LimitError {
+    match Document::load_with(bytes, within(limits)) {
+        Err(LoadError::Limit(error)) => error,
+        other => panic!("{:?}", other.map(|doc| doc.get_heads())),
+    }
+}
+
+/// A document of letters in no order, which take more than half of their bytes when deflated.
+fn noise(length: usize) -> (Document, String) {
+    let mut rng = Rng::new(11);
+    let letters: String = (0..length).map(|_| char::from(b'a' + rng.below(26) as u8)).collect();
+    let mut doc = Document::new().with_actor(ActorId::from([1]));
+    doc.transact(|tx| {
+        let text = tx.put_object(ROOT, "text", ObjType::Text)?;
+        tx.splice_text(&text, 0, 0, &letters)?;
+        let list = tx.put_object(ROOT, "list", ObjType::List)?;
+        (0..length / 8).try_for_each(|index| tx.insert(&list, index, rng.below(1 << 40) as i64))
+    })
+    .unwrap();
+    (doc, letters)
+}
+
+#[test]
+fn columns_inflate_side_by_side_or_one_after_the_other_to_the_limit() {
+    let (mut doc, letters) = noise(200_000);
+    let (packed, plain) = (doc.save(), doc.save_nocompress());
+    assert!(packed.len() > 100_000 && packed.len() < plain.len());
+    // With so little room that what is packed could need more, each column waits for the one before.
+    let tight = plain.len() as u64;
+    for inflated_bytes in [Limits::default().inflated_bytes, tight] {
+        let limits = Limits { inflated_bytes, ..Limits::default() };
+        let loaded = Document::load_with(&packed, within(limits)).unwrap();
+        loaded.check(true);
+        assert_eq!(loaded.get_heads(), doc.get_heads());
+        assert_eq!(loaded.get_as(ROOT, "text"), Ok(Some(letters.clone())));
+    }
+    let limits = Limits { inflated_bytes: tight / 2, ..Limits::default() };
+    assert_eq!(refused(&packed, limits), LimitError { what: "inflated bytes", limit: tight / 2 });
+    // A stream that breaks off: the error names the column, on both ways. The body starts after magic, checksum, type and
+    // a length of three bytes.
+    let mut broken = packed[12..].to_vec();
+    let end = broken.len();
+    broken[end / 3..].fill(0xff);
+    for inflated_bytes in [Limits::default().inflated_bytes, 10 * tight] {
+        let limits = Limits { inflated_bytes, ..Limits::default() };
+        let error = Document::load_with(&chunk(0, &broken), within(limits)).unwrap_err();
+        let LoadError::Format(error) = error else { panic!("{error}") };
+        assert!(error.rule == Rule::Deflate && error.place.column.is_some(), "{error}");
+    }
+}
+
+#[test]
+fn a_deflated_change_inflates_to_the_limit() {
+    let mut doc = Document::new();
+    doc.transact(|tx| tx.put(ROOT, "k", "x".repeat(5000))).unwrap();
+    let change = &doc.get_changes(&[])[0];
+    let packed = change.bytes();
+    assert!(packed.len() < 500 && packed[8] == 2);
+    assert_eq!(Change::from_bytes(&packed).unwrap(), *change);
+    let limits = Limits { inflated_bytes: 5000, ..Limits::default() };
+    let limit = LimitError { what: "inflated bytes", limit: 5000 };
+    assert_eq!(Change::from_bytes_with(&packed, &limits), Err(DecodeError::Limit(limit.clone())));
+    assert_eq!(refused(&packed, limits), limit);
+}
+
+/// A column that says the same for so many rows.
+fn run(count: u64, value: &str) -> String {
+    // As a signed number: the bit before the highest of the last byte is the sign.
+    let mut bytes = number(count);
+    if bytes.last().is_some_and(|last| last & 0x40 != 0) {
+        *bytes.last_mut().unwrap() |= 0x80;
+        bytes.push(0);
+    }
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits + value
+}
+
+/// A list at operation 1 with an element 2, and a change that inserts so many nulls behind it, one after the other.
+fn many_nulls(count: u64) -> (Document, Vec<u8>) {
+    let mut doc = Document::new().with_actor(ActorId::from([7]));
+    doc.transact(|tx| {
+        let list = tx.put_object(ROOT, "list", ObjType::List)?;
+        tx.insert(&list, 0, ScalarValue::Null)
+    })
+    .unwrap();
+    let insertion =
+        Op { obj: Some((0, 1)), at: At::After((0, 2)), insert: true, value: (0, vec![]), ..put() };
+    let draft =
+        Draft { deps: vec![doc.get_heads()[0].0], seq: vec![2], start: vec![3], ..Draft::new(7, &insertion) };
+    let digits: String = number(count).iter().map(|byte| format!("{byte:02x}")).collect();
+    let draft = draft
+        .with(0x01, &run(count, "00"))
+        .with(0x02, &run(count, "01"))
+        .with(0x11, &run(count, "00"))
+        .with(0x13, &format!("7f02{}", run(count - 1, "01")))
+        .with(0x34, &format!("00{digits}"))
+        .with(0x42, &run(count, "01"))
+        .with(0x56, &run(count, "00"))
+        .with(0x70, &run(count, "00"));
+    (doc, draft.bytes())
+}
+
+#[test]
+fn runs_of_operations_end_at_the_limit() {
+    // What few bytes say is done when it is allowed.
+    let (mut doc, bytes) = many_nulls(100_000);
+    assert!(bytes.len() < 150);
+    doc.load_incremental(&bytes).unwrap();
+    doc.check(true);
+    let list = doc.get(ROOT, "list").unwrap().unwrap().1;
+    assert_eq!(doc.length(&list), 100_001);
+    let limits = Limits { operations: 99_999, ..Limits::default() };
+    let limit = LimitError { what: "operations", limit: 99_999 };
+    assert_eq!(Change::from_bytes_with(&bytes, &limits), Err(DecodeError::Limit(limit.clone())));
+    // So in a document, whose rows are read by the stretch.
+    assert_eq!(refused(&doc.save(), limits), limit);
+    // More than the default allows.
+    for count in [1_u64 << 27, 1 << 28] {
+        let (_, bytes) = many_nulls(count);
+        match Change::from_bytes(&bytes) {
+            Err(DecodeError::Limit(limit)) => assert_eq!(limit.what, "operations"),
+            Err(DecodeError::Format(error)) => assert_eq!(error.rule, Rule::CounterRange, "{count}"),
+            other => panic!("{count}: {:?}", other.map(|change| change.len())),
+        }
+    }
+    // One operation again and again, which is no stretch.
+    let (rows, key) = (run(1 << 30, "00"), run(1 << 30, "016b"));
+    let puts = Draft::new(7, &put()).with(0x15, &key).with(0x42, &run(1 << 30, "01")).with(0x56, &rows);
+    let digits: String = number(1 << 30).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut puts = puts.with(0x70, &rows).with(0x34, &digits);
+    puts.columns.retain(|(spec, _)| *spec != 0x57);
+    let limits = Limits { operations: 1000, ..Limits::default() };
+    assert_eq!(refused(&puts.bytes(), limits), LimitError { what: "operations", limit: 1000 });
+}
+
+#[test]
+fn changes_of_a_document_are_counted() {
+    let mut doc = Document::new();
+    (0..50).for_each(|i| doc.transact(|tx| tx.put(ROOT, "k", i)).unwrap());
+    let limits = |changes| Limits { changes, ..Limits::default() };
+    assert_eq!(refused(&doc.save(), limits(49)), LimitError { what: "changes", limit: 49 });
+    assert!(Document::load_with(&doc.save(), within(limits(50))).is_ok());
+    // A bundle of one change.
+    let bundle = hex("00 01 0107 08010203021302230233024502500260027f007f017f017f017f0000017f007f00\
+         081503210234014202560257017002b301027f016b7f00017f017f14017f007f00");
+    assert_eq!(Document::load(&chunk(3, &bundle)).unwrap().get_changes(&[]).len(), 1);
+    assert_eq!(refused(&chunk(3, &bundle), limits(0)), LimitError { what: "changes", limit: 0 });
+}
+
+#[test]
+fn many_small_changes_add_up() {
+    let limits = Limits { total: 10, ..Limits::default() };
+    let mut doc = Document::load_with(&[], within(limits)).unwrap();
+    let changes: Vec<Change> = (1..=12)
+        .map(|actor| {
+            let mut other = Document::new().with_actor(ActorId::from([actor]));
+            other.transact(|tx| tx.put(ROOT, "k", 1)).unwrap();
+            other.get_last_local_change().unwrap()
+        })
+        .collect();
+    doc.apply_changes(changes[..10].iter().cloned()).unwrap();
+    let (heads, file) = (doc.get_heads(), doc.save());
+    let limit = LimitError { what: "operations in all", limit: 10 };
+    assert_eq!(doc.apply_changes([changes[10].clone()]), Err(ApplyError::Limit(limit.clone())));
+    doc.check(true);
+    assert_eq!((doc.get_heads(), doc.save()), (heads.clone(), file.clone()));
+    // What was written here is not asked for by an input.
+    doc.transact(|tx| tx.put(ROOT, "l", 1)).unwrap();
+    let stream: Vec<u8> = changes.iter().flat_map(Change::raw_bytes).collect();
+    let partial = within(limits).on_partial_load(OnPartialLoad::Ignore);
+    assert_eq!(Document::load_with(&stream, partial).unwrap().get_heads(), heads);
+    let rescue = Document::rescue(&stream, within(limits));
+    assert_eq!((rescue.document.get_heads(), rescue.losses.len()), (heads, 2));
+    let mut all = Document::new();
+    all.apply_changes(changes).unwrap();
+    let error = Document::load_with(&all.save(), within(limits)).unwrap_err();
+    assert_eq!(error.to_string(), "the input exceeds the limit of 10 operations in all");
+}
