@@ -1,6 +1,6 @@
 //! Other people's Argon2 as engines of the lab.
 
-use argon2_rust::params::Memory;
+use argon2_rust::params::{Memory, TagLen};
 use hashmill_hash::argon2::{Params, Variant};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec};
 use hashmill_lab::model::registry::{Offer, Registry};
@@ -40,8 +40,9 @@ impl Engine for Pooled {
     type Output = Tagged;
 
     fn init(&self, spec: &Spec) -> Result<Self::Context, Fault> {
-        let params = argon2_params(spec, Variant::Id)?;
+        let (params, tag_len) = (argon2_params(spec, Variant::Id)?, argon2_tag_len(spec)?);
         let params = argon2_rust::Params::builder()
+            .tag_len(TagLen::bytes(tag_len as u64))
             .memory(Memory::kib(params.memory_kib().into()))
             .passes(params.passes())
             .lanes(params.lanes())
@@ -50,7 +51,7 @@ impl Engine for Pooled {
             .map_err(|error| Fault::failed(format!("argon2-rust refuses them: {error}")))?;
         let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
         let argon2 = argon2_rust::Argon2::new(algorithm, version, params);
-        Ok(Chosen { argon2, tag_len: argon2_tag_len(spec)? })
+        Ok(Chosen { argon2, tag_len })
     }
 
     fn kernel(&self, _: &Self::Context) -> String {
