@@ -89,8 +89,9 @@ pub(super) fn table(rows: &[Row]) -> Option<Table> {
         ];
         Line { cells, tone: Tone::Plain }
     };
-    let columns = vec!["memory by pages", "small", "transparent huge", "reserved 2 MiB", "reserved 1 GiB"];
-    Some(Table { columns, rows: large.iter().map(line).collect() })
+    let columns = vec!["case", "small", "transparent huge", "reserved 2 MiB", "reserved 1 GiB"];
+    let caption = "Memory: which pages the sessions of large cases had".to_owned();
+    Some(Table { caption, columns, rows: large.iter().map(line).collect() })
 }
 
 /// What only lies between sessions is no difference between cases.
