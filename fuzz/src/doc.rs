@@ -7,7 +7,8 @@ use hashmill_doc::{
 use sha2::{Digest as _, Sha256};
 
 /// What one input may ask for: a hundredth of what a fuzzer's process has.
-const LIMITS: Limits = Limits { inflated_bytes: 1 << 20, operations: 1 << 16, total: 1 << 17, changes: 1 << 12 };
+const LIMITS: Limits =
+    Limits { inflated_bytes: 1 << 20, operations: 1 << 16, total: 1 << 17, changes: 1 << 12 };
 
 fn options() -> LoadOptions {
     LoadOptions::new().limits(LIMITS).actor(ActorId::from([7; 4]))
