@@ -175,9 +175,9 @@ fn many_small_changes_add_up() {
     doc.apply_changes(changes[..10].iter().cloned()).unwrap();
     let (heads, file) = (doc.get_heads(), doc.save());
     let limit = LimitError { what: "operations in all", limit: 10 };
-    assert_eq!(doc.apply_changes([changes[10].clone()]), Err(ApplyError::Limit(limit.clone())));
+    assert_eq!(doc.apply_changes([changes[10].clone()]), Err(ApplyError::Limit(limit)));
     doc.check(true);
-    assert_eq!((doc.get_heads(), doc.save()), (heads.clone(), file.clone()));
+    assert_eq!((doc.get_heads(), doc.save()), (heads.clone(), file));
     // What was written here is not asked for by an input.
     doc.transact(|tx| tx.put(ROOT, "l", 1)).unwrap();
     let stream: Vec<u8> = changes.iter().flat_map(Change::raw_bytes).collect();
