@@ -127,11 +127,11 @@ impl Named {
             Named::TextSpliceBulk => (size * BULK).into(),
             Named::TextRead => letters(size).into(),
             Named::SaveChanges | Named::Save | Named::SaveLarge => 1_usize.into(),
-            Named::LoadChanges | Named::Fork => last.into(),
+            Named::LoadChanges => last.into(),
             Named::Merge => (2 * size + 1).into(),
             Named::SaveDocs | Named::LoadDocs => size.into(),
             Named::MergeReduce => (10 * size).into(),
-            Named::DocumentConstructor | Named::GetAt => 0_usize.into(),
+            Named::DocumentConstructor | Named::Fork | Named::GetAt => 0_usize.into(),
             Named::TextAt => "Hello".to_owned().into(),
         }
     }
