@@ -17,7 +17,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// One gibibyte, 2^26 operations at once and 2^27 in all, 2^26 changes: above any document known, below the memory of a small server.
+    /// One gibibyte, 2^26 operations at once and 2^27 in all, 2^26 changes: above any document known. They bound what an
+    /// input may cost, at some seconds and some gigabytes; who reads from strangers sets them lower.
     fn default() -> Self {
         Self { inflated_bytes: 1 << 30, operations: 1 << 26, total: 1 << 27, changes: 1 << 26 }
     }

@@ -9,7 +9,8 @@
 //! So from rows to columns nothing moves at all; only the order in which a vector is turned before and after the
 //! diagonal step differs. B is last to be ready in every step and is the one that is never turned.
 //!
-//! The columns with the first word run ahead of the others, because that word names the block to be fetched next: the body is in two parts, and the fetch starts between them. The instructions come from `cargo xtask codegen`.
+//! The columns with the first word run ahead of the others, because that word names the block to be fetched next: the
+//! body is in two parts, and the fetch starts between them. The instructions come from `cargo xtask codegen`.
 
 use super::super::kernel::Layout;
 use super::super::memory::Block;
