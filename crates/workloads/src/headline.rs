@@ -4,7 +4,7 @@ use crate::thread_counts;
 use hashmill_lab::model::registry::Registry;
 
 /// One call of each public function on one thread.
-const ONE_THREAD: [&str; 17] = [
+const ONE_THREAD: [&str; 14] = [
     "blake3/hash/oneshot/64/t1",
     "blake3/hash/oneshot/1KiB/t1",
     "blake3/hash/oneshot/4KiB/t1",
@@ -20,9 +20,6 @@ const ONE_THREAD: [&str; 17] = [
     "argon2id/hasher/backend/64MiB/t1",
     // What OWASP recommends for passwords.
     "argon2id/hasher/backend/19MiB/t1/passes=2/lanes=1",
-    "doc-text_splice_append/hashmill/kernel/10000/t1",
-    "doc-get_scale/hashmill/kernel/100000/t1",
-    "doc-load_many_changes/hashmill/kernel/1000/t1",
 ];
 
 /// What other threads are good for.
