@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use anyhow::Context as _;
 
-use super::engines;
+use super::engines::{self, HELD, OURS};
 use super::row::Row;
 use super::shelf::Shelf;
 
@@ -18,11 +18,13 @@ pub struct Counter {
 }
 
 /// `doc-memory save ENGINE ROW` prints a saved document; `doc-memory measure ENGINE ROW` reads one, if the row starts
-/// from one, and prints the bytes that were needed.
+/// from one, and prints the bytes that were needed. For the engine `held` these are what ours still holds after its load.
 pub fn main(counter: Counter) -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [what, engine, row] = args.as_slice() else { anyhow::bail!("doc-memory save|measure ENGINE ROW") };
     let row: Row = row.parse()?;
+    let most = matches!(row, Row::Peak { .. }) && engine != HELD;
+    let engine = if engine == HELD { OURS } else { engine };
     let mut shelf = Shelf::default();
     let mut stdout = std::io::stdout();
     match (what.as_str(), &row) {
@@ -45,10 +47,9 @@ pub fn main(counter: Counter) -> anyhow::Result<()> {
             // What was needed to read it must not count as the most that was ever held.
             let (before, earlier) = ((counter.now)(), (counter.most)());
             let doc = engines::loaded(engine, &saved).context("an engine without texts")?;
-            let (now, most) = ((counter.now)(), (counter.most)());
+            let (now, peak) = ((counter.now)(), (counter.most)());
             drop(doc);
-            let peak = most.max(now).max(earlier) - before;
-            let bytes = if matches!(row, Row::Peak { .. }) { peak } else { now - before };
+            let bytes = if most { peak.max(now).max(earlier) } else { now } - before;
             writeln!(stdout, "{bytes}").context("printing the bytes")
         }
         _ => anyhow::bail!("{row} is not about memory"),

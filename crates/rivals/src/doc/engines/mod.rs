@@ -113,6 +113,9 @@ fn named(name: &str) -> Option<&'static dyn Does> {
 /// The name of our engine where it is held to one thread, as a rival of itself with two.
 const ONE_THREAD: &str = "one-thread";
 
+/// The memory that a loaded document of ours holds, as a rival of the most that its load needed.
+pub(super) const HELD: &str = "held";
+
 /// A workload of the engine `name`; none where the engine or the workload is not there.
 pub fn case(name: &str, row: &Row, shelf: &mut Shelf) -> Made {
     if let Row::SnapshotReads(keys) = *row {
