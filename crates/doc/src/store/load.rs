@@ -556,8 +556,12 @@ impl Loader {
 
     /// The operations of all sequences as runs of the log.
     fn collect(&mut self) {
-        // Each span may have been deleted.
-        self.items.reserve(2 * self.seqs.iter().map(|(_, seq, _)| seq.count()).sum::<usize>());
+        // Counted first: half as many again would be most of what is above the document at the height of its load.
+        let spans = self.seqs.iter().flat_map(|(_, seq, _)| seq.spans().map(move |span| (seq, span)));
+        let dels = |seq: &Seq, span| seq.reg(span).map_or(0, |reg| reg.dels.len());
+        self.items.reserve_exact(
+            spans.map(|(seq, span)| 1 + usize::from(!span.gone.is_none()) + dels(seq, span)).sum(),
+        );
         for (obj, seq, _) in &self.seqs {
             let obj = *obj;
             for span in seq.spans() {

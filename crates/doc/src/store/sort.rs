@@ -10,42 +10,43 @@ const FEW: usize = 512;
 
 /// Sorts by actor, then by counter.
 pub(super) fn by_id<T: Copy>(items: &mut Vec<T>, id: impl Fn(&T) -> OpId) {
-    let key = |item: &T| u64::from(id(item).actor) << 32 | u64::from(id(item).ctr);
-    if items.len() < FEW || u32::try_from(items.len()).is_err() {
-        return items.sort_unstable_by_key(key);
+    let most = items.iter().map(&id).fold((0, 0), |(ctr, actor), id| (id.ctr.max(ctr), id.actor.max(actor)));
+    let (place, low) = (bits(items.len() as u64), bits(most.0.into()));
+    let end = place + low + bits(most.1.into());
+    if items.len() < FEW || place > u32::BITS || end > u64::BITS {
+        return items.sort_unstable_by_key(|item| (id(item).actor, id(item).ctr));
     }
-    let (mut order, mut all) = (Vec::with_capacity(items.len()), 0);
-    for (item, at) in items.iter().zip(0u32..) {
-        let key = key(item);
-        all |= key;
-        order.push((key, at));
+    // Actor, counter and place in one word: these tables are beside the items at the height of a load.
+    let word = |(at, item)| (u64::from(id(item).actor) << low | u64::from(id(item).ctr)) << place | at;
+    let mut order: Vec<u64> = (0..).zip(&**items).map(word).collect();
+    let mut other = vec![0; order.len()];
+    for shift in (place..end).step_by(DIGIT as usize) {
+        pass(&order, &mut other, shift);
+        std::mem::swap(&mut order, &mut other);
     }
-    let mut other = vec![(0, 0); order.len()];
-    let mut shift = 0;
-    while shift < u64::BITS {
-        // The digits between counters and actors are zeros.
-        if all >> shift & ((1 << DIGIT) - 1) != 0 {
-            pass(&order, &mut other, shift);
-            std::mem::swap(&mut order, &mut other);
-        }
-        shift += DIGIT;
-    }
-    let sorted = order.iter().map(|(_, at)| items[*at as usize]).collect();
+    drop(other);
+    let at = |word: &u64| (word & ((1 << place) - 1)) as usize;
+    let sorted = order.iter().map(|word| items[at(word)]).collect();
     *items = sorted;
 }
 
+/// How many bits a number needs.
+fn bits(number: u64) -> u32 {
+    u64::BITS - number.leading_zeros()
+}
+
 /// Distributes by one digit; equal digits stay in order.
-fn pass(from: &[(u64, u32)], to: &mut [(u64, u32)], shift: u32) {
-    let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT) - 1);
+fn pass(from: &[u64], to: &mut [u64], shift: u32) {
+    let digit = |word: u64| (word >> shift) as usize & ((1 << DIGIT) - 1);
     let mut starts = [0u32; 1 << DIGIT];
-    from.iter().for_each(|(key, _)| starts[digit(*key)] += 1);
+    from.iter().for_each(|word| starts[digit(*word)] += 1);
     let mut sum = 0;
     for start in &mut starts {
         sum += std::mem::replace(start, sum);
     }
-    for item in from {
-        let start = &mut starts[digit(item.0)];
-        to[*start as usize] = *item;
+    for word in from {
+        let start = &mut starts[digit(*word)];
+        to[*start as usize] = *word;
         *start += 1;
     }
 }
@@ -61,7 +62,9 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as u32
         };
-        for (len, ctr, actors) in [(0, 9, 1), (500, 99, 3), (5000, 30_000, 1), (5000, u32::MAX, 5000)] {
+        for (len, ctr, actors) in
+            [(0, 9, 1), (500, 99, 3), (5000, 30_000, 1), (5000, u32::MAX, 5000), (5000, u32::MAX, u32::MAX)]
+        {
             let mut items: Vec<(OpId, u32)> =
                 (0..len).map(|n| (OpId::new(random() % ctr, random() % actors), n)).collect();
             let mut expected = items.clone();

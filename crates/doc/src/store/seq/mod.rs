@@ -486,11 +486,6 @@ impl Seq {
         path
     }
 
-    /// How many spans there are. Costs O(leaves).
-    pub(crate) fn count(&self) -> usize {
-        self.leaves.iter().map(|leaf| leaf.leaf.spans.len()).sum()
-    }
-
     /// Takes the index that was made beside the sequence.
     pub(crate) fn set_index(&mut self, index: Lanes) {
         self.index = index;
