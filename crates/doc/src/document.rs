@@ -276,6 +276,7 @@ impl Document {
 }
 
 impl ReadDoc for Document {
+    #[inline]
     fn view(&self) -> View<'_> {
         View::now(&self.state)
     }
@@ -295,6 +296,7 @@ impl Snapshot {
 }
 
 impl ReadDoc for Snapshot {
+    #[inline]
     fn view(&self) -> View<'_> {
         View::now(&self.state)
     }

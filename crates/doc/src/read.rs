@@ -21,6 +21,7 @@ pub trait ReadDoc {
     }
 
     /// See [`View::get`].
+    #[inline]
     fn get<'p>(
         &self,
         obj: impl AsRef<ObjId>,

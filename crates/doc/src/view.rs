@@ -5,6 +5,7 @@ use std::ops::RangeBounds;
 
 use smallvec::SmallVec;
 
+use crate::codec::value::RawValue;
 use crate::error::EditError;
 use crate::literal::Literal;
 use crate::store::heap::Bytes;
@@ -13,7 +14,7 @@ use crate::store::map::Sortable;
 use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
-use crate::store::state::{Body, ROOT as ROOT_NUMBER, State};
+use crate::store::state::{Body, Object, ROOT as ROOT_NUMBER, State};
 use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
 
 /// How deep [`View::hydrate`] follows objects in objects: a document may be deeper than a stack.
@@ -46,32 +47,39 @@ impl<'a> View<'a> {
     /// The winning value at a place and its id; for scalars the id is that of the operation that wrote it.
     ///
     /// Costs O(1) for a key, O(log n) for an index; in the past O(changes of the key since) and O(n).
+    #[inline]
     pub fn get<'p>(
         &self,
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
     ) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
-        let winner = self.winner(obj.as_ref(), &prop.into())?;
-        Ok(winner.map(|value| self.state.export(&value)))
+        match prop.into() {
+            Prop::Map(key) => self.get_key(obj.as_ref(), &key),
+            Prop::Seq(index) => self.get_index(obj.as_ref(), index),
+        }
     }
 
-    /// The last of [`Self::values`], without making a list of them.
-    fn winner(&self, obj: &ObjId, prop: &Prop<'_>) -> Result<Option<Visible>, EditError> {
-        let number = self.state.resolve(obj)?;
-        match (&*self.state.objects[number as usize].body, prop, &self.clock) {
-            (Body::Map(map), Prop::Map(key), clock) => {
-                let Some(entry) = map.get(key, &self.state.heap) else { return Ok(None) };
-                Ok(match clock {
-                    None => entry.values.last().copied(),
-                    Some(clock) => self.state.values_at(entry.last, clock).last().copied(),
-                })
-            }
-            (Body::Seq(seq), Prop::Seq(index), None) => {
-                let at = u32::try_from(*index).ok().and_then(|index| seq.locate(index, &self.state.ctx()));
-                Ok(at.and_then(|(at, _)| self.state.element_winner(seq, seq.span(at), at.off)))
-            }
-            _ => Ok(self.values(obj, prop)?.last().copied()),
+    /// As the last of [`Self::values`], without making a list of them.
+    fn get_key(&self, obj: &ObjId, key: &str) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
+        let object = self.state.object(obj)?;
+        let Body::Map(map) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
+        let Some(entry) = map.get(key, &self.state.heap) else { return Ok(None) };
+        match &self.clock {
+            None => Ok(entry.values.last().map(|winner| self.state.export(winner))),
+            Some(clock) => Ok(self.state.last_of(&self.state.values_at(entry.last, clock))),
         }
+    }
+
+    /// As the last of [`Self::values`], without making a list of them.
+    fn get_index(&self, obj: &ObjId, index: usize) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
+        let object = self.state.object(obj)?;
+        let Body::Seq(seq) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
+        if self.clock.is_some() {
+            return Ok(self.state.last_of(&self.element(seq, index)));
+        }
+        let found = u32::try_from(index).ok().and_then(|index| seq.element(index, &self.state.ctx()));
+        let winner = found.and_then(|(span, n)| self.state.element_winner(seq, span, n));
+        Ok(winner.map(|winner| self.state.export(&winner)))
     }
 
     /// All values at a place that nobody has seen to be overwritten, in ascending order of their ids: the last wins.
@@ -99,6 +107,7 @@ impl<'a> View<'a> {
         }
     }
 
+    #[inline(never)]
     fn element(&self, seq: &'a Seq, index: usize) -> Cow<'a, [Visible]> {
         let Some(clock) = &self.clock else {
             let at = u32::try_from(index).ok().and_then(|index| seq.locate(index, &self.state.ctx()));
@@ -395,14 +404,33 @@ impl State {
     /// The number of an object by its name. The hint in the name makes this O(1) for names this document gave out.
     #[inline]
     pub(crate) fn resolve(&self, obj: &ObjId) -> Result<u32, EditError> {
-        let ObjId::Id { counter, actor, hint } = obj else { return Ok(ROOT_NUMBER) };
-        if let Some(object) = self.objects.get(*hint as usize)
-            && u64::from(object.id.ctr) == *counter
-            && !object.id.is_none()
-            && self.actors.id(object.id.actor).is(actor)
-        {
-            return Ok(*hint);
+        let ObjId::Id { hint, .. } = obj else { return Ok(ROOT_NUMBER) };
+        if self.hinted(obj).is_some() { Ok(*hint) } else { self.search(obj) }
+    }
+
+    /// An object by its name.
+    #[inline]
+    fn object(&self, obj: &ObjId) -> Result<&Object, EditError> {
+        match self.hinted(obj) {
+            Some(object) => Ok(object),
+            None => Ok(&self.objects[self.search(obj)? as usize]),
         }
+    }
+
+    /// The object where the name says that it is.
+    #[inline]
+    fn hinted(&self, obj: &ObjId) -> Option<&Object> {
+        let ObjId::Id { counter, actor, hint } = obj else { return self.objects.get(ROOT_NUMBER as usize) };
+        let object = self.objects.get(*hint as usize)?;
+        let is_it = u64::from(object.id.ctr) == *counter
+            && !object.id.is_none()
+            && self.actors.id(object.id.actor).is(actor);
+        is_it.then_some(object)
+    }
+
+    #[cold]
+    fn search(&self, obj: &ObjId) -> Result<u32, EditError> {
+        let ObjId::Id { counter, actor, .. } = obj else { return Ok(ROOT_NUMBER) };
         let number = u32::try_from(*counter)
             .ok()
             .filter(|counter| *counter > 0)
@@ -428,27 +456,41 @@ impl State {
         ids
     }
 
+    #[inline]
     fn name(&self, id: OpId, hint: u32) -> ObjId {
         ObjId::Id { counter: id.ctr.into(), actor: self.actors.id(id.actor).clone(), hint }
     }
 
+    #[inline(never)]
     pub(crate) fn scalar(&self, val: Val) -> ScalarValue<'_> {
         // Everything in the heap was checked or written by this engine.
         self.raw(val).decode().unwrap_or(ScalarValue::Null)
     }
 
+    /// A value as users see it. Inside its callers, because a value that is handed from one function to the next through
+    /// memory waits there longer than it took to find.
+    #[inline(always)]
     pub(crate) fn export(&self, value: &Visible) -> (Value<'_>, ObjId) {
         if let Some((kind, number)) = value.val.as_object() {
             return (Value::Object(kind), self.name(value.id, number));
         }
-        let scalar = match self.scalar(value.val) {
-            ScalarValue::Counter(start) => ScalarValue::Counter(start.wrapping_add(value.added)),
-            scalar => scalar,
+        let scalar = match RawValue::short_int(value.val.code, self.heap.get(value.val.bytes)) {
+            Some(number) => ScalarValue::Int(number),
+            None => match self.scalar(value.val) {
+                ScalarValue::Counter(start) => ScalarValue::Counter(start.wrapping_add(value.added)),
+                scalar => scalar,
+            },
         };
         (Value::Scalar(scalar), self.name(value.id, u32::MAX))
     }
 
+    #[inline(never)]
+    fn last_of(&self, values: &[Visible]) -> Option<(Value<'_>, ObjId)> {
+        values.last().map(|winner| self.export(winner))
+    }
+
     /// The winning value of the `n`-th element of a visible span.
+    #[inline]
     fn element_winner(&self, seq: &Seq, span: &Span, n: u32) -> Option<Visible> {
         match seq.reg(span) {
             Some(reg) => reg.values.last().copied(),

@@ -23,6 +23,27 @@ pub(crate) struct Entry {
     pub(crate) values: Values,
 }
 
+impl Entry {
+    #[inline]
+    fn is(&self, key: &[u8], heap: &Heap) -> bool {
+        self.key.len as usize == key.len() && same_bytes(heap.get(self.key), key)
+    }
+}
+
+/// Whether two keys of equal length are the same. Most are too short for a call to be worth it.
+#[inline]
+fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    let half = |bytes: &[u8; 4]| u32::from_ne_bytes(*bytes);
+    match (a.first_chunk(), b.first_chunk(), a.last_chunk(), b.last_chunk()) {
+        (Some(x), Some(y), Some(v), Some(w)) if a.len() <= 16 => word(x) == word(y) && word(v) == word(w),
+        _ => match (a.first_chunk(), b.first_chunk(), a.last_chunk(), b.last_chunk()) {
+            (Some(x), Some(y), Some(v), Some(w)) if a.len() < 8 => half(x) == half(y) && half(v) == half(w),
+            _ => a == b,
+        },
+    }
+}
+
 /// The map. Finding a key costs O(1) and does not depend on its history.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
@@ -55,18 +76,23 @@ impl Map {
     /// The number of a key, or its hash when it is not there.
     #[inline]
     fn seek(&self, key: &[u8], heap: &Heap) -> Result<usize, u32> {
-        let same = |entry: &Entry| heap.get(entry.key) == key;
         if self.index.is_empty() {
-            return self.entries.iter().position(same).ok_or_else(|| hash_of(key));
+            return self.entries.iter().position(|entry| entry.is(key, heap)).ok_or_else(|| hash_of(key));
         }
         let hash = hash_of(key);
-        let found = self.index.find(hash, |number| same(&self.entries[number as usize]));
+        let found = self.index.find(hash, |number| self.entries[number as usize].is(key, heap));
         found.map(|number| number as usize).ok_or(hash)
     }
 
     #[inline]
     pub(crate) fn get(&self, key: &str, heap: &Heap) -> Option<&Entry> {
-        self.seek(key.as_bytes(), heap).ok().map(|number| &self.entries[number])
+        let key = key.as_bytes();
+        if self.index.is_empty() {
+            return self.entries.iter().find(|entry| entry.is(key, heap));
+        }
+        self.index.find_as(hash_of(key), |number| {
+            Some(&self.entries[number as usize]).filter(|entry| entry.is(key, heap))
+        })
     }
 
     /// Changes the entry of a key; a new one without values if need be, its key put into the heap.
@@ -176,6 +202,20 @@ mod tests {
             for (j, b) in keys.iter().enumerate() {
                 let order = Sortable::new(a.as_bytes()).cmp(&Sortable::new(b.as_bytes()));
                 assert_eq!(order, i.cmp(&j), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_compared_to_the_last() {
+        for len in 0..40 {
+            let mut bytes = vec![7; len];
+            let same = bytes.clone();
+            assert!(same_bytes(&bytes, &same));
+            for at in 0..len {
+                bytes[at] ^= 1;
+                assert!(!same_bytes(&bytes, &same), "{len} {at}");
+                bytes[at] ^= 1;
             }
         }
     }

@@ -13,11 +13,14 @@ use super::{ParseHexError, decode_hex, encode_hex};
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActorId(SmallVec<[u8; 16]>);
 
-/// In one copy; the vector's own clone goes byte by byte.
+/// In one copy, of a length known in advance where it is the usual one; the vector's own clone goes byte by byte.
 impl Clone for ActorId {
     #[inline]
     fn clone(&self) -> Self {
-        Self(SmallVec::from_slice(&self.0))
+        match <[u8; 16]>::try_from(self.as_bytes()) {
+            Ok(bytes) => Self(SmallVec::from_buf(bytes)),
+            Err(_) => Self(SmallVec::from_slice(&self.0)),
+        }
     }
 }
 
