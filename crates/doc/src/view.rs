@@ -10,7 +10,7 @@ use crate::error::EditError;
 use crate::literal::Literal;
 use crate::store::heap::Bytes;
 use crate::store::log::Val;
-use crate::store::map::Sortable;
+use crate::store::map::{Map, OrderedKeys, Sortable};
 use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
@@ -26,6 +26,46 @@ pub struct View<'a> {
     pub(crate) state: &'a State,
     pub(crate) clock: Option<Clock>,
 }
+
+/// The keys of a map, in the order of their bytes. See [`View::keys`].
+#[derive(Clone, Debug)]
+pub struct Keys<'a>(KeysOf<'a>);
+
+#[derive(Clone, Debug)]
+enum KeysOf<'a> {
+    Now(OrderedKeys<'a>),
+    Then(std::vec::IntoIter<&'a str>),
+}
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = &'a str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a str> {
+        match &mut self.0 {
+            KeysOf::Now(keys) => keys.next(),
+            KeysOf::Then(keys) => keys.next(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            KeysOf::Now(keys) => keys.size_hint(),
+            KeysOf::Then(keys) => keys.size_hint(),
+        }
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, &'a str) -> B>(self, init: B, each: F) -> B {
+        match self.0 {
+            KeysOf::Now(keys) => keys.fold(init, each),
+            KeysOf::Then(keys) => keys.fold(init, each),
+        }
+    }
+}
+
+impl ExactSizeIterator for Keys<'_> {}
 
 impl<'a> View<'a> {
     pub(crate) fn now(state: &'a State) -> Self {
@@ -164,17 +204,34 @@ impl<'a> View<'a> {
 
     /// The keys of a map that have values, in the order of their bytes. Empty for other objects.
     ///
-    /// Costs O(n log n).
-    pub fn keys(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<&'a str> {
+    /// Costs O(n log n) the first time after a key came or went, and O(n) in room until one comes or goes again; from then
+    /// on nothing but the walk. In the past O(n log n).
+    #[inline]
+    pub fn keys(&self, obj: impl AsRef<ObjId>) -> Keys<'a> {
+        let map = self.map(obj.as_ref());
+        Keys(match (map, &self.clock) {
+            (Some(map), None) => KeysOf::Now(map.order(&self.state.heap).keys()),
+            _ => KeysOf::Then(self.past_keys(obj.as_ref()).into_iter()),
+        })
+    }
+
+    fn map(&self, obj: &ObjId) -> Option<&'a Map> {
+        match &*self.state.object(obj).ok()?.body {
+            Body::Map(map) => Some(map),
+            Body::Seq(_) => None,
+        }
+    }
+
+    fn past_keys(&self, obj: &ObjId) -> Vec<&'a str> {
         let mut keys = vec![];
-        self.each_key(obj.as_ref(), |key, _| keys.push((Sortable::new(key.as_bytes()), key)));
+        self.each_key(obj, |key, _| keys.push((Sortable::new(key.as_bytes()), key)));
         keys.sort_unstable();
-        keys.into_iter().map(|(_, key)| key).collect::<Vec<_>>().into_iter()
+        keys.into_iter().map(|(_, key)| key).collect()
     }
 
     fn each_key(&self, obj: &ObjId, mut each: impl FnMut(&'a str, Cow<'a, [Visible]>)) {
         let state = self.state;
-        let Some(map) = state.resolve(obj).ok().and_then(|number| state.map(number)) else { return };
+        let Some(map) = self.map(obj) else { return };
         for entry in map.entries() {
             let values = match &self.clock {
                 None => Cow::Borrowed(&entry.values[..]),
@@ -187,6 +244,8 @@ impl<'a> View<'a> {
     }
 
     /// The keys of a map that lie in a range with their winning values, in the order of their bytes.
+    ///
+    /// Costs as [`Self::keys`], and O(log n) for each end of the range.
     pub fn map_range<'r>(
         &self,
         obj: impl AsRef<ObjId>,
@@ -195,19 +254,28 @@ impl<'a> View<'a> {
     where
         'a: 'r,
     {
-        let mut entries = vec![];
-        self.each_key(obj.as_ref(), |key, values| {
-            if range.contains(&key) {
-                entries.push((key, values[values.len() - 1]));
-            }
-        });
-        entries.sort_unstable_by_key(|(key, _)| Sortable::new(key.as_bytes()));
         let state = self.state;
         let export = |(key, winner): (&'a str, Visible)| {
             let (value, id) = state.export(&winner);
             (key, value, id)
         };
-        entries.into_iter().map(export).collect::<Vec<_>>().into_iter()
+        let mut entries = vec![];
+        if let (Some(map), None) = (self.map(obj.as_ref()), &self.clock) {
+            let (from, to) = (range.start_bound().cloned(), range.end_bound().cloned());
+            let winner = |number: usize| map.entry(number).values.last().copied();
+            let there = map.order(&state.heap).range(from, to);
+            entries.extend(there.filter_map(|(key, number)| Some(export((key, winner(number)?)))));
+            return entries.into_iter();
+        }
+        let mut then = vec![];
+        self.each_key(obj.as_ref(), |key, values| {
+            if range.contains(&key) {
+                then.push((key, values[values.len() - 1]));
+            }
+        });
+        then.sort_unstable_by_key(|(key, _)| Sortable::new(key.as_bytes()));
+        entries.extend(then.into_iter().map(export));
+        entries.into_iter()
     }
 
     /// The elements of a list or text that lie in a range with their winning values, in order. In a text a range counts

@@ -1,7 +1,8 @@
 //! A map: keys to the values visible there. What was there before is in the log.
 
 use std::hash::{BuildHasher, Hasher};
-use std::sync::OnceLock;
+use std::ops::Bound;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::DefaultHashBuilder;
 
@@ -53,6 +54,85 @@ pub(crate) struct Map {
     index: Index,
     /// Keys with a visible value.
     len: usize,
+    /// Their order, once somebody has asked since one came or went.
+    order: OnceLock<Arc<Order>>,
+}
+
+/// The keys of a map that have values, in the order of their bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// One after another, so that who reads them all reads memory in order.
+    text: String,
+    /// Where each ends, and the number of its entry.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Order {
+    fn key(&self, at: usize) -> &str {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        &self.text[start as usize..self.ends[at].0 as usize]
+    }
+
+    /// How many keys are before all for which `before` is not true, which is true for none after one of those.
+    fn partition_point(&self, before: impl Fn(&str) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.ends.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if before(self.key(middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The keys and the numbers of their entries that lie in a range.
+    pub(crate) fn range(&self, from: Bound<&str>, to: Bound<&str>) -> impl Iterator<Item = (&str, usize)> {
+        let low = match from {
+            Bound::Unbounded => 0,
+            Bound::Included(from) => self.partition_point(|key| key < from),
+            Bound::Excluded(from) => self.partition_point(|key| key <= from),
+        };
+        let high = match to {
+            Bound::Unbounded => self.ends.len(),
+            Bound::Included(to) => self.partition_point(|key| key <= to),
+            Bound::Excluded(to) => self.partition_point(|key| key < to),
+        };
+        (low..high).map(|at| (self.key(at), self.ends[at].1 as usize))
+    }
+
+    /// All keys.
+    #[inline]
+    pub(crate) fn keys(&self) -> OrderedKeys<'_> {
+        OrderedKeys { text: &self.text, ends: self.ends.iter(), start: 0 }
+    }
+}
+
+/// See [`Order::keys`].
+#[derive(Clone, Debug)]
+pub(crate) struct OrderedKeys<'a> {
+    /// The keys to come.
+    text: &'a str,
+    ends: std::slice::Iter<'a, (u32, u32)>,
+    start: u32,
+}
+
+impl<'a> Iterator for OrderedKeys<'a> {
+    type Item = &'a str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a str> {
+        let end = self.ends.next()?.0;
+        let (key, rest) = self.text.split_at((end - self.start) as usize);
+        (self.text, self.start) = (rest, end);
+        Some(key)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ends.size_hint()
+    }
 }
 
 /// The hash of a key. Keys that differ in the last three bits of their last byte alone, as the digits of counted keys do,
@@ -110,7 +190,10 @@ impl Map {
         let before = usize::from(!entry.values.is_empty());
         let result = change(entry);
         let after = usize::from(!entry.values.is_empty());
-        self.len = self.len + after - before;
+        if before != after {
+            self.len = self.len + after - before;
+            self.order.take();
+        }
         result
     }
 
@@ -127,6 +210,7 @@ impl Map {
     /// Adds a key that is not there.
     pub(crate) fn insert_new(&mut self, key: Bytes, last: u32, values: Values, heap: &Heap) {
         self.len += usize::from(!values.is_empty());
+        self.order.take();
         self.add(Entry { hash: hash_of(heap.get(key)), key, last, values });
     }
 
@@ -136,6 +220,7 @@ impl Map {
         let end = self.entries.len() - 1;
         let (gone, last) = (self.entries[number].clone(), self.entries[end].clone());
         self.len -= usize::from(!gone.values.is_empty());
+        self.order.take();
         if !self.index.is_empty() {
             self.index.remove(gone.hash, number as u32);
             if number < end {
@@ -149,6 +234,30 @@ impl Map {
     /// All keys that ever had a value, in no order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
+    }
+
+    pub(crate) fn entry(&self, number: usize) -> &Entry {
+        &self.entries[number]
+    }
+
+    /// The keys that have values, in the order of their bytes. It is kept until one comes or goes.
+    pub(crate) fn order(&self, heap: &Heap) -> &Order {
+        if let Some(order) = self.order.get() {
+            return order;
+        }
+        let visible = (0..).zip(self.entries()).filter(|(_, entry)| !entry.values.is_empty());
+        let keyed = visible.map(|(number, entry)| (Sortable::new(heap.get(entry.key)), entry.key, number));
+        let mut keyed: Vec<(Sortable<'_>, Bytes, u32)> = keyed.collect();
+        keyed.sort_unstable_by_key(|(key, ..)| *key);
+        let len = keyed.iter().map(|(_, key, _)| key.len as usize).sum();
+        let (mut text, mut ends) = (String::with_capacity(len), Vec::with_capacity(keyed.len()));
+        for (_, key, number) in keyed {
+            text.push_str(heap.text(key));
+            ends.push((text.len() as u32, number));
+        }
+        // Another reader may have been faster, with the same order: nobody waits here.
+        let _ = self.order.set(Arc::new(Order { text, ends }));
+        self.order.get().expect("it was just set")
     }
 
     /// All keys that ever had a value, in the order of their bytes.
@@ -180,7 +289,13 @@ impl<'a> Sortable<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::ops::RangeBounds as _;
+
     use super::*;
+    use crate::store::log::Val;
+    use crate::store::register::Visible;
+    use crate::types::OpId;
 
     #[test]
     fn keys_sort_as_their_bytes_do() {
@@ -221,6 +336,41 @@ mod tests {
     }
 
     #[test]
+    fn the_order_follows_every_key_that_comes_or_goes() {
+        let (mut map, mut heap) = (Map::default(), Heap::default());
+        let mut there = BTreeSet::new();
+        let value = Visible { id: OpId::new(1, 0), val: Val::NULL, added: 0 };
+        for step in 0..2000_u32 {
+            let key = (step.wrapping_mul(0x9e37_79b9) >> 22).to_string();
+            match step % 7 {
+                0 => map.remove(&key, &heap),
+                1 | 2 => map.update(&key, &mut heap, |entry| entry.values.clear()),
+                _ => map.update(&key, &mut heap, |entry| entry.values = smallvec::smallvec![value]),
+            }
+            if step % 7 < 3 {
+                there.remove(&key)
+            } else {
+                there.insert(key)
+            };
+            if step % 3 > 0 {
+                continue;
+            }
+            assert!(map.order(&heap).keys().eq(there.iter().map(String::as_str)));
+            let (from, to) = ((step % 900).to_string(), (step % 777).to_string());
+            for range in [
+                (Bound::Included(&*from), Bound::Excluded(&*to)),
+                (Bound::Excluded(&*from), Bound::Included(&*to)),
+                (Bound::Unbounded, Bound::Included(&*to)),
+            ] {
+                let expected = there.iter().map(String::as_str).filter(|key| range.contains(key));
+                let found: Vec<_> = map.order(&heap).range(range.0, range.1).collect();
+                assert!(found.iter().map(|(key, _)| *key).eq(expected), "{range:?}");
+                assert!(found.iter().all(|(key, number)| heap.text(map.entry(*number).key) == *key));
+            }
+        }
+    }
+
+    #[test]
     fn keys_are_found_whatever_came_and_went_before() {
         let (mut map, mut heap) = (Map::default(), Heap::default());
         let name = |i: usize| format!("{}{}", if i.is_multiple_of(3) { "key" } else { "" }, i);
@@ -245,6 +395,8 @@ mod tests {
                     .iter()
                     .all(|key| map.get(key, &heap).is_some_and(|entry| name(entry.last as usize) == *key))
             );
+            // None of these has a value.
+            assert_eq!(map.order(&heap).keys().count(), 0);
             let sorted = map.sorted(&heap);
             assert!(sorted.iter().map(|entry| heap.text(entry.key)).eq(there.iter().map(String::as_str)));
         }
