@@ -373,9 +373,8 @@ impl<'a> View<'a> {
     /// Costs O(bytes).
     pub fn text(&self, obj: impl AsRef<ObjId>) -> Result<String, EditError> {
         let state = self.state;
-        let number = state.resolve(obj.as_ref())?;
-        let kind = state.objects[number as usize].kind;
-        let seq = state.seq(number).ok_or(EditError::WrongType { found: kind })?;
+        let object = state.object(obj.as_ref())?;
+        let Body::Seq(seq) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
         let Some(clock) = &self.clock else {
             if seq.is_text {
                 return Ok(seq.text(|span| state.shown(seq, span)));

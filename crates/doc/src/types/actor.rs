@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 
@@ -72,6 +73,31 @@ impl ActorId {
         }
         bytes.extend_from_slice(&self.0);
         Self(bytes)
+    }
+}
+
+/// Who writes in a document: until somebody says or asks, nobody. Asking the operating system for sixteen random bytes
+/// takes longer than making a fork, and most forks are only read.
+#[derive(Debug, Default)]
+pub(crate) struct Writer(OnceLock<ActorId>);
+
+impl Writer {
+    #[inline]
+    pub(crate) fn id(&self) -> &ActorId {
+        self.0.get_or_init(ActorId::random)
+    }
+}
+
+impl From<ActorId> for Writer {
+    fn from(actor: ActorId) -> Self {
+        Self(OnceLock::from(actor))
+    }
+}
+
+/// A copy is the same writer.
+impl Clone for Writer {
+    fn clone(&self) -> Self {
+        Self::from(self.id().clone())
     }
 }
 

@@ -524,6 +524,11 @@ impl Seq {
 
     /// The visible text; `shown` says what a visible span shows. Each leaf remembers its part until it is changed.
     pub(crate) fn text<'a>(&'a self, shown: impl Fn(&'a Span) -> &'a str) -> String {
+        if let [only] = &self.leaves[..]
+            && let Some(known) = only.leaf.text.get()
+        {
+            return str::to_owned(known);
+        }
         let bytes = |leaf: &Leaf| match leaf.text.get() {
             Some(text) => text.len(),
             None => leaf.spans.iter().map(|span| span.shown() as usize).sum(),
