@@ -10,7 +10,7 @@ use crate::queue::Queue;
 use crate::read::ReadDoc;
 use crate::store::state::State;
 use crate::transaction::Transaction;
-use crate::types::{ActorId, ChangeHash, TextEncoding};
+use crate::types::{ActorId, ChangeHash, TextEncoding, Writer};
 use crate::view::View;
 
 /// A change of this document that may not have been hashed yet.
@@ -33,7 +33,7 @@ impl Commit {
 pub struct Document {
     pub(crate) state: Arc<State>,
     pub(crate) queue: Queue,
-    pub(crate) actor: ActorId,
+    pub(crate) writer: Writer,
     pub(crate) limits: Limits,
     /// What [`Self::save_incremental`] gave out.
     pub(crate) saved: Vec<u32>,
@@ -60,7 +60,7 @@ impl Document {
         Self {
             state: Arc::new(state),
             queue: Queue::default(),
-            actor: ActorId::random(),
+            writer: Writer::default(),
             limits,
             saved: Vec::new(),
         }
@@ -69,19 +69,19 @@ impl Document {
     /// The same document, writing as `actor`.
     #[must_use]
     pub fn with_actor(mut self, actor: ActorId) -> Self {
-        self.actor = actor;
+        self.writer = actor.into();
         self
     }
 
     /// Writes as `actor` from now on.
     pub fn set_actor(&mut self, actor: ActorId) -> &mut Self {
-        self.actor = actor;
+        self.writer = actor.into();
         self
     }
 
     /// Who writes here.
     pub fn get_actor(&self) -> &ActorId {
-        &self.actor
+        self.writer.id()
     }
 
     pub(crate) fn state_mut(&mut self) -> &mut State {
@@ -89,7 +89,7 @@ impl Document {
     }
 
     pub(crate) fn open(&mut self) -> Open {
-        let actor = self.actor.clone();
+        let actor = self.writer.id().clone();
         let state = Arc::make_mut(&mut self.state);
         let open = Open::new(state, &actor);
         self.queue.claim(&actor, open.seq());
@@ -110,13 +110,13 @@ impl Document {
         let written = |doc: &Self, actor: &ActorId| {
             doc.state.actors.find(actor).map_or(0, |actor| doc.state.history.seq(actor))
         };
-        let mut actor = self.actor.clone();
+        let mut actor = self.writer.id().clone();
         let mut level = 0;
         while written(self, &actor) > written(past, &actor) {
             level += 1;
-            actor = self.actor.at_level(level);
+            actor = self.writer.id().at_level(level);
         }
-        past.actor = actor;
+        past.writer = actor.into();
         past.state_mut().max_op = self.state.max_op;
     }
 
@@ -188,7 +188,13 @@ impl Document {
     /// The same document with another actor, in O(1): both share everything until one of them changes it.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self { actor: ActorId::random(), saved: Vec::new(), ..self.clone() }
+        Self {
+            state: Arc::clone(&self.state),
+            queue: self.queue.clone(),
+            writer: Writer::default(),
+            limits: self.limits,
+            saved: Vec::new(),
+        }
     }
 
     /// The document as it is now, to be read while this one is written, in O(1).
@@ -245,7 +251,7 @@ impl Document {
 
     /// The last change this document's actor made.
     pub fn get_last_local_change(&self) -> Option<Change> {
-        let actor = self.state.actors.find(&self.actor)?;
+        let actor = self.state.actors.find(self.writer.id())?;
         let row = self.state.history.by_seq(actor, self.state.history.seq(actor))?;
         Some(self.state.change(row, &mut Scratch::default()))
     }
@@ -276,6 +282,7 @@ impl Document {
 }
 
 impl ReadDoc for Document {
+    #[inline]
     fn view(&self) -> View<'_> {
         View::now(&self.state)
     }
@@ -295,6 +302,7 @@ impl Snapshot {
 }
 
 impl ReadDoc for Snapshot {
+    #[inline]
     fn view(&self) -> View<'_> {
         View::now(&self.state)
     }

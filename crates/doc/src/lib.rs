@@ -40,4 +40,4 @@ pub use typed::FromValue;
 pub use types::{
     ActorId, ChangeHash, ObjId, ObjType, ParseHexError, Prop, ROOT, ScalarValue, TextEncoding, Value,
 };
-pub use view::View;
+pub use view::{Keys, View};

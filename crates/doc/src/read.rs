@@ -6,7 +6,7 @@ use crate::error::EditError;
 use crate::literal::Literal;
 use crate::typed::FromValue;
 use crate::types::{ChangeHash, ObjId, ObjType, Prop, TextEncoding, Value};
-use crate::view::View;
+use crate::view::{Keys, View};
 
 /// Reading a document. Every question can be asked at any heads of the past: `X_at(…, heads)` is `at(heads)?.X(…)`.
 pub trait ReadDoc {
@@ -21,6 +21,7 @@ pub trait ReadDoc {
     }
 
     /// See [`View::get`].
+    #[inline]
     fn get<'p>(
         &self,
         obj: impl AsRef<ObjId>,
@@ -84,7 +85,8 @@ pub trait ReadDoc {
     }
 
     /// See [`View::keys`].
-    fn keys(&self, obj: impl AsRef<ObjId>) -> impl Iterator<Item = &str> {
+    #[inline]
+    fn keys(&self, obj: impl AsRef<ObjId>) -> Keys<'_> {
         self.view().keys(obj)
     }
 

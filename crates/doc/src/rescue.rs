@@ -156,7 +156,7 @@ impl Salvage {
         if let Some(values) = self.values {
             let whole = self.doc.state.history.len() == 0 && {
                 let fresh = Document::of(State::new(options.encoding), options.limits);
-                self.doc = fresh.with_actor(self.doc.actor.clone());
+                self.doc = fresh.with_actor(self.doc.get_actor().clone());
                 self.doc.transact(|tx| tx.init_root(&values)).is_ok()
             };
             if !whole {

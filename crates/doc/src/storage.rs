@@ -131,7 +131,7 @@ impl Document {
             return Err(LoadError::MissingDeps { missing });
         }
         if let Some(actor) = options.actor {
-            doc.actor = actor;
+            doc.set_actor(actor);
         }
         if options.strings == StringMigration::ConvertToText {
             let full = LimitError { what: "operations", limit: u32::MAX.into() };

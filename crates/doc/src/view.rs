@@ -5,15 +5,16 @@ use std::ops::RangeBounds;
 
 use smallvec::SmallVec;
 
+use crate::codec::value::RawValue;
 use crate::error::EditError;
 use crate::literal::Literal;
 use crate::store::heap::Bytes;
 use crate::store::log::Val;
-use crate::store::map::Sortable;
+use crate::store::map::{Map, OrderedKeys, Sortable};
 use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
-use crate::store::state::{Body, ROOT as ROOT_NUMBER, State};
+use crate::store::state::{Body, Object, ROOT as ROOT_NUMBER, State};
 use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
 
 /// How deep [`View::hydrate`] follows objects in objects: a document may be deeper than a stack.
@@ -25,6 +26,46 @@ pub struct View<'a> {
     pub(crate) state: &'a State,
     pub(crate) clock: Option<Clock>,
 }
+
+/// The keys of a map, in the order of their bytes. See [`View::keys`].
+#[derive(Clone, Debug)]
+pub struct Keys<'a>(KeysOf<'a>);
+
+#[derive(Clone, Debug)]
+enum KeysOf<'a> {
+    Now(OrderedKeys<'a>),
+    Then(std::vec::IntoIter<&'a str>),
+}
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = &'a str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a str> {
+        match &mut self.0 {
+            KeysOf::Now(keys) => keys.next(),
+            KeysOf::Then(keys) => keys.next(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            KeysOf::Now(keys) => keys.size_hint(),
+            KeysOf::Then(keys) => keys.size_hint(),
+        }
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, &'a str) -> B>(self, init: B, each: F) -> B {
+        match self.0 {
+            KeysOf::Now(keys) => keys.fold(init, each),
+            KeysOf::Then(keys) => keys.fold(init, each),
+        }
+    }
+}
+
+impl ExactSizeIterator for Keys<'_> {}
 
 impl<'a> View<'a> {
     pub(crate) fn now(state: &'a State) -> Self {
@@ -46,32 +87,39 @@ impl<'a> View<'a> {
     /// The winning value at a place and its id; for scalars the id is that of the operation that wrote it.
     ///
     /// Costs O(1) for a key, O(log n) for an index; in the past O(changes of the key since) and O(n).
+    #[inline]
     pub fn get<'p>(
         &self,
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
     ) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
-        let winner = self.winner(obj.as_ref(), &prop.into())?;
-        Ok(winner.map(|value| self.state.export(&value)))
+        match prop.into() {
+            Prop::Map(key) => self.get_key(obj.as_ref(), &key),
+            Prop::Seq(index) => self.get_index(obj.as_ref(), index),
+        }
     }
 
-    /// The last of [`Self::values`], without making a list of them.
-    fn winner(&self, obj: &ObjId, prop: &Prop<'_>) -> Result<Option<Visible>, EditError> {
-        let number = self.state.resolve(obj)?;
-        match (&*self.state.objects[number as usize].body, prop, &self.clock) {
-            (Body::Map(map), Prop::Map(key), clock) => {
-                let Some(entry) = map.get(key, &self.state.heap) else { return Ok(None) };
-                Ok(match clock {
-                    None => entry.values.last().copied(),
-                    Some(clock) => self.state.values_at(entry.last, clock).last().copied(),
-                })
-            }
-            (Body::Seq(seq), Prop::Seq(index), None) => {
-                let at = u32::try_from(*index).ok().and_then(|index| seq.locate(index, &self.state.ctx()));
-                Ok(at.and_then(|(at, _)| self.state.element_winner(seq, seq.span(at), at.off)))
-            }
-            _ => Ok(self.values(obj, prop)?.last().copied()),
+    /// As the last of [`Self::values`], without making a list of them.
+    fn get_key(&self, obj: &ObjId, key: &str) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
+        let object = self.state.object(obj)?;
+        let Body::Map(map) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
+        let Some(entry) = map.get(key, &self.state.heap) else { return Ok(None) };
+        match &self.clock {
+            None => Ok(entry.values.last().map(|winner| self.state.export(winner))),
+            Some(clock) => Ok(self.state.last_of(&self.state.values_at(entry.last, clock))),
         }
+    }
+
+    /// As the last of [`Self::values`], without making a list of them.
+    fn get_index(&self, obj: &ObjId, index: usize) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
+        let object = self.state.object(obj)?;
+        let Body::Seq(seq) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
+        if self.clock.is_some() {
+            return Ok(self.state.last_of(&self.element(seq, index)));
+        }
+        let found = u32::try_from(index).ok().and_then(|index| seq.element(index, &self.state.ctx()));
+        let winner = found.and_then(|(span, n)| self.state.element_winner(seq, span, n));
+        Ok(winner.map(|winner| self.state.export(&winner)))
     }
 
     /// All values at a place that nobody has seen to be overwritten, in ascending order of their ids: the last wins.
@@ -99,6 +147,7 @@ impl<'a> View<'a> {
         }
     }
 
+    #[inline(never)]
     fn element(&self, seq: &'a Seq, index: usize) -> Cow<'a, [Visible]> {
         let Some(clock) = &self.clock else {
             let at = u32::try_from(index).ok().and_then(|index| seq.locate(index, &self.state.ctx()));
@@ -155,17 +204,34 @@ impl<'a> View<'a> {
 
     /// The keys of a map that have values, in the order of their bytes. Empty for other objects.
     ///
-    /// Costs O(n log n).
-    pub fn keys(&self, obj: impl AsRef<ObjId>) -> std::vec::IntoIter<&'a str> {
+    /// Costs O(n log n) the first time after a key came or went, and O(n) in room until one comes or goes again; from then
+    /// on nothing but the walk. In the past O(n log n).
+    #[inline]
+    pub fn keys(&self, obj: impl AsRef<ObjId>) -> Keys<'a> {
+        let map = self.map(obj.as_ref());
+        Keys(match (map, &self.clock) {
+            (Some(map), None) => KeysOf::Now(map.order(&self.state.heap).keys()),
+            _ => KeysOf::Then(self.past_keys(obj.as_ref()).into_iter()),
+        })
+    }
+
+    fn map(&self, obj: &ObjId) -> Option<&'a Map> {
+        match &*self.state.object(obj).ok()?.body {
+            Body::Map(map) => Some(map),
+            Body::Seq(_) => None,
+        }
+    }
+
+    fn past_keys(&self, obj: &ObjId) -> Vec<&'a str> {
         let mut keys = vec![];
-        self.each_key(obj.as_ref(), |key, _| keys.push((Sortable::new(key.as_bytes()), key)));
+        self.each_key(obj, |key, _| keys.push((Sortable::new(key.as_bytes()), key)));
         keys.sort_unstable();
-        keys.into_iter().map(|(_, key)| key).collect::<Vec<_>>().into_iter()
+        keys.into_iter().map(|(_, key)| key).collect()
     }
 
     fn each_key(&self, obj: &ObjId, mut each: impl FnMut(&'a str, Cow<'a, [Visible]>)) {
         let state = self.state;
-        let Some(map) = state.resolve(obj).ok().and_then(|number| state.map(number)) else { return };
+        let Some(map) = self.map(obj) else { return };
         for entry in map.entries() {
             let values = match &self.clock {
                 None => Cow::Borrowed(&entry.values[..]),
@@ -178,6 +244,8 @@ impl<'a> View<'a> {
     }
 
     /// The keys of a map that lie in a range with their winning values, in the order of their bytes.
+    ///
+    /// Costs as [`Self::keys`], and O(log n) for each end of the range.
     pub fn map_range<'r>(
         &self,
         obj: impl AsRef<ObjId>,
@@ -186,19 +254,28 @@ impl<'a> View<'a> {
     where
         'a: 'r,
     {
-        let mut entries = vec![];
-        self.each_key(obj.as_ref(), |key, values| {
-            if range.contains(&key) {
-                entries.push((key, values[values.len() - 1]));
-            }
-        });
-        entries.sort_unstable_by_key(|(key, _)| Sortable::new(key.as_bytes()));
         let state = self.state;
         let export = |(key, winner): (&'a str, Visible)| {
             let (value, id) = state.export(&winner);
             (key, value, id)
         };
-        entries.into_iter().map(export).collect::<Vec<_>>().into_iter()
+        let mut entries = vec![];
+        if let (Some(map), None) = (self.map(obj.as_ref()), &self.clock) {
+            let (from, to) = (range.start_bound().cloned(), range.end_bound().cloned());
+            let winner = |number: usize| map.entry(number).values.last().copied();
+            let there = map.order(&state.heap).range(from, to);
+            entries.extend(there.filter_map(|(key, number)| Some(export((key, winner(number)?)))));
+            return entries.into_iter();
+        }
+        let mut then = vec![];
+        self.each_key(obj.as_ref(), |key, values| {
+            if range.contains(&key) {
+                then.push((key, values[values.len() - 1]));
+            }
+        });
+        then.sort_unstable_by_key(|(key, _)| Sortable::new(key.as_bytes()));
+        entries.extend(then.into_iter().map(export));
+        entries.into_iter()
     }
 
     /// The elements of a list or text that lie in a range with their winning values, in order. In a text a range counts
@@ -296,9 +373,8 @@ impl<'a> View<'a> {
     /// Costs O(bytes).
     pub fn text(&self, obj: impl AsRef<ObjId>) -> Result<String, EditError> {
         let state = self.state;
-        let number = state.resolve(obj.as_ref())?;
-        let kind = state.objects[number as usize].kind;
-        let seq = state.seq(number).ok_or(EditError::WrongType { found: kind })?;
+        let object = state.object(obj.as_ref())?;
+        let Body::Seq(seq) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
         let Some(clock) = &self.clock else {
             if seq.is_text {
                 return Ok(seq.text(|span| state.shown(seq, span)));
@@ -395,14 +471,33 @@ impl State {
     /// The number of an object by its name. The hint in the name makes this O(1) for names this document gave out.
     #[inline]
     pub(crate) fn resolve(&self, obj: &ObjId) -> Result<u32, EditError> {
-        let ObjId::Id { counter, actor, hint } = obj else { return Ok(ROOT_NUMBER) };
-        if let Some(object) = self.objects.get(*hint as usize)
-            && u64::from(object.id.ctr) == *counter
-            && !object.id.is_none()
-            && self.actors.id(object.id.actor).is(actor)
-        {
-            return Ok(*hint);
+        let ObjId::Id { hint, .. } = obj else { return Ok(ROOT_NUMBER) };
+        if self.hinted(obj).is_some() { Ok(*hint) } else { self.search(obj) }
+    }
+
+    /// An object by its name.
+    #[inline]
+    fn object(&self, obj: &ObjId) -> Result<&Object, EditError> {
+        match self.hinted(obj) {
+            Some(object) => Ok(object),
+            None => Ok(&self.objects[self.search(obj)? as usize]),
         }
+    }
+
+    /// The object where the name says that it is.
+    #[inline]
+    fn hinted(&self, obj: &ObjId) -> Option<&Object> {
+        let ObjId::Id { counter, actor, hint } = obj else { return self.objects.get(ROOT_NUMBER as usize) };
+        let object = self.objects.get(*hint as usize)?;
+        let is_it = u64::from(object.id.ctr) == *counter
+            && !object.id.is_none()
+            && self.actors.id(object.id.actor).is(actor);
+        is_it.then_some(object)
+    }
+
+    #[cold]
+    fn search(&self, obj: &ObjId) -> Result<u32, EditError> {
+        let ObjId::Id { counter, actor, .. } = obj else { return Ok(ROOT_NUMBER) };
         let number = u32::try_from(*counter)
             .ok()
             .filter(|counter| *counter > 0)
@@ -428,27 +523,41 @@ impl State {
         ids
     }
 
+    #[inline]
     fn name(&self, id: OpId, hint: u32) -> ObjId {
         ObjId::Id { counter: id.ctr.into(), actor: self.actors.id(id.actor).clone(), hint }
     }
 
+    #[inline(never)]
     pub(crate) fn scalar(&self, val: Val) -> ScalarValue<'_> {
         // Everything in the heap was checked or written by this engine.
         self.raw(val).decode().unwrap_or(ScalarValue::Null)
     }
 
+    /// A value as users see it. Inside its callers, because a value that is handed from one function to the next through
+    /// memory waits there longer than it took to find.
+    #[inline(always)]
     pub(crate) fn export(&self, value: &Visible) -> (Value<'_>, ObjId) {
         if let Some((kind, number)) = value.val.as_object() {
             return (Value::Object(kind), self.name(value.id, number));
         }
-        let scalar = match self.scalar(value.val) {
-            ScalarValue::Counter(start) => ScalarValue::Counter(start.wrapping_add(value.added)),
-            scalar => scalar,
+        let scalar = match RawValue::short_int(value.val.code, self.heap.get(value.val.bytes)) {
+            Some(number) => ScalarValue::Int(number),
+            None => match self.scalar(value.val) {
+                ScalarValue::Counter(start) => ScalarValue::Counter(start.wrapping_add(value.added)),
+                scalar => scalar,
+            },
         };
         (Value::Scalar(scalar), self.name(value.id, u32::MAX))
     }
 
+    #[inline(never)]
+    fn last_of(&self, values: &[Visible]) -> Option<(Value<'_>, ObjId)> {
+        values.last().map(|winner| self.export(winner))
+    }
+
     /// The winning value of the `n`-th element of a visible span.
+    #[inline]
     fn element_winner(&self, seq: &Seq, span: &Span, n: u32) -> Option<Visible> {
         match seq.reg(span) {
             Some(reg) => reg.values.last().copied(),

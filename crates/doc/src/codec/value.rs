@@ -58,6 +58,20 @@ impl<'a> RawValue<'a> {
         if self.code == code::COUNTER { None } else { self.number() }
     }
 
+    /// Signed numbers of one to three bytes, which most are, as [`Self::decode`] gives them: reading a key takes as long
+    /// as its result is handed from function to function.
+    #[inline]
+    pub(crate) fn short_int(code: u8, bytes: &[u8]) -> Option<i64> {
+        let groups = match *bytes {
+            _ if code != code::INT => return None,
+            [a] => i32::from(a) << 25 >> 25,
+            [a, b] => (i32::from(a & 0x7f) | i32::from(b) << 7) << 18 >> 18,
+            [a, b, c] => (i32::from(a & 0x7f) | i32::from(b & 0x7f) << 7 | i32::from(c) << 14) << 11 >> 11,
+            _ => return None,
+        };
+        Some(groups.into())
+    }
+
     pub(crate) fn decode(self) -> Result<ScalarValue<'a>, Rule> {
         let whole = |(value, len)| if len == self.bytes.len() { Ok(value) } else { Err(Rule::Value) };
         let signed = || match leb::get_i64(self.bytes)? {
@@ -147,6 +161,21 @@ mod tests {
             assert_eq!(raw.decode(), Ok(value.clone()));
             assert_eq!(raw.meta() & 15, u64::from(raw.code));
         }
+    }
+
+    #[test]
+    fn short_numbers_are_read_as_all_are() {
+        let mut scratch = vec![];
+        for shift in 0..63 {
+            for value in [1i64 << shift, (1 << shift) - 1, -1 << shift, (-1 << shift) - 1] {
+                let value = ScalarValue::Int(value);
+                let raw = RawValue::encode(&value, &mut scratch);
+                let short = RawValue::short_int(raw.code, raw.bytes);
+                assert_eq!(short.is_some(), raw.bytes.len() <= 3);
+                assert!(short.is_none_or(|short| ScalarValue::Int(short) == value), "{value:?}");
+            }
+        }
+        assert_eq!(RawValue::short_int(code::UINT, &[1]), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ impl Actors {
         self.0.ids.len()
     }
 
+    #[inline]
     pub(crate) fn id(&self, number: u32) -> &ActorId {
         &self.0.ids[number as usize]
     }

@@ -122,8 +122,19 @@ impl Index {
 
     /// The number with this hash that is the same.
     #[inline]
-    pub(crate) fn find(&self, hash: u32, same: impl FnMut(u32) -> bool) -> Option<u32> {
-        self.seek(hash, same).map(|(at, place)| self.bucket(at).numbers[place])
+    pub(crate) fn find(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
+        self.find_as(hash, |number| same(number).then_some(number))
+    }
+
+    /// What `is_it` makes of the first number with this hash that it makes something of.
+    #[inline]
+    pub(crate) fn find_as<T>(&self, hash: u32, mut is_it: impl FnMut(u32) -> Option<T>) -> Option<T> {
+        let mut found = None;
+        self.seek(hash, |number| {
+            found = is_it(number);
+            found.is_some()
+        })?;
+        found
     }
 
     /// Adds the next number: those before it are there, or none is. `hashes` are theirs, for a new table.

@@ -1,7 +1,8 @@
 //! A map: keys to the values visible there. What was there before is in the log.
 
 use std::hash::{BuildHasher, Hasher};
-use std::sync::OnceLock;
+use std::ops::Bound;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::DefaultHashBuilder;
 
@@ -23,6 +24,27 @@ pub(crate) struct Entry {
     pub(crate) values: Values,
 }
 
+impl Entry {
+    #[inline]
+    fn is(&self, key: &[u8], heap: &Heap) -> bool {
+        self.key.len as usize == key.len() && same_bytes(heap.get(self.key), key)
+    }
+}
+
+/// Whether two keys of equal length are the same. Most are too short for a call to be worth it.
+#[inline]
+fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    let half = |bytes: &[u8; 4]| u32::from_ne_bytes(*bytes);
+    match (a.first_chunk(), b.first_chunk(), a.last_chunk(), b.last_chunk()) {
+        (Some(x), Some(y), Some(v), Some(w)) if a.len() <= 16 => word(x) == word(y) && word(v) == word(w),
+        _ => match (a.first_chunk(), b.first_chunk(), a.last_chunk(), b.last_chunk()) {
+            (Some(x), Some(y), Some(v), Some(w)) if a.len() < 8 => half(x) == half(y) && half(v) == half(w),
+            _ => a == b,
+        },
+    }
+}
+
 /// The map. Finding a key costs O(1) and does not depend on its history.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
@@ -32,6 +54,85 @@ pub(crate) struct Map {
     index: Index,
     /// Keys with a visible value.
     len: usize,
+    /// Their order, once somebody has asked since one came or went.
+    order: OnceLock<Arc<Order>>,
+}
+
+/// The keys of a map that have values, in the order of their bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// One after another, so that who reads them all reads memory in order.
+    text: String,
+    /// Where each ends, and the number of its entry.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Order {
+    fn key(&self, at: usize) -> &str {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        &self.text[start as usize..self.ends[at].0 as usize]
+    }
+
+    /// How many keys are before all for which `before` is not true, which is true for none after one of those.
+    fn partition_point(&self, before: impl Fn(&str) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.ends.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if before(self.key(middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The keys and the numbers of their entries that lie in a range.
+    pub(crate) fn range(&self, from: Bound<&str>, to: Bound<&str>) -> impl Iterator<Item = (&str, usize)> {
+        let low = match from {
+            Bound::Unbounded => 0,
+            Bound::Included(from) => self.partition_point(|key| key < from),
+            Bound::Excluded(from) => self.partition_point(|key| key <= from),
+        };
+        let high = match to {
+            Bound::Unbounded => self.ends.len(),
+            Bound::Included(to) => self.partition_point(|key| key <= to),
+            Bound::Excluded(to) => self.partition_point(|key| key < to),
+        };
+        (low..high).map(|at| (self.key(at), self.ends[at].1 as usize))
+    }
+
+    /// All keys.
+    #[inline]
+    pub(crate) fn keys(&self) -> OrderedKeys<'_> {
+        OrderedKeys { text: &self.text, ends: self.ends.iter(), start: 0 }
+    }
+}
+
+/// See [`Order::keys`].
+#[derive(Clone, Debug)]
+pub(crate) struct OrderedKeys<'a> {
+    /// The keys to come.
+    text: &'a str,
+    ends: std::slice::Iter<'a, (u32, u32)>,
+    start: u32,
+}
+
+impl<'a> Iterator for OrderedKeys<'a> {
+    type Item = &'a str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a str> {
+        let end = self.ends.next()?.0;
+        let (key, rest) = self.text.split_at((end - self.start) as usize);
+        (self.text, self.start) = (rest, end);
+        Some(key)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ends.size_hint()
+    }
 }
 
 /// The hash of a key. Keys that differ in the last three bits of their last byte alone, as the digits of counted keys do,
@@ -55,18 +156,23 @@ impl Map {
     /// The number of a key, or its hash when it is not there.
     #[inline]
     fn seek(&self, key: &[u8], heap: &Heap) -> Result<usize, u32> {
-        let same = |entry: &Entry| heap.get(entry.key) == key;
         if self.index.is_empty() {
-            return self.entries.iter().position(same).ok_or_else(|| hash_of(key));
+            return self.entries.iter().position(|entry| entry.is(key, heap)).ok_or_else(|| hash_of(key));
         }
         let hash = hash_of(key);
-        let found = self.index.find(hash, |number| same(&self.entries[number as usize]));
+        let found = self.index.find(hash, |number| self.entries[number as usize].is(key, heap));
         found.map(|number| number as usize).ok_or(hash)
     }
 
     #[inline]
     pub(crate) fn get(&self, key: &str, heap: &Heap) -> Option<&Entry> {
-        self.seek(key.as_bytes(), heap).ok().map(|number| &self.entries[number])
+        let key = key.as_bytes();
+        if self.index.is_empty() {
+            return self.entries.iter().find(|entry| entry.is(key, heap));
+        }
+        self.index.find_as(hash_of(key), |number| {
+            Some(&self.entries[number as usize]).filter(|entry| entry.is(key, heap))
+        })
     }
 
     /// Changes the entry of a key; a new one without values if need be, its key put into the heap.
@@ -84,7 +190,10 @@ impl Map {
         let before = usize::from(!entry.values.is_empty());
         let result = change(entry);
         let after = usize::from(!entry.values.is_empty());
-        self.len = self.len + after - before;
+        if before != after {
+            self.len = self.len + after - before;
+            self.order.take();
+        }
         result
     }
 
@@ -101,6 +210,7 @@ impl Map {
     /// Adds a key that is not there.
     pub(crate) fn insert_new(&mut self, key: Bytes, last: u32, values: Values, heap: &Heap) {
         self.len += usize::from(!values.is_empty());
+        self.order.take();
         self.add(Entry { hash: hash_of(heap.get(key)), key, last, values });
     }
 
@@ -110,6 +220,7 @@ impl Map {
         let end = self.entries.len() - 1;
         let (gone, last) = (self.entries[number].clone(), self.entries[end].clone());
         self.len -= usize::from(!gone.values.is_empty());
+        self.order.take();
         if !self.index.is_empty() {
             self.index.remove(gone.hash, number as u32);
             if number < end {
@@ -123,6 +234,30 @@ impl Map {
     /// All keys that ever had a value, in no order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
+    }
+
+    pub(crate) fn entry(&self, number: usize) -> &Entry {
+        &self.entries[number]
+    }
+
+    /// The keys that have values, in the order of their bytes. It is kept until one comes or goes.
+    pub(crate) fn order(&self, heap: &Heap) -> &Order {
+        if let Some(order) = self.order.get() {
+            return order;
+        }
+        let visible = (0..).zip(self.entries()).filter(|(_, entry)| !entry.values.is_empty());
+        let keyed = visible.map(|(number, entry)| (Sortable::new(heap.get(entry.key)), entry.key, number));
+        let mut keyed: Vec<(Sortable<'_>, Bytes, u32)> = keyed.collect();
+        keyed.sort_unstable_by_key(|(key, ..)| *key);
+        let len = keyed.iter().map(|(_, key, _)| key.len as usize).sum();
+        let (mut text, mut ends) = (String::with_capacity(len), Vec::with_capacity(keyed.len()));
+        for (_, key, number) in keyed {
+            text.push_str(heap.text(key));
+            ends.push((text.len() as u32, number));
+        }
+        // Another reader may have been faster, with the same order: nobody waits here.
+        let _ = self.order.set(Arc::new(Order { text, ends }));
+        self.order.get().expect("it was just set")
     }
 
     /// All keys that ever had a value, in the order of their bytes.
@@ -154,7 +289,13 @@ impl<'a> Sortable<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::ops::RangeBounds as _;
+
     use super::*;
+    use crate::store::log::Val;
+    use crate::store::register::Visible;
+    use crate::types::OpId;
 
     #[test]
     fn keys_sort_as_their_bytes_do() {
@@ -176,6 +317,55 @@ mod tests {
             for (j, b) in keys.iter().enumerate() {
                 let order = Sortable::new(a.as_bytes()).cmp(&Sortable::new(b.as_bytes()));
                 assert_eq!(order, i.cmp(&j), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_compared_to_the_last() {
+        for len in 0..40 {
+            let mut bytes = vec![7; len];
+            let same = bytes.clone();
+            assert!(same_bytes(&bytes, &same));
+            for at in 0..len {
+                bytes[at] ^= 1;
+                assert!(!same_bytes(&bytes, &same), "{len} {at}");
+                bytes[at] ^= 1;
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_follows_every_key_that_comes_or_goes() {
+        let (mut map, mut heap) = (Map::default(), Heap::default());
+        let mut there = BTreeSet::new();
+        let value = Visible { id: OpId::new(1, 0), val: Val::NULL, added: 0 };
+        for step in 0..2000_u32 {
+            let key = (step.wrapping_mul(0x9e37_79b9) >> 22).to_string();
+            match step % 7 {
+                0 => map.remove(&key, &heap),
+                1 | 2 => map.update(&key, &mut heap, |entry| entry.values.clear()),
+                _ => map.update(&key, &mut heap, |entry| entry.values = smallvec::smallvec![value]),
+            }
+            if step % 7 < 3 {
+                there.remove(&key)
+            } else {
+                there.insert(key)
+            };
+            if step % 3 > 0 {
+                continue;
+            }
+            assert!(map.order(&heap).keys().eq(there.iter().map(String::as_str)));
+            let (from, to) = ((step % 900).to_string(), (step % 777).to_string());
+            for range in [
+                (Bound::Included(&*from), Bound::Excluded(&*to)),
+                (Bound::Excluded(&*from), Bound::Included(&*to)),
+                (Bound::Unbounded, Bound::Included(&*to)),
+            ] {
+                let expected = there.iter().map(String::as_str).filter(|key| range.contains(key));
+                let found: Vec<_> = map.order(&heap).range(range.0, range.1).collect();
+                assert!(found.iter().map(|(key, _)| *key).eq(expected), "{range:?}");
+                assert!(found.iter().all(|(key, number)| heap.text(map.entry(*number).key) == *key));
             }
         }
     }
@@ -205,6 +395,8 @@ mod tests {
                     .iter()
                     .all(|key| map.get(key, &heap).is_some_and(|entry| name(entry.last as usize) == *key))
             );
+            // None of these has a value.
+            assert_eq!(map.order(&heap).keys().count(), 0);
             let sorted = map.sorted(&heap);
             assert!(sorted.iter().map(|entry| heap.text(entry.key)).eq(there.iter().map(String::as_str)));
         }

@@ -74,6 +74,7 @@ impl State {
         }
     }
 
+    #[inline]
     pub(crate) fn ctx(&self) -> Ctx<'_> {
         Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding }
     }
@@ -332,6 +333,7 @@ impl State {
     }
 
     /// The value that the `n`-th element of a span was inserted with.
+    #[inline]
     pub(crate) fn inserted(&self, span: &Span, n: u32) -> Val {
         match span.kind {
             Kind::Text => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 
@@ -13,11 +14,14 @@ use super::{ParseHexError, decode_hex, encode_hex};
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActorId(SmallVec<[u8; 16]>);
 
-/// In one copy; the vector's own clone goes byte by byte.
+/// In one copy, of a length known in advance where it is the usual one; the vector's own clone goes byte by byte.
 impl Clone for ActorId {
     #[inline]
     fn clone(&self) -> Self {
-        Self(SmallVec::from_slice(&self.0))
+        match <[u8; 16]>::try_from(self.as_bytes()) {
+            Ok(bytes) => Self(SmallVec::from_buf(bytes)),
+            Err(_) => Self(SmallVec::from_slice(&self.0)),
+        }
     }
 }
 
@@ -69,6 +73,31 @@ impl ActorId {
         }
         bytes.extend_from_slice(&self.0);
         Self(bytes)
+    }
+}
+
+/// Who writes in a document: until somebody says or asks, nobody. Asking the operating system for sixteen random bytes
+/// takes longer than making a fork, and most forks are only read.
+#[derive(Debug, Default)]
+pub(crate) struct Writer(OnceLock<ActorId>);
+
+impl Writer {
+    #[inline]
+    pub(crate) fn id(&self) -> &ActorId {
+        self.0.get_or_init(ActorId::random)
+    }
+}
+
+impl From<ActorId> for Writer {
+    fn from(actor: ActorId) -> Self {
+        Self(OnceLock::from(actor))
+    }
+}
+
+/// A copy is the same writer.
+impl Clone for Writer {
+    fn clone(&self) -> Self {
+        Self::from(self.id().clone())
     }
 }
 

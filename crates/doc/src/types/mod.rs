@@ -10,5 +10,6 @@ pub use hash::{ChangeHash, ParseHexError};
 pub use id::{ObjId, Prop, ROOT};
 pub use value::{ObjType, ScalarValue, TextEncoding, Value};
 
+pub(crate) use actor::Writer;
 pub(crate) use hash::{decode_hex, encode_hex};
 pub(crate) use id::OpId;

@@ -1,7 +1,7 @@
 //! Hashmill's engine.
 
 use super::cases::{Case, keys, numbered, repeat};
-use super::engine::{Objects, Past, Patch, Shared, Texts};
+use super::engine::{Objects, Past, Patch, Shared, Texts, handed_out};
 use hashmill_doc::{
     ActorId, Change, ChangeHash, Document, EditError, LoadOptions, ObjId, ObjType, ROOT, ReadDoc as _,
     Transactable as _, Transaction, Verify,
@@ -112,7 +112,7 @@ impl Objects for Hashmill {
     }
 
     fn keys(&self) -> usize {
-        self.doc.keys(&self.map).count()
+        handed_out(self.doc.keys(&self.map))
     }
 
     fn insert_all(&mut self, mut values: impl Iterator<Item = (usize, i64)>) {

@@ -330,6 +330,7 @@ impl Seq {
     }
 
     /// The register of an element that has one.
+    #[inline]
     pub(crate) fn reg(&self, span: &Span) -> Option<&ElemReg> {
         self.regs.get((span.reg as usize).checked_sub(1)?)
     }
@@ -369,6 +370,26 @@ impl Seq {
         }
         let (leaf, base) = self.leaf_of(index, |_, _| ());
         self.scan(leaf, base, index, ctx).map(|(at, start, _)| (at, start))
+    }
+
+    /// The span with the visible element that covers unit `index`, and which of its elements that is.
+    #[inline]
+    pub(crate) fn element(&self, index: u32, ctx: &Ctx<'_>) -> Option<(&Span, u32)> {
+        if index >= self.width {
+            return None;
+        }
+        let (number, base) = self.leaf_of(index, |_, _| ());
+        let spans = &self.leaves[number as usize].leaf.spans;
+        let known = number == self.hot.leaf && index >= base + self.hot.units;
+        let (first, units) = if known { (self.hot.span as usize, self.hot.units) } else { (0, 0) };
+        let mut unit = index - base - units;
+        for span in &spans[first..] {
+            if unit < span.units() {
+                return Some((span, element_at(span, unit, ctx).0));
+            }
+            unit -= span.units();
+        }
+        None
     }
 
     /// The element of a leaf that covers unit `index`, the unit it starts at, and where its span is.
@@ -498,6 +519,11 @@ impl Seq {
 
     /// The visible text; `shown` says what a visible span shows. Each leaf remembers its part until it is changed.
     pub(crate) fn text<'a>(&'a self, shown: impl Fn(&'a Span) -> &'a str) -> String {
+        if let [only] = &self.leaves[..]
+            && let Some(known) = only.leaf.text.get()
+        {
+            return str::to_owned(known);
+        }
         let bytes = |leaf: &Leaf| match leaf.text.get() {
             Some(text) => text.len(),
             None => leaf.spans.iter().map(|span| span.shown() as usize).sum(),
@@ -533,26 +559,30 @@ impl<'a> Iterator for Leaves<'a> {
 }
 
 /// The element of a visible span that covers `unit`, and the unit it starts at, both counted in the span.
+#[inline]
 fn element_at(span: &Span, unit: u32, ctx: &Ctx<'_>) -> (u32, u32) {
     match span.kind {
         _ if span.len == 1 => (0, 0),
         Kind::Text if span.width == span.len => (unit, unit),
-        Kind::Text => {
-            let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
-            let mut start = 0;
-            for (n, c) in text.chars().enumerate() {
-                let width = match ctx.encoding {
-                    TextEncoding::Utf8CodeUnit => c.len_utf8(),
-                    TextEncoding::Utf16CodeUnit => c.len_utf16(),
-                    TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => 1,
-                } as u32;
-                if unit < start + width {
-                    return (n as u32, start);
-                }
-                start += width;
-            }
-            (span.len - 1, start)
-        }
+        Kind::Text => char_at(span, unit, ctx),
         Kind::Values | Kind::Mark => (unit, unit),
     }
+}
+
+/// As [`element_at`], where characters are not one unit wide.
+fn char_at(span: &Span, unit: u32, ctx: &Ctx<'_>) -> (u32, u32) {
+    let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
+    let mut start = 0;
+    for (n, c) in text.chars().enumerate() {
+        let width = match ctx.encoding {
+            TextEncoding::Utf8CodeUnit => c.len_utf8(),
+            TextEncoding::Utf16CodeUnit => c.len_utf16(),
+            TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => 1,
+        } as u32;
+        if unit < start + width {
+            return (n as u32, start);
+        }
+        start += width;
+    }
+    (span.len - 1, start)
 }

@@ -2,7 +2,7 @@
 
 use loro::{ExportMode, Frontiers, LoroDoc, LoroList, LoroMap, LoroText};
 
-use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts};
+use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts, handed_out};
 
 /// A document of Loro.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Objects for Loro {
     }
 
     fn keys(&self) -> usize {
-        self.map.keys().count()
+        handed_out(self.map.keys())
     }
 
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {

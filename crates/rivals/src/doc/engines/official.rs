@@ -3,7 +3,7 @@
 use automerge::transaction::Transactable as _;
 use automerge::{ActorId, AutoCommit, Change, ChangeHash, ObjId, ObjType, ROOT, ReadDoc as _};
 
-use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts};
+use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts, handed_out};
 
 /// A document of the official crate.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Objects for Official {
     }
 
     fn keys(&self) -> usize {
-        self.doc.keys(&self.map).count()
+        handed_out(self.doc.keys(&self.map))
     }
 
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {

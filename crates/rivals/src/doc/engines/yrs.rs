@@ -7,7 +7,7 @@ use yrs::{
     StateVector, Text as _, TextRef, Transact as _, Update,
 };
 
-use hashmill_workloads::doc::{Objects, Patch, Shared, Texts};
+use hashmill_workloads::doc::{Objects, Patch, Shared, Texts, handed_out};
 
 /// A document of Yrs.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Objects for Yrs {
     }
 
     fn keys(&self) -> usize {
-        self.map.keys(&self.doc.transact()).count()
+        handed_out(self.map.keys(&self.doc.transact()))
     }
 
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {
