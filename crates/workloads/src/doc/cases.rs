@@ -123,7 +123,9 @@ pub fn present<E: Objects + Shared>(named: Named, size: usize) -> Option<Case> {
         | Named::LoadChanges
         | Named::SaveDocs
         | Named::LoadDocs => storage::<E>(named, size),
-        Named::Fork | Named::Merge | Named::ForkMergeBatch | Named::MergeReduce => replicas::<E>(named, size),
+        Named::Fork | Named::SaveAfterChange | Named::Merge | Named::ForkMergeBatch | Named::MergeReduce => {
+            replicas::<E>(named, size)
+        }
         _ => points::<E>(named, size),
     }
 }
@@ -274,6 +276,18 @@ fn replicas<E: Objects + Shared>(named: Named, size: usize) -> Option<Case> {
             // Asked for the least that a fork can be asked for: a key would be read from cold memory, which takes four
             // times as long as the fork.
             repeat(move || doc.fork(2).length())
+        }
+        // What was saved before changes in one place: what an engine keeps from one save to the next helps, as it may.
+        Named::SaveAfterChange => {
+            let mut base = changed::<E>(size);
+            black_box(base.save());
+            prepared(
+                move || base.fork(2),
+                |doc| {
+                    doc.put_all([("key7", 0)].into_iter());
+                    usize::from(!black_box(doc.save()).is_empty())
+                },
+            )
         }
         Named::Merge => {
             let side = |letter: char| (0..size).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();

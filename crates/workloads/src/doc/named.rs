@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A workload that its name and a number say whole.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[expect(missing_docs, reason = "the names are those of seed 001")]
+#[expect(missing_docs, reason = "the names are those of seed 001, and one more")]
 pub enum Named {
     MapPut,
     MapPutBatch,
@@ -21,6 +21,7 @@ pub enum Named {
     PutScale,
     GetScale,
     SaveChanges,
+    SaveAfterChange,
     LoadChanges,
     Save,
     Load,
@@ -39,7 +40,7 @@ pub enum Named {
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 28] = [
+const NAMED: [(Named, &str, &[u64]); 29] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -53,6 +54,7 @@ const NAMED: [(Named, &str, &[u64]); 28] = [
     (Named::PutScale, "put_scale", &[100_000, 1_000_000]),
     (Named::GetScale, "get_scale", &[100_000, 1_000_000]),
     (Named::SaveChanges, "save_many_changes", &[100, 1_000]),
+    (Named::SaveAfterChange, "save_after_change", &[100, 1_000]),
     (Named::LoadChanges, "load_many_changes", &[100, 1_000]),
     (Named::Save, "save", &[100, 10_000]),
     (Named::Load, "load", &[100, 10_000]),
@@ -89,7 +91,7 @@ impl Named {
     /// Whether each call uses up something that is made before it.
     #[must_use]
     pub fn is_prepared(self) -> bool {
-        matches!(self, Named::Merge | Named::MergeReduce)
+        matches!(self, Named::Merge | Named::MergeReduce | Named::SaveAfterChange)
     }
 
     /// How many operations its users count in one call.
@@ -100,6 +102,7 @@ impl Named {
             | Named::ListGet
             | Named::TextRead
             | Named::SaveChanges
+            | Named::SaveAfterChange
             | Named::LoadChanges
             | Named::Save
             | Named::Load
@@ -126,7 +129,7 @@ impl Named {
             Named::ListInsertAppend | Named::ListInsertFront => 42_usize.into(),
             Named::TextSpliceBulk => (size * BULK).into(),
             Named::TextRead => letters(size).into(),
-            Named::SaveChanges | Named::Save | Named::SaveLarge => 1_usize.into(),
+            Named::SaveChanges | Named::SaveAfterChange | Named::Save | Named::SaveLarge => 1_usize.into(),
             // The last change that wrote key7, one of every ten.
             Named::LoadChanges => (last / 10 * 100 + 7).into(),
             Named::Merge => (2 * size + 1).into(),
