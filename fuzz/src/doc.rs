@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 /// What one input may ask for: a hundredth of what a fuzzer's process has.
 const LIMITS: Limits =
-    Limits { inflated_bytes: 1 << 20, operations: 1 << 16, total: 1 << 17, changes: 1 << 12 };
+    Limits { inflated_bytes: 1 << 20, operations: 1 << 16, total: 1 << 17, changes: 1 << 12, steps: 1 << 12 };
 
 fn options() -> LoadOptions {
     LoadOptions::new().limits(LIMITS).actor(ActorId::from([7; 4]))

@@ -91,6 +91,12 @@ impl From<Fault> for ChunkError {
     }
 }
 
+impl From<LimitError> for ChunkError {
+    fn from(limit: LimitError) -> Self {
+        ChunkError::Limit(limit)
+    }
+}
+
 impl ChunkError {
     pub(crate) fn limit(what: &'static str, limit: u64) -> Self {
         ChunkError::Limit(LimitError { what, limit })
@@ -118,6 +124,11 @@ impl<'a> Columns<'a> {
     /// The bytes of a column; none when it is absent.
     pub(crate) fn get(&self, spec: u32) -> &[u8] {
         self.find(spec).map_or(&[], |i| &self.columns[i].1)
+    }
+
+    /// How many bytes all columns hold.
+    pub(crate) fn len(&self) -> usize {
+        self.columns.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
     /// The first column not in `known`.
