@@ -13,9 +13,6 @@ use crate::migrate::StringMigration;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
 
-/// Documents of this many bytes are loaded by threads that work side by side.
-const PARALLEL_FROM: usize = 1 << 14;
-
 /// What to do with a file whose end cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnPartialLoad {
@@ -148,7 +145,7 @@ impl Document {
             let base = reader.offset();
             let place = |error: ChunkError| LoadError::from(error.place(number, base));
             let sealed = Sealed::read(&mut reader, &self.limits).map_err(place)?;
-            if sealed.kind == ChunkType::Document && sealed.body.len() >= PARALLEL_FROM {
+            if sealed.kind == ChunkType::Document && sealed.body.len() as u64 >= self.limits.parallel_from {
                 self.take_document(&sealed, number, base, verify, &mut meter)?;
             } else {
                 self.take_chunk(&sealed.open().map_err(place)?, number, base, verify, &mut meter)?;

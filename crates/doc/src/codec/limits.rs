@@ -24,6 +24,9 @@ pub struct Limits {
     /// Steps that reading one change may cost beyond what its bytes pay for. A call that reads a file, or that applies
     /// changes, may cost four times as many.
     pub steps: u64,
+    /// Bytes of a chunk from which several threads read it side by side: below, waking them takes longer. [`u64::MAX`] keeps
+    /// all work on the thread that calls.
+    pub parallel_from: u64,
 }
 
 impl Default for Limits {
@@ -37,6 +40,7 @@ impl Default for Limits {
             total: 1 << 27,
             changes: 1 << 26,
             steps: 1 << 18,
+            parallel_from: 1 << 14,
         }
     }
 }
@@ -46,8 +50,14 @@ impl Limits {
     pub const STEPS_PER_BYTE: u64 = 4;
 
     /// For what was checked before.
-    pub(crate) const NONE: Self =
-        Self { inflated_bytes: MAX, operations: MAX, total: MAX, changes: MAX, steps: MAX };
+    pub(crate) const NONE: Self = Self {
+        inflated_bytes: MAX,
+        operations: MAX,
+        total: MAX,
+        changes: MAX,
+        steps: MAX,
+        parallel_from: 1 << 14,
+    };
 
     /// Whether a document may have so many operations.
     pub(crate) fn check_total(&self, operations: u64) -> Result<(), LimitError> {

@@ -21,8 +21,9 @@ use crate::codec::value::code;
 use crate::error::{LimitError, Rule};
 use crate::types::{OpId, TextEncoding};
 
-/// The index of this many spans is made by another thread, while this one goes on with the log.
-const PARALLEL_FROM: usize = 1 << 12;
+/// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
+/// with the log.
+const SPAN: u64 = 4;
 
 /// A document chunk on its way into a state.
 pub(super) struct Loader {
@@ -125,8 +126,11 @@ impl State {
             loader.collect();
             loader.history(view, limits, meter)
         };
-        let (indexes, history) =
-            if spans < PARALLEL_FROM { (index(), history()) } else { rayon::join(index, history) };
+        let (indexes, history) = if (spans as u64) < limits.parallel_from / SPAN {
+            (index(), history())
+        } else {
+            rayon::join(index, history)
+        };
         history?;
         loader.seqs.iter_mut().zip(indexes).for_each(|((_, seq, _), index)| seq.set_index(index));
         Ok(loader.finish())
