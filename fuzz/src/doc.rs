@@ -7,8 +7,17 @@ use hashmill_doc::{
 use sha2::{Digest as _, Sha256};
 
 /// What one input may ask for: a hundredth of what a fuzzer's process has.
-const LIMITS: Limits =
-    Limits { inflated_bytes: 1 << 20, operations: 1 << 16, total: 1 << 17, changes: 1 << 12 };
+const LIMITS: Limits = Limits {
+    inflated_bytes: 1 << 20,
+    operations: 1 << 16,
+    total: 1 << 17,
+    changes: 1 << 12,
+    steps: 1 << 12,
+    parallel_from: u64::MAX,
+};
+
+/// The same for threads that read side by side, however little there is to read.
+const TOGETHER: Limits = Limits { parallel_from: 0, ..LIMITS };
 
 fn options() -> LoadOptions {
     LoadOptions::new().limits(LIMITS).actor(ActorId::from([7; 4]))
@@ -20,9 +29,19 @@ pub fn doc_load(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let bytes = framed(first, rest);
     for partial in [OnPartialLoad::Error, OnPartialLoad::Ignore] {
-        match Document::load_with(&bytes, options().on_partial_load(partial)) {
-            Ok(doc) => keeps(doc),
-            Err(error) => assert!(!error.to_string().is_empty()),
+        let options = options().on_partial_load(partial);
+        let together = Document::load_with(&bytes, options.clone().limits(TOGETHER));
+        match Document::load_with(&bytes, options) {
+            Ok(doc) => {
+                let together = together.unwrap_or_else(|error| panic!("side by side: {error}"));
+                together.check(true);
+                assert_eq!((together.get_heads(), seen(&together)), (doc.get_heads(), seen(&doc)));
+                keeps(doc);
+            }
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                assert_eq!(together.expect_err("side by side it loads"), error);
+            }
         }
     }
 }
@@ -30,13 +49,17 @@ pub fn doc_load(data: &[u8]) {
 /// As [`doc_load`], added to a document that has something in it; what is refused must leave it as it was.
 pub fn doc_incremental(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
-    let mut doc = small();
-    let before = (doc.get_heads(), seen(&doc));
-    match doc.load_incremental(&framed(first, rest)) {
-        Ok(_) => keeps(doc),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            assert_eq!((doc.get_heads(), seen(&doc)), before);
+    let bytes = framed(first, rest);
+    for limits in [LIMITS, TOGETHER] {
+        let mut doc = within(limits);
+        doc.merge(&small()).expect("a new document takes everything");
+        let before = (doc.get_heads(), seen(&doc));
+        match doc.load_incremental(&bytes) {
+            Ok(_) => keeps(doc),
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                assert_eq!((doc.get_heads(), seen(&doc)), before);
+            }
         }
     }
 }
@@ -67,7 +90,9 @@ pub fn doc_change(data: &[u8]) {
     let bytes = framed(2, data);
     let Ok(change) = Change::from_bytes_with(&bytes, &LIMITS) else { return };
     assert_eq!(change.raw_bytes(), bytes, "a change keeps its bytes, or it would lose its name");
-    for mut doc in [Document::new(), small()] {
+    let mut full = within(LIMITS);
+    full.merge(&small()).expect("a new document takes everything");
+    for mut doc in [within(LIMITS), full] {
         let before = (doc.get_heads(), seen(&doc));
         match doc.apply_changes([change.clone()]) {
             Ok(()) => keeps(doc),
@@ -92,6 +117,11 @@ fn framed(first: u8, rest: &[u8]) -> Vec<u8> {
     framed.extend_from_slice(rest);
     let checksum = Sha256::digest(&framed);
     [&[0x85, 0x6f, 0x4a, 0x83], &checksum[..4], &framed].concat()
+}
+
+/// An empty document with limits.
+fn within(limits: Limits) -> Document {
+    Document::load_with(&[], options().limits(limits)).expect("nothing at all is a document")
 }
 
 /// A document with a text, a list and a counter, by the actor that many seeds have as well.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::codec::change::{Change, Scratch};
-use crate::codec::limits::Limits;
+use crate::codec::limits::{Limits, Meter};
 use crate::edit::{CommitOptions, Open};
 use crate::error::{ApplyError, EditError};
 use crate::queue::Queue;
@@ -125,7 +125,9 @@ impl Document {
         let change = past.get_last_local_change()?;
         let hash = change.hash();
         self.queue.claim(change.actor_id(), change.seq());
+        let limits = std::mem::replace(&mut self.limits, Limits::NONE);
         let applied = self.apply_changes([change]);
+        self.limits = limits;
         debug_assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
         self.state.row(&hash).map(|row| Commit { row })
     }
@@ -260,8 +262,18 @@ impl Document {
     ///
     /// When one of them cannot be applied, none of this call is: the document is as it was.
     pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
+        let mut meter = Meter::of_file(&self.limits);
+        self.apply_metered(changes, &mut meter)
+    }
+
+    /// As [`Self::apply_changes`], for a call that does other work, too.
+    pub(crate) fn apply_metered(
+        &mut self,
+        changes: impl IntoIterator<Item = Change>,
+        meter: &mut Meter,
+    ) -> Result<(), ApplyError> {
         let Self { state, queue, limits, .. } = self;
-        queue.apply(Arc::make_mut(state), changes, limits)
+        queue.apply(Arc::make_mut(state), changes, limits, meter)
     }
 
     /// Takes over everything `other` has and this document lacks. Gives the new heads.

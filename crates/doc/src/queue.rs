@@ -4,8 +4,9 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use crate::codec::change::Change;
-use crate::codec::limits::Limits;
+use crate::codec::limits::{Limits, Meter, cost};
 use crate::error::{ApplyError, Fault, LimitError};
+use crate::store::apply::Refusal;
 use crate::store::state::State;
 use crate::store::undo::Mark;
 use crate::types::{ActorId, ChangeHash};
@@ -54,6 +55,7 @@ impl Queue {
         state: &mut State,
         changes: impl IntoIterator<Item = Change>,
         limits: &Limits,
+        meter: &mut Meter,
     ) -> Result<(), ApplyError> {
         let mut changes = changes.into_iter();
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
@@ -61,7 +63,7 @@ impl Queue {
         let mut batch = Batch { rows, heads, mark: None, queued: vec![] };
         let result = changes.try_for_each(|change| {
             if self.is_new(state, &change)? {
-                self.settle(state, change, limits, &mut batch)?;
+                self.settle(state, change, (limits, meter), &mut batch)?;
             }
             Ok(())
         });
@@ -131,11 +133,14 @@ impl Queue {
         &mut self,
         state: &mut State,
         change: Change,
-        limits: &Limits,
+        (limits, meter): (&Limits, &mut Meter),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
         let (mut next, mut ready) = (Some(change), vec![]);
         while let Some(change) = next.take().or_else(|| ready.pop()) {
+            meter.pay(change.body_len());
+            let heads = state.history.heads.len() as u64;
+            meter.spend(heads.saturating_mul(1 + change.deps().len() as u64), cost::GLANCE)?;
             let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
             let missing =
                 change.deps().iter().find(|dep| match state.history.head(dep).or_else(|| state.row(dep)) {
@@ -151,7 +156,7 @@ impl Queue {
                 continue;
             }
             limits.check_total(state.history.operations() + change.len() as u64)?;
-            let mark = apply(state, &change, deps)?;
+            let mark = apply(state, &change, deps, meter)?;
             match &mut batch.mark {
                 Some(first) => first.extend(&mark),
                 None => batch.mark = Some(mark),
@@ -197,13 +202,22 @@ impl Queue {
 }
 
 /// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
-fn apply(state: &mut State, change: &Change, deps: SmallVec<[u32; 2]>) -> Result<Mark, ApplyError> {
-    if state.heap.room(change.body_len() * 2).is_err() {
+fn apply(
+    state: &mut State,
+    change: &Change,
+    deps: SmallVec<[u32; 2]>,
+    meter: &mut Meter,
+) -> Result<Mark, ApplyError> {
+    // Chunks of the heap may be half empty.
+    if state.heap.room(change.body_len() * 3).is_err() {
         return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
     }
     let fault = |fault| ApplyError::Fault { hash: change.hash(), fault };
     if change.seq() > 1 && change.author().is_some() {
         return Err(fault(Fault::Author));
     }
-    state.apply(change, deps).map_err(fault)
+    state.apply(change, deps, meter).map_err(|why| match why {
+        Refusal::Fault(found) => fault(found),
+        Refusal::Limit(limit) => limit.into(),
+    })
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::codec::chunk::{Chunk, ChunkType, MAGIC};
+use crate::codec::limits::Meter;
 use crate::codec::reader::Reader;
 use crate::document::Document;
 use crate::error::{FormatError, LimitError, LoadError, Rule};
@@ -61,6 +62,7 @@ impl Document {
             values: None,
             losses: Vec::new(),
             budget: bytes.len().saturating_mul(PASSES),
+            meter: Meter::of_file(&options.limits),
         };
         let (mut at, mut number) = (0, 0);
         while at < bytes.len() {
@@ -78,6 +80,8 @@ struct Salvage {
     losses: Vec<Loss>,
     /// Bytes that may still be read.
     budget: usize,
+    /// What reading them may cost.
+    meter: Meter,
 }
 
 impl Salvage {
@@ -104,7 +108,7 @@ impl Salvage {
             return self.unsound(&chunk, rest, at, number, reader.offset());
         }
         let len = reader.offset();
-        if let Err(why) = self.doc.take_chunk(&chunk, number, at, Verify::Now) {
+        if let Err(why) = self.doc.take_chunk(&chunk, number, at, Verify::Now, &mut self.meter) {
             let kept = self.remains(&chunk, &why);
             self.lose(at..at + len, why, kept);
         }
@@ -114,8 +118,8 @@ impl Salvage {
     /// A chunk whose checksum is wrong: the heads that a document names may prove it right all the same. Of a change
     /// nothing does, and where it ends is not sure either.
     fn unsound(&mut self, chunk: &Chunk<'_>, rest: &[u8], at: usize, number: usize, len: usize) -> usize {
-        let proven =
-            chunk.kind == ChunkType::Document && self.doc.take_chunk(chunk, number, at, Verify::Now).is_ok();
+        let proven = chunk.kind == ChunkType::Document
+            && self.doc.take_chunk(chunk, number, at, Verify::Now, &mut self.meter).is_ok();
         let (len, kept) = if proven { (len, Kept::Contents) } else { (next(rest), Kept::Nothing) };
         let place = crate::error::Place { chunk: number, offset: at, column: None };
         let why = FormatError { place, rule: Rule::Checksum };
@@ -130,13 +134,13 @@ impl Salvage {
         }
         let (encoding, limits) = (self.doc.state.encoding, self.doc.limits);
         if let LoadError::Heads { .. } = why
-            && let Ok(state) = load_unverified(chunk, encoding, &limits)
-            && self.doc.take(state).is_ok()
+            && let Ok(state) = load_unverified(chunk, encoding, &limits, &mut self.meter)
+            && self.doc.take(state, &mut self.meter).is_ok()
         {
             return Kept::Contents;
         }
         if self.values.is_none()
-            && let Ok(state) = load_marks(chunk, encoding, &limits)
+            && let Ok(state) = load_marks(chunk, encoding, &limits, &mut self.meter)
         {
             self.values = View::now(&state).hydrate(ROOT).ok();
             return if self.values.is_some() { Kept::Values } else { Kept::Nothing };

@@ -5,16 +5,13 @@ use crate::codec::change::{Change, Scratch, author_in};
 use crate::codec::chunk::{Chunk, ChunkType, Sealed};
 use crate::codec::column::ChunkError;
 use crate::codec::document::DocumentView;
-use crate::codec::limits::Limits;
+use crate::codec::limits::{Limits, Meter};
 use crate::codec::reader::Reader;
 use crate::document::Document;
 use crate::error::{ApplyError, Fault, LimitError, LoadError};
 use crate::migrate::StringMigration;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
-
-/// Documents of this many bytes are loaded by threads that work side by side.
-const PARALLEL_FROM: usize = 1 << 14;
 
 /// What to do with a file whose end cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -143,15 +140,15 @@ impl Document {
     /// Applies chunk after chunk until one is bad.
     fn read(&mut self, bytes: &[u8], verify: Verify) -> Result<(), LoadError> {
         let mut reader = Reader::new(bytes);
-        let mut number = 0;
+        let (mut number, mut meter) = (0, Meter::of_file(&self.limits));
         while !reader.is_empty() {
             let base = reader.offset();
             let place = |error: ChunkError| LoadError::from(error.place(number, base));
             let sealed = Sealed::read(&mut reader, &self.limits).map_err(place)?;
-            if sealed.kind == ChunkType::Document && sealed.body.len() >= PARALLEL_FROM {
-                self.take_document(&sealed, number, base, verify)?;
+            if sealed.kind == ChunkType::Document && sealed.body.len() as u64 >= self.limits.parallel_from {
+                self.take_document(&sealed, number, base, verify, &mut meter)?;
             } else {
-                self.take_chunk(&sealed.open().map_err(place)?, number, base, verify)?;
+                self.take_chunk(&sealed.open().map_err(place)?, number, base, verify, &mut meter)?;
             }
             number += 1;
         }
@@ -165,16 +162,17 @@ impl Document {
         number: usize,
         base: usize,
         verify: Verify,
+        meter: &mut Meter,
     ) -> Result<(), LoadError> {
         let (encoding, limits) = (self.state.encoding, &self.limits);
         // Loading is a task of the pool itself: it hands work to the other threads without waiting to be woken.
         let (state, sound) =
-            rayon::join(|| load_chunk(&sealed.body, encoding, limits, verify), || sealed.is_sound());
+            rayon::join(|| load_chunk(&sealed.body, encoding, limits, verify, meter), || sealed.is_sound());
         if !sound {
             return Err(Sealed::broken().place(number, base).into());
         }
         let place = |error: ChunkError| error.place(number, base + sealed.header).into();
-        self.take(state.map_err(|error| error.map_err(place))?)?;
+        self.take(state.map_err(|error| error.map_err(place))?, meter)?;
         Ok(())
     }
 
@@ -185,27 +183,30 @@ impl Document {
         number: usize,
         base: usize,
         verify: Verify,
+        meter: &mut Meter,
     ) -> Result<(), LoadError> {
         let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
         match chunk.kind {
             ChunkType::Document => {
-                let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify);
-                self.take(state.map_err(|error| error.map_err(at))?)?;
+                let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify, meter);
+                self.take(state.map_err(|error| error.map_err(at))?, meter)?;
             }
             ChunkType::Change | ChunkType::Deflated => {
-                let change = Change::from_chunk(chunk, &self.limits, &mut Scratch::default()).map_err(at)?;
-                self.apply_changes([change])?;
+                let change =
+                    Change::from_chunk(chunk, &self.limits, meter, &mut Scratch::default()).map_err(at)?;
+                self.apply_metered([change], meter)?;
             }
             ChunkType::Bundle => {
-                let changes = bundle::read(&chunk.body, &self.limits, &mut Scratch::default()).map_err(at)?;
-                self.apply_changes(changes)?;
+                let changes = bundle::read(&chunk.body, &self.limits, meter, &mut Scratch::default());
+                let changes = changes.map_err(at)?;
+                self.apply_metered(changes, meter)?;
             }
         }
         Ok(())
     }
 
     /// Takes over a loaded state, or what is new in it.
-    pub(crate) fn take(&mut self, state: State) -> Result<(), ApplyError> {
+    pub(crate) fn take(&mut self, state: State, meter: &mut Meter) -> Result<(), ApplyError> {
         if self.is_empty() {
             self.limits.check_total(state.history.operations())?;
             self.state = std::sync::Arc::new(state);
@@ -214,7 +215,7 @@ impl Document {
         let mut scratch = Scratch::default();
         let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
         let changes: Vec<Change> = rows.map(|row| state.change(row, &mut scratch)).collect();
-        self.apply_changes(changes)
+        self.apply_metered(changes, meter)
     }
 
     /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
@@ -292,11 +293,12 @@ impl Document {
     pub fn fork_at(&self, heads: &[ChangeHash]) -> Result<Self, crate::EditError> {
         let rows = heads.iter().map(|hash| self.state.row(hash).ok_or(crate::EditError::UnknownHash(*hash)));
         let rows = rows.collect::<Result<Vec<u32>, _>>()?;
-        let mut doc = Self::of(State::new(self.state.encoding), self.limits);
+        let mut doc = Self::of(State::new(self.state.encoding), Limits::NONE);
         let mut scratch = Scratch::default();
         let changes = self.state.ancestors(&rows).into_iter().map(|row| self.state.change(row, &mut scratch));
         let applied = doc.apply_changes(changes);
         debug_assert!(applied.is_ok(), "these changes were applied before: {applied:?}");
+        doc.limits = self.limits;
         Ok(doc)
     }
 }
@@ -321,8 +323,9 @@ pub(crate) fn load_unverified(
     chunk: &Chunk<'_>,
     encoding: TextEncoding,
     limits: &Limits,
+    meter: &mut Meter,
 ) -> Result<State, ChunkError> {
-    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, false)
+    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, false, meter)
 }
 
 /// As [`load_unverified`], with ends of marks that never began. To look at, not to edit.
@@ -330,8 +333,9 @@ pub(crate) fn load_marks(
     chunk: &Chunk<'_>,
     encoding: TextEncoding,
     limits: &Limits,
+    meter: &mut Meter,
 ) -> Result<State, ChunkError> {
-    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true)
+    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true, meter)
 }
 
 /// Only the first change of an actor may say who stands behind it.
@@ -349,9 +353,10 @@ fn load_chunk(
     encoding: TextEncoding,
     limits: &Limits,
     verify: Verify,
+    meter: &mut Meter,
 ) -> Result<State, ChunkFault> {
     let view = DocumentView::parse(body, limits).map_err(ChunkFault::Chunk)?;
-    let mut state = State::load(&view, encoding, limits, false).map_err(ChunkFault::Chunk)?;
+    let mut state = State::load(&view, encoding, limits, false, meter).map_err(ChunkFault::Chunk)?;
     authors(&state).map_err(|error| ChunkFault::Load(error.into()))?;
     let rows: Vec<u32> = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok()).collect();
     let mut sorted = (rows.clone(), state.history.heads.to_vec());

@@ -1,12 +1,15 @@
 //! The bundle chunk: some changes of a document in one table. Experimental in the format, so only read here: every
 //! change is rebuilt and then treated as if it had come alone.
 
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::change::{Change, ChangeHead, Scratch};
 use super::column::{ChunkError, Columns, Fault, Layout};
 use super::cursor::{Col, Numbers, Texts, counter};
-use super::limits::Limits;
+use super::limits::{Limits, Meter};
 use super::op_writer::collect;
 use super::ops::{OpReader, RawKey, Row, RowKind};
 use super::reader::Reader;
@@ -68,6 +71,7 @@ struct Meta<'a> {
 pub(crate) fn read(
     body: &[u8],
     limits: &Limits,
+    meter: &mut Meter,
     scratch: &mut Scratch<'_>,
 ) -> Result<Vec<Change>, ChunkError> {
     let mut reader = Reader::new(body);
@@ -82,15 +86,19 @@ pub(crate) fn read(
             return Err(Fault::in_column(unknown, 0, Rule::UnknownColumn).into());
         }
     }
-    let metas = read_metas(&changes, actors.len(), limits)?;
-    let counters = counters(&ops, &metas, limits)?;
-    let mut rows = OpReader::of_bundle(&ops, actors.len(), counters);
-    let by_change = sort_rows(&mut rows, &metas)?;
+    meter.pay(changes.len() + ops.len());
+    meter.set_names(actors.iter().map(|actor| actor.as_bytes().len()).max().unwrap_or(0));
+    let metas = read_metas(&changes, actors.len(), limits, meter)?;
+    let counters = counters(&ops, &metas, limits, meter)?;
+    let mut rows = OpReader::of_bundle(&ops, actors.len(), counters).metered(*meter);
+    let by_change = sort_rows(&mut rows, &metas);
+    *meter = rows.meter;
+    let by_change = by_change?;
     let mut built: Vec<Change> = Vec::with_capacity(metas.len());
     for (meta, rows) in metas.iter().zip(&by_change) {
         let deps = meta.deps.iter().map(|&index| dep_hash(index, metas.len(), &built, &external));
         let deps = deps.collect::<Result<Vec<_>, Fault>>()?;
-        built.push(build(meta, rows, &actors, &deps, limits, scratch)?);
+        built.push(build(meta, rows, &actors, &deps, limits, meter, scratch)?);
     }
     Ok(built)
 }
@@ -99,6 +107,7 @@ fn read_metas<'a>(
     columns: &'a Columns<'_>,
     actors: usize,
     limits: &Limits,
+    meter: &mut Meter,
 ) -> Result<Vec<Meta<'a>>, ChunkError> {
     let delta = |spec| Col::delta(spec, columns.get(spec));
     let mut actor = Numbers::rle(spec::ACTOR, columns.get(spec::ACTOR));
@@ -113,6 +122,7 @@ fn read_metas<'a>(
         value.ok_or(Rule::Missing).and_then(counter).map_err(|rule| Fault::in_column(column, 0, rule))
     };
     while let Some(index) = actor.next_or_end()? {
+        meter.rows(1)?;
         let index: u64 = index.ok_or_else(|| actor.fault(Rule::Missing))?;
         let actor = match u32::try_from(index) {
             Ok(index) if (index as usize) < actors => index,
@@ -126,7 +136,9 @@ fn read_metas<'a>(
             return Err(Fault::in_column(spec::MAX_OP, 0, Rule::CounterRange).into());
         };
         let mut deps = vec![];
-        for _ in 0..deps_count.next()?.unwrap_or(0) {
+        let count = deps_count.next()?.unwrap_or(0);
+        meter.rows(count)?;
+        for _ in 0..count {
             let index = deps_index.next()?.ok_or_else(|| deps_index.fault(Rule::Missing))?;
             deps.push(index as u64);
         }
@@ -134,6 +146,7 @@ fn read_metas<'a>(
         let extra = usize::try_from(len).ok().and_then(|len| extra.take(len).ok());
         let extra = extra.ok_or_else(|| Fault::in_column(spec::EXTRA, 0, Rule::Truncated))?;
         let (time, message) = (time.next()?.unwrap_or(0), message.next()?.unwrap_or_default());
+        meter.text(message)?;
         metas.push(Meta { actor, seq, start_op, max_op, time, message, deps, extra });
         if metas.len() as u64 > limits.changes {
             return Err(ChunkError::limit("changes", limits.changes));
@@ -147,11 +160,15 @@ fn read_metas<'a>(
 }
 
 /// The counter of each row: from the rows of the operations in order of actor and counter, or as early bundles had it.
-fn counters(ops: &Columns<'_>, metas: &[Meta<'_>], limits: &Limits) -> Result<Vec<u32>, ChunkError> {
+fn counters(
+    ops: &Columns<'_>,
+    metas: &[Meta<'_>],
+    limits: &Limits,
+    meter: &mut Meter,
+) -> Result<Vec<u32>, ChunkError> {
     let total: u64 = metas.iter().map(|meta| meta.max_op + 1 - u64::from(meta.start_op)).sum();
-    if total > limits.operations {
-        return Err(ChunkError::limit("operations", limits.operations));
-    }
+    limits.check_total(total)?;
+    meter.rows(total)?;
     let uneven = |column| Fault::in_column(column, 0, Rule::OperationCount);
     if ops.get(spec::ROW_OF).is_empty() {
         let mut column = Col::delta(super::ops::spec::ID_CTR, ops.get(super::ops::spec::ID_CTR));
@@ -184,7 +201,7 @@ fn counters(ops: &Columns<'_>, metas: &[Meta<'_>], limits: &Limits) -> Result<Ve
 type FullRow<'a> = (Row<'a>, SmallVec<[OpId; 1]>);
 
 /// The rows of each change, in the order of their counters.
-fn sort_rows<'a>(reader: &mut OpReader<'a>, metas: &[Meta<'_>]) -> Result<Vec<Vec<FullRow<'a>>>, Fault> {
+fn sort_rows<'a>(reader: &mut OpReader<'a>, metas: &[Meta<'_>]) -> Result<Vec<Vec<FullRow<'a>>>, ChunkError> {
     let mut spans: Vec<(u32, u32, u64, usize)> =
         metas.iter().enumerate().map(|(i, meta)| (meta.actor, meta.start_op, meta.max_op, i)).collect();
     spans.sort_unstable();
@@ -195,14 +212,14 @@ fn sort_rows<'a>(reader: &mut OpReader<'a>, metas: &[Meta<'_>]) -> Result<Vec<Ve
             Some((actor, _, max, i)) if actor == row.id.actor && u64::from(row.id.ctr) <= max => {
                 by_change[i].push((row, SmallVec::from_slice(&reader.refs)));
             }
-            _ => return Err(Fault::at(0, Rule::OperationCount)),
+            _ => return Err(Fault::at(0, Rule::OperationCount).into()),
         }
     }
     for (meta, rows) in metas.iter().zip(&mut by_change) {
         rows.sort_unstable_by_key(|(row, _)| row.id.ctr);
         let expected = u64::from(meta.start_op)..=meta.max_op;
         if !rows.iter().map(|(row, _)| u64::from(row.id.ctr)).eq(expected) {
-            return Err(Fault::at(0, Rule::OperationCount));
+            return Err(Fault::at(0, Rule::OperationCount).into());
         }
     }
     Ok(by_change)
@@ -228,12 +245,13 @@ fn build(
     actors: &[ActorId],
     deps: &[ChangeHash],
     limits: &Limits,
+    meter: &mut Meter,
     scratch: &mut Scratch<'_>,
 ) -> Result<Change, ChunkError> {
-    let mut others: Vec<u32> = vec![];
+    let mut named = BTreeSet::new();
     let mut note = |id: OpId| {
-        if !id.is_none() && id.actor != meta.actor && !others.contains(&id.actor) {
-            others.push(id.actor);
+        if !id.is_none() && id.actor != meta.actor {
+            named.insert(id.actor);
         }
     };
     for (row, preds) in rows {
@@ -244,11 +262,12 @@ fn build(
         preds.iter().for_each(|pred| note(*pred));
     }
     let bytes = |actor: u32| actors[actor as usize].as_bytes();
+    let mut others: Vec<u32> = named.into_iter().collect();
     others.sort_unstable_by_key(|actor| bytes(*actor));
-    let local = |id: OpId| match others.iter().position(|actor| *actor == id.actor) {
+    let numbers: HashMap<u32, u32> = others.iter().copied().zip(1..).collect();
+    let local = |id: OpId| match numbers.get(&id.actor) {
         _ if id.is_none() => id,
-        Some(i) => OpId::new(id.ctr, i as u32 + 1),
-        None => OpId::new(id.ctr, 0),
+        number => OpId::new(id.ctr, number.copied().unwrap_or(0)),
     };
     let mut writer = std::mem::take(&mut scratch.writer).recycle();
     for (row, preds) in rows {
@@ -277,5 +296,6 @@ fn build(
     let mut body = vec![];
     head.write(&scratch.columns, &mut body);
     let hash = Change::hash_body(&body);
-    Change::from_body(&body, hash, limits, scratch)
+    meter.pay(body.len());
+    Change::from_body(&body, hash, limits, meter, scratch)
 }

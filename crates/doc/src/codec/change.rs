@@ -8,7 +8,7 @@ use super::block::Block;
 use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
 use super::column::{ChunkError, Columns, ColumnsOut, Effort, Fault, Layout, deflate};
 use super::leb::{put_i64, put_u64};
-use super::limits::Limits;
+use super::limits::{Limits, Meter, cost};
 use super::op_writer::{OpWriter, collect};
 use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
 use super::reader::Reader;
@@ -129,10 +129,18 @@ impl<'a> ChangeView<'a> {
 
     /// Reads every operation, checks what can be checked without a document, and writes them again: only a change that
     /// gives its own bytes back keeps its hash when it is rebuilt from a document. Gives the number of operations.
-    fn check(&self, limits: &Limits, scratch: &mut Scratch<'_>) -> Result<u32, ChunkError> {
+    fn check(
+        &self,
+        limits: &Limits,
+        meter: &mut Meter,
+        scratch: &mut Scratch<'_>,
+    ) -> Result<u32, ChunkError> {
         let mut writer = std::mem::take(&mut scratch.writer).recycle();
         let mut others = Others { view: self, used: smallvec::smallvec![false; self.names.others.len()] };
-        let count = recode(&mut self.ops(), &mut writer, &mut others, limits)?;
+        let mut reader = self.ops().metered(*meter);
+        let count = recode(&mut reader, &mut writer, &mut others, limits);
+        *meter = reader.meter;
+        let count = count?;
         if !others.used.iter().all(|used| *used) {
             return Err(Fault::at(0, Rule::NotCanonical).into());
         }
@@ -229,7 +237,7 @@ fn recode_run<'a>(
     writer: &mut OpWriter<'a>,
     run: &mut Run,
     most: u64,
-) -> Result<Option<u64>, Fault> {
+) -> Result<Option<u64>, ChunkError> {
     let mut count = 0;
     loop {
         let before = *run;
@@ -246,7 +254,7 @@ fn recode_run<'a>(
                 writer.head(run.obj, true, Action::Set, rows);
                 writer.key_ramp(before.id, 1, rows);
                 writer.no_refs(rows);
-                reader.take_values(rows, |code, len, bytes, rows| {
+                reader.take_values(rows, cost::GLANCE, |code, len, bytes, rows| {
                     check_values(code, len, bytes, rows)?;
                     writer.values(code, len, bytes, rows);
                     Ok(())
@@ -387,16 +395,20 @@ impl Change {
             static SCRATCH: std::cell::RefCell<Scratch<'static>> = std::cell::RefCell::default();
         }
         SCRATCH.with_borrow_mut(|scratch| {
-            Self::from_chunk(&chunk, limits, scratch).map_err(|fault| fault.place(0, chunk.header))
+            let mut meter = Meter::of_change(limits);
+            Self::from_chunk(&chunk, limits, &mut meter, scratch)
+                .map_err(|fault| fault.place(0, chunk.header))
         })
     }
 
     pub(crate) fn from_chunk(
         chunk: &Chunk<'_>,
         limits: &Limits,
+        meter: &mut Meter,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
-        Self::from_body(&chunk.body, chunk.hash, limits, scratch)
+        meter.pay(chunk.body.len());
+        Self::from_body(&chunk.body, chunk.hash, limits, meter, scratch)
     }
 
     /// Takes a body apart and checks everything that can be checked without a document.
@@ -404,6 +416,7 @@ impl Change {
         body: &[u8],
         hash: ChangeHash,
         limits: &Limits,
+        meter: &mut Meter,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
         if let Some((view, stroke)) = ChangeView::stroke(body).filter(|_| limits.operations > 0) {
@@ -413,13 +426,13 @@ impl Change {
             return Ok(Self { stroke, ..Self::from_view(&view, body.into(), hash, 1) });
         }
         let view = ChangeView::parse(body, limits)?;
-        let len = view.check(limits, scratch)?;
+        let len = view.check(limits, meter, scratch)?;
         Ok(Self::from_view(&view, body.into(), hash, len))
     }
 
     /// A change this engine wrote itself.
     pub(crate) fn from_own(body: &[u8], hash: ChangeHash, len: u32) -> Self {
-        let view = ChangeView::parse(body, &NO_LIMITS).expect("the body was written by this engine");
+        let view = ChangeView::parse(body, &Limits::NONE).expect("the body was written by this engine");
         Self::from_view(&view, body.into(), hash, len)
     }
 
@@ -448,7 +461,7 @@ impl Change {
     }
 
     pub(crate) fn view(&self) -> ChangeView<'_> {
-        ChangeView::parse(&self.body, &NO_LIMITS).expect("the body was checked when the change was made")
+        ChangeView::parse(&self.body, &Limits::NONE).expect("the body was checked when the change was made")
     }
 
     /// The change's identity.
@@ -536,10 +549,6 @@ impl Change {
         self.body.len()
     }
 }
-
-/// For bodies that were checked before.
-const NO_LIMITS: Limits =
-    Limits { inflated_bytes: u64::MAX, operations: u64::MAX, total: u64::MAX, changes: u64::MAX };
 
 impl PartialEq for Change {
     fn eq(&self, other: &Self) -> bool {

@@ -46,7 +46,7 @@ thread_local! {
     static COMPRESSORS: RefCell<[Option<Compressor>; 2]> = const { RefCell::new([None, None]) };
 }
 
-/// Columns of this many bytes together are inflated or deflated by several threads: below, waking them takes longer.
+/// Columns of this many bytes together are deflated by several threads: below, waking them takes longer.
 pub(super) const PARALLEL_FROM: usize = 1 << 14;
 
 /// No DEFLATE holds more than this many times its length.
@@ -91,6 +91,12 @@ impl From<Fault> for ChunkError {
     }
 }
 
+impl From<LimitError> for ChunkError {
+    fn from(limit: LimitError) -> Self {
+        ChunkError::Limit(limit)
+    }
+}
+
 impl ChunkError {
     pub(crate) fn limit(what: &'static str, limit: u64) -> Self {
         ChunkError::Limit(LimitError { what, limit })
@@ -118,6 +124,11 @@ impl<'a> Columns<'a> {
     /// The bytes of a column; none when it is absent.
     pub(crate) fn get(&self, spec: u32) -> &[u8] {
         self.find(spec).map_or(&[], |i| &self.columns[i].1)
+    }
+
+    /// How many bytes all columns hold.
+    pub(crate) fn len(&self) -> usize {
+        self.columns.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
     /// The first column not in `known`.
@@ -214,7 +225,7 @@ impl Layout {
         };
         let packed = |(spec, bytes): &(u32, &[u8])| if spec & DEFLATED == 0 { 0 } else { bytes.len() };
         let packed: usize = stored.iter().map(packed).sum();
-        let columns: Vec<_> = if packed >= PARALLEL_FROM && packed as u64 * MOST <= *budget {
+        let columns: Vec<_> = if packed as u64 >= limits.parallel_from && packed as u64 * MOST <= *budget {
             // Together they hold less than the budget, so none has to know of the others.
             let unpack = |column: &(u32, &'a [u8])| unpack(*column, *budget);
             let columns: Vec<Result<_, ChunkError>> = stored.par_iter().with_max_len(1).map(unpack).collect();

@@ -9,7 +9,7 @@ use super::column::{
 use super::cursor::{Col, Deltas, Numbers, Texts, counter, follows, same};
 use super::delta::DeltaEncoder;
 use super::leb::put_u64;
-use super::limits::Limits;
+use super::limits::{Limits, Meter};
 use super::op_writer::{OpWriter, RawColumn};
 use super::ops::{OpReader, RowKind, spec as ops};
 use super::reader::Reader;
@@ -73,12 +73,22 @@ impl<'a> DocumentView<'a> {
         Ok(Self { actors, heads, changes, ops, head_rows })
     }
 
-    pub(crate) fn change_rows(&self) -> ChangeReader<'_> {
-        ChangeReader::new(&self.changes, self.actors.len())
+    /// How many bytes its columns hold.
+    pub(crate) fn len(&self) -> usize {
+        self.changes.len() + self.ops.len()
     }
 
-    pub(crate) fn op_rows(&self) -> OpReader<'_> {
-        OpReader::new(RowKind::Document, &self.ops, self.actors.len(), OpId::NONE)
+    /// The length of the longest name of an actor.
+    pub(crate) fn longest_name(&self) -> usize {
+        self.actors.iter().map(|actor| actor.as_bytes().len()).max().unwrap_or(0)
+    }
+
+    pub(crate) fn change_rows(&self, meter: Meter) -> ChangeReader<'_> {
+        ChangeReader::new(&self.changes, self.actors.len(), meter)
+    }
+
+    pub(crate) fn op_rows(&self, meter: Meter) -> OpReader<'_> {
+        OpReader::new(RowKind::Document, &self.ops, self.actors.len(), OpId::NONE).metered(meter)
     }
 }
 
@@ -109,10 +119,12 @@ pub(crate) struct ChangeReader<'a> {
     extra_raw: Reader<'a>,
     /// Rows of the changes that the one last read depends on.
     pub(crate) deps: Vec<u32>,
+    /// What reading may cost.
+    pub(crate) meter: Meter,
 }
 
 impl<'a> ChangeReader<'a> {
-    fn new(columns: &'a Columns<'_>, actors: usize) -> Self {
+    fn new(columns: &'a Columns<'_>, actors: usize, meter: Meter) -> Self {
         let delta = |spec| Col::delta(spec, columns.get(spec));
         let rle = |spec| Col::rle(spec, columns.get(spec));
         Self {
@@ -128,16 +140,18 @@ impl<'a> ChangeReader<'a> {
             extra_meta: rle(spec::EXTRA_META),
             extra_raw: Reader::new(columns.get(spec::EXTRA_RAW)),
             deps: Vec::new(),
+            meter,
         }
     }
 
     /// The next row, or nothing at the end; then every column has ended too.
-    pub(crate) fn next(&mut self) -> Result<Option<ChangeRow<'a>>, Fault> {
-        let Some(actor) = self.actor.next_or_end()? else { return self.finish().map(|()| None) };
+    pub(crate) fn next(&mut self) -> Result<Option<ChangeRow<'a>>, ChunkError> {
+        let Some(actor) = self.actor.next_or_end()? else { return Ok(self.finish().map(|()| None)?) };
+        self.meter.rows(1)?;
         let actor = match actor.map(|actor| (actor, u32::try_from(actor))) {
             Some((_, Ok(actor))) if actor < self.actors => actor,
-            Some((actor, _)) => return Err(self.actor.fault(Rule::ActorIndex(actor))),
-            None => return Err(self.actor.fault(Rule::Missing)),
+            Some((actor, _)) => return Err(self.actor.fault(Rule::ActorIndex(actor)).into()),
+            None => return Err(self.actor.fault(Rule::Missing).into()),
         };
         let seq =
             self.seq.next()?.ok_or(Rule::Missing).and_then(counter).map_err(|rule| self.seq.fault(rule))?;
@@ -146,21 +160,23 @@ impl<'a> ChangeReader<'a> {
         let max_op = max_op.ok_or_else(|| self.max_op.fault(Rule::CounterRange))?;
         let time = self.time.next()?.ok_or_else(|| self.time.fault(Rule::Missing))?;
         let message = self.message.next()?.filter(|message| !message.is_empty());
+        self.meter.text(message.unwrap_or_default())?;
         self.read_deps()?;
         let extra = self.extra()?;
         self.row = self.row.checked_add(1).ok_or_else(|| self.actor.fault(Rule::CounterRange))?;
         Ok(Some(ChangeRow { actor, seq, max_op, time, message, extra }))
     }
 
-    fn read_deps(&mut self) -> Result<(), Fault> {
+    fn read_deps(&mut self) -> Result<(), ChunkError> {
         self.deps.clear();
         let count = self.deps_count.next()?.ok_or_else(|| self.deps_count.fault(Rule::Missing))?;
+        self.meter.rows(count)?;
         for _ in 0..count {
             let index = self.deps_index.next()?.ok_or_else(|| self.deps_index.fault(Rule::Missing))?;
             match u32::try_from(index) {
                 // Dependencies come before what depends on them.
                 Ok(index) if index < self.row => self.deps.push(index),
-                _ => return Err(self.deps_index.fault(Rule::ChangeIndex(index as u64))),
+                _ => return Err(self.deps_index.fault(Rule::ChangeIndex(index as u64)).into()),
             }
         }
         Ok(())
@@ -182,7 +198,7 @@ impl<'a> ChangeReader<'a> {
     /// How many of the next rows are changes that the same actor made right after each other, each depending only on
     /// the one before, with as many operations, at the same time, without message or extra bytes: not more than `most`.
     /// Moves past them.
-    pub(crate) fn extend(&mut self, last: &ChangeRow<'_>, ops: u32, most: u32) -> Result<u32, Fault> {
+    pub(crate) fn extend(&mut self, last: &ChangeRow<'_>, ops: u32, most: u32) -> Result<u32, ChunkError> {
         if most == 0 {
             return Ok(0);
         }
@@ -211,6 +227,8 @@ impl<'a> ChangeReader<'a> {
         }
         let rows = rows.min(follows(self.deps_index.peek()?, self.row.wrapping_sub(2), 1));
         let rows = rows.min(most.into()).min(u64::from(u32::MAX - self.row));
+        // Each of them is hashed.
+        self.meter.rows(rows)?;
         self.actor.skip(rows);
         self.seq.skip(rows);
         self.max_op.skip(rows);

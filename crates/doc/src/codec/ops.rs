@@ -2,8 +2,9 @@
 //!
 //! Actors are numbers here, indexes into the list of the chunk. What they stand for is the caller's affair.
 
-use super::column::{Columns, Fault};
+use super::column::{ChunkError, Columns, Fault};
 use super::cursor::{Col, Deltas, Flags, Numbers, Texts, arrives, counter, follows, same};
+use super::limits::Meter;
 use super::reader::Reader;
 use super::value::RawValue;
 use crate::error::Rule;
@@ -201,6 +202,8 @@ pub(crate) struct OpReader<'a> {
     counters: std::vec::IntoIter<u32>,
     /// Predecessors or successors of the row last read.
     pub(crate) refs: Vec<OpId>,
+    /// What reading may cost.
+    pub(crate) meter: Meter,
 }
 
 impl<'a> OpReader<'a> {
@@ -238,7 +241,13 @@ impl<'a> OpReader<'a> {
             mark: text(spec::MARK),
             counters: Vec::new().into_iter(),
             refs: Vec::new(),
+            meter: Meter::UNLIMITED,
         }
+    }
+
+    /// The same, for what nobody checked before.
+    pub(crate) fn metered(self, meter: Meter) -> Self {
+        Self { meter, ..self }
     }
 
     /// Reads the operations of a bundle, whose rows have these counters.
@@ -252,18 +261,23 @@ impl<'a> OpReader<'a> {
     }
 
     /// The next row, or nothing at the end; then every column has ended too.
-    pub(crate) fn next(&mut self) -> Result<Option<Row<'a>>, Fault> {
-        let Some(action) = self.action.next_or_end()? else { return self.finish().map(|()| None) };
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'a>>, ChunkError> {
+        let Some(action) = self.action.next_or_end()? else { return Ok(self.finish().map(|()| None)?) };
+        self.meter.rows(1)?;
         let action = action.ok_or_else(|| self.action.fault(Rule::Missing))?;
         let action = Action::from_code(action).map_err(|rule| self.action.fault(rule))?;
         let obj = self.obj()?;
         let key = self.key()?;
+        if let RawKey::Map(key) = key {
+            self.meter.text(key)?;
+        }
         let id = self.id()?;
         let insert = self.insert.next()?;
         let value = self.value()?;
         self.read_refs()?;
         let expand = self.expand.next()?;
         let mark = self.mark.next()?;
+        self.meter.text(mark.unwrap_or_default())?;
         let row = Row { id, obj, key, insert, action, value, expand, mark };
         row.check().map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
         Ok(Some(row))
@@ -363,9 +377,10 @@ impl<'a> OpReader<'a> {
         }
     }
 
-    fn read_refs(&mut self) -> Result<(), Fault> {
+    fn read_refs(&mut self) -> Result<(), ChunkError> {
         self.refs.clear();
         let count = self.ref_count.next()?.ok_or_else(|| self.ref_count.fault(Rule::Missing))?;
+        self.meter.rows(count)?;
         for _ in 0..count {
             // A member column that is absent would otherwise read as nulls for as long as the count says.
             match (self.ref_actor.next()?, self.ref_ctr.next()?) {
@@ -374,7 +389,7 @@ impl<'a> OpReader<'a> {
                     let ctr = counter(ctr).map_err(|rule| self.ref_ctr.fault(rule))?;
                     self.refs.push(OpId::new(ctr, actor));
                 }
-                _ => return Err(self.ref_ctr.fault(Rule::Missing)),
+                _ => return Err(self.ref_ctr.fault(Rule::Missing).into()),
             }
         }
         Ok(())
@@ -480,16 +495,20 @@ impl<'a> OpReader<'a> {
     }
 
     /// The values of the rows [`Self::extend`] passed over: for each run of equal metadata its type, the length of
-    /// each value, and the bytes of all of them.
+    /// each value, and the bytes of all of them. What has no bytes costs `empty` each.
     pub(crate) fn take_values(
         &mut self,
         mut rows: u64,
+        empty: u64,
         mut each: impl FnMut(u8, usize, &'a [u8], u64) -> Result<(), Rule>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ChunkError> {
         while rows > 0 {
             let (meta, run) = self.meta.peek()?;
-            let Some(meta) = meta else { return Err(self.meta.fault(Rule::Missing)) };
+            let Some(meta) = meta else { return Err(self.meta.fault(Rule::Missing).into()) };
             let taken = run.min(rows);
+            if meta >> 4 == 0 {
+                self.meter.spend(taken, empty)?;
+            }
             self.meta.skip(taken);
             rows -= taken;
             let result = usize::try_from(meta >> 4)

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::EntryRef;
 
 use crate::types::{ActorId, OpId};
 
@@ -15,6 +16,8 @@ const FEW: usize = 4;
 struct Table {
     ids: Vec<ActorId>,
     ranks: Vec<u32>,
+    /// The numbers by rank.
+    order: Vec<u32>,
     numbers: HashMap<ActorId, u32>,
 }
 
@@ -48,15 +51,35 @@ impl Actors {
         if let Some(number) = self.find(id) {
             return number;
         }
-        let table = Arc::make_mut(&mut self.0);
-        let number = table.ids.len() as u32;
-        table.ids.push(id.clone());
-        table.numbers.insert(id.clone(), number);
-        let mut order: Vec<u32> = (0..=number).collect();
-        order.sort_unstable_by(|a, b| table.ids[*a as usize].cmp(&table.ids[*b as usize]));
-        table.ranks = vec![0; order.len()];
-        order.iter().zip(0..).for_each(|(number, rank)| table.ranks[*number as usize] = rank);
+        let number = self.len() as u32;
+        self.add_all([id]);
         number
+    }
+
+    /// Adds those that are not there yet. Costs a pass over all of them, however many are new.
+    pub(crate) fn add_all<'a>(&mut self, ids: impl IntoIterator<Item = &'a ActorId>) {
+        let table = Arc::make_mut(&mut self.0);
+        let known = table.ids.len();
+        for id in ids {
+            let number = table.ids.len() as u32;
+            if let EntryRef::Vacant(entry) = table.numbers.entry_ref(id) {
+                entry.insert(number);
+                table.ids.push(id.clone());
+            }
+        }
+        let Table { ids, ranks, order, .. } = table;
+        let mut new: Vec<u32> = (known as u32..ids.len() as u32).collect();
+        new.sort_unstable_by(|a, b| ids[*a as usize].cmp(&ids[*b as usize]));
+        if let [number] = new[..] {
+            let at = order.partition_point(|before| ids[*before as usize] < ids[number as usize]);
+            order.insert(at, number);
+        } else {
+            // Two ascending runs, which a stable sort merges.
+            order.extend(new);
+            order.sort_by(|a, b| ids[*a as usize].cmp(&ids[*b as usize]));
+        }
+        ranks.resize(ids.len(), 0);
+        order.iter().zip(0..).for_each(|(number, rank)| ranks[*number as usize] = rank);
     }
 
     #[inline]
@@ -85,5 +108,14 @@ mod tests {
         assert_eq!(actors.add(&ActorId::from([9])), late);
         assert_eq!(actors.cmp(OpId::new(5, late), OpId::new(5, early)), Ordering::Greater);
         assert_eq!(actors.cmp(OpId::new(5, late), OpId::new(6, early)), Ordering::Less);
+        // Some at once, of which one is there.
+        let more: Vec<ActorId> = [[7], [9], [1], [8]].map(ActorId::from).to_vec();
+        actors.add_all(&more);
+        actors.add_all(&[]);
+        let mut numbers: Vec<u32> = (0..5).collect();
+        numbers.sort_unstable_by_key(|number| actors.rank(*number));
+        let bytes: Vec<&[u8]> = numbers.iter().map(|number| actors.bytes(*number)).collect();
+        assert_eq!(bytes, [&[1][..], &[1, 2], &[7], &[8], &[9]]);
+        assert_eq!(actors.find(&more[3]).map(|number| actors.id(number)), Some(&more[3]));
     }
 }

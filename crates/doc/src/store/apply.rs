@@ -8,11 +8,13 @@ use super::log::{Key, Keyed, MarkOp, Val, What};
 use super::seq::{At, Kind};
 use super::state::State;
 use super::undo::Mark;
-use crate::codec::change::{Change, run_after, step_from};
+use crate::codec::change::{Change, Names, run_after, step_from};
+use crate::codec::column::ChunkError;
+use crate::codec::limits::{Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
 use crate::codec::stroke::Stroke;
 use crate::codec::value::code;
-use crate::error::{Fault, OpFault};
+use crate::error::{Fault, LimitError, OpFault};
 use crate::types::{ActorId, ObjType, OpId};
 
 /// The change being applied.
@@ -23,6 +25,43 @@ struct Incoming {
     first_run: usize,
 }
 
+/// Why a change is not applied.
+#[derive(Debug)]
+pub(crate) enum Refusal<F> {
+    Fault(F),
+    Limit(LimitError),
+}
+
+impl<F> From<LimitError> for Refusal<F> {
+    fn from(limit: LimitError) -> Self {
+        Refusal::Limit(limit)
+    }
+}
+
+impl<F> Refusal<F> {
+    fn map<G>(self, fault: impl FnOnce(F) -> G) -> Refusal<G> {
+        match self {
+            Refusal::Fault(found) => Refusal::Fault(fault(found)),
+            Refusal::Limit(limit) => Refusal::Limit(limit),
+        }
+    }
+}
+
+impl From<Fault> for Refusal<Fault> {
+    fn from(fault: Fault) -> Self {
+        Refusal::Fault(fault)
+    }
+}
+
+impl From<OpFault> for Refusal<OpFault> {
+    fn from(fault: OpFault) -> Self {
+        Refusal::Fault(fault)
+    }
+}
+
+/// What applying an operation gives.
+type Applied = Result<(), Refusal<OpFault>>;
+
 impl Incoming {
     #[inline]
     fn id(&self, id: OpId) -> OpId {
@@ -32,35 +71,46 @@ impl Incoming {
 
 impl State {
     /// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
-    pub(crate) fn apply(&mut self, change: &Change, deps: SmallVec<[u32; 2]>) -> Result<Mark, Fault> {
+    pub(crate) fn apply(
+        &mut self,
+        change: &Change,
+        deps: SmallVec<[u32; 2]>,
+        meter: &mut Meter,
+    ) -> Result<Mark, Refusal<Fault>> {
         let actor = self.actors.add(change.actor_id());
         let (last, found) = (u64::from(self.history.seq(actor)), change.seq());
         if found != last + 1 {
-            return Err(Fault::Seq { last, found });
+            return Err(Fault::Seq { last, found }.into());
         }
         let known = deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0);
         let known = u64::from(known.max(self.history.end(actor)));
         if change.start_op() < known {
-            return Err(Fault::StartOp { start: change.start_op(), known: known - 1 });
+            return Err(Fault::StartOp { start: change.start_op(), known: known - 1 }.into());
         }
         let (start, len) = (change.start_op() as u32, change.len() as u32);
         let names = change.names();
-        let mut actors = smallvec::smallvec![actor];
-        actors.extend(names.others.iter().map(|other| self.actors.add(&ActorId::from(*other))));
+        let actors = self.numbers_of(actor, &names);
         let mark = self.mark(OpId::new(start, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
         let incoming = Incoming { actors, start, first_run: self.log.runs.len().saturating_sub(1) };
-        let result = match change.stroke().and_then(|stroke| self.apply_stroke(&stroke, &incoming)) {
-            Some(result) => result.map_err(|rule| (start, rule)),
-            None => self.apply_ops(&mut change.view().ops(), &incoming),
+        let stroke = change.stroke().and_then(|stroke| self.apply_stroke(&stroke, &incoming, meter));
+        let result = match stroke {
+            Some(result) => result.map_err(|why| why.map(|rule| (start, rule))),
+            None => {
+                let view = change.view();
+                let mut reader = view.ops().metered(*meter);
+                let result = self.apply_ops(&mut reader, &incoming);
+                *meter = reader.meter;
+                result
+            }
         };
         self.latest = true;
-        if let Err((counter, rule)) = result {
+        if let Err(why) = result {
             self.undo(&mark);
-            return Err(Fault::Operation { counter: counter.into(), rule });
+            return Err(why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }));
         }
         self.max_op = self.max_op.max(start - 1 + len);
-        let message = self.heap.push(names.message.as_bytes());
+        let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());
         let run = ChangeRun {
             row: 0,
@@ -80,6 +130,17 @@ impl State {
         Ok(mark)
     }
 
+    /// The numbers of a change's actors: the author, then the others.
+    fn numbers_of(&mut self, author: u32, names: &Names<'_>) -> SmallVec<[u32; 4]> {
+        let mut numbers = smallvec::smallvec![author];
+        if !names.others.is_empty() {
+            let others: Vec<ActorId> = names.others.iter().map(|other| ActorId::from(*other)).collect();
+            self.actors.add_all(&others);
+            numbers.extend(others.iter().filter_map(|other| self.actors.find(other)));
+        }
+        numbers
+    }
+
     /// The run of the log that holds the first operation of a change, appended after run `first_run` was the last.
     pub(crate) fn log_of(&self, first_run: usize, start: u32, actor: u32) -> u32 {
         match self.log.runs.get(first_run) {
@@ -90,40 +151,54 @@ impl State {
     }
 
     /// Applies a keystroke in a text; nothing where it is not one.
-    fn apply_stroke(&mut self, stroke: &Stroke<'_>, incoming: &Incoming) -> Option<Result<(), OpFault>> {
+    fn apply_stroke(
+        &mut self,
+        stroke: &Stroke<'_>,
+        incoming: &Incoming,
+        meter: &mut Meter,
+    ) -> Option<Applied> {
         let obj = self.number(incoming.id(stroke.obj))?;
         let seq = self.seq(obj).filter(|seq| seq.is_text)?;
         let (elem, id) = (incoming.id(stroke.elem), OpId::new(incoming.start, incoming.actors[0]));
-        let Some(text) = stroke.text else { return Some(self.apply_deletes(obj, elem, 0, id, 1)) };
+        let Some(text) = stroke.text else { return Some(self.apply_deletes(obj, elem, 0, id, 1, meter)) };
         let at = if elem.is_none() { None } else { seq.find(elem) };
         if at.is_none() && !elem.is_none() {
-            return Some(Err(OpFault::Element));
+            return Some(Err(OpFault::Element.into()));
         }
-        let gap = seq.place(at, id, &self.ctx());
+        let gap = match seq.place(at, id, &self.ctx(), meter) {
+            Ok(gap) => gap,
+            Err(limit) => return Some(Err(limit.into())),
+        };
         self.insert_text(obj, gap, elem, id, std::str::from_utf8(text).unwrap_or_default());
         Some(Ok(()))
     }
 
-    fn apply_ops(&mut self, reader: &mut OpReader<'_>, incoming: &Incoming) -> Result<(), (u32, OpFault)> {
-        // The codec read every row when the change was made.
+    fn apply_ops(
+        &mut self,
+        reader: &mut OpReader<'_>,
+        incoming: &Incoming,
+    ) -> Result<(), Refusal<(u32, OpFault)>> {
+        // The codec read every row when the change was made, at the same cost.
         while let Some(row) = reader.next().ok().flatten() {
             let refs: SmallVec<[OpId; 4]> = reader.refs.iter().map(|pred| incoming.id(*pred)).collect();
-            let ctr = row.id.ctr;
-            self.apply_row(&row, &refs, incoming).map_err(|rule| (ctr, rule))?;
+            let at = |ctr: u32| move |why: Refusal<OpFault>| why.map(|rule| (ctr, rule));
+            self.apply_row(&row, &refs, incoming, &mut reader.meter).map_err(at(row.id.ctr))?;
             let Some(mut run) = run_after(&row, &reader.refs) else { continue };
-            let obj = self.number(incoming.id(row.obj)).ok_or((ctr, OpFault::Object))?;
+            let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object.into());
+            let obj = obj.map_err(at(row.id.ctr))?;
             loop {
                 let before = run;
                 let Some(rows) = reader.extend(&mut run).ok().filter(|rows| *rows > 0) else { break };
                 let id = incoming.id(before.id).plus(1);
                 match run.kind {
                     RunKind::Insert => {
-                        self.apply_inserts(obj, id, rows, reader).map_err(|rule| (id.ctr, rule))?;
+                        self.apply_inserts(obj, id, rows, reader).map_err(at(id.ctr))?;
                     }
                     RunKind::Delete => {
                         let first = incoming.id(step_from(before.elem, run.step));
-                        self.apply_deletes(obj, first, run.step as i8, id, rows as u32)
-                            .map_err(|rule| (id.ctr, rule))?;
+                        let (step, rows) = (run.step as i8, rows as u32);
+                        self.apply_deletes(obj, first, step, id, rows, &mut reader.meter)
+                            .map_err(at(id.ctr))?;
                     }
                 }
             }
@@ -131,23 +206,23 @@ impl State {
         Ok(())
     }
 
-    fn apply_row(&mut self, row: &Row<'_>, refs: &[OpId], incoming: &Incoming) -> Result<(), OpFault> {
+    fn apply_row(&mut self, row: &Row<'_>, refs: &[OpId], incoming: &Incoming, meter: &mut Meter) -> Applied {
         let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object)?;
         let sequence = self.objects[obj as usize].kind.is_sequence();
         let id = incoming.id(row.id);
         match row.key {
-            RawKey::Map(_) if sequence => Err(OpFault::KeyKind),
+            RawKey::Map(_) if sequence => Err(OpFault::KeyKind.into()),
             RawKey::Elem(_) if !sequence => {
-                Err(if row.insert { OpFault::InsertMap } else { OpFault::KeyKind })
+                Err(if row.insert { OpFault::InsertMap } else { OpFault::KeyKind }.into())
             }
-            RawKey::Map(key) => self.apply_key(obj, key, row, id, refs, incoming),
+            RawKey::Map(key) => self.apply_key(obj, key, row, id, refs, (incoming, meter)),
             RawKey::Elem(elem) if row.insert => {
                 if !refs.is_empty() {
-                    return Err(OpFault::InsertPred);
+                    return Err(OpFault::InsertPred.into());
                 }
-                self.apply_insert(obj, incoming.id(elem), row, id)
+                self.apply_insert(obj, incoming.id(elem), row, id, meter)
             }
-            RawKey::Elem(elem) => self.apply_update(obj, incoming.id(elem), row, id, refs, incoming),
+            RawKey::Elem(elem) => self.apply_update(obj, incoming.id(elem), row, id, refs, (incoming, meter)),
         }
     }
 
@@ -163,13 +238,14 @@ impl State {
         row: &Row<'_>,
         id: OpId,
         refs: &[OpId],
-        incoming: &Incoming,
-    ) -> Result<(), OpFault> {
+        (incoming, meter): (&Incoming, &mut Meter),
+    ) -> Applied {
         Self::needs_preds(row, refs)?;
         if row.action == Action::Mark {
-            return Err(OpFault::Mark);
+            return Err(OpFault::Mark.into());
         }
         let entry = self.map(obj).and_then(|map| map.get(key, &self.heap));
+        conflict(meter, entry.map_or(0, |entry| entry.values.len()), refs)?;
         for pred in refs {
             let visible = entry.is_some_and(|entry| entry.values.iter().any(|value| value.id == *pred));
             let there = |op: &Keyed| match op.key {
@@ -177,7 +253,7 @@ impl State {
                 Key::Elem(_) => false,
             };
             if !visible && !self.keyed(*pred, incoming).is_some_and(there) {
-                return Err(OpFault::Pred);
+                return Err(OpFault::Pred.into());
             }
         }
         let val = self.value_of(row, id, obj);
@@ -192,15 +268,22 @@ impl State {
         }
     }
 
-    fn apply_insert(&mut self, obj: u32, origin: OpId, row: &Row<'_>, id: OpId) -> Result<(), OpFault> {
+    fn apply_insert(
+        &mut self,
+        obj: u32,
+        origin: OpId,
+        row: &Row<'_>,
+        id: OpId,
+        meter: &mut Meter,
+    ) -> Applied {
         let seq = self.seq(obj).ok_or(OpFault::InsertMap)?;
         let at = if origin.is_none() { None } else { Some(seq.find(origin).ok_or(OpFault::Element)?) };
-        let gap = seq.place(at, id, &self.ctx());
+        let gap = seq.place(at, id, &self.ctx(), meter)?;
         let text = seq.is_text;
         match row.action {
-            Action::Mark if !text => return Err(OpFault::Mark),
+            Action::Mark if !text => return Err(OpFault::Mark.into()),
             Action::Mark => {
-                let name = row.mark.map(|name| self.heap.push(name.as_bytes()));
+                let name = row.mark.map(|name| self.heap.name(name));
                 let val = self.keep_raw(row.value);
                 self.insert_mark(obj, gap, id, MarkOp { origin, name, val, expand: row.expand });
                 if name.is_none() {
@@ -231,22 +314,23 @@ impl State {
         }
     }
 
-    fn apply_inserts(
-        &mut self,
-        obj: u32,
-        id: OpId,
-        rows: u64,
-        reader: &mut OpReader<'_>,
-    ) -> Result<(), OpFault> {
+    fn apply_inserts(&mut self, obj: u32, id: OpId, rows: u64, reader: &mut OpReader<'_>) -> Applied {
         let text = self.seq(obj).ok_or(OpFault::InsertMap)?.is_text;
         let mut next = id;
-        let read = reader.take_values(rows, |code, len, bytes, rows| {
+        // In a text each of them is an element of its own.
+        let empty = if text { cost::STEP } else { cost::GLANCE };
+        let read = reader.take_values(rows, empty, |code, len, bytes, rows| {
             self.insert_piece(obj, next, (code, len, bytes), rows as u32, text);
             next = next.plus(rows as u32);
             Ok(())
         });
-        debug_assert!(read.is_ok(), "the codec read these values before");
-        Ok(())
+        match read {
+            Err(ChunkError::Limit(limit)) => Err(limit.into()),
+            read => {
+                debug_assert!(read.is_ok(), "the codec read these values before");
+                Ok(())
+            }
+        }
     }
 
     /// Inserts `rows` values of one type and length, the first after the element before `id`.
@@ -261,7 +345,9 @@ impl State {
         let origin = OpId::new(id.ctr - 1, id.actor);
         let Some(seq) = self.seq(obj) else { return };
         let Some(at) = seq.find(origin) else { return };
-        let gap = seq.place(Some(at), id, &self.ctx());
+        // Behind an element of this change stands nothing newer: nothing is passed over.
+        let mut free = Meter::UNLIMITED;
+        let Ok(gap) = seq.place(Some(at), id, &self.ctx(), &mut free) else { return };
         let chars = text && len > 0 && bytes.chunks_exact(len).all(|bytes| is_char(code, bytes));
         if chars && let Ok(text) = std::str::from_utf8(bytes) {
             self.insert_text(obj, gap, origin, id, text);
@@ -280,24 +366,25 @@ impl State {
         row: &Row<'_>,
         id: OpId,
         refs: &[OpId],
-        incoming: &Incoming,
-    ) -> Result<(), OpFault> {
+        (incoming, meter): (&Incoming, &mut Meter),
+    ) -> Applied {
         Self::needs_preds(row, refs)?;
         if row.action == Action::Delete && refs == [elem] {
-            return self.apply_deletes(obj, elem, 0, id, 1);
+            return self.apply_deletes(obj, elem, 0, id, 1, meter);
         }
         let at = self.element(obj, elem)?;
         let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
         let values = seq.reg(seq.span(at)).map(|reg| &reg.values);
+        conflict(meter, values.map_or(0, |values| values.len()), refs)?;
         for pred in refs.iter().filter(|pred| **pred != elem) {
             let visible = values.is_some_and(|values| values.iter().any(|value| value.id == *pred));
             let there = |op: &Keyed| op.obj == obj && op.key == Key::Elem(elem);
             if !visible && !self.keyed(*pred, incoming).is_some_and(there) {
-                return Err(OpFault::Pred);
+                return Err(OpFault::Pred.into());
             }
         }
         if row.action == Action::Mark {
-            return Err(OpFault::Mark);
+            return Err(OpFault::Mark.into());
         }
         let val = self.value_of(row, id, obj);
         self.put_elem(obj, at, keyed(id, obj, row.action, val, refs));
@@ -311,12 +398,24 @@ impl State {
         if seq.span(at).kind == Kind::Mark { Err(OpFault::Element) } else { Ok(at) }
     }
 
-    fn apply_deletes(&mut self, obj: u32, elem: OpId, step: i8, id: OpId, rows: u32) -> Result<(), OpFault> {
+    fn apply_deletes(
+        &mut self,
+        obj: u32,
+        elem: OpId,
+        step: i8,
+        id: OpId,
+        rows: u32,
+        meter: &mut Meter,
+    ) -> Applied {
         let (mut elem, mut id, mut left) = (elem, id, rows);
         while left > 0 {
+            meter.spend(1, cost::GLANCE)?;
             let at = self.element(obj, elem)?;
             let span = self.seq(obj).map(|seq| *seq.span(at)).ok_or(OpFault::KeyKind)?;
             let n = if !span.visible || span.reg > 0 {
+                let reg = self.seq(obj).and_then(|seq| seq.reg(&span));
+                meter.spend(1, cost::STEP)?;
+                conflict(meter, reg.map_or(0, |reg| reg.values.len()), &[])?;
                 self.delete_again(obj, at, id);
                 1
             } else if step < 0 {
@@ -351,6 +450,15 @@ impl State {
             _ => None,
         }
     }
+}
+
+/// So many values are moved at a glance.
+const MOVED: u64 = 32;
+
+/// Pays for comparing the values in conflict at one place with predecessors, and for making room among them.
+fn conflict(meter: &mut Meter, values: usize, refs: &[OpId]) -> Result<(), LimitError> {
+    let compared = (values as u64).saturating_mul(refs.len() as u64);
+    meter.spend(compared.saturating_add(values as u64 / MOVED), cost::GLANCE)
 }
 
 fn keyed(id: OpId, obj: u32, action: Action, val: Val, refs: &[OpId]) -> Keyed {

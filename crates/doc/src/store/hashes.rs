@@ -24,6 +24,8 @@ pub(crate) struct Hashes {
     kept: Pages<(u32, ChangeHash)>,
     /// The last of the others, each at the place that its row gives it.
     late: Vec<(u32, ChangeHash)>,
+    /// Those of the others that were computed again because a change far off names them.
+    named: HashMap<u32, ChangeHash>,
     /// Of rows after them.
     early: HashMap<u32, ChangeHash>,
     /// The one asked for last: whoever asks for many goes from row to row.
@@ -52,7 +54,13 @@ impl Hashes {
         }
         let there = |(found, _): &(u32, ChangeHash)| *found == row;
         let late = self.late.get(row as usize % LATE).copied().filter(there);
-        late.or_else(|| self.near(row).filter(there)).map(|(_, hash)| hash)
+        let kept = late.or_else(|| self.near(row).filter(there)).map(|(_, hash)| hash);
+        kept.or_else(|| self.named.get(&row).copied())
+    }
+
+    /// Keeps the hash of a row that was passed over: others may name it, too.
+    pub(crate) fn keep(&mut self, row: u32, hash: ChangeHash) {
+        self.named.insert(row, hash);
     }
 
     /// The last of the hashed rows up to `row` whose hash is kept. Its run is that of `row`, because the first of every
@@ -148,6 +156,7 @@ impl Hashes {
     pub(crate) fn forget(&mut self, row: u32, hash: &ChangeHash) {
         self.index.remove(hash.prefix(), |(_, found)| *found == row);
         self.early.remove(&row);
+        self.named.remove(&row);
         self.recent = self.recent.filter(|(recent, _)| *recent < row);
         self.late.clear();
         while self.kept.last().is_some_and(|(last, _)| *last >= row) {

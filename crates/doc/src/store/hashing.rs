@@ -34,11 +34,20 @@ impl State {
     }
 
     /// Hashes of what the row `row` of a run was made after. They have been computed.
-    fn deps<'a>(&'a self, known: &Hashes, run: &ChangeRun, row: u32, scratch: &mut Scratch<'a>) -> Deps {
+    fn deps<'a>(&'a self, known: &mut Hashes, run: &ChangeRun, row: u32, scratch: &mut Scratch<'a>) -> Deps {
         if row > run.row {
             return smallvec::smallvec![self.hash_in(known, row - 1, scratch)];
         }
-        run.deps.iter().map(|dep| self.hash_in(known, *dep, scratch)).collect()
+        let mut deps = Deps::new();
+        for dep in &run.deps {
+            let hash = known.get(*dep).unwrap_or_else(|| {
+                let hash = self.hash_in(known, *dep, scratch);
+                known.keep(*dep, hash);
+                hash
+            });
+            deps.push(hash);
+        }
+        deps
     }
 
     /// Hashes a range of rows of a run, the first made after `deps`. Each is given with its number in the run.

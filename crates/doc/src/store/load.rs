@@ -1,6 +1,8 @@
 //! From a document chunk to a state: operations go from the columns into spans and runs of the log without ever being
 //! single ones, where the columns themselves hold runs.
 
+use hashbrown::HashSet;
+
 use super::heap::Bytes;
 use super::history::ChangeRun;
 use super::load_group::{Group, Op};
@@ -12,15 +14,16 @@ use super::state::{Body, State};
 use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
-use crate::codec::limits::Limits;
+use crate::codec::limits::{Limits, Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
 use crate::codec::stretch::Stretch;
 use crate::codec::value::code;
-use crate::error::Rule;
+use crate::error::{LimitError, Rule};
 use crate::types::{OpId, TextEncoding};
 
-/// The index of this many spans is made by another thread, while this one goes on with the log.
-const PARALLEL_FROM: usize = 1 << 12;
+/// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
+/// with the log.
+const SPAN: u64 = 4;
 
 /// A document chunk on its way into a state.
 pub(super) struct Loader {
@@ -38,7 +41,7 @@ pub(super) struct Loader {
     /// The key or element with a history of its own being read.
     group: Option<Group>,
     /// Begins of marks in the open sequence whose ends did not come yet.
-    begins: Vec<OpId>,
+    begins: HashSet<OpId>,
     /// Ends of marks may come without a begin.
     loose_marks: bool,
     /// Sequences that are done, with the groups of their registers.
@@ -59,15 +62,15 @@ struct Last {
 }
 
 /// How many rows were read, and how many may be.
-struct Count {
+struct Count<'l> {
     rows: u64,
-    limit: u64,
+    limits: &'l Limits,
 }
 
-impl Count {
-    fn add(&mut self, rows: u64) -> Result<(), ChunkError> {
+impl Count<'_> {
+    fn add(&mut self, rows: u64) -> Result<(), LimitError> {
         self.rows += rows;
-        if self.rows > self.limit { Err(ChunkError::limit("operations", self.limit)) } else { Ok(()) }
+        self.limits.check_total(self.rows)
     }
 }
 
@@ -86,13 +89,15 @@ impl State {
         encoding: TextEncoding,
         limits: &Limits,
         loose_marks: bool,
+        meter: &mut Meter,
     ) -> Result<Self, ChunkError> {
+        meter.pay(view.len());
+        meter.set_names(view.longest_name());
         let mut state = State::new(encoding);
-        for actor in &view.actors {
-            state.actors.add(actor);
-        }
+        state.actors.add_all(view.actors.iter());
         let raw = view.ops.get(spec::RAW);
-        if state.heap.room(raw.len()).is_err() {
+        // Chunks of the heap may be half empty.
+        if state.heap.room(raw.len() + 3 * (view.len() - raw.len())).is_err() {
             return Err(ChunkError::limit("bytes of values", u32::MAX.into()));
         }
         state.heap.adopt(raw.to_vec());
@@ -104,22 +109,28 @@ impl State {
             maps: Vec::new(),
             open: None,
             group: None,
-            begins: Vec::new(),
+            begins: HashSet::new(),
             loose_marks,
             seqs: Vec::new(),
             indexes: Vec::new(),
             reg_groups: Vec::new(),
         };
-        loader.rows(&mut view.op_rows(), limits)?;
+        let mut reader = view.op_rows(*meter);
+        let read = loader.rows(&mut reader, limits);
+        *meter = reader.meter;
+        read?;
         let unsorted = std::mem::take(&mut loader.indexes);
         let spans: usize = unsorted.iter().map(Unsorted::len).sum();
         let index = || unsorted.into_iter().map(Unsorted::build).collect::<Vec<_>>();
         let mut history = || {
             loader.collect();
-            loader.history(view, limits)
+            loader.history(view, limits, meter)
         };
-        let (indexes, history) =
-            if spans < PARALLEL_FROM { (index(), history()) } else { rayon::join(index, history) };
+        let (indexes, history) = if (spans as u64) < limits.parallel_from / SPAN {
+            (index(), history())
+        } else {
+            rayon::join(index, history)
+        };
         history?;
         loader.seqs.iter_mut().zip(indexes).for_each(|((_, seq, _), index)| seq.set_index(index));
         Ok(loader.finish())
@@ -129,7 +140,7 @@ impl State {
 impl Loader {
     fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<(), ChunkError> {
         let mut last = Last { obj: OpId::NONE, number: 0 };
-        let mut count = Count { rows: 0, limit: limits.operations };
+        let mut count = Count { rows: 0, limits };
         while let Some(row) = reader.next()? {
             count.add(1)?;
             if row.obj != last.obj {
@@ -225,7 +236,7 @@ impl Loader {
                 return Err(fault(Rule::OperationOrder));
             }
             self.end_group()?;
-            let bytes = self.state.heap.push(key.as_bytes());
+            let bytes = self.state.heap.name(key);
             self.group = Some(Group::of_key(last.number, bytes));
         }
         let val = self.val(row, last, at);
@@ -238,11 +249,12 @@ impl Loader {
         key: &str,
         last: Last,
         reader: &mut OpReader<'_>,
-        count: &mut Count,
+        count: &mut Count<'_>,
     ) -> Result<(), ChunkError> {
         while let Some(mut rows) = reader.rewrites(self.state.objects[last.number as usize].id, key)? {
             let before = count.rows;
             while let Some(row) = reader.rewrite(&mut rows)? {
+                reader.meter.rows(1 + u64::from(row.succ.is_some()))?;
                 count.add(1)?;
                 if row.succ.is_some_and(|succ| self.state.actors.cmp(succ, row.id).is_le()) {
                     return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
@@ -288,7 +300,7 @@ impl Loader {
         let value = row.value;
         let char = text && row.action == Action::Set && is_char(value.code, value.bytes);
         let (kind, at, bytes) = if mark {
-            let name = row.mark.map(|name| self.state.heap.push(name.as_bytes()));
+            let name = row.mark.map(|name| self.state.heap.name(name));
             let val = self.val(row, last, at);
             self.state.log.marks.push(MarkOp { origin, name, val, expand: row.expand });
             (Kind::Mark, self.state.log.marks.len() as u32 - 1, 0)
@@ -325,19 +337,15 @@ impl Loader {
     /// The end of a mark comes after its begin, whose id is one less.
     fn mark_row(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         if row.mark.is_some() {
-            self.begins.push(row.id);
+            self.begins.insert(row.id);
             return Ok(());
         }
         let begin = OpId::new(row.id.ctr - 1, row.id.actor);
-        let at = self.begins.iter().rposition(|id| *id == begin);
-        match at {
-            Some(at) => {
-                self.begins.swap_remove(at);
-            }
-            None if self.loose_marks => {}
-            None => return Err(operation("the end of a mark comes before its begin")),
+        if self.begins.remove(&begin) || self.loose_marks {
+            Ok(())
+        } else {
+            Err(operation("the end of a mark comes before its begin"))
         }
-        Ok(())
     }
 
     /// Adds elements without a history of their own.
@@ -371,7 +379,7 @@ impl Loader {
         rows: u64,
         last: Last,
         reader: &mut OpReader<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ChunkError> {
         // A group of an element with several successors ends where the next element begins.
         self.end_group()?;
         let succ = before.single.map(|id| super::log::stepped(id, step, 1));
@@ -384,7 +392,7 @@ impl Loader {
         &mut self,
         last: Last,
         reader: &mut OpReader<'_>,
-        count: &mut Count,
+        count: &mut Count<'_>,
     ) -> Result<(), ChunkError> {
         let Some(text) = self.open.as_ref().map(|(_, builder)| builder.is_text()) else { return Ok(()) };
         let Some(mut steady) = reader.steady(self.state.objects[last.number as usize].id)? else {
@@ -392,6 +400,7 @@ impl Loader {
         };
         self.end_group()?;
         while let Some(stretch) = reader.stretch(&mut steady)? {
+            reader.meter.rows(1)?;
             count.add(stretch.len.into())?;
             if stretch.succ.is_some_and(|succ| self.state.actors.cmp(succ, stretch.id).is_le()) {
                 return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
@@ -431,11 +440,13 @@ impl Loader {
     }
 
     /// Adds the values of a stretch.
-    fn values(&mut self, stretch: &Stretch, last: Last, reader: &mut OpReader<'_>) -> Result<(), Fault> {
+    fn values(&mut self, stretch: &Stretch, last: Last, reader: &mut OpReader<'_>) -> Result<(), ChunkError> {
         let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
         let step = stretch.step;
         let (mut n, mut at) = (0, reader.raw_offset() as u32);
-        reader.take_values(stretch.len.into(), |code, len, bytes, rows| {
+        // In a text each of them is an element of its own.
+        let empty = if text { cost::STEP } else { cost::GLANCE };
+        reader.take_values(stretch.len.into(), empty, |code, len, bytes, rows| {
             check_values(code, len, bytes, rows)?;
             let rows = rows as u32;
             let gone = stretch.succ.map_or(OpId::NONE, |id| super::log::stepped(id, step, n));

@@ -5,7 +5,7 @@ use super::load::Loader;
 use super::log::{LogRun, What};
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::{ChangeRow, DocumentView};
-use crate::codec::limits::Limits;
+use crate::codec::limits::{Limits, Meter, cost};
 use crate::error::Rule;
 
 fn fault(rule: Rule) -> Fault {
@@ -47,7 +47,12 @@ impl Lane {
 
 impl Loader {
     /// Reads the table of changes and fills the log in its order.
-    pub(super) fn history(&mut self, view: &DocumentView<'_>, limits: &Limits) -> Result<(), ChunkError> {
+    pub(super) fn history(
+        &mut self,
+        view: &DocumentView<'_>,
+        limits: &Limits,
+        meter: &mut Meter,
+    ) -> Result<(), ChunkError> {
         let mut items = std::mem::take(&mut self.items);
         super::sort::by_id(&mut items, |run| run.id);
         let mut lanes = vec![Lane::default(); view.actors.len()];
@@ -63,10 +68,13 @@ impl Loader {
         {
             return Err(fault(Rule::OperationCount).into());
         }
-        let mut rows = view.change_rows();
+        let mut rows = view.change_rows(*meter);
         let mut count = 0u64;
         while let Some(row) = rows.next()? {
             count += 1;
+            // They are searched for what the change depends on.
+            let heads = self.state.history.heads.len() as u64;
+            rows.meter.spend(heads.saturating_mul(1 + rows.deps.len() as u64), cost::GLANCE)?;
             let deps = rows.deps.iter().copied().collect();
             let ops = self.change(&row, deps, &mut items, &mut lanes)?;
             let mut last = row;
@@ -84,6 +92,7 @@ impl Loader {
                 return Err(ChunkError::limit("changes", limits.changes));
             }
         }
+        *meter = rows.meter;
         if lanes.iter().any(|lane| lane.next < lane.end) {
             return Err(fault(Rule::OperationCount).into());
         }
@@ -112,7 +121,7 @@ impl Loader {
         let ops = row.max_op + 1 - start;
         self.emit(start, ops, items, lane)?;
         let log = self.state.log_of(first_run, start, row.actor);
-        let message = self.state.heap.push(row.message.unwrap_or_default().as_bytes());
+        let message = self.state.heap.name(row.message.unwrap_or_default());
         let extra = self.state.heap.push(row.extra);
         let (actor, seq, time) = (row.actor, row.seq, row.time);
         self.push_changes(ChangeRun {

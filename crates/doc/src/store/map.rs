@@ -184,7 +184,7 @@ impl Map {
         change: impl FnOnce(&mut Entry) -> R,
     ) -> R {
         let number = self.seek(key.as_bytes(), heap).unwrap_or_else(|hash| {
-            self.add(Entry { hash, key: heap.push(key.as_bytes()), last: 0, values: Values::new() })
+            self.add(Entry { hash, key: heap.name(key), last: 0, values: Values::new() })
         });
         let entry = self.entries.get_mut(number);
         let before = usize::from(!entry.values.is_empty());

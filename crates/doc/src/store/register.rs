@@ -26,7 +26,9 @@ pub(crate) fn apply(values: &mut Values, op: &Keyed, number: i64, actors: &Actor
         increment(values, &op.preds, number);
         return false;
     }
-    values.retain(|value| !op.preds.contains(&value.id));
+    if !op.preds.is_empty() {
+        values.retain(|value| !op.preds.contains(&value.id));
+    }
     let clears = values.is_empty();
     if op.action != Action::Delete {
         let at = values.partition_point(|value| actors.cmp(value.id, op.id).is_lt());

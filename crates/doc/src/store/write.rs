@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::actors::Actors;
 use super::history::ChangeAt;
 use super::log::{Key, LogRun, What, stepped};
 use super::state::State;
@@ -11,19 +12,28 @@ use crate::codec::ops::{Action, RawKey, RowKind};
 use crate::types::{ChangeHash, OpId};
 
 /// Actors of a change: from the document's numbers to those in the chunk.
-struct Local {
+struct Local<'s> {
     author: u32,
     /// In the order of their bytes.
     others: SmallVec<[u32; 4]>,
+    actors: &'s Actors,
 }
 
-impl Local {
+/// Up to so many actors are searched one by one.
+const FEW: usize = 16;
+
+impl Local<'_> {
     #[inline]
     fn id(&self, id: OpId) -> OpId {
         if id.is_none() || id.actor == self.author {
             return OpId::new(id.ctr, 0);
         }
-        let at = self.others.iter().position(|other| *other == id.actor);
+        let at = if self.others.len() <= FEW {
+            self.others.iter().position(|other| *other == id.actor)
+        } else {
+            let rank = self.actors.rank(id.actor);
+            self.others.binary_search_by_key(&rank, |other| self.actors.rank(*other)).ok()
+        };
         OpId::new(id.ctr, at.expect("every actor was collected") as u32 + 1)
     }
 }
@@ -137,10 +147,14 @@ impl State {
         run
     }
 
-    fn local(&self, author: u32, runs: &[LogRun]) -> Local {
+    fn local(&self, author: u32, runs: &[LogRun]) -> Local<'_> {
         let mut others: SmallVec<[u32; 4]> = SmallVec::new();
         let mut note = |id: OpId| {
-            if !id.is_none() && id.actor != author && !others.contains(&id.actor) {
+            if id.is_none() || id.actor == author || others.last() == Some(&id.actor) {
+                return;
+            }
+            // Of many, those that are there twice are found at the end.
+            if others.len() > FEW || !others.contains(&id.actor) {
                 others.push(id.actor);
             }
         };
@@ -160,10 +174,11 @@ impl State {
             }
         }
         others.sort_unstable_by_key(|other| self.actors.rank(*other));
-        Local { author, others }
+        others.dedup();
+        Local { author, others, actors: &self.actors }
     }
 
-    fn write_run<'a>(&'a self, run: &LogRun, local: &Local, out: &mut OpWriter<'a>) {
+    fn write_run<'a>(&'a self, run: &LogRun, local: &Local<'_>, out: &mut OpWriter<'a>) {
         let (obj, first, rows) =
             (local.id(self.objects[run.obj as usize].id), local.id(run.id), run.len.into());
         match run.what {

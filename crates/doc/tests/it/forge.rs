@@ -29,6 +29,48 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
+/// The digits of bytes.
+pub(crate) fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A column that says the same for so many rows.
+pub(crate) fn run(count: u64, value: &str) -> String {
+    // As a signed number: the bit before the highest of the last byte is the sign.
+    let mut bytes = number(count);
+    if bytes.last().is_some_and(|last| last & 0x40 != 0) {
+        *bytes.last_mut().unwrap() |= 0x80;
+        bytes.push(0);
+    }
+    digits(&bytes) + value
+}
+
+/// A table of columns: specifications and digits.
+pub(crate) type Table<'a> = &'a [(u64, String)];
+
+/// A document of some actors, or a bundle, with columns for its changes and for its operations. Its heads are those of
+/// nobody.
+pub(crate) fn tables(kind: u8, actors: &[Vec<u8>], changes: Table<'_>, ops: Table<'_>) -> Vec<u8> {
+    let mut body = if kind == 3 { vec![0] } else { vec![] };
+    body.extend(number(actors.len() as u64));
+    actors.iter().for_each(|actor| body.extend([number(actor.len() as u64), actor.clone()].concat()));
+    if kind == 0 {
+        body.push(0);
+    }
+    let layout = |table: Table<'_>| {
+        let entry = |(spec, data): &(u64, String)| [number(*spec), number(hex(data).len() as u64)].concat();
+        [number(table.len() as u64), table.iter().flat_map(entry).collect()].concat()
+    };
+    let data = |table: Table<'_>| -> Vec<u8> { table.iter().flat_map(|(_, data)| hex(data)).collect() };
+    let parts = if kind == 3 {
+        [layout(changes), data(changes), layout(ops), data(ops)]
+    } else {
+        [layout(changes), layout(ops), data(changes), data(ops)]
+    };
+    body.extend(parts.concat());
+    chunk(kind, &body)
+}
+
 /// An id in a change: the actor's place in it, 0 for its author, and the counter.
 pub(crate) type Id = (u8, u32);
 

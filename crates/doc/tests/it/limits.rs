@@ -6,7 +6,7 @@ use hashmill_doc::{
 };
 
 use crate::Rng;
-use crate::forge::{At, Draft, Op, chunk, hex, number, put};
+use crate::forge::{At, Draft, Op, chunk, hex, number, put, run};
 
 fn within(limits: Limits) -> LoadOptions {
     LoadOptions::new().limits(limits)
@@ -77,18 +77,6 @@ fn a_deflated_change_inflates_to_the_limit() {
     assert_eq!(refused(&packed, limits), limit);
 }
 
-/// A column that says the same for so many rows.
-fn run(count: u64, value: &str) -> String {
-    // As a signed number: the bit before the highest of the last byte is the sign.
-    let mut bytes = number(count);
-    if bytes.last().is_some_and(|last| last & 0x40 != 0) {
-        *bytes.last_mut().unwrap() |= 0x80;
-        bytes.push(0);
-    }
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits + value
-}
-
 /// A list at operation 1 with an element 2, and a change that inserts so many nulls behind it, one after the other.
 fn many_nulls(count: u64) -> (Document, Vec<u8>) {
     let mut doc = Document::new().with_actor(ActorId::from([7]));
@@ -125,8 +113,10 @@ fn runs_of_operations_end_at_the_limit() {
     assert_eq!(doc.length(&list), 100_001);
     let limits = Limits { operations: 99_999, ..Limits::default() };
     let limit = LimitError { what: "operations", limit: 99_999 };
-    assert_eq!(Change::from_bytes_with(&bytes, &limits), Err(DecodeError::Limit(limit.clone())));
+    assert_eq!(Change::from_bytes_with(&bytes, &limits), Err(DecodeError::Limit(limit)));
     // So in a document, whose rows are read by the stretch.
+    let limits = Limits { total: 99_999, ..Limits::default() };
+    let limit = LimitError { what: "operations in all", limit: 99_999 };
     assert_eq!(refused(&doc.save(), limits), limit);
     // More than the default allows.
     for count in [1_u64 << 27, 1 << 28] {

@@ -6,6 +6,7 @@ mod files;
 mod forge;
 mod golden;
 mod history;
+mod hostile;
 mod limits;
 mod malformed;
 mod rescue;

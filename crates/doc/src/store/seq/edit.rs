@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::tree::{SPAN_TEXT, SPANS};
 use super::{At, Ctx, ElemReg, Gap, Hot, Kind, NONE, Seq, Span};
+use crate::codec::limits::{Meter, cost};
+use crate::error::LimitError;
 use crate::store::heap::{Bytes, starts_chunk};
 use crate::store::log::stepped;
 use crate::types::OpId;
@@ -36,22 +38,31 @@ impl Seq {
     }
 
     /// Where an element with id `id` goes that was inserted after `origin`, behind all concurrent ones that are newer.
-    /// Costs one step per span passed over.
-    pub(crate) fn place(&self, origin: Option<At>, id: OpId, ctx: &Ctx<'_>) -> Gap {
+    /// Costs a glance per span passed over.
+    pub(crate) fn place(
+        &self,
+        origin: Option<At>,
+        id: OpId,
+        ctx: &Ctx<'_>,
+        meter: &mut Meter,
+    ) -> Result<Gap, LimitError> {
         let newer = |other: OpId| ctx.actors.cmp(other, id) == Ordering::Greater;
         let mut gap = origin.map_or(self.front(), |at| self.behind(at));
         loop {
             let leaf = &self.leaves[gap.leaf as usize];
             match leaf.leaf.spans.get(gap.span as usize) {
-                Some(span) if newer(span.id.plus(gap.off)) => gap = Gap { span: gap.span + 1, off: 0, ..gap },
-                Some(_) => return gap,
-                None if leaf.next == NONE => return gap,
+                Some(span) if newer(span.id.plus(gap.off)) => {
+                    meter.spend(1, cost::GLANCE)?;
+                    gap = Gap { span: gap.span + 1, off: 0, ..gap };
+                }
+                Some(_) => return Ok(gap),
+                None if leaf.next == NONE => return Ok(gap),
                 None => {
                     let next = Gap { leaf: leaf.next, span: 0, off: 0 };
                     match self.leaves[next.leaf as usize].leaf.spans.first() {
                         Some(span) if newer(span.id) => gap = next,
                         // Staying in this leaf lets a run go on.
-                        _ => return gap,
+                        _ => return Ok(gap),
                     }
                 }
             }
