@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 use rayon::prelude::*;
 
+use super::deflate::Deflater;
 use super::leb::put_u64;
 use super::limits::Limits;
 use super::reader::Reader;
@@ -32,6 +33,14 @@ impl Effort {
         if spec & 7 == kind::DELTA { Self::Numbers } else { Self::Texts }
     }
 
+    /// Up to this many bytes our own compressor takes less time than libdeflate does.
+    fn short(self) -> usize {
+        match self {
+            Self::Numbers => super::deflate::LONGEST,
+            Self::Texts => 1 << 12,
+        }
+    }
+
     fn level(self) -> i32 {
         match self {
             Self::Numbers => 1,
@@ -40,10 +49,17 @@ impl Effort {
     }
 }
 
+/// What deflates.
+#[derive(Default)]
+struct Compressors {
+    short: Deflater,
+    /// One for each effort.
+    long: [Option<Compressor>; 2],
+}
+
 thread_local! {
-    /// One for each effort. Making one costs more than deflating a short column, so a thread keeps what it has: 0.2 MB
-    /// and 0.7 MB.
-    static COMPRESSORS: RefCell<[Option<Compressor>; 2]> = const { RefCell::new([None, None]) };
+    /// Making one costs more than deflating a short column, so a thread keeps what it has: 0.1, 0.2 and 0.7 MB.
+    static COMPRESSORS: RefCell<Compressors> = RefCell::default();
 }
 
 /// Columns of this many bytes together are deflated by several threads: below, waking them takes longer.
@@ -280,8 +296,11 @@ pub(crate) fn inflate(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Inflate> {
 /// Deflates to raw DEFLATE.
 pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
     COMPRESSORS.with_borrow_mut(|compressors| {
+        if bytes.len() <= effort.short() {
+            return compressors.short.deflate(bytes);
+        }
         let make = || Compressor::new(CompressionLvl::new(effort.level()).unwrap_or_default());
-        let compressor = compressors[effort as usize].get_or_insert_with(make);
+        let compressor = compressors.long[effort as usize].get_or_insert_with(make);
         let mut out = vec![0; compressor.deflate_compress_bound(bytes.len())];
         let len = compressor.deflate_compress(bytes, &mut out).expect("the bound is enough");
         out.truncate(len);

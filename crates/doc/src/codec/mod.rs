@@ -2,8 +2,8 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
-//! [`column`]; [`chunk`], [`block`]; [`ops`], [`op_writer`]; [`stroke`], [`stretch`]; [`change`], [`document`],
-//! [`bundle`].
+//! [`huffman`]; [`deflate`]; [`column`]; [`chunk`], [`block`]; [`ops`], [`op_writer`]; [`stroke`], [`stretch`];
+//! [`change`], [`document`], [`bundle`].
 
 pub(crate) mod block;
 pub(crate) mod boolean;
@@ -12,8 +12,10 @@ pub(crate) mod change;
 pub(crate) mod chunk;
 pub(crate) mod column;
 mod cursor;
+mod deflate;
 pub(crate) mod delta;
 pub(crate) mod document;
+mod huffman;
 pub(crate) mod leb;
 pub(crate) mod limits;
 pub(crate) mod op_writer;

@@ -1,0 +1,175 @@
+//! Huffman codes of limited length, as DEFLATE numbers them.
+
+/// The most symbols a code has.
+const MOST: usize = 288;
+
+/// A code: for each symbol its bits, the first to be written lowest, and how many there are; none for a symbol that
+/// never comes.
+#[derive(Clone, Debug)]
+pub(super) struct Code<const N: usize> {
+    pub(super) lens: [u8; N],
+    /// The bits, and above 16 of them how many.
+    bits: [u32; N],
+}
+
+impl<const N: usize> Code<N> {
+    /// The shortest code for symbols that come that often, none longer than `limit`. It has two symbols at least, because
+    /// some readers refuse fewer.
+    pub(super) fn of(counts: &[u32; N], limit: usize) -> Self {
+        let mut lens = [0; N];
+        let mut leaves = [0u32; MOST];
+        let mut used = 0;
+        for (symbol, count) in (0u32..).zip(counts).filter(|(_, count)| **count > 0) {
+            leaves[used] = count << 9 | symbol;
+            used += 1;
+        }
+        if used < 2 {
+            let only = if used == 1 { (leaves[0] & 0x1ff) as usize } else { 0 };
+            lens[only] = 1;
+            lens[usize::from(only == 0)] = 1;
+            return Self::from_lens(lens);
+        }
+        let leaves = &mut leaves[..used];
+        leaves.sort_unstable();
+        // The rarest come first and get the longest.
+        let mut at = 0;
+        for (len, count) in depths(leaves, limit).into_iter().enumerate().rev() {
+            for leaf in &leaves[at..at + count as usize] {
+                lens[(leaf & 0x1ff) as usize] = len as u8;
+            }
+            at += count as usize;
+        }
+        Self::from_lens(lens)
+    }
+
+    /// The code whose symbols have these lengths.
+    pub(super) fn from_lens(lens: [u8; N]) -> Self {
+        let mut next = [0u16; 16];
+        lens.iter().for_each(|len| next[usize::from(len & 15)] += 1);
+        next[0] = 0;
+        let mut first = 0;
+        for count in &mut next {
+            first = (first + std::mem::replace(count, first)) << 1;
+        }
+        let mut bits = [0; N];
+        for (bits, len) in bits.iter_mut().zip(lens).filter(|(_, len)| *len > 0) {
+            let code = &mut next[usize::from(len & 15)];
+            *bits = u32::from(code.reverse_bits() >> (16 - len)) | u32::from(len) << 16;
+            *code += 1;
+        }
+        Self { lens, bits }
+    }
+
+    /// The bits of a symbol, and how many there are.
+    #[inline]
+    pub(super) fn get(&self, symbol: usize) -> (u64, u32) {
+        let bits = self.bits[symbol];
+        (u64::from(bits & 0xffff), bits >> 16)
+    }
+
+    /// How many bits symbols take that come that often.
+    pub(super) fn cost(&self, counts: &[u32; N]) -> u64 {
+        counts.iter().zip(&self.lens).map(|(count, len)| u64::from(*count) * u64::from(*len)).sum()
+    }
+}
+
+/// How many symbols get each length. The symbols' counts are above nine other bits, ascending.
+fn depths(leaves: &[u32], limit: usize) -> [u32; 16] {
+    let used = leaves.len();
+    // Inner nodes in the order in which they are made, which is that of their counts; then the parent of each.
+    let mut nodes = [0u32; MOST];
+    let (mut leaf, mut inner) = (0, 0);
+    for made in 0..used - 1 {
+        let mut sum = 0;
+        for _ in 0..2 {
+            let count = leaves.get(leaf).map_or(u32::MAX, |leaf| leaf >> 9);
+            if inner < made && nodes[inner] < count {
+                sum += std::mem::replace(&mut nodes[inner], made as u32);
+                inner += 1;
+            } else {
+                sum += count;
+                leaf += 1;
+            }
+        }
+        nodes[made] = sum;
+    }
+    // From parents to depths, from the root down; what is not an inner node at some depth is a leaf.
+    let mut counts = [0u32; 16];
+    let root = used - 2;
+    nodes[root] = 0;
+    let (mut at, mut depth, mut open) = (root + 1, 0, 1);
+    for node in (0..root).rev() {
+        nodes[node] = nodes[nodes[node] as usize] + 1;
+    }
+    while open > 0 {
+        let inner = nodes[..at].iter().rev().take_while(|node| **node == depth).count();
+        at -= inner;
+        counts[(depth as usize).min(limit)] += (open - inner) as u32;
+        (open, depth) = (2 * inner, depth + 1);
+    }
+    shorten(&mut counts, limit);
+    counts
+}
+
+/// Makes room where depths were cut off at `limit`.
+fn shorten(counts: &mut [u32; 16], limit: usize) {
+    let mut taken: u64 = (1..=limit).map(|len| u64::from(counts[len]) << (limit - len)).sum();
+    while taken > 1 << limit {
+        // A symbol of the limit goes beside one that is a level deeper now.
+        let len =
+            (1..limit).rev().find(|len| counts[*len] > 0).expect("a code of the limit's length holds all");
+        counts[len] -= 1;
+        counts[len + 1] += 2;
+        counts[limit] -= 1;
+        taken -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kraft's sum in units of the longest code.
+    fn sum(lens: &[u8]) -> u32 {
+        lens.iter().filter(|len| **len > 0).map(|len| 1 << (15 - len)).sum()
+    }
+
+    #[test]
+    fn codes_are_complete_and_short() {
+        let mut counts = [0; 6];
+        counts.copy_from_slice(&[45, 13, 12, 16, 9, 5]);
+        let code = Code::of(&counts, 15);
+        assert_eq!(code.lens, [1, 3, 3, 3, 4, 4]);
+        assert_eq!(code.cost(&counts), 224);
+        // Canonical codes are 0, 100, 101, 110, 1110 and 1111, written from their first bit.
+        assert_eq!((0..6).map(|symbol| code.get(symbol).0).collect::<Vec<_>>(), [0, 1, 5, 3, 7, 15]);
+    }
+
+    #[test]
+    fn codes_stay_below_the_limit() {
+        // Counts that grow as Fibonacci's make the deepest tree.
+        let mut counts = [0; 30];
+        let (mut a, mut b) = (1, 1);
+        for count in &mut counts {
+            *count = a;
+            (a, b) = (b, (a + b).min(1 << 20));
+        }
+        for limit in [5, 7, 15] {
+            let code = Code::of(&counts, limit);
+            assert!(code.lens.iter().all(|len| (1..=limit).contains(&usize::from(*len))), "{limit}");
+            assert_eq!(sum(&code.lens), 1 << 15, "{limit}");
+            assert!(code.lens.windows(2).all(|pair| pair[0] >= pair[1]), "{limit}");
+        }
+    }
+
+    #[test]
+    fn few_symbols_still_make_a_code() {
+        for only in 0..3 {
+            let mut counts = [0; 3];
+            counts[only] = 7;
+            let code = Code::of(&counts, 7);
+            assert_eq!((code.lens[only], sum(&code.lens)), (1, 1 << 15));
+        }
+        assert_eq!(sum(&Code::of(&[0; 3], 7).lens), 1 << 15);
+    }
+}
