@@ -487,10 +487,11 @@ impl Editor<'_> {
             self.room(left.min(self.state.seq(obj).map_or(0, |seq| seq.width())), 0)?;
             let Ok(unit) = u32::try_from(index) else { return Ok(()) };
             let id = OpId::new(self.open.next, self.open.actor);
-            if let Some(n) = self.state.erase(obj, unit, left, id) {
-                self.open.next += n;
-                left -= n as usize;
-                continue;
+            let erased = self.state.erase(obj, unit, left, id);
+            self.open.next += erased;
+            left -= erased as usize;
+            if left == 0 {
+                return Ok(());
             }
             let (seq, ctx) = self.state.seq_mut(obj);
             let Some((at, start)) = seq.locate_hot(unit, &ctx) else { return Ok(()) };
