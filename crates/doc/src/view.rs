@@ -14,7 +14,7 @@ use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, ROOT as ROOT_NUMBER, State};
-use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
+use crate::types::{ActorId, ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
 
 /// How deep [`View::hydrate`] follows objects in objects: a document may be deeper than a stack.
 const DEPTH: usize = 500;
@@ -403,7 +403,13 @@ impl State {
         {
             return Ok(*hint);
         }
-        let number = u32::try_from(*counter)
+        self.look_up(obj, *counter, actor)
+    }
+
+    /// The number of an object whose name came from elsewhere.
+    #[cold]
+    fn look_up(&self, obj: &ObjId, counter: u64, actor: &ActorId) -> Result<u32, EditError> {
+        let number = u32::try_from(counter)
             .ok()
             .filter(|counter| *counter > 0)
             .and_then(|counter| Some(OpId::new(counter, self.actors.find(actor)?)))

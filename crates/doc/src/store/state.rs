@@ -180,8 +180,14 @@ impl State {
     /// Inserts characters, one an element, before unit `index`, which is at most the width of the text; the text has no
     /// marks. Gives the unit that really is.
     #[inline]
-    pub(crate) fn type_text(&mut self, obj: u32, index: u32, id: OpId, text: &str) -> u32 {
-        let (len, width) = self.encoding.measure(text);
+    pub(crate) fn type_text(
+        &mut self,
+        obj: u32,
+        index: u32,
+        id: OpId,
+        text: &str,
+        (len, width): (u32, u32),
+    ) -> u32 {
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
         let (origin, unit) = match seq.go_on(index, id, bytes, (len, width)) {

@@ -277,7 +277,7 @@ struct Touched {
 }
 
 /// How the widths above a leaf are reached, so that typing there does not search them again: each node above it and the
-/// place of the next there.
+/// place of the next there, from the root down.
 #[derive(Clone, Debug)]
 struct Way {
     leaf: u32,
@@ -367,6 +367,24 @@ impl Seq {
         index >= base && index - base < self.leaves[leaf as usize].leaf.width
     }
 
+    /// Which kid of the node right above the kept place holds unit `index`, and the units before it, if one does: most
+    /// who go elsewhere do not go far.
+    #[inline]
+    fn beside(&self, index: u32) -> Option<(u32, u32)> {
+        let Hot { leaf, mut base, .. } = self.hot;
+        let (node, mut at) = *self.way.nodes.last().filter(|_| self.way.leaf == leaf)?;
+        let kids = &self.inner[node as usize].kids;
+        while index < base {
+            at = at.checked_sub(1)?;
+            base -= kids[at as usize].width;
+        }
+        while index - base >= kids.get(at as usize)?.width {
+            base += kids[at as usize].width;
+            at += 1;
+        }
+        Some((at, base))
+    }
+
     /// The visible element that covers unit `index`, and the unit it starts at.
     #[inline]
     pub(crate) fn locate(&self, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32)> {
@@ -418,6 +436,11 @@ impl Seq {
         }
         let (leaf, base) = if self.is_near(index) {
             (leaf, base)
+        } else if let Some((kid, base)) = self.beside(index) {
+            let (node, at) = self.way.nodes.last_mut().expect("there is a way to every leaf");
+            *at = kid;
+            self.way.leaf = self.inner[*node as usize].kids[kid as usize].number;
+            (self.way.leaf, base)
         } else {
             let mut way = std::mem::take(&mut self.way);
             way.nodes.clear();

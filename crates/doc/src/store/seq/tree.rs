@@ -38,6 +38,7 @@ impl Seq {
             self.way.nodes.push((parent, at.expect("a parent knows its kids") as u32));
             (kid, parent) = (parent, node.parent);
         }
+        self.way.nodes.reverse();
     }
 
     /// Moves half of a leaf into a new one behind it.
