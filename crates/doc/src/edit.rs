@@ -438,29 +438,30 @@ impl Editor<'_> {
     fn type_text(&mut self, obj: u32, index: usize, text: &str) -> Result<usize, EditError> {
         self.room(text.len(), text.len())?;
         let seq = self.state.seq(obj).expect("the caller checked the kind");
-        if let Some(chars) = self.chars_of(text)
-            && seq.marks == 0
+        if seq.marks == 0
             && index <= seq.width()
+            && let Some((chars, width)) = self.measure(text)
         {
             let id = self.take(chars);
-            return Ok(self.state.type_text(obj, index as u32, id, text) as usize);
+            return Ok(self.state.type_text(obj, index as u32, id, text, (chars, width)) as usize);
         }
         let (gap, origin, index) = self.gap(obj, index)?;
         self.insert_text(obj, gap, origin, text);
         Ok(index)
     }
 
-    /// How many characters a text has, if each of them becomes an element.
-    fn chars_of(&self, text: &str) -> Option<u32> {
-        let ascii = text.is_ascii();
-        if self.state.encoding == TextEncoding::GraphemeCluster && (!ascii || text.contains('\r')) {
+    /// How many characters a text has, if each of them becomes an element, and their width.
+    #[inline]
+    fn measure(&self, text: &str) -> Option<(u32, u32)> {
+        let encoding = self.state.encoding;
+        if encoding == TextEncoding::GraphemeCluster && (!text.is_ascii() || text.contains('\r')) {
             return None;
         }
-        Some(if ascii { text.len() } else { text.chars().count() } as u32)
+        Some(encoding.measure(text))
     }
 
     fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, text: &str) {
-        if let Some(chars) = self.chars_of(text) {
+        if let Some((chars, _)) = self.measure(text) {
             let id = self.take(chars);
             self.state.insert_text(obj, gap, origin, id, text);
             return;
@@ -487,10 +488,11 @@ impl Editor<'_> {
             self.room(left.min(self.state.seq(obj).map_or(0, |seq| seq.width())), 0)?;
             let Ok(unit) = u32::try_from(index) else { return Ok(()) };
             let id = OpId::new(self.open.next, self.open.actor);
-            if let Some(n) = self.state.erase(obj, unit, left, id) {
-                self.open.next += n;
-                left -= n as usize;
-                continue;
+            let erased = self.state.erase(obj, unit, left, id);
+            self.open.next += erased;
+            left -= erased as usize;
+            if left == 0 {
+                return Ok(());
             }
             let (seq, ctx) = self.state.seq_mut(obj);
             let Some((at, start)) = seq.locate_hot(unit, &ctx) else { return Ok(()) };

@@ -56,6 +56,20 @@ impl Heap {
     /// Appends bytes for which [`Self::room`] was asked.
     #[inline]
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Bytes {
+        if self.tail.len() + bytes.len() > self.tail.capacity().min(SLOT) {
+            return self.push_growing(bytes);
+        }
+        let at = (self.tail_base() + self.tail.len()) as u32;
+        // A keystroke needs no copying in bulk.
+        match bytes {
+            [byte] => self.tail.push(*byte),
+            _ => self.tail.extend_from_slice(bytes),
+        }
+        Bytes { at, len: bytes.len() as u32 }
+    }
+
+    #[cold]
+    fn push_growing(&mut self, bytes: &[u8]) -> Bytes {
         if self.tail.len() + bytes.len() > SLOT {
             self.seal();
             if bytes.len() > SLOT {

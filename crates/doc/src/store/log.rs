@@ -170,24 +170,24 @@ impl Log {
     /// Appends a run, or lets the last one go on. A run goes on only while the text it holds is in one piece.
     #[inline]
     pub(crate) fn push(&mut self, run: LogRun) {
-        let at = self.runs.len();
-        if at > 0 && goes_on(&self.runs[at - 1], &run) {
-            let last = self.runs.get_mut(at - 1);
-            match (&mut last.what, run.what) {
-                (What::Text { bytes, .. }, What::Text { bytes: more, .. }) => bytes.len += more.len,
-                (What::Delete { elem, step }, What::Delete { elem: next, .. }) if last.len == 1 => {
-                    *step = (i64::from(next.ctr) - i64::from(elem.ctr)) as i8;
-                }
-                _ => {}
-            }
-            last.len += run.len;
+        if !self.runs.last().is_some_and(|last| goes_on(last, &run)) {
+            self.runs.push(run);
             return;
         }
-        self.runs.push(run);
+        let last = self.runs.last_mut().expect("there is a last one");
+        match (&mut last.what, run.what) {
+            (What::Text { bytes, .. }, What::Text { bytes: more, .. }) => bytes.len += more.len,
+            (What::Delete { elem, step }, What::Delete { elem: next, .. }) if last.len == 1 => {
+                *step = (i64::from(next.ctr) - i64::from(elem.ctr)) as i8;
+            }
+            _ => {}
+        }
+        last.len += run.len;
     }
 }
 
 /// Whether `next` continues `last` so that one run can hold both.
+#[inline]
 fn goes_on(last: &LogRun, next: &LogRun) -> bool {
     if last.obj != next.obj || last.id.actor != next.id.actor || last.id.ctr + last.len != next.id.ctr {
         return false;

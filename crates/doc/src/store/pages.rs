@@ -52,6 +52,15 @@ impl<T: Clone> Pages<T> {
         }
     }
 
+    /// The last element to change; its page is copied first if another document shares it.
+    #[inline]
+    pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
+        match self.tail.is_empty() {
+            false => self.tail.last_mut(),
+            true => self.full.last_mut().and_then(|page| Arc::make_mut(page).last_mut()),
+        }
+    }
+
     #[inline]
     pub(crate) fn last(&self) -> Option<&T> {
         self.tail.last().or_else(|| self.full.last().and_then(|page| page.last()))

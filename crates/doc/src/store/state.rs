@@ -112,7 +112,10 @@ impl State {
     pub(crate) fn seq_mut(&mut self, obj: u32) -> (&mut Seq, Ctx<'_>) {
         let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
         match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
-            Body::Seq(seq) => (seq, ctx),
+            Body::Seq(seq) => {
+                seq.settle();
+                (seq, ctx)
+            }
             Body::Map(_) => unreachable!("the caller checked the kind of the object"),
         }
     }
@@ -168,7 +171,7 @@ impl State {
     /// Inserts characters, one an element.
     #[inline]
     pub(crate) fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, id: OpId, text: &str) {
-        let (len, width) = self.measure(text);
+        let (len, width) = self.encoding.measure(text);
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
         seq.insert(gap, chars(id, origin, bytes, (len, width)), &ctx);
@@ -178,13 +181,20 @@ impl State {
     /// Inserts characters, one an element, before unit `index`, which is at most the width of the text; the text has no
     /// marks. Gives the unit that really is.
     #[inline]
-    pub(crate) fn type_text(&mut self, obj: u32, index: u32, id: OpId, text: &str) -> u32 {
-        let (len, width) = self.measure(text);
+    pub(crate) fn type_text(
+        &mut self,
+        obj: u32,
+        index: u32,
+        id: OpId,
+        text: &str,
+        (len, width): (u32, u32),
+    ) -> u32 {
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
         let (origin, unit) = match seq.go_on(index, id, bytes, (len, width)) {
             Some(origin) => (origin, index),
             None => {
+                seq.put_off();
                 let (gap, origin, unit) =
                     seq.gap_hot(index, &ctx).expect("the caller compared with the width");
                 seq.insert(gap, chars(id, origin, bytes, (len, width)), &ctx);
@@ -193,21 +203,6 @@ impl State {
         };
         log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
         unit
-    }
-
-    /// How many characters a text has, and its width.
-    #[inline]
-    fn measure(&self, text: &str) -> (u32, u32) {
-        if text.is_ascii() {
-            return (text.len() as u32, text.len() as u32);
-        }
-        let len = text.chars().count() as u32;
-        let width = match self.encoding {
-            TextEncoding::Utf8CodeUnit => text.len() as u32,
-            TextEncoding::Utf16CodeUnit => text.chars().map(|c| c.len_utf16() as u32).sum(),
-            TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => len,
-        };
-        (len, width)
     }
 
     /// What a visible span of a text shows.
@@ -287,22 +282,26 @@ impl State {
         log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
     }
 
-    /// Deletes up to `count` elements of the run at unit `index`, by as many operations from `id` on; gives how many.
-    /// Nothing happens where there is no run of elements without updates that are a unit wide each.
+    /// Deletes up to `count` elements from unit `index` on, by as many operations from `id` on; gives how many. It ends
+    /// before the first that has updates or lies in a run whose elements are not a unit wide each.
     #[inline]
-    pub(crate) fn erase(&mut self, obj: u32, index: u32, count: usize, id: OpId) -> Option<u32> {
+    pub(crate) fn erase(&mut self, obj: u32, index: u32, count: usize, id: OpId) -> u32 {
         let (seq, log, ctx) = self.seq_and_log(obj);
-        let (at, _) = seq.locate_hot(index, &ctx)?;
-        let span = seq.span(at);
-        if span.reg > 0 || span.width != span.len {
-            return None;
+        seq.put_off();
+        let mut gone = 0;
+        while (gone as usize) < count
+            && let Some((at, _)) = seq.locate_hot(index, &ctx)
+            && let span = seq.span(at)
+            && span.reg == 0
+            && span.width == span.len
+        {
+            let n = (count - gone as usize).min((span.len - at.off) as usize) as u32;
+            let (elem, id) = (span.id.plus(at.off), id.plus(gone));
+            seq.hide(at, n, id, 1, &ctx);
+            log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step: i8::from(n > 1) } });
+            gone += n;
         }
-        let n = count.min((span.len - at.off) as usize) as u32;
-        let elem = span.id.plus(at.off);
-        let step = i8::from(n > 1);
-        seq.hide(at, n, id, 1, &ctx);
-        log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
-        Some(n)
+        gone
     }
 
     /// Deletes an element that others deleted or updated already, as operation `id` that names only the insertion.

@@ -267,6 +267,21 @@ impl TextEncoding {
             TextEncoding::GraphemeCluster => text.graphemes(true).count(),
         }
     }
+
+    /// How many characters a text has, and its width when each of them is an element of its own.
+    #[inline]
+    pub(crate) fn measure(self, text: &str) -> (u32, u32) {
+        if text.is_ascii() {
+            return (text.len() as u32, text.len() as u32);
+        }
+        let len = text.chars().count() as u32;
+        let width = match self {
+            TextEncoding::Utf8CodeUnit => text.len() as u32,
+            TextEncoding::Utf16CodeUnit => text.chars().map(|c| c.len_utf16() as u32).sum(),
+            TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => len,
+        };
+        (len, width)
+    }
 }
 
 #[cfg(test)]

@@ -224,3 +224,47 @@ fn a_failed_batch_of_several_writers_leaves_no_trace() {
         assert_eq!(receiver.get_heads(), all.get_heads(), "seed {seed}");
     }
 }
+
+/// Types at many places of the text, so that leaves are divided whose elements nobody looks for.
+fn type_around(doc: &mut AutoCommit, text: &ObjId, rng: &mut Rng, edits: usize) {
+    for _ in 0..edits {
+        let (at, gone) = (rng.below(doc.length(text) + 1), rng.below(3));
+        doc.splice_text(text, at, gone as isize, ["ab", "c", "", "é"][rng.below(4)]).unwrap();
+    }
+    doc.commit();
+}
+
+#[test]
+fn who_typed_alone_for_long_hears_others_and_is_heard() {
+    for seed in 0..6 {
+        let mut rng = Rng::new(seed);
+        let mut docs = replicas(2);
+        let text = docs[0].put_object(ROOT, "text", ObjType::Text).unwrap();
+        for round in 0..12 {
+            // Few leaves are divided in some rounds, most of them in others.
+            let edits = [30, 900, 5][round % 3];
+            type_around(&mut docs[0], &text, &mut rng, edits);
+            let shared = docs[0].document().clone();
+            docs[1].document().merge(&shared).unwrap();
+            type_around(&mut docs[1], &text, &mut rng, 60);
+            let (before, other) = (shared.text(&text).unwrap(), docs[1].document().clone());
+            match round % 2 {
+                // The copy puts its elements in order first, and the one who typed goes on meanwhile.
+                0 => {
+                    let mut copy = shared.fork();
+                    copy.merge(&other).unwrap();
+                    copy.check(true);
+                    type_around(&mut docs[0], &text, &mut rng, 40);
+                    docs[0].document().merge(&other).unwrap();
+                }
+                _ => drop(docs[0].document().merge(&other).unwrap()),
+            }
+            shared.check(true);
+            assert_eq!(shared.text(&text).unwrap(), before, "seed {seed}");
+            let whole = docs[0].document().clone();
+            docs[1].document().merge(&whole).unwrap();
+            docs.iter_mut().for_each(|doc| doc.document().check(true));
+            assert_eq!(shown(&docs[0]), shown(&docs[1]), "seed {seed}");
+        }
+    }
+}

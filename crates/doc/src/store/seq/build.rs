@@ -121,7 +121,7 @@ impl Builder {
 
     pub(crate) fn finish(self) -> Seq {
         let (mut seq, index) = self.arrange();
-        seq.index = index.build();
+        seq.set_index(index.build());
         seq
     }
 

@@ -46,7 +46,7 @@ impl Seq {
         assert_eq!(before.iter().map(Span::units).sum::<u32>(), hot.units);
         if hot.newest {
             let next = leaf.spans[hot.span as usize].last().plus(1);
-            assert_eq!(self.index.floor(next).map(|(_, leaf)| leaf), Some(hot.leaf));
+            assert_eq!(self.ids.leaf(next, &self.leaves), Some(hot.leaf));
             assert_eq!(self.find(next), None);
         }
     }

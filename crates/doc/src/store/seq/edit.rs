@@ -96,20 +96,21 @@ impl Seq {
     }
 
     fn insert_long(&mut self, mut gap: Gap, span: Span, ctx: &Ctx<'_>) {
-        let (mut rest, mut text) = (span, ctx.heap.text(Bytes { at: span.at, len: span.bytes }));
-        while text.len() > SPAN_TEXT {
-            let mut cut = SPAN_TEXT;
+        let mut text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
+        let mut next = span;
+        while !text.is_empty() {
+            let mut cut = SPAN_TEXT.min(text.len());
             while !text.is_char_boundary(cut) {
                 cut -= 1;
             }
             let (head, tail) = text.split_at(cut);
-            let right = rest.split_off(head.chars().count() as u32, ctx);
-            self.insert_one(gap, rest, ctx);
-            let at = self.find(rest.last()).expect("it was just inserted");
-            gap = self.behind(at);
-            (rest, text) = (right, tail);
+            (next.bytes, (next.len, next.width)) = (cut as u32, ctx.encoding.measure(head));
+            self.insert_one(gap, next, ctx);
+            let last = next.last();
+            gap = self.behind(self.find(last).expect("it was just inserted"));
+            (next.id, next.origin, next.at) = (last.plus(1), last, next.at + next.bytes);
+            text = tail;
         }
-        self.insert_one(gap, rest, ctx);
     }
 
     fn insert_one(&mut self, gap: Gap, span: Span, ctx: &Ctx<'_>) {
@@ -120,8 +121,7 @@ impl Seq {
         if gap.off > 0 {
             let right = leaf.spans[at].split_off(gap.off, ctx);
             at += 1;
-            leaf.spans.insert(at, right);
-            leaf.spans.insert(at, span);
+            insert_two(&mut leaf.spans, at, [span, right]);
         } else if at > 0 && join(&mut leaf.spans[at - 1], &span) {
             at -= 1;
         } else {
@@ -129,14 +129,13 @@ impl Seq {
         }
         let full = leaf.spans.len() > SPANS;
         self.touch(span.id.actor, gap.leaf, at as u32);
-        let newest = self.index.push(span.id, gap.leaf);
+        let newest = self.ids.push(span.id, gap.leaf);
         self.widen(gap.leaf, span.units().into());
         self.marks += u32::from(span.kind == Kind::Mark);
         self.keep_hot(gap.leaf, gap.span.min(at as u32));
+        self.go_to(gap.leaf, at as u32, newest);
         if full {
             self.split_leaf(gap.leaf);
-        } else {
-            self.go_to(gap.leaf, at as u32, newest);
         }
     }
 
@@ -223,9 +222,10 @@ impl Seq {
                 from -= 1;
             }
         }
+        let parted = left.is_some();
         replace(&mut leaf.spans, from..to, left.into_iter().chain([span]).chain(right));
         let full = leaf.spans.len() > SPANS;
-        self.touch(span.id.actor, at.leaf, from as u32);
+        self.touch(span.id.actor, at.leaf, from as u32 + u32::from(parted));
         self.keep_hot(at.leaf, from as u32);
         self.widen(at.leaf, by);
         if full {
@@ -236,9 +236,62 @@ impl Seq {
     /// Marks `n` elements from `at` on as deleted, the first by `gone`, the others `step` apart. They must be visible and
     /// without a register.
     pub(crate) fn hide(&mut self, at: At, n: u32, gone: OpId, step: i8, ctx: &Ctx<'_>) {
-        self.carve(at, n, ctx, |span| {
-            (span.visible, span.gone, span.step) = (false, gone, step);
-        });
+        let leaf = Arc::make_mut(&mut self.leaves[at.leaf as usize].leaf);
+        leaf.text.take();
+        let (spans, i) = (&mut leaf.spans, at.span as usize);
+        let mut span = if at.off > 0 { spans[i].split_off(at.off, ctx) } else { spans[i] };
+        let right = (n < span.len).then(|| span.split_off(n, ctx));
+        let width = span.width;
+        leaf.width -= width;
+        (span.visible, span.gone, span.step) = (false, gone, step);
+        let actor = span.id.actor;
+        let place = match (at.off > 0, right) {
+            (true, Some(right)) => {
+                insert_two(spans, i + 1, [span, right]);
+                i + 1
+            }
+            (true, None) => {
+                match spans.get(i + 1).is_some_and(|next| join(&mut span, next)) {
+                    true => spans[i + 1] = span,
+                    false => spans.insert(i + 1, span),
+                }
+                i + 1
+            }
+            (false, Some(right)) => {
+                spans[i] = right;
+                if i > 0 && join(&mut spans[i - 1], &span) {
+                    i - 1
+                } else {
+                    spans.insert(i, span);
+                    i
+                }
+            }
+            (false, None) => {
+                let next = spans.get(i + 1).is_some_and(|next| join(&mut span, next));
+                let before = i > 0 && join(&mut spans[i - 1], &span);
+                spans[i] = span;
+                match (before, next) {
+                    (true, true) => drop(spans.drain(i..i + 2)),
+                    (true, false) => drop(spans.remove(i)),
+                    (false, true) => drop(spans.remove(i + 1)),
+                    (false, false) => {}
+                }
+                i - usize::from(before)
+            }
+        };
+        let full = spans.len() > SPANS;
+        self.touch(actor, at.leaf, place as u32);
+        if self.hot.leaf == at.leaf && self.hot.span == at.span {
+            // What is hidden before it has no units.
+            self.hot.span = self.hot.span.min(place as u32);
+            self.hot.newest = false;
+        } else {
+            self.keep_hot(at.leaf, at.span.min(place as u32));
+        }
+        self.widen(at.leaf, -i64::from(width));
+        if full {
+            self.split_leaf(at.leaf);
+        }
     }
 
     /// Gives an element a register and a span of its own.
@@ -264,6 +317,15 @@ impl Seq {
             span.bytes = shown.bytes;
         });
     }
+}
+
+/// Inserts two spans, moving those behind them once.
+#[inline]
+fn insert_two(spans: &mut Vec<Span>, at: usize, two: [Span; 2]) {
+    let len = spans.len();
+    spans.extend_from_slice(&two);
+    spans.copy_within(at..len, at + 2);
+    spans[at..at + 2].copy_from_slice(&two);
 }
 
 /// Puts one to three spans in the place of others.

@@ -2,12 +2,13 @@
 //!
 //! A span is a run of elements with consecutive ids, each inserted after the one before, that share one fate: all
 //! visible, or all deleted by consecutive operations. Typing extends a span; deleting a range splits at most two.
-//! Leaves hold spans and, once it was read, the text they show; [`Lanes`] finds the leaf of an element by its id.
+//! Leaves hold spans and, once it was read, the text they show; [`Ids`] finds the leaf of an element by its id.
 //! Finding by index or by id costs O(log spans); typing where the last edit was costs O(1).
 
 mod build;
 mod check;
 mod edit;
+mod ids;
 mod tree;
 
 use std::sync::{Arc, OnceLock};
@@ -24,6 +25,8 @@ use crate::types::{OpId, TextEncoding};
 pub(crate) use build::{Builder, Unsorted};
 pub(crate) use edit::Shown;
 pub(crate) use tree::SPAN_TEXT;
+
+use ids::Ids;
 
 /// What a span's elements are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,7 +255,7 @@ pub(crate) struct Seq {
     inner: Vec<Inner>,
     root: u32,
     /// The leaf of each element.
-    index: Lanes,
+    ids: Ids,
     pub(crate) regs: Pages<ElemReg>,
     width: u32,
     /// How many boundaries of marks there are.
@@ -274,7 +277,7 @@ struct Touched {
 }
 
 /// How the widths above a leaf are reached, so that typing there does not search them again: each node above it and the
-/// place of the next there.
+/// place of the next there, from the root down.
 #[derive(Clone, Debug)]
 struct Way {
     leaf: u32,
@@ -309,7 +312,7 @@ impl Seq {
             leaves: vec![leaf],
             inner: vec![root],
             root: 0,
-            index: Lanes::default(),
+            ids: Ids::default(),
             regs: Pages::default(),
             width: 0,
             marks: 0,
@@ -336,13 +339,9 @@ impl Seq {
     }
 
     /// The leaf that holds unit `index`, and the units before it. `step` is told each node on the way and which of its kids
-    /// is next; none where the kept place is in that leaf.
+    /// is next.
     #[inline]
     fn leaf_of(&self, index: u32, mut step: impl FnMut(u32, u32)) -> (u32, u32) {
-        let Hot { leaf, base, .. } = self.hot;
-        if index >= base && index - base < self.leaves[leaf as usize].leaf.width {
-            return (leaf, base);
-        }
         let (mut number, mut base) = (self.root, 0);
         loop {
             let node = &self.inner[number as usize];
@@ -362,13 +361,41 @@ impl Seq {
         }
     }
 
+    /// Whether unit `index` is in the leaf of the kept place.
+    #[inline]
+    fn is_near(&self, index: u32) -> bool {
+        let Hot { leaf, base, .. } = self.hot;
+        index >= base && index - base < self.leaves[leaf as usize].leaf.width
+    }
+
+    /// Which kid of the node right above the kept place holds unit `index`, and the units before it, if one does: most
+    /// who go elsewhere do not go far.
+    #[inline]
+    fn beside(&self, index: u32) -> Option<(u32, u32)> {
+        let Hot { leaf, mut base, .. } = self.hot;
+        let (node, mut at) = *self.way.nodes.last().filter(|_| self.way.leaf == leaf)?;
+        let kids = &self.inner[node as usize].kids;
+        while index < base {
+            at = at.checked_sub(1)?;
+            base -= kids[at as usize].width;
+        }
+        while index - base >= kids.get(at as usize)?.width {
+            base += kids[at as usize].width;
+            at += 1;
+        }
+        Some((at, base))
+    }
+
     /// The visible element that covers unit `index`, and the unit it starts at.
     #[inline]
     pub(crate) fn locate(&self, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32)> {
         if index >= self.width {
             return None;
         }
-        let (leaf, base) = self.leaf_of(index, |_, _| ());
+        let (leaf, base) = match self.is_near(index) {
+            true => (self.hot.leaf, self.hot.base),
+            false => self.leaf_of(index, |_, _| ()),
+        };
         self.scan(leaf, base, index, ctx).map(|(at, start, _)| (at, start))
     }
 
@@ -395,9 +422,13 @@ impl Seq {
     /// The element of a leaf that covers unit `index`, the unit it starts at, and where its span is.
     #[inline]
     fn scan(&self, leaf: u32, base: u32, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32, Hot)> {
-        let known = leaf == self.hot.leaf && index >= base + self.hot.units;
-        let (first, mut units) = if known { (self.hot.span, self.hot.units) } else { (0, 0) };
         let spans = &self.leaves[leaf as usize].leaf.spans;
+        let (mut first, mut units) =
+            if leaf == self.hot.leaf { (self.hot.span, self.hot.units) } else { (0, 0) };
+        while index < base + units {
+            first -= 1;
+            units -= spans[first as usize].units();
+        }
         for (i, span) in (first..).zip(&spans[first as usize..]) {
             let width = span.units();
             if index - base - units < width {
@@ -424,11 +455,20 @@ impl Seq {
         {
             return Some((At { leaf, span, off: unit }, index));
         }
-        let mut nodes = SmallVec::new();
-        let (leaf, base) = self.leaf_of(index, |node, kid| nodes.push((node, kid)));
-        if !nodes.is_empty() {
-            self.way = Way { leaf, nodes };
-        }
+        let (leaf, base) = if self.is_near(index) {
+            (leaf, base)
+        } else if let Some((kid, base)) = self.beside(index) {
+            let (node, at) = self.way.nodes.last_mut().expect("there is a way to every leaf");
+            *at = kid;
+            self.way.leaf = self.inner[*node as usize].kids[kid as usize].number;
+            (self.way.leaf, base)
+        } else {
+            let mut way = std::mem::take(&mut self.way);
+            way.nodes.clear();
+            let (leaf, base) = self.leaf_of(index, |node, kid| way.nodes.push((node, kid)));
+            self.way = Way { leaf, ..way };
+            (leaf, base)
+        };
         let (at, start, hot) = self.scan(leaf, base, index, ctx)?;
         self.hot = hot;
         Some((at, start))
@@ -456,7 +496,7 @@ impl Seq {
         if let Some(found) = there.filter(|span| span.contains(id)) {
             return Some(At { leaf, span, off: id.ctr - found.id.ctr });
         }
-        let (_, leaf) = self.index.floor(id)?;
+        let leaf = self.ids.leaf(id, &self.leaves)?;
         let spans = &self.leaves.get(leaf as usize)?.leaf.spans;
         let span = spans.iter().position(|span| span.contains(id))?;
         Some(At { leaf, span: span as u32, off: id.ctr - spans[span].id.ctr })
@@ -507,9 +547,21 @@ impl Seq {
         path
     }
 
+    /// What follows is typed here: nobody looks for elements by their ids meanwhile.
+    #[inline]
+    pub(crate) fn put_off(&mut self) {
+        self.ids.put_off();
+    }
+
+    /// Puts the index in order.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        self.ids.settle(&self.leaves);
+    }
+
     /// Takes the index that was made beside the sequence.
     pub(crate) fn set_index(&mut self, index: Lanes) {
-        self.index = index;
+        self.ids = Ids::new(index);
     }
 
     /// All spans in list order.

@@ -38,6 +38,7 @@ impl Seq {
             self.way.nodes.push((parent, at.expect("a parent knows its kids") as u32));
             (kid, parent) = (parent, node.parent);
         }
+        self.way.nodes.reverse();
     }
 
     /// Moves half of a leaf into a new one behind it.
@@ -54,12 +55,21 @@ impl Seq {
         leaf.width -= width;
         leaf.text.take();
         let (parent, next) = (old.parent, std::mem::replace(&mut old.next, right));
-        for span in &spans {
-            self.index.assign(span.id, span.len, right);
-        }
+        let (kept, left) = (keep as u32, leaf.width);
         let leaf = Arc::new(Leaf { spans, width, ..Leaf::default() });
         self.leaves.push(LeafRef { leaf, parent, next });
-        (self.hot, self.way) = (Hot::default(), Way::default());
+        self.ids.divided(right, &self.leaves);
+        for touched in self.touched.iter_mut().filter(|at| at.leaf == number && at.span >= kept) {
+            (touched.leaf, touched.span) = (right, touched.span - kept);
+        }
+        self.way = Way::default();
+        self.hot = match self.hot {
+            Hot { leaf, base, span, units, .. } if leaf == number && span >= kept => {
+                Hot { leaf: right, base: base + left, span: span - kept, units: units - left, newest: false }
+            }
+            Hot { leaf, .. } if leaf == number => self.hot,
+            _ => Hot::default(),
+        };
         self.add_kid(parent, number, Kid { number: right, width });
     }
 
