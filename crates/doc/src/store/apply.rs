@@ -355,7 +355,7 @@ impl State {
 
 fn keyed(id: OpId, obj: u32, action: Action, val: Val, refs: &[OpId]) -> Keyed {
     let key = Key::Elem(OpId::NONE);
-    Keyed { id, obj, key, action, val, preds: refs.into(), before: 0, clears: false }
+    Keyed::new(id, obj, key, (action, val), refs.into())
 }
 
 /// Whether a value is text of exactly one character.
