@@ -284,7 +284,7 @@ impl Editor<'_> {
             Write::Increment(raw) => (Action::Increment, self.state.keep_raw(*raw)),
             Write::Delete => (Action::Delete, Val::NULL),
         };
-        Keyed { id, obj, key: Key::Elem(OpId::NONE), action, val, preds, before: 0, clears: false }
+        Keyed::new(id, obj, Key::Elem(OpId::NONE), (action, val), preds)
     }
 
     /// Writes to a key of a map; gives what was written.

@@ -86,7 +86,8 @@ impl<'a> View<'a> {
 
     /// The winning value at a place and its id; for scalars the id is that of the operation that wrote it.
     ///
-    /// Costs O(1) for a key, O(log n) for an index; in the past O(changes of the key since) and O(n).
+    /// Costs O(1) for a key, O(log n) for an index. In the past O(n) for an index; for a key O(log n) in its changes since,
+    /// where each was made knowing those before and none came from a file, else O(n) in them.
     #[inline]
     pub fn get<'p>(
         &self,

@@ -463,7 +463,7 @@ fn conflict(meter: &mut Meter, values: usize, refs: &[OpId]) -> Result<(), Limit
 
 fn keyed(id: OpId, obj: u32, action: Action, val: Val, refs: &[OpId]) -> Keyed {
     let key = Key::Elem(OpId::NONE);
-    Keyed { id, obj, key, action, val, preds: refs.into(), before: 0, clears: false }
+    Keyed::new(id, obj, key, (action, val), refs.into())
 }
 
 /// Whether a value is text of exactly one character.

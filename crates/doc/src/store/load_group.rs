@@ -146,7 +146,7 @@ impl Group {
 
     fn keyed(&self, op: &Op, preds: SmallVec<[OpId; 1]>) -> Keyed {
         let Op { id, action, val, .. } = *op;
-        Keyed { id, obj: self.obj, key: self.key, action, val, preds, before: 0, clears: false }
+        Keyed::new(id, self.obj, self.key, (action, val), preds)
     }
 
     /// Values that nothing superseded, counters with what was added to them.

@@ -103,13 +103,23 @@ impl State {
         self.chain_at(last, clock).0
     }
 
+    /// The newest operation of a chain that `clock` covers, plus one. `last` is the newest of all.
+    fn newest(&self, mut last: u32, clock: &Clock) -> u32 {
+        let op = |last: u32| self.log.keyed.get((last as usize).checked_sub(1)?);
+        while let Some(newest) = op(last).filter(|op| !clock.covers(op.id)) {
+            let over = op(newest.jump).is_some_and(|op| !clock.covers(op.id));
+            last = if over { newest.jump } else { newest.before };
+        }
+        last
+    }
+
     /// The visible values, what was superseded, and whether nothing older can be visible.
     fn chain_at(&self, last: u32, clock: &Clock) -> (Values, SmallVec<[OpId; 8]>, bool) {
         let mut values = Values::new();
         let mut superseded: SmallVec<[OpId; 8]> = SmallVec::new();
         let mut added: SmallVec<[(OpId, i64); 2]> = SmallVec::new();
         let mut done = false;
-        for op in self.chain(last).filter(|op| clock.covers(op.id)) {
+        for op in self.chain(self.newest(last, clock)).filter(|op| clock.covers(op.id)) {
             self.visit(op, &mut values, &mut superseded, &mut added);
             if op.clears {
                 done = true;

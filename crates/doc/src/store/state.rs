@@ -369,7 +369,9 @@ impl State {
         map.update(key, heap, |entry| {
             let clears = register::apply(&mut entry.values, &op, number, actors) && latest;
             let run = LogRun { id: op.id, len: 1, obj, what: What::Keyed(at) };
-            log.keyed.push(Keyed { key: Key::Map(entry.key), before: entry.last, clears, ..op });
+            let (before, key) = (entry.last, Key::Map(entry.key));
+            let (jump, rank) = log.jump(before);
+            log.keyed.push(Keyed { key, before, jump, rank, clears, ..op });
             log.push(run);
             entry.last = at + 1;
         });
@@ -388,7 +390,8 @@ impl State {
         let before = std::mem::replace(&mut reg.last, index + 1);
         self.show(obj, at);
         let run = LogRun { id: op.id, len: 1, obj, what: What::Keyed(index) };
-        self.log.keyed.push(Keyed { key: Key::Elem(elem), before, clears, ..op });
+        let (jump, rank) = self.log.jump(before);
+        self.log.keyed.push(Keyed { key: Key::Elem(elem), before, jump, rank, clears, ..op });
         self.log.push(run);
     }
 
@@ -435,6 +438,14 @@ impl State {
     /// Panics where the structures contradict themselves or each other. With `deep`, every sequence is walked.
     pub(crate) fn check(&self, deep: bool) {
         assert_eq!(self.history.max_op().max(self.max_op), self.max_op);
+        for op in self.log.keyed.iter().filter(|op| deep && op.jump > 0) {
+            let mut at = op.before;
+            while at != op.jump {
+                let over = &self.log.keyed[at as usize - 1];
+                assert!(over.clears);
+                at = over.before;
+            }
+        }
         for (number, object) in (0..).zip(self.objects.iter()) {
             assert_eq!(self.number(object.id), Some(number));
             match &*object.body {

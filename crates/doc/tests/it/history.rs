@@ -35,6 +35,38 @@ fn every_state_of_the_past_can_be_read() {
     assert_eq!(doc.text_at(&text, &[unknown]), Err(EditError::UnknownHash(unknown)));
 }
 
+/// Long histories of a key are jumped over: what two write at the same time must not be among what is.
+#[test]
+fn a_key_has_its_value_at_every_state_whoever_wrote_it() {
+    let mut docs = [1, 2].map(|who| Document::new().with_actor(ActorId::from([who])));
+    let mut seen = vec![];
+    for round in 0..300_i64 {
+        // Mostly one after the other, sometimes at the same time.
+        let who = usize::from(round % 7 == 3);
+        docs[who]
+            .transact(|tx| if round % 11 == 5 { tx.delete(ROOT, "k") } else { tx.put(ROOT, "k", round) })
+            .unwrap();
+        if round % 5 > 0 {
+            let other = docs[1 - who].clone();
+            docs[who].merge(&other).unwrap();
+            let other = docs[who].clone();
+            docs[1 - who].merge(&other).unwrap();
+        }
+        let values = |doc: &Document| {
+            doc.get_all(ROOT, "k").unwrap().iter().map(|(value, _)| value.as_i64()).collect::<Vec<_>>()
+        };
+        seen.push((docs[who].get_heads(), values(&docs[who])));
+    }
+    let loaded = Document::load(&docs[0].save()).unwrap();
+    docs[0].check(true);
+    for (heads, values) in &seen {
+        for doc in [&docs[0], &loaded] {
+            let then = doc.get_all_at(ROOT, "k", heads).unwrap();
+            assert!(then.iter().map(|(value, _)| value.as_i64()).eq(values.iter().copied()));
+        }
+    }
+}
+
 #[test]
 fn conflicts_keep_every_value_and_the_greatest_id_wins() {
     let (mut a, mut b) = (document(1), document(2));
