@@ -287,27 +287,22 @@ impl<'a> OpReader<'a> {
 
 /// Rows of a document, where the columns that say the same for many of them are written once.
 impl<'a> OpWriter<'a> {
-    /// Rows that write scalars at one key, each the only successor of the one before it: first those of `past`.
+    /// Rows that write scalars at one key, each the only successor of the one before it: first those of `past`. Gives how
+    /// many; [`Self::rewritten_in`] comes for itself.
     pub(crate) fn rewrites<'v>(
         &mut self,
-        obj: OpId,
         key: &'a str,
         actor: u32,
         past: Option<&Rewritten>,
         rows: impl ExactSizeIterator<Item = (u32, RawValue<'v>)>,
-    ) {
+    ) -> u64 {
         let before = past.map_or(0, |past| past.rows);
         let count = before + rows.len() as u64;
-        let Some(superseded) = count.checked_sub(1) else { return };
-        let actor = Some(actor.into());
-        self.head(obj, false, Action::Set, count);
+        let Some(superseded) = count.checked_sub(1) else { return 0 };
         self.key_str.push_n(Some(key), count);
-        self.key_actor.push_n(None, count);
-        self.key_ctr.push_nulls(count);
-        self.id_actor.push_n(actor, count);
         self.ref_count.push_n(Some(1), superseded);
         self.ref_count.push(Some(0));
-        self.ref_actor.push_n(actor, superseded);
+        self.ref_actor.push_n(Some(actor.into()), superseded);
         if let Some(past) = past {
             self.rewritten(past);
         }
@@ -318,6 +313,15 @@ impl<'a> OpWriter<'a> {
             }
             self.value(value);
         }
+        count
+    }
+
+    /// What is the same for all such rows of one actor in one object.
+    pub(crate) fn rewritten_in(&mut self, obj: OpId, actor: u32, rows: u64) {
+        self.head(obj, false, Action::Set, rows);
+        self.key_actor.push_n(None, rows);
+        self.key_ctr.push_nulls(rows);
+        self.id_actor.push_n(Some(actor.into()), rows);
     }
 
     /// Counters and values of rows of which the first has no row before it.

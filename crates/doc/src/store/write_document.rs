@@ -198,32 +198,41 @@ impl<'a> DocWriter<'a, '_> {
 
     fn object(&mut self, (object, keys): &Ordered<'a>) {
         let (id, state) = (self.id(object.id), self.state);
+        // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
+        let mut alike = (0, 0);
         state.chains(keys, self.pasts, |entry, chain| {
             let key = state.heap.text(entry.key);
-            if chain.linear && chain.scalars {
-                self.rewrites(id, entry, key, chain);
-            } else {
-                self.chain(id, RawKey::Map(key), chain);
+            if !chain.linear || !chain.scalars {
+                let (rows, actor) = std::mem::take(&mut alike);
+                self.ops.rewritten_in(id, actor, rows);
+                return self.chain(id, RawKey::Map(key), chain);
             }
+            let Some(last) = chain.last() else { return };
+            let actor = self.index[last.actor as usize];
+            if alike.1 != actor {
+                self.ops.rewritten_in(id, alike.1, alike.0);
+                alike = (0, actor);
+            }
+            alike.0 += self.rewrites(actor, last, entry, key, chain);
         });
+        self.ops.rewritten_in(id, alike.1, alike.0);
         if let Body::Seq(seq) = &*object.body {
             self.sequence(id, seq);
         }
     }
 
-    /// A chain that one wrote, of scalars alone.
-    fn rewrites(&mut self, obj: OpId, entry: &Entry, key: &'a str, chain: &Chain<'_>) {
-        let state = self.state;
-        let Some(actor) = chain.ops.last().map(|op| op.id).or(chain.past.map(|past| past.id)) else { return };
-        let (actor, past) = (self.index[actor.actor as usize], chain.past.map(|past| &past.rows));
+    /// A chain that one wrote, of scalars alone, `last` the last of them. Gives how many rows it has.
+    fn rewrites(&mut self, actor: u32, last: OpId, entry: &Entry, key: &'a str, chain: &Chain<'_>) -> u64 {
+        let (state, past) = (self.state, chain.past.map(|past| &past.rows));
         let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val)));
-        let (Some(last), KEPT_FROM..) = (chain.ops.last(), chain.ops.len()) else {
-            return self.ops.rewrites(obj, key, actor, past, rows);
+        let (Some(first), KEPT_FROM..) = (chain.ops.first(), chain.ops.len()) else {
+            return self.ops.rewrites(key, actor, past, rows);
         };
         let mut past = past.cloned().unwrap_or_default();
         rows.for_each(|(ctr, value)| past.push(ctr, value));
-        self.ops.rewrites(obj, key, actor, Some(&past), [].into_iter());
-        self.new.push((last.obj, entry.key, Past { last: entry.last, id: last.id, rows: past }));
+        let rows = self.ops.rewrites(key, actor, Some(&past), [].into_iter());
+        self.new.push((first.obj, entry.key, Past { last: entry.last, id: last, rows: past }));
+        rows
     }
 
     /// The operations of a chain that are rows.
@@ -266,8 +275,7 @@ impl<'a> DocWriter<'a, '_> {
                 self.ops.head_mark(obj, true, Action::Mark, 1, mark.expand, name);
                 self.ops.value(self.state.raw(mark.val));
             } else {
-                (span.at..span.at + span.len)
-                    .for_each(|at| self.value(obj, self.state.log.values[at as usize]));
+                self.values(obj, span);
             }
             self.gone(span);
         }
@@ -281,6 +289,21 @@ impl<'a> DocWriter<'a, '_> {
         } else {
             self.ops.ref_ramp(self.id(span.gone), span.step.into(), span.len.into());
         }
+    }
+
+    fn values(&mut self, obj: OpId, span: &Span) {
+        // Scalars whose columns that say the same for all of them are not written yet.
+        let mut scalars = 0;
+        for val in self.state.log.values.iter_from(span.at as usize).take(span.len as usize) {
+            if val.action() == Action::Set {
+                scalars += 1;
+            } else {
+                self.ops.head(obj, true, Action::Set, std::mem::take(&mut scalars));
+                self.ops.head(obj, true, val.action(), 1);
+            }
+            self.ops.value(self.state.raw(*val));
+        }
+        self.ops.head(obj, true, Action::Set, scalars);
     }
 
     fn value(&mut self, obj: OpId, val: Val) {
@@ -368,6 +391,11 @@ impl<'a> Chain<'a> {
             first.is_none_or(|first| first.preds[..] == [past.id] && first.id.actor == past.id.actor)
         };
         self.linear && self.scalars && self.past.is_some_and(joins)
+    }
+
+    /// The last operation of a linear chain.
+    fn last(&self) -> Option<OpId> {
+        self.ops.last().map(|op| op.id).or(self.past.map(|past| past.id))
     }
 
     /// What superseded the `n`-th operation, ascending.
