@@ -25,6 +25,9 @@ const NOTED: usize = 24;
 const LITLENS: usize = 288;
 const DISTS: usize = 32;
 
+/// The longest code: one less than there may be, so that four go into a word.
+const DEEPEST: usize = 14;
+
 /// The end of a block.
 const END: usize = 256;
 
@@ -247,10 +250,17 @@ struct Counts {
 impl Counts {
     fn of(bytes: &[u8], steps: &[Step]) -> Self {
         let mut counts = Self { litlens: [0; LITLENS], dists: [0; DISTS], extra: 0 };
+        // Every second literal is counted elsewhere: equal ones in a row would wait for each other.
+        let mut seconds = [0; 256];
         let mut at = 0;
         for step in steps {
             let literals = &bytes[at..at + usize::from(step.literals)];
-            literals.iter().for_each(|byte| counts.litlens[usize::from(*byte)] += 1);
+            let (pairs, rest) = literals.as_chunks();
+            for &[first, second] in pairs {
+                counts.litlens[usize::from(first)] += 1;
+                seconds[usize::from(second)] += 1;
+            }
+            rest.iter().for_each(|byte| counts.litlens[usize::from(*byte)] += 1);
             at += literals.len() + usize::from(step.len);
             if step.len > 0 {
                 let (len, dist) = (len_symbol(step.len.into()), dist_symbol(step.dist.into()));
@@ -259,6 +269,7 @@ impl Counts {
                 counts.extra += u64::from(len.1 + dist.1);
             }
         }
+        counts.litlens.iter_mut().zip(seconds).for_each(|(count, seconds)| *count += seconds);
         counts.litlens[END] += 1;
         counts
     }
@@ -292,7 +303,7 @@ struct Codes {
 impl Codes {
     /// Made for the block.
     fn of(counts: &Counts) -> Self {
-        let (litlen, dist) = (Code::of(&counts.litlens, 15), Code::of(&counts.dists, 15));
+        let (litlen, dist) = (Code::of(&counts.litlens, DEEPEST), Code::of(&counts.dists, DEEPEST));
         let header = Some(Header::of(&litlen.lens, &dist.lens));
         Self { litlen, dist, header }
     }
@@ -316,11 +327,11 @@ impl Codes {
         for step in steps {
             let literals = &bytes[at..at + usize::from(step.literals)];
             at += literals.len() + usize::from(step.len);
-            let (pairs, rest) = literals.as_chunks();
-            for &[first, second] in pairs {
-                let ((first, count), second) =
-                    (self.litlen.get(first.into()), self.litlen.get(second.into()));
-                bits.put(first | second.0 << count, count + second.1);
+            let (fours, rest) = literals.as_chunks::<4>();
+            for four in fours {
+                let [a, b, c, d] = four.map(|byte| self.litlen.get(byte.into()));
+                let (low, high) = ((a.0 | b.0 << a.1, a.1 + b.1), (c.0 | d.0 << c.1, c.1 + d.1));
+                bits.put(low.0 | high.0 << low.1, low.1 + high.1);
             }
             rest.iter().for_each(|byte| bits.symbol(&self.litlen, (*byte).into()));
             if step.len > 0 {
@@ -432,7 +443,7 @@ impl Bits {
         Self { out: vec![0; bits.div_ceil(8) as usize + 8], at: 0, open: 0, count: 0 }
     }
 
-    /// Adds at most 32 bits.
+    /// Adds at most 57 bits.
     #[inline]
     fn put(&mut self, bits: u64, count: u32) {
         self.open |= bits << self.count;

@@ -14,6 +14,7 @@ use super::op_writer::{OpWriter, RawColumn};
 use super::ops::{OpReader, RowKind, spec as ops};
 use super::reader::Reader;
 use super::rle::RleEncoder;
+use super::stretch::Rewritten;
 use super::value::{RawValue, code};
 use crate::error::Rule;
 use crate::types::{ActorId, ChangeHash, OpId};
@@ -401,6 +402,10 @@ pub(crate) struct Values(RawColumn);
 impl Values {
     pub(crate) fn push(&mut self, value: RawValue<'_>) {
         self.0.push(value);
+    }
+
+    pub(crate) fn append(&mut self, past: &Rewritten) {
+        self.0.append(&past.raw);
     }
 
     /// Deflates them if they are long enough.

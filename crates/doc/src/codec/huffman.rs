@@ -32,30 +32,37 @@ impl<const N: usize> Code<N> {
         let leaves = &mut leaves[..used];
         leaves.sort_unstable();
         // The rarest come first and get the longest.
-        let mut at = 0;
-        for (len, count) in depths(leaves, limit).into_iter().enumerate().rev() {
+        let (mut at, counts) = (0, depths(leaves, limit));
+        for (len, count) in counts.into_iter().enumerate().rev() {
             for leaf in &leaves[at..at + count as usize] {
                 lens[(leaf & 0x1ff) as usize] = len as u8;
             }
             at += count as usize;
         }
-        Self::from_lens(lens)
+        Self::numbered(lens, &counts)
     }
 
     /// The code whose symbols have these lengths.
     pub(super) fn from_lens(lens: [u8; N]) -> Self {
-        let mut next = [0u16; 16];
-        lens.iter().for_each(|len| next[usize::from(len & 15)] += 1);
-        next[0] = 0;
-        let mut first = 0;
-        for count in &mut next {
-            first = (first + std::mem::replace(count, first)) << 1;
+        let mut counts = [0u32; 16];
+        lens.iter().for_each(|len| counts[usize::from(len & 15)] += 1);
+        counts[0] = 0;
+        Self::numbered(lens, &counts)
+    }
+
+    /// As [`Self::from_lens`], when it is known how many symbols have each length.
+    fn numbered(lens: [u8; N], counts: &[u32; 16]) -> Self {
+        let (mut next, mut first) = ([0u16; 16], 0);
+        for (next, count) in next.iter_mut().zip(counts) {
+            *next = first;
+            first = (first + *count as u16) << 1;
         }
         let mut bits = [0; N];
-        for (bits, len) in bits.iter_mut().zip(lens).filter(|(_, len)| *len > 0) {
+        // A symbol without a length is numbered too, by none of its bits: a branch would often be taken wrongly.
+        for (bits, len) in bits.iter_mut().zip(lens) {
             let code = &mut next[usize::from(len & 15)];
-            *bits = u32::from(code.reverse_bits() >> (16 - len)) | u32::from(len) << 16;
-            *code += 1;
+            *bits = reversed(*code) >> (16 - (len & 15)) | u32::from(len) << 16;
+            *code = code.wrapping_add(1);
         }
         Self { lens, bits }
     }
@@ -71,6 +78,23 @@ impl<const N: usize> Code<N> {
     pub(super) fn cost(&self, counts: &[u32; N]) -> u64 {
         counts.iter().zip(&self.lens).map(|(count, len)| u64::from(*count) * u64::from(*len)).sum()
     }
+}
+
+/// Each byte with its bits in the other order.
+const REVERSED: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = (byte as u8).reverse_bits();
+        byte += 1;
+    }
+    bytes
+};
+
+#[inline]
+fn reversed(code: u16) -> u32 {
+    let [low, high] = code.to_le_bytes().map(|byte| u32::from(REVERSED[usize::from(byte)]));
+    low << 8 | high
 }
 
 /// How many symbols get each length. The symbols' counts are above nine other bits, ascending.

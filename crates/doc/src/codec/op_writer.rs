@@ -9,7 +9,7 @@ use super::value::{RawValue, code};
 use crate::types::OpId;
 
 /// The bytes of values one after the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RawColumn {
     pub(crate) bytes: Vec<u8>,
     /// Some are no whole numbers.
@@ -26,6 +26,11 @@ impl RawColumn {
             _ => self.bytes.extend_from_slice(value.bytes),
         }
         self.texts |= !matches!(value.code, code::UINT | code::INT | code::COUNTER | code::TIMESTAMP);
+    }
+
+    pub(super) fn append(&mut self, more: &RawColumn) {
+        self.bytes.extend_from_slice(&more.bytes);
+        self.texts |= more.texts;
     }
 
     fn clear(&mut self) {
@@ -47,10 +52,10 @@ pub(crate) struct OpWriter<'a> {
     pub(super) id_ctr: DeltaEncoder,
     insert: BoolEncoder,
     action: RleEncoder<u64>,
-    meta: RleEncoder<u64>,
-    raw: RawColumn,
+    pub(super) meta: RleEncoder<u64>,
+    pub(super) raw: RawColumn,
     /// Somebody else writes the raw column.
-    without_values: bool,
+    pub(super) without_values: bool,
     pub(super) ref_count: RleEncoder<u64>,
     pub(super) ref_actor: RleEncoder<u64>,
     pub(super) ref_ctr: DeltaEncoder,

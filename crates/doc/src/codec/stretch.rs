@@ -5,7 +5,7 @@
 use super::column::Fault;
 use super::cursor::{arrives, follows, same};
 use super::delta::Ramp;
-use super::op_writer::OpWriter;
+use super::op_writer::{OpWriter, RawColumn};
 use super::ops::{Action, OpReader};
 use super::value::RawValue;
 use crate::types::OpId;
@@ -25,6 +25,41 @@ pub(crate) struct Rewrites {
     actor: u32,
     rows: u64,
     left: u64,
+}
+
+/// What such rows say, in the order of the file: what differs by row, as runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rewritten {
+    rows: u64,
+    ids: Vec<Ramp>,
+    /// Metadata of values, each for some rows.
+    metas: Vec<(u64, u64)>,
+    pub(super) raw: RawColumn,
+}
+
+impl Rewritten {
+    /// Adds a row.
+    pub(crate) fn push(&mut self, ctr: u32, value: RawValue<'_>) {
+        let ctr = i64::from(ctr);
+        self.rows += 1;
+        match self.ids.last_mut() {
+            Some(ramp) if ramp.rows == 1 => (ramp.step, ramp.rows) = (ctr - ramp.first, 2),
+            Some(ramp) if ctr == ramp.first + ramp.step * ramp.rows as i64 => ramp.rows += 1,
+            _ => self.ids.push(Ramp { first: ctr, step: 0, rows: 1 }),
+        }
+        match self.metas.last_mut() {
+            Some((meta, rows)) if *meta == value.meta() => *rows += 1,
+            _ => self.metas.push((value.meta(), 1)),
+        }
+        self.raw.push(value);
+    }
+
+    /// Gives back the memory that it does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.ids.shrink_to_fit();
+        self.metas.shrink_to_fit();
+        self.raw.bytes.shrink_to_fit();
+    }
 }
 
 /// One of them.
@@ -252,31 +287,56 @@ impl<'a> OpReader<'a> {
 
 /// Rows of a document, where the columns that say the same for many of them are written once.
 impl<'a> OpWriter<'a> {
-    /// Rows that write scalars at one key, each the only successor of the one before it.
+    /// Rows that write scalars at one key, each the only successor of the one before it: first those of `past`. Gives how
+    /// many; [`Self::rewritten_in`] comes for itself.
     pub(crate) fn rewrites<'v>(
         &mut self,
-        obj: OpId,
         key: &'a str,
         actor: u32,
+        past: Option<&Rewritten>,
         rows: impl ExactSizeIterator<Item = (u32, RawValue<'v>)>,
-    ) {
-        let count = rows.len() as u64;
-        let Some(superseded) = count.checked_sub(1) else { return };
-        let actor = Some(actor.into());
-        self.head(obj, false, Action::Set, count);
+    ) -> u64 {
+        let before = past.map_or(0, |past| past.rows);
+        let count = before + rows.len() as u64;
+        let Some(superseded) = count.checked_sub(1) else { return 0 };
         self.key_str.push_n(Some(key), count);
-        self.key_actor.push_n(None, count);
-        self.key_ctr.push_nulls(count);
-        self.id_actor.push_n(actor, count);
         self.ref_count.push_n(Some(1), superseded);
         self.ref_count.push(Some(0));
-        self.ref_actor.push_n(actor, superseded);
-        for (n, (ctr, value)) in rows.enumerate() {
+        self.ref_actor.push_n(Some(actor.into()), superseded);
+        if let Some(past) = past {
+            self.rewritten(past);
+        }
+        for (n, (ctr, value)) in (before..).zip(rows) {
             self.id_ctr.push(Some(ctr.into()));
             if n > 0 {
                 self.ref_ctr.push(Some(ctr.into()));
             }
             self.value(value);
+        }
+        count
+    }
+
+    /// What is the same for all such rows of one actor in one object.
+    pub(crate) fn rewritten_in(&mut self, obj: OpId, actor: u32, rows: u64) {
+        self.head(obj, false, Action::Set, rows);
+        self.key_actor.push_n(None, rows);
+        self.key_ctr.push_nulls(rows);
+        self.id_actor.push_n(Some(actor.into()), rows);
+    }
+
+    /// Counters and values of rows of which the first has no row before it.
+    fn rewritten(&mut self, past: &Rewritten) {
+        for (n, ramp) in past.ids.iter().enumerate() {
+            self.id_ctr.push_ramp(ramp.first, ramp.step, ramp.rows);
+            if n > 0 {
+                self.ref_ctr.push_ramp(ramp.first, ramp.step, ramp.rows);
+            } else {
+                self.ref_ctr.push_ramp(ramp.first + ramp.step, ramp.step, ramp.rows - 1);
+            }
+        }
+        past.metas.iter().for_each(|(meta, rows)| self.meta.push_n(Some(*meta), *rows));
+        if !self.without_values {
+            self.raw.append(&past.raw);
         }
     }
 

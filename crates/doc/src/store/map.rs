@@ -262,6 +262,9 @@ impl Map {
 
     /// All keys that ever had a value, in the order of their bytes.
     pub(crate) fn sorted(&self, heap: &Heap) -> Vec<&Entry> {
+        if self.len == self.entries.len() {
+            return self.order(heap).ends.iter().map(|(_, number)| self.entry(*number as usize)).collect();
+        }
         let keyed = self.entries().map(|entry| (Sortable::new(heap.get(entry.key)), entry));
         let mut keyed: Vec<(Sortable<'_>, &Entry)> = keyed.collect();
         keyed.sort_unstable_by_key(|(key, _)| *key);

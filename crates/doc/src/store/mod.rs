@@ -31,3 +31,4 @@ pub(crate) mod state;
 pub(crate) mod undo;
 pub(crate) mod write;
 mod write_document;
+mod written;

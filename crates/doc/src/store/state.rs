@@ -13,6 +13,7 @@ use super::map::Map;
 use super::pages::Pages;
 use super::register::{self, Values, Visible};
 use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
+use super::written::Written;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::types::{ObjType, OpId, TextEncoding};
@@ -54,6 +55,7 @@ pub(crate) struct State {
     pub(crate) max_op: u32,
     /// The change being made or applied has everything else in its past.
     pub(crate) latest: bool,
+    pub(crate) written: Written,
 }
 
 impl State {
@@ -71,6 +73,7 @@ impl State {
             history: History::default(),
             max_op: 0,
             latest: true,
+            written: Written::default(),
         }
     }
 

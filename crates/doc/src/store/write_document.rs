@@ -8,6 +8,7 @@ use super::log::{Keyed, Val};
 use super::map::Entry;
 use super::seq::{Kind, Seq, Span};
 use super::state::{Body, Object, State};
+use super::written::{KEPT_FROM, Past, Pasts};
 use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues, Values};
 use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::{Action, RawKey};
@@ -34,20 +35,28 @@ impl State {
         let mut index = vec![0; used.len()];
         order.iter().zip(0..).for_each(|(actor, at)| index[*actor as usize] = at);
         let objects = self.ordered();
+        let pasts = self.written.pasts();
         let columns = |values: bool| {
             let ops = if values { OpWriter::default() } else { OpWriter::without_values() };
-            let mut writer = DocWriter { state: self, index: &index, ops };
+            let mut writer = DocWriter { state: self, pasts: &pasts, index: &index, ops, new: Vec::new() };
             objects.iter().for_each(|object| writer.object(object));
             let actors = order.iter().map(|actor| self.actors.bytes(*actor)).collect();
             let changes = self.change_table(&index);
-            DocumentOut { actors, heads: self.named_heads(), changes, ops: writer.ops }.pack(compress)
+            let out = DocumentOut { actors, heads: self.named_heads(), changes, ops: writer.ops };
+            (out.pack(compress), writer.new)
         };
-        if !compress || self.heap.len() < SPLIT_FROM {
-            return columns(true).frame();
-        }
-        let (mut packed, values) = rayon::join(|| columns(false), || self.values(&objects));
-        packed.add_values(&values);
-        packed.frame()
+        let (packed, new) = if !compress || self.heap.len() < SPLIT_FROM {
+            columns(true)
+        } else {
+            let ((mut packed, new), values) =
+                rayon::join(|| columns(false), || self.values(&objects, &pasts));
+            packed.add_values(&values);
+            (packed, new)
+        };
+        let chunk = packed.frame();
+        drop(pasts);
+        self.written.add(new);
+        chunk
     }
 
     /// The hashes of the heads in order, each with its row.
@@ -69,14 +78,19 @@ impl State {
     }
 
     /// The column of values, deflated. What [`DocWriter`] leaves out, in the order in which it does.
-    fn values(&self, objects: &[Ordered<'_>]) -> PackedValues {
+    fn values(&self, objects: &[Ordered<'_>], pasts: &Pasts) -> PackedValues {
         let mut values = Values::default();
         let add = |chain: &Chain<'_>, values: &mut Values| {
             let rows = chain.ops.iter().filter(|op| op.action != Action::Delete);
             rows.for_each(|op| values.push(self.raw(op.val)));
         };
         for (object, keys) in objects {
-            self.chains(keys, |_, chain| add(chain, &mut values));
+            self.chains(keys, pasts, |_, chain| {
+                if let Some(past) = chain.past {
+                    values.append(&past.rows);
+                }
+                add(chain, &mut values);
+            });
             let Body::Seq(seq) = &*object.body else { continue };
             for span in seq.spans() {
                 if span.reg > 0 {
@@ -109,7 +123,12 @@ impl State {
     }
 
     /// Gives each key with its operations.
-    fn chains<'a>(&'a self, keys: &[&'a Entry], mut each: impl FnMut(&'a Entry, &Chain<'a>)) {
+    fn chains<'a>(
+        &'a self,
+        keys: &[&'a Entry],
+        pasts: &'a Pasts,
+        mut each: impl FnMut(&'a Entry, &Chain<'a>),
+    ) {
         let mut chains: [Chain<'_>; ABREAST] = Default::default();
         for keys in keys.chunks(ABREAST) {
             let mut next = [0; ABREAST];
@@ -117,11 +136,20 @@ impl State {
             chains.iter_mut().for_each(Chain::clear);
             let mut live = next.iter().filter(|next| **next > 0).count();
             while live > 0 {
-                for (next, chain) in next.iter_mut().zip(&mut chains).filter(|(next, _)| **next > 0) {
+                let open = next.iter_mut().zip(&mut chains).zip(keys).filter(|((next, _), _)| **next > 0);
+                for ((next, chain), entry) in open {
                     let op = &self.log.keyed[*next as usize - 1];
-                    chain.push(op);
-                    *next = op.before;
-                    live -= usize::from(op.before == 0);
+                    if chain.ops.is_empty() && op.before > 0 {
+                        chain.past = pasts.get(op.obj, entry.key);
+                    }
+                    chain.met = chain.past.is_some_and(|past| past.last == *next);
+                    if chain.met {
+                        *next = 0;
+                    } else {
+                        chain.push(op);
+                        *next = op.before;
+                    }
+                    live -= usize::from(*next == 0);
                 }
             }
             for (entry, chain) in keys.iter().zip(&mut chains) {
@@ -155,9 +183,12 @@ impl State {
 /// Writes the operations in document order.
 struct DocWriter<'a, 'i> {
     state: &'a State,
+    pasts: &'a Pasts,
     /// From actor numbers to places in the list of the chunk.
     index: &'i [u32],
     ops: OpWriter<'a>,
+    /// Worth keeping for the next save: the object, the key and what there was.
+    new: Vec<(u32, Bytes, Past)>,
 }
 
 impl<'a> DocWriter<'a, '_> {
@@ -167,18 +198,41 @@ impl<'a> DocWriter<'a, '_> {
 
     fn object(&mut self, (object, keys): &Ordered<'a>) {
         let (id, state) = (self.id(object.id), self.state);
-        state.chains(keys, |entry, chain| {
+        // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
+        let mut alike = (0, 0);
+        state.chains(keys, self.pasts, |entry, chain| {
             let key = state.heap.text(entry.key);
-            if chain.linear && chain.scalars {
-                let actor = chain.ops.first().map_or(0, |first| self.index[first.id.actor as usize]);
-                self.ops.rewrites(id, key, actor, chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val))));
-            } else {
-                self.chain(id, RawKey::Map(key), chain);
+            if !chain.linear || !chain.scalars {
+                let (rows, actor) = std::mem::take(&mut alike);
+                self.ops.rewritten_in(id, actor, rows);
+                return self.chain(id, RawKey::Map(key), chain);
             }
+            let Some(last) = chain.last() else { return };
+            let actor = self.index[last.actor as usize];
+            if alike.1 != actor {
+                self.ops.rewritten_in(id, alike.1, alike.0);
+                alike = (0, actor);
+            }
+            alike.0 += self.rewrites(actor, last, entry, key, chain);
         });
+        self.ops.rewritten_in(id, alike.1, alike.0);
         if let Body::Seq(seq) = &*object.body {
             self.sequence(id, seq);
         }
+    }
+
+    /// A chain that one wrote, of scalars alone, `last` the last of them. Gives how many rows it has.
+    fn rewrites(&mut self, actor: u32, last: OpId, entry: &Entry, key: &'a str, chain: &Chain<'_>) -> u64 {
+        let (state, past) = (self.state, chain.past.map(|past| &past.rows));
+        let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val)));
+        let (Some(first), KEPT_FROM..) = (chain.ops.first(), chain.ops.len()) else {
+            return self.ops.rewrites(key, actor, past, rows);
+        };
+        let mut past = past.cloned().unwrap_or_default();
+        rows.for_each(|(ctr, value)| past.push(ctr, value));
+        let rows = self.ops.rewrites(key, actor, Some(&past), [].into_iter());
+        self.new.push((first.obj, entry.key, Past { last: entry.last, id: last, rows: past }));
+        rows
     }
 
     /// The operations of a chain that are rows.
@@ -221,8 +275,7 @@ impl<'a> DocWriter<'a, '_> {
                 self.ops.head_mark(obj, true, Action::Mark, 1, mark.expand, name);
                 self.ops.value(self.state.raw(mark.val));
             } else {
-                (span.at..span.at + span.len)
-                    .for_each(|at| self.value(obj, self.state.log.values[at as usize]));
+                self.values(obj, span);
             }
             self.gone(span);
         }
@@ -236,6 +289,21 @@ impl<'a> DocWriter<'a, '_> {
         } else {
             self.ops.ref_ramp(self.id(span.gone), span.step.into(), span.len.into());
         }
+    }
+
+    fn values(&mut self, obj: OpId, span: &Span) {
+        // Scalars whose columns that say the same for all of them are not written yet.
+        let mut scalars = 0;
+        for val in self.state.log.values.iter_from(span.at as usize).take(span.len as usize) {
+            if val.action() == Action::Set {
+                scalars += 1;
+            } else {
+                self.ops.head(obj, true, Action::Set, std::mem::take(&mut scalars));
+                self.ops.head(obj, true, val.action(), 1);
+            }
+            self.ops.value(self.state.raw(*val));
+        }
+        self.ops.head(obj, true, Action::Set, scalars);
     }
 
     fn value(&mut self, obj: OpId, val: Val) {
@@ -265,6 +333,10 @@ impl<'a> DocWriter<'a, '_> {
 /// The operations on one key in ascending order, and what superseded each.
 #[derive(Default)]
 struct Chain<'a> {
+    /// What an earlier save said about the beginning, which is not among the operations; only where linear and of scalars.
+    past: Option<&'a Past>,
+    /// The walk back came to its end.
+    met: bool,
     ops: Vec<&'a Keyed>,
     /// One actor wrote them, each superseding just the one before it, and the first nothing.
     linear: bool,
@@ -276,6 +348,7 @@ struct Chain<'a> {
 
 impl<'a> Chain<'a> {
     fn clear(&mut self) {
+        (self.past, self.met, self.linear, self.scalars) = (None, false, true, true);
         self.ops.clear();
         self.succ.clear();
     }
@@ -292,8 +365,13 @@ impl<'a> Chain<'a> {
     }
 
     /// Puts them in order when all are there.
-    fn finish(&mut self, state: &State) {
-        self.linear &= self.ops.last().is_some_and(|first| first.preds.is_empty());
+    fn finish(&mut self, state: &'a State) {
+        if !self.met || !self.goes_on() {
+            // What came since is of another kind: all are needed one by one.
+            let past = self.past.take().filter(|_| self.met);
+            past.into_iter().flat_map(|past| state.chain(past.last)).for_each(|op| self.push(op));
+        }
+        self.linear &= self.past.is_some() || self.ops.last().is_some_and(|first| first.preds.is_empty());
         self.ops.reverse();
         if self.linear {
             return;
@@ -304,6 +382,20 @@ impl<'a> Chain<'a> {
                 self.succ.entry(*pred).or_default().push(op.id);
             }
         }
+    }
+
+    /// Whether what came since the past supersedes it one by one.
+    fn goes_on(&self) -> bool {
+        let joins = |past: &Past| {
+            let first = self.ops.last();
+            first.is_none_or(|first| first.preds[..] == [past.id] && first.id.actor == past.id.actor)
+        };
+        self.linear && self.scalars && self.past.is_some_and(joins)
+    }
+
+    /// The last operation of a linear chain.
+    fn last(&self) -> Option<OpId> {
+        self.ops.last().map(|op| op.id).or(self.past.map(|past| past.id))
     }
 
     /// What superseded the `n`-th operation, ascending.

@@ -140,6 +140,55 @@ fn a_rollback_leaves_no_trace() {
     }
 }
 
+/// One random edit of a few keys, most of them writing what one of them is now.
+fn rewrite(docs: &mut [&mut AutoCommit; 2], rng: &mut Rng) {
+    let key = ["a", "", "b", "ab"][rng.below(4)];
+    let number = [rng.below(60), rng.below(9000)][rng.below(2)] as i64;
+    let edit = rng.below(40);
+    for doc in docs {
+        let _ = match edit {
+            0 => doc.delete(ROOT, key),
+            1 => doc.put(ROOT, key, ScalarValue::counter(number)),
+            2 => doc.increment(ROOT, key, number),
+            3 => doc.put_object(ROOT, key, ObjType::Map).map(drop),
+            4..8 => doc.put(ROOT, key, "words"),
+            _ => doc.put(ROOT, key, number),
+        };
+    }
+}
+
+/// A save goes on where the one before ended, and says what a save says that is the first.
+#[test]
+fn what_was_saved_before_changes_nothing() {
+    for seed in 400..420 {
+        let mut rng = Rng::new(seed);
+        let (mut often, mut once) = (replicas(2), replicas(2));
+        for _ in 0..60 {
+            let who = rng.below(2);
+            let docs = &mut [&mut often[who], &mut once[who]];
+            (0..1 + rng.below(40)).for_each(|_| rewrite(docs, &mut rng));
+            match rng.below(8) {
+                0 => assert_eq!(docs[0].rollback(), docs[1].rollback()),
+                1 => assert_eq!(docs[0].commit().is_some(), docs[1].commit().is_some()),
+                2 => {
+                    for docs in [&mut often, &mut once] {
+                        let [one, two] = &mut docs[..] else { panic!() };
+                        one.merge(two).unwrap();
+                    }
+                }
+                _ => drop((often[who].save(), once[who].commit())),
+            }
+        }
+        for (often, once) in often.iter_mut().zip(&mut once) {
+            let mut forked = often.fork();
+            assert_eq!(often.save(), once.save(), "seed {seed}");
+            assert_eq!(often.save(), forked.save(), "seed {seed}");
+            let mut loaded = AutoCommit::load(&often.save()).unwrap();
+            assert_eq!(loaded.save(), once.save(), "seed {seed}");
+        }
+    }
+}
+
 /// Everybody hears of changes in an order of their own, some twice, some late; whoever is stopped in between keeps what
 /// waits in the file.
 #[test]
