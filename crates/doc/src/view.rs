@@ -9,8 +9,9 @@ use crate::codec::value::RawValue;
 use crate::error::EditError;
 use crate::literal::Literal;
 use crate::store::heap::Bytes;
+use crate::store::keys::sort_by_bytes;
 use crate::store::log::Val;
-use crate::store::map::{Map, OrderedKeys, Sortable};
+use crate::store::map::{Map, OrderedKeys};
 use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
@@ -225,9 +226,9 @@ impl<'a> View<'a> {
 
     fn past_keys(&self, obj: &ObjId) -> Vec<&'a str> {
         let mut keys = vec![];
-        self.each_key(obj, |key, _| keys.push((Sortable::new(key.as_bytes()), key)));
-        keys.sort_unstable();
-        keys.into_iter().map(|(_, key)| key).collect()
+        self.each_key(obj, |key, _| keys.push(key));
+        sort_by_bytes(&mut keys, |key| key.as_bytes());
+        keys
     }
 
     fn each_key(&self, obj: &ObjId, mut each: impl FnMut(&'a str, Cow<'a, [Visible]>)) {
@@ -274,7 +275,7 @@ impl<'a> View<'a> {
                 then.push((key, values[values.len() - 1]));
             }
         });
-        then.sort_unstable_by_key(|(key, _)| Sortable::new(key.as_bytes()));
+        sort_by_bytes(&mut then, |(key, _)| key.as_bytes());
         entries.extend(then.into_iter().map(export));
         entries.into_iter()
     }

@@ -8,6 +8,7 @@ use hashbrown::DefaultHashBuilder;
 
 use super::heap::{Bytes, Heap};
 use super::index::Index;
+use super::keys::sort_by_bytes;
 use super::pages::Pages;
 use super::register::Values;
 
@@ -246,12 +247,11 @@ impl Map {
             return order;
         }
         let visible = (0..).zip(self.entries()).filter(|(_, entry)| !entry.values.is_empty());
-        let keyed = visible.map(|(number, entry)| (Sortable::new(heap.get(entry.key)), entry.key, number));
-        let mut keyed: Vec<(Sortable<'_>, Bytes, u32)> = keyed.collect();
-        keyed.sort_unstable_by_key(|(key, ..)| *key);
-        let len = keyed.iter().map(|(_, key, _)| key.len as usize).sum();
+        let mut keyed: Vec<(Bytes, u32)> = visible.map(|(number, entry)| (entry.key, number)).collect();
+        sort_by_bytes(&mut keyed, |(key, _)| heap.get(*key));
+        let len = keyed.iter().map(|(key, _)| key.len as usize).sum();
         let (mut text, mut ends) = (String::with_capacity(len), Vec::with_capacity(keyed.len()));
-        for (_, key, number) in keyed {
+        for (key, number) in keyed {
             text.push_str(heap.text(key));
             ends.push((text.len() as u32, number));
         }
@@ -265,28 +265,9 @@ impl Map {
         if self.len == self.entries.len() {
             return self.order(heap).ends.iter().map(|(_, number)| self.entry(*number as usize)).collect();
         }
-        let keyed = self.entries().map(|entry| (Sortable::new(heap.get(entry.key)), entry));
-        let mut keyed: Vec<(Sortable<'_>, &Entry)> = keyed.collect();
-        keyed.sort_unstable_by_key(|(key, _)| *key);
-        keyed.into_iter().map(|(_, entry)| entry).collect()
-    }
-}
-
-/// Bytes with the first eight of them as a number, which is enough to compare most keys.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Sortable<'a> {
-    prefix: u64,
-    bytes: &'a [u8],
-}
-
-impl<'a> Sortable<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        // What is shorter comes first, as if zeroes followed; where they do, all the bytes decide.
-        let prefix = match bytes.first_chunk() {
-            Some(first) => u64::from_be_bytes(*first),
-            None => bytes.iter().rev().fold(0, |rest, byte| (rest | u64::from(*byte) << 56) >> 8) << 8,
-        };
-        Self { prefix, bytes }
+        let mut entries: Vec<&Entry> = self.entries().collect();
+        sort_by_bytes(&mut entries, |entry| heap.get(entry.key));
+        entries
     }
 }
 
@@ -299,30 +280,6 @@ mod tests {
     use crate::store::log::Val;
     use crate::store::register::Visible;
     use crate::types::OpId;
-
-    #[test]
-    fn keys_sort_as_their_bytes_do() {
-        let keys = [
-            "",
-            "\0",
-            "\0\0",
-            "a",
-            "a\0",
-            "aa",
-            "abcdefg",
-            "abcdefgh",
-            "abcdefgh\0",
-            "abcdefghi",
-            "é",
-            "\u{10ffff}",
-        ];
-        for (i, a) in keys.iter().enumerate() {
-            for (j, b) in keys.iter().enumerate() {
-                let order = Sortable::new(a.as_bytes()).cmp(&Sortable::new(b.as_bytes()));
-                assert_eq!(order, i.cmp(&j), "{a:?} {b:?}");
-            }
-        }
-    }
 
     #[test]
     fn bytes_are_compared_to_the_last() {

@@ -14,6 +14,7 @@ mod hashing;
 pub(crate) mod heap;
 pub(crate) mod history;
 pub(crate) mod index;
+pub(crate) mod keys;
 pub(crate) mod lanes;
 pub(crate) mod load;
 mod load_group;
