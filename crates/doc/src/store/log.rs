@@ -194,7 +194,7 @@ impl Log {
         let Some((one, two)) = op(before).and_then(|one| Some((one, op(one.jump)?))) else {
             return (before, 0);
         };
-        // No branch: it would be foreseen wrongly every third time.
+        // No branch: it would often be foreseen wrongly.
         let far = one.clears & two.clears & (one.rank == two.rank) & (two.jump > 0);
         (std::hint::select_unpredictable(far, two.jump, before), u8::from(far) * (one.rank + 1))
     }
