@@ -40,29 +40,21 @@ pub trait ReadDoc {
         self.at(heads)?.get(obj, prop)
     }
 
-    /// The winning value at a place as a Rust type; an error when it is of another kind.
+    /// See [`View::get_as`].
     fn get_as<'p, T: FromValue>(
         &self,
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
     ) -> Result<Option<T>, EditError> {
-        let view = self.view();
-        let Some((value, id)) = view.get(obj, prop)? else { return Ok(None) };
-        let wrong = EditError::WrongValue { expected: T::EXPECTED };
-        T::from_document(&view, &value, &id).map(Some).ok_or(wrong)
+        self.view().get_as(obj, prop)
     }
 
-    /// The winning value at the end of a way from the root through keys and indexes.
+    /// See [`View::get_path`].
     fn get_path<'p>(
         &self,
         path: impl IntoIterator<Item = impl Into<Prop<'p>>>,
     ) -> Result<Option<(Value<'_>, ObjId)>, EditError> {
-        let mut at = (Value::Object(ObjType::Map), ObjId::Root);
-        for prop in path {
-            let Some(next) = self.get(&at.1, prop)? else { return Ok(None) };
-            at = next;
-        }
-        Ok(Some(at))
+        self.view().get_path(path)
     }
 
     /// See [`View::get_all`].

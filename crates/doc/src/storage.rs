@@ -185,22 +185,13 @@ impl Document {
         verify: Verify,
         meter: &mut Meter,
     ) -> Result<(), LoadError> {
-        let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
-        match chunk.kind {
-            ChunkType::Document => {
-                let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify, meter);
-                self.take(state.map_err(|error| error.map_err(at))?, meter)?;
-            }
-            ChunkType::Change | ChunkType::Deflated => {
-                let change =
-                    Change::from_chunk(chunk, &self.limits, meter, &mut Scratch::default()).map_err(at)?;
-                self.apply_metered([change], meter)?;
-            }
-            ChunkType::Bundle => {
-                let changes = bundle::read(&chunk.body, &self.limits, meter, &mut Scratch::default());
-                let changes = changes.map_err(at)?;
-                self.apply_metered(changes, meter)?;
-            }
+        if chunk.kind == ChunkType::Document {
+            let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
+            let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify, meter);
+            self.take(state.map_err(|error| error.map_err(at))?, meter)?;
+        } else {
+            let changes = self.changes_in(chunk, number, base, meter)?;
+            self.apply_metered(changes, meter)?;
         }
         Ok(())
     }
@@ -212,14 +203,11 @@ impl Document {
             self.state = std::sync::Arc::new(state);
             return Ok(());
         }
-        let mut scratch = Scratch::default();
-        let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
-        let changes: Vec<Change> = rows.map(|row| state.change(row, &mut scratch)).collect();
-        self.apply_metered(changes, meter)
+        self.apply_metered(self.new_in(&state), meter)
     }
 
     /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
-    /// are cut off anywhere. On an empty document a stream without a good beginning is an error. Gives how many operations are new.
+    /// are cut off anywhere. When a change of the beginning cannot be applied, none is: the document is as it was. On an empty document a stream without a good beginning is an error. Gives how many operations are new.
     pub fn load_incremental(&mut self, bytes: &[u8]) -> Result<usize, LoadError> {
         let before = self.operations();
         if self.is_empty() {
@@ -235,11 +223,56 @@ impl Document {
             self.queue = loaded.queue;
             return Ok(self.operations());
         }
-        match self.read(bytes, Verify::Now) {
-            Ok(()) | Err(LoadError::Format(_) | LoadError::Limit(_) | LoadError::Heads { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        let mut meter = Meter::of_file(&self.limits);
+        let changes = self.good_changes(bytes, &mut meter)?;
+        self.apply_metered(changes, &mut meter)?;
         Ok(self.operations() - before)
+    }
+
+    /// The changes of a stream of chunks that are new here, up to the first bad chunk.
+    fn good_changes(&self, bytes: &[u8], meter: &mut Meter) -> Result<Vec<Change>, LoadError> {
+        let (mut reader, mut changes, mut number) = (Reader::new(bytes), vec![], 0);
+        while !reader.is_empty() {
+            let base = reader.offset();
+            let chunk =
+                Chunk::read(&mut reader, &self.limits).map_err(|error| error.place(number, base).into());
+            match chunk.and_then(|chunk| self.changes_in(&chunk, number, base, meter)) {
+                Ok(more) => changes.extend(more),
+                Err(LoadError::Format(_) | LoadError::Heads { .. }) => break,
+                Err(error) => return Err(error),
+            }
+            number += 1;
+        }
+        Ok(changes)
+    }
+
+    /// The changes of one chunk; of a document those that are new here.
+    fn changes_in(
+        &self,
+        chunk: &Chunk<'_>,
+        number: usize,
+        base: usize,
+        meter: &mut Meter,
+    ) -> Result<Vec<Change>, LoadError> {
+        let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
+        let (limits, mut scratch) = (&self.limits, Scratch::default());
+        match chunk.kind {
+            ChunkType::Document => {
+                let state = load_chunk(&chunk.body, self.state.encoding, limits, Verify::Now, meter);
+                Ok(self.new_in(&state.map_err(|error| error.map_err(at))?))
+            }
+            ChunkType::Change | ChunkType::Deflated => {
+                Ok(vec![Change::from_chunk(chunk, limits, meter, &mut scratch).map_err(at)?])
+            }
+            ChunkType::Bundle => bundle::read(&chunk.body, limits, meter, &mut scratch).map_err(at),
+        }
+    }
+
+    /// The changes of a loaded state that are not here.
+    fn new_in(&self, state: &State) -> Vec<Change> {
+        let mut scratch = Scratch::default();
+        let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
+        rows.map(|row| state.change(row, &mut scratch)).collect()
     }
 
     fn operations(&self) -> usize {

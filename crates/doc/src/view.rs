@@ -16,6 +16,7 @@ use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Object, ROOT as ROOT_NUMBER, State};
+use crate::typed::FromValue;
 use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
 
 /// How deep [`View::hydrate`] follows objects in objects: a document may be deeper than a stack.
@@ -99,6 +100,30 @@ impl<'a> View<'a> {
             Prop::Map(key) => self.get_key(obj.as_ref(), &key),
             Prop::Seq(index) => self.get_index(obj.as_ref(), index),
         }
+    }
+
+    /// The winning value at a place as a Rust type; an error when it is of another kind.
+    pub fn get_as<'p, T: FromValue>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+    ) -> Result<Option<T>, EditError> {
+        let Some((value, id)) = self.get(obj, prop)? else { return Ok(None) };
+        let wrong = EditError::WrongValue { expected: T::EXPECTED };
+        T::from_document(self, &value, &id).map(Some).ok_or(wrong)
+    }
+
+    /// The winning value at the end of a way from the root through keys and indexes.
+    pub fn get_path<'p>(
+        &self,
+        path: impl IntoIterator<Item = impl Into<Prop<'p>>>,
+    ) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
+        let mut at = (Value::Object(ObjType::Map), ObjId::Root);
+        for prop in path {
+            let Some(next) = self.get(&at.1, prop)? else { return Ok(None) };
+            at = next;
+        }
+        Ok(Some(at))
     }
 
     /// As the last of [`Self::values`], without making a list of them.

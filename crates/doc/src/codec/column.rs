@@ -101,6 +101,18 @@ pub(crate) enum ChunkError {
     Limit(LimitError),
 }
 
+impl ChunkError {
+    /// The same at `place` of a column, when nobody said where it was.
+    pub(crate) fn in_column(self, column: u32, place: usize) -> Self {
+        match self {
+            ChunkError::Fault(Fault { column: None, offset: 0, rule }) => {
+                ChunkError::Fault(Fault::in_column(column, place, rule))
+            }
+            said => said,
+        }
+    }
+}
+
 impl From<Fault> for ChunkError {
     fn from(fault: Fault) -> Self {
         ChunkError::Fault(fault)

@@ -145,6 +145,11 @@ impl<'a> ChangeReader<'a> {
         }
     }
 
+    /// As `error`, in the column of actors when nobody said where it was: behind the last row.
+    pub(crate) fn place(&self, error: ChunkError) -> ChunkError {
+        error.in_column(spec::ACTOR, self.actor.offset())
+    }
+
     /// The next row, or nothing at the end; then every column has ended too.
     pub(crate) fn next(&mut self) -> Result<Option<ChangeRow<'a>>, ChunkError> {
         let Some(actor) = self.actor.next_or_end()? else { return Ok(self.finish().map(|()| None)?) };

@@ -255,6 +255,11 @@ impl<'a> OpReader<'a> {
         Self { counters: counters.into_iter(), ..Self::new(RowKind::Bundle, columns, actors, OpId::NONE) }
     }
 
+    /// Where the last row ends in the column of actions, for faults that are of no column: [`spec::ACTION`].
+    pub(crate) fn row_offset(&self) -> usize {
+        self.action.offset()
+    }
+
     /// Where the next value starts in the raw column.
     pub(crate) fn raw_offset(&self) -> usize {
         self.raw.offset()

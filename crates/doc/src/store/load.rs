@@ -118,7 +118,7 @@ impl State {
         let mut reader = view.op_rows(*meter);
         let read = loader.rows(&mut reader, limits);
         *meter = reader.meter;
-        read?;
+        read.map_err(|error| error.in_column(spec::ACTION, reader.row_offset()))?;
         let unsorted = std::mem::take(&mut loader.indexes);
         let spans: usize = unsorted.iter().map(Unsorted::len).sum();
         let index = || unsorted.into_iter().map(Unsorted::build).collect::<Vec<_>>();

@@ -4,7 +4,7 @@ use super::history::ChangeRun;
 use super::load::Loader;
 use super::log::{LogRun, What};
 use crate::codec::column::{ChunkError, Fault};
-use crate::codec::document::{ChangeRow, DocumentView};
+use crate::codec::document::{ChangeReader, ChangeRow, DocumentView};
 use crate::codec::limits::{Limits, Meter, cost};
 use crate::error::Rule;
 
@@ -69,6 +69,18 @@ impl Loader {
             return Err(fault(Rule::OperationCount).into());
         }
         let mut rows = view.change_rows(*meter);
+        let read = self.changes(&mut rows, &mut items, &mut lanes, limits);
+        *meter = rows.meter;
+        read.map_err(|error| rows.place(error))
+    }
+
+    fn changes(
+        &mut self,
+        rows: &mut ChangeReader<'_>,
+        items: &mut [LogRun],
+        lanes: &mut [Lane],
+        limits: &Limits,
+    ) -> Result<(), ChunkError> {
         let mut count = 0u64;
         while let Some(row) = rows.next()? {
             count += 1;
@@ -76,23 +88,22 @@ impl Loader {
             let heads = self.state.history.heads.len() as u64;
             rows.meter.spend(heads.saturating_mul(1 + rows.deps.len() as u64), cost::GLANCE)?;
             let deps = rows.deps.iter().copied().collect();
-            let ops = self.change(&row, deps, &mut items, &mut lanes)?;
+            let ops = self.change(&row, deps, items, lanes)?;
             let mut last = row;
             loop {
                 let lane = &mut lanes[last.actor as usize];
-                let most = lane.following(&items).checked_div(ops).unwrap_or(0);
+                let most = lane.following(items).checked_div(ops).unwrap_or(0);
                 let more = rows.extend(&last, ops, most)?;
                 if more == 0 {
                     break;
                 }
                 count += u64::from(more);
-                last = self.chain(&last, ops, more, &mut items, &mut lanes)?;
+                last = self.chain(&last, ops, more, items, lanes)?;
             }
             if count > limits.changes {
                 return Err(ChunkError::limit("changes", limits.changes));
             }
         }
-        *meter = rows.meter;
         if lanes.iter().any(|lane| lane.next < lane.end) {
             return Err(fault(Rule::OperationCount).into());
         }

@@ -1,13 +1,19 @@
 //! Files that others wrote.
 
 use hashmill_doc::{
-    ActorId, ChangeHash, Document, EditError, LoadError, LoadOptions, ObjType, ROOT, ReadDoc, ScalarValue,
-    Transactable, Value, Verify,
+    ActorId, ChangeHash, Document, EditError, LoadError, LoadOptions, ObjType, Place, ROOT, ReadDoc, Rule,
+    ScalarValue, Transactable, Value, Verify,
 };
 
 macro_rules! fixture {
     ($name:literal) => {
         &include_bytes!(concat!("../data/automerge/fixtures/", $name, ".automerge"))[..]
+    };
+}
+
+macro_rules! crasher {
+    ($name:literal) => {
+        &include_bytes!(concat!("../data/automerge/crashers/", $name))[..]
     };
 }
 
@@ -56,15 +62,40 @@ fn fixtures_load_or_say_why_not() {
         let (_, a) = doc.get(ROOT, "a").unwrap().unwrap();
         assert_eq!(doc.get(&a, "a").unwrap().unwrap().0, "b".into());
     }
-    for (bytes, why) in [
-        (fixture!("counter_value_is_overlong"), "longer than it needs to be"),
-        (fixture!("counter_value_has_incorrect_meta"), "bytes do not fit its type"),
-        (fixture!("64bit_obj_id_change"), "does not fit 32 bits"),
-        (fixture!("64bit_obj_id_doc"), "does not fit 32 bits"),
-        (fixture!("broken_zero_width_mark"), "mark"),
-    ] {
-        let error = Document::load(bytes).unwrap_err();
-        assert!(error.to_string().contains(why), "{error}");
+}
+
+#[test]
+fn malformed_samples_name_the_chunk_the_place_and_the_rule() {
+    let end_before_begin = Rule::Operation("the end of a mark comes before its begin");
+    let cases = [
+        (fixture!("counter_value_is_overlong"), Some(0x57), 2, Rule::LebOverlong),
+        (fixture!("counter_value_has_incorrect_meta"), Some(0x57), 2, Rule::Value),
+        (fixture!("64bit_obj_id_change"), None, 36, Rule::CounterRange),
+        (fixture!("64bit_obj_id_doc"), Some(0x23), 8, Rule::CounterRange),
+        (fixture!("broken_zero_width_mark"), Some(0x42), 4, end_before_begin),
+        (crasher!("action-is-48.automerge"), Some(0x42), 1, Rule::ShortRepeat),
+        (crasher!("crash-da39a3ee5e6b4b0d3255bfef95601890afd80709"), None, 10, Rule::Truncated),
+        (crasher!("incorrect_max_op.automerge"), Some(0x23), 2, Rule::Zero),
+        (crasher!("invalid_deflate_stream.automerge"), None, 0, Rule::Checksum),
+        (crasher!("missing_actor.automerge"), Some(0x21), 2, Rule::Missing),
+        (crasher!("overflow_in_length.automerge"), None, 14, Rule::ColumnTwice),
+        (crasher!("too_many_deps.automerge"), Some(0x42), 2, Rule::Truncated),
+        (crasher!("too_many_ops.automerge"), Some(0x80), 1, Rule::LebOverlong),
+    ];
+    for (bytes, column, offset, rule) in cases {
+        let expected = |chunk, before| Place { chunk, offset: offset + before, column };
+        let LoadError::Format(error) = Document::load(bytes).unwrap_err() else { panic!("{rule}") };
+        assert_eq!((error.place, &error.rule), (expected(0, 0), &rule));
+        // Behind another chunk: its length counts, but not inside a column.
+        let LoadError::Format(error) = Document::load(&[EXEMPLAR, bytes].concat()).unwrap_err() else {
+            panic!("{rule}")
+        };
+        let before = if column.is_some() { 0 } else { EXEMPLAR.len() };
+        assert_eq!((error.place, &error.rule), (expected(1, before), &rule));
+        // What was there stays.
+        let mut doc = Document::load(EXEMPLAR).unwrap();
+        assert_eq!(doc.load_incremental(bytes), Ok(0));
+        assert_eq!(doc.save(), EXEMPLAR);
     }
 }
 

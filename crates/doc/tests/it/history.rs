@@ -1,8 +1,8 @@
 //! Reading the past, forks, and changes that wait for others.
 
 use hashmill_doc::{
-    ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, EditError, ObjType, ROOT, ReadDoc,
-    Transactable,
+    ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, EditError, LoadError, ObjType, ROOT,
+    ReadDoc, Transactable,
 };
 
 fn document(actor: u8) -> AutoCommit {
@@ -113,6 +113,32 @@ fn a_repeated_sequence_number_rejects_the_batch() {
     assert!(matches!(error, ApplyError::DuplicateSeq { seq: 1, .. }), "{error}");
     assert_eq!(a.document().get_heads(), heads);
     a.document().check(true);
+}
+
+#[test]
+fn a_repeated_sequence_number_rejects_the_whole_file_that_is_added() {
+    let (mut a, mut b, mut c) = (document(1), document(1), document(3));
+    a.put(ROOT, "k", 1).unwrap();
+    b.put(ROOT, "k", 2).unwrap();
+    c.put(ROOT, "c", 3).unwrap();
+    let (doc, good) = (a.document(), c.document().save());
+    let (heads, file) = (doc.get_heads(), doc.save());
+    let repeated = b.document().save_after(&[]);
+    // Behind a good document, before a good change, and with bytes cut off behind it.
+    let streams = [
+        [&good[..], &repeated].concat(),
+        [&repeated[..], &c.document().save_after(&[])].concat(),
+        [&good[..], &repeated, &good[..20]].concat(),
+    ];
+    for stream in streams {
+        let error = doc.load_incremental(&stream).unwrap_err();
+        assert!(matches!(error, LoadError::Apply(ApplyError::DuplicateSeq { seq: 1, .. })), "{error}");
+        doc.check(true);
+        assert_eq!((doc.get_heads(), doc.save(), doc.length(ROOT)), (heads.clone(), file.clone(), 1));
+    }
+    // Without it the good beginning counts.
+    assert_eq!(doc.load_incremental(&[&good[..], &good[..20]].concat()), Ok(1));
+    assert_eq!(doc.get_heads().len(), 2);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use hashmill_doc::{
     ActorId, ApplyError, Change, DecodeError, Document, EditError, Fault, LoadError, ObjType, OpFault, ROOT,
-    ReadDoc, Rule, Transactable,
+    ReadDoc, Rule, ScalarValue, Transactable, Value,
 };
 
 use crate::forge::{At, Draft, Op, chunk, hex, put};
@@ -174,6 +174,59 @@ fn a_document_that_breaks_a_rule_names_it() {
 }
 
 #[test]
+fn columns_of_later_versions_are_passed_over_in_a_document() {
+    let head = Document::load(&base().bytes()).unwrap().get_heads()[0].to_string();
+    let more = DOCUMENT
+        .replace("HEAD", &head)
+        .replace("06 0102 0302 1302 2302 4002 5602", "07 0102 0302 1302 2302 4002 5602 6202")
+        .replace("08 1503", "09 1503")
+        .replace("800102", "800102 f20103")
+        .replace("7f00 7f07", "7f00 7f07 7f01")
+        .replace("01 7f00 00", "01 7f00 027f01 00");
+    let mut doc = Document::load(&chunk(0, &hex(&more))).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(doc.get_heads()[0].to_string(), head);
+    assert_eq!(doc.save(), Document::load(&base().bytes()).unwrap().save());
+}
+
+#[test]
+fn values_of_later_versions_are_kept_as_they_came() {
+    for code in 10..16_u8 {
+        let op = Op { value: (0x20 | code, vec![0xff, code]), ..put() };
+        let bytes = Draft::new(7, &op).bytes();
+        let mut doc = Document::load(&bytes).unwrap();
+        let kept = ScalarValue::Unknown { type_code: code, bytes: vec![0xff, code].into() };
+        assert_eq!(doc.get(ROOT, "k").unwrap().unwrap().0, Value::from(kept.clone()));
+        let again = Document::load(&doc.save()).unwrap();
+        assert_eq!(again.get(ROOT, "k").unwrap().unwrap().0, Value::from(kept.clone()));
+        assert_eq!(again.get_changes(&[])[0].raw_bytes(), bytes);
+        doc.transact(|tx| tx.put(ROOT, "copy", kept.clone())).unwrap();
+        let again = Document::load(&doc.save()).unwrap();
+        assert_eq!(again.get(ROOT, "copy").unwrap().unwrap().0, Value::from(kept));
+    }
+}
+
+#[test]
+fn bytes_behind_a_change_are_kept_and_hashed() {
+    let plain = base().bytes();
+    // A record of a tag nobody knows, an author, and what is no record at all.
+    for extra in ["0702aabb", "0103010203", "0103010203 0702aabb", "ff"] {
+        let extra = hex(extra);
+        let bytes = chunk(1, &[&plain[10..], &extra].concat());
+        let change = Change::from_bytes(&bytes).unwrap();
+        assert_ne!(change.hash(), Change::from_bytes(&plain).unwrap().hash());
+        assert_eq!((change.extra_bytes(), change.raw_bytes()), (&extra[..], bytes.clone()));
+        let author = (extra[0] == 1).then_some(&[1, 2, 3][..]);
+        assert_eq!(change.author(), author);
+        let mut doc = Document::load(&bytes).unwrap();
+        for file in [doc.save(), doc.save_after(&[]), doc.save_nocompress()] {
+            let again = Document::load(&file).unwrap();
+            assert_eq!(again.get_changes(&[])[0].raw_bytes(), bytes);
+            assert_eq!(again.get_changes(&[])[0].author(), author);
+        }
+    }
+}
+
+#[test]
 fn a_chunk_that_breaks_a_rule_names_it() {
     let bundle = |body: &str| Document::load(&chunk(3, &hex(body)));
     assert_eq!(rule(Document::load(&chunk(9, &[])).unwrap_err()), Rule::ChunkType(9));
@@ -196,7 +249,7 @@ fn everything() -> Document {
         tx.insert(&list, 0, 1)?;
         let text = tx.put_object(ROOT, "text", ObjType::Text)?;
         tx.splice_text(&text, 0, 0, "a")?;
-        tx.put(ROOT, "counter", hashmill_doc::ScalarValue::counter(1))?;
+        tx.put(ROOT, "counter", ScalarValue::counter(1))?;
         tx.put(ROOT, "k", 1)
     })
     .unwrap();
