@@ -88,12 +88,13 @@ impl Document {
         Arc::make_mut(&mut self.state)
     }
 
-    pub(crate) fn open(&mut self) -> Open {
-        let actor = self.writer.id().clone();
+    /// Opens a change; gives the state it changes, too.
+    pub(crate) fn open(&mut self) -> (Open, &mut State) {
         let state = Arc::make_mut(&mut self.state);
-        let open = Open::new(state, &actor);
-        self.queue.claim(&actor, open.seq());
-        open
+        let actor = self.writer.id();
+        let open = Open::new(state, actor);
+        self.queue.claim(actor, open.seq());
+        (open, state)
     }
 
     /// A document of its own that is this one as it was at `heads`, to write in as if nothing else had happened.
@@ -178,8 +179,8 @@ impl Document {
 
     /// Makes a change without operations.
     pub fn empty_commit(&mut self, options: &CommitOptions) -> Commit {
-        let open = self.open();
-        Commit::of(open, self.state_mut(), options)
+        let (open, state) = self.open();
+        Commit::of(open, state, options)
     }
 
     /// The hash of a commit of this document, computed now if it was not before.

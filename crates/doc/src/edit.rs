@@ -89,6 +89,13 @@ impl Open {
 
     /// Makes the change part of the history; gives its row.
     pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
+        let ops = self.next - self.start;
+        if options.message.as_deref().unwrap_or_default().is_empty()
+            && let Some(row) = state.go_on(self.actor, self.start, ops, options.time)
+        {
+            state.max_op = state.max_op.max(self.next - 1);
+            return row;
+        }
         let mut deps: SmallVec<[u32; 2]> = SmallVec::from_slice(&state.history.heads);
         // An actor's changes name the one before even where a head has it in its past.
         let own = state.history.last_of(self.actor);
@@ -107,7 +114,7 @@ impl Open {
             actor: self.actor,
             seq: self.seq,
             start: self.start,
-            ops: self.next - self.start,
+            ops,
             time: options.time,
             message,
             extra,

@@ -242,14 +242,14 @@ pub struct Transaction<'a> {
 
 impl<'a> Transaction<'a> {
     pub(crate) fn new(doc: &'a mut Document) -> Self {
-        let open = Some(doc.open());
-        Self { state: doc.state_mut(), open }
+        let (open, state) = doc.open();
+        Self { state, open: Some(open) }
     }
 
     /// A change that builds on the heads alone.
     pub(crate) fn isolated(doc: &'a mut Document) -> Self {
-        let open = Some(doc.open().isolated());
-        Self { state: doc.state_mut(), open }
+        let (open, state) = doc.open();
+        Self { state, open: Some(open.isolated()) }
     }
 
     fn editor(&mut self) -> Editor<'_> {
@@ -352,7 +352,7 @@ impl AutoCommit {
             }
             None => whole,
         };
-        let open = open.get_or_insert_with(|| doc.open());
+        let open = open.get_or_insert_with(|| doc.open().0);
         Editor { state: doc.state_mut(), open }
     }
 

@@ -217,6 +217,28 @@ impl History {
         row
     }
 
+    /// Adds a change without message that was made after the last one alone, when it goes on with the last run; gives its
+    /// row. What [`Self::push`] would do, for the many who commit each keystroke.
+    #[inline]
+    pub(crate) fn go_on(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
+        let row = self.rows;
+        let before = self.runs.last().filter(|run| run.actor == actor && run.ops == ops)?;
+        let seq = before.seq + before.rows;
+        let goes_on = before.time == time
+            && plain(before)
+            && start == before.start + ops * before.rows
+            && self.heads[..] == [row - 1];
+        if !goes_on {
+            return None;
+        }
+        self.runs.last_mut()?.rows += 1;
+        *self.last.get_mut(actor as usize)? = (seq, start + ops);
+        self.heads[0] = row;
+        self.rows += 1;
+        self.ops += u64::from(ops);
+        Some(row)
+    }
+
     /// Forgets the last changes, all but their place among the heads.
     pub(crate) fn cut(&mut self, rows: u32) {
         while self.rows > rows {
@@ -243,8 +265,12 @@ impl History {
     }
 }
 
+/// Nothing but operations, their actor and a time.
+fn plain(run: &ChangeRun) -> bool {
+    run.message.len == 0 && run.extra.len == 0
+}
+
 fn continues(before: &ChangeRun, next: &ChangeRun) -> bool {
-    let plain = |run: &ChangeRun| run.message.len == 0 && run.extra.len == 0;
     before.actor == next.actor
         && before.ops == next.ops
         && before.time == next.time

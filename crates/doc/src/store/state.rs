@@ -405,6 +405,14 @@ impl State {
         row
     }
 
+    /// Appends a change as [`History::go_on`] does, if it can; its operations end the log.
+    #[inline]
+    pub(crate) fn go_on(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
+        let row = self.history.go_on(actor, start, ops, time)?;
+        self.history.log_len = self.log.runs.len();
+        Some(row)
+    }
+
     /// The runs of the log that hold the operations of a run of changes. The first and the last may hold others, too,
     /// of the same actor before and after them.
     pub(crate) fn log_range(&self, number: usize) -> (usize, usize) {
