@@ -66,6 +66,34 @@ pub enum ScalarValue<'a> {
     },
 }
 
+/// For people: text in quotation marks, counters and times by name.
+impl fmt::Display for ScalarValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScalarValue::Null => f.write_str("null"),
+            ScalarValue::Boolean(v) => v.fmt(f),
+            ScalarValue::Int(v) => v.fmt(f),
+            ScalarValue::Uint(v) => v.fmt(f),
+            ScalarValue::F64(v) => v.fmt(f),
+            ScalarValue::Str(v) => write!(f, "{v:?}"),
+            ScalarValue::Bytes(v) => write!(f, "{v:?}"),
+            ScalarValue::Counter(v) => write!(f, "counter {v}"),
+            ScalarValue::Timestamp(v) => write!(f, "timestamp {v}"),
+            ScalarValue::Unknown { type_code, bytes } => write!(f, "type {type_code} {bytes:?}"),
+        }
+    }
+}
+
+/// For people: a scalar as it is, an object by its kind.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Object(kind) => kind.fmt(f),
+            Value::Scalar(value) => value.fmt(f),
+        }
+    }
+}
+
 impl<'a> ScalarValue<'a> {
     /// A counter that starts at `start`.
     pub fn counter(start: i64) -> Self {

@@ -9,6 +9,7 @@ mod history;
 mod hostile;
 mod limits;
 mod malformed;
+mod ported;
 mod reading;
 mod rescue;
 mod threads;
