@@ -279,7 +279,7 @@ impl Document {
         self.state.history.operations() as usize
     }
 
-    /// The document as a file.
+    /// The document as a file. What it found out about keys that were written again and again is kept for the next time.
     pub fn save(&mut self) -> Vec<u8> {
         self.save_with(SaveOptions::default())
     }
