@@ -210,9 +210,14 @@ impl<'a> OpReader<'a> {
     pub(crate) fn rewrites(&mut self, obj: OpId, key: &str) -> Result<Option<Rewrites>, Fault> {
         let (obj_actor, obj_ctr) =
             if obj.is_none() { (None, None) } else { (Some(obj.actor.into()), Some(obj.ctr.into())) };
+        // Most keys are written once.
+        let keys = same(self.key_str.peek()?, Some(key));
+        if keys == 0 {
+            return Ok(None);
+        }
         let (Some(actor), ids) = self.id_actor.peek()? else { return Ok(None) };
         let rows = ids
-            .min(same(self.key_str.peek()?, Some(key)))
+            .min(keys)
             .min(same(self.action.peek()?, Some(Action::Set as u64)))
             .min(same(self.insert.peek()?, false))
             .min(same(self.obj_actor.peek()?, obj_actor))

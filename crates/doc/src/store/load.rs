@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use super::heap::Bytes;
 use super::history::ChangeRun;
 use super::load_group::{Group, Op};
-use super::log::{Key, LogRun, MarkOp, Val, What};
+use super::log::{Key, Keyed, LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::register::Values;
 use super::seq::{Builder, Kind, Seq, Span, Unsorted};
@@ -40,6 +40,8 @@ pub(super) struct Loader {
     open: Option<(u32, Builder)>,
     /// The key or element with a history of its own being read.
     group: Option<Group>,
+    /// Room for the rows of the next one.
+    spare: Vec<Op>,
     /// Begins of marks in the open sequence whose ends did not come yet.
     begins: HashSet<OpId>,
     /// Ends of marks may come without a begin.
@@ -109,6 +111,7 @@ impl State {
             maps: Vec::new(),
             open: None,
             group: None,
+            spare: Vec::new(),
             begins: HashSet::new(),
             loose_marks,
             seqs: Vec::new(),
@@ -237,7 +240,7 @@ impl Loader {
             }
             self.end_group()?;
             let bytes = self.state.heap.name(key);
-            self.group = Some(Group::of_key(last.number, bytes));
+            self.group = Some(Group::of_key(last.number, bytes, std::mem::take(&mut self.spare)));
         }
         let val = self.val(row, last, at);
         self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
@@ -522,27 +525,21 @@ impl Loader {
 
     /// Turns the rows of a key or element into operations with predecessors.
     fn end_group(&mut self) -> Result<(), Fault> {
-        let Some(group) = self.group.take() else { return Ok(()) };
+        let Some(mut group) = self.group.take() else { return Ok(()) };
         let number = self.lasts.len() as u32;
         self.lasts.push(0);
+        if let Some((op, values)) = group.single() {
+            self.push_keyed(op, number);
+            self.push_key(&group, number, values);
+            self.spare = std::mem::take(&mut group.ops);
+            return Ok(());
+        }
         let amounts = |val: Val| self.state.raw(val).number().unwrap_or(0);
         let resolved = group.resolve(&self.state.actors, amounts);
         let resolved = resolved.ok_or_else(|| operation("an increment has no predecessor"))?;
-        for op in resolved.ops {
-            let what = What::Keyed(self.groups.len() as u32);
-            self.items.push(LogRun { id: op.id, len: 1, obj: op.obj, what });
-            self.groups.push(number);
-            self.state.log.keyed.push(op);
-        }
+        resolved.ops.into_iter().for_each(|op| self.push_keyed(op, number));
         match group.span {
-            None => {
-                let Key::Map(key) = group.key else { return Ok(()) };
-                if self.maps.last().is_none_or(|(obj, _)| *obj != group.obj) {
-                    self.maps.push((group.obj, Vec::new()));
-                }
-                let (_, keys) = self.maps.last_mut().expect("it was just added");
-                keys.push((key, number, resolved.values));
-            }
+            None => self.push_key(&group, number, resolved.values),
             Some(mut span) => {
                 span.gone = resolved.gone;
                 span.visible = !resolved.values.is_empty();
@@ -563,6 +560,24 @@ impl Loader {
             }
         }
         Ok(())
+    }
+
+    /// Adds an operation of a group.
+    fn push_keyed(&mut self, op: Keyed, group: u32) {
+        let what = What::Keyed(self.groups.len() as u32);
+        self.items.push(LogRun { id: op.id, len: 1, obj: op.obj, what });
+        self.groups.push(group);
+        self.state.log.keyed.push(op);
+    }
+
+    /// Adds a key with what is visible there.
+    fn push_key(&mut self, group: &Group, number: u32, values: Values) {
+        let Key::Map(key) = group.key else { return };
+        if self.maps.last().is_none_or(|(obj, _)| *obj != group.obj) {
+            self.maps.push((group.obj, Vec::new()));
+        }
+        let (_, keys) = self.maps.last_mut().expect("it was just added");
+        keys.push((key, number, values));
     }
 
     /// The operations of all sequences as runs of the log.
@@ -605,10 +620,8 @@ impl Loader {
     /// Puts everything where it belongs.
     fn finish(mut self) -> State {
         for (obj, keys) in self.maps {
-            let mut map = Map::default();
-            for (key, group, values) in keys {
-                map.insert_new(key, self.lasts[group as usize], values, &self.state.heap);
-            }
+            let last = |(key, group, values)| (key, self.lasts[group as usize], values);
+            let map = Map::of(keys.into_iter().map(last), &self.state.heap);
             self.state.objects.get_mut(obj as usize).body = std::sync::Arc::new(Body::Map(map));
         }
         for (obj, mut seq, groups) in self.seqs {

@@ -43,15 +43,11 @@ pub(super) struct Resolved {
 }
 
 impl Group {
-    pub(super) fn of_key(obj: u32, key: Bytes) -> Self {
-        Self {
-            obj,
-            key: Key::Map(key),
-            span: None,
-            inserted: Val::NULL,
-            succ: SmallVec::new(),
-            ops: Vec::new(),
-        }
+    /// `room` is an empty list.
+    pub(super) fn of_key(obj: u32, key: Bytes, mut room: Vec<Op>) -> Self {
+        room.clear();
+        let (inserted, succ) = (Val::NULL, SmallVec::new());
+        Self { obj, key: Key::Map(key), span: None, inserted, succ, ops: room }
     }
 
     pub(super) fn of_element(obj: u32, span: Span, inserted: Val, succ: SmallVec<[OpId; 2]>) -> Self {
@@ -69,6 +65,16 @@ impl Group {
     /// Whether this group's key comes before `key`.
     pub(super) fn before_key(&self, key: &str, heap: &Heap) -> bool {
         matches!(self.key, Key::Map(bytes) if heap.get(bytes) < key.as_bytes())
+    }
+
+    /// The most usual case: a key that was written once.
+    pub(super) fn single(&self) -> Option<(Keyed, Values)> {
+        let [op] = &self.ops[..] else { return None };
+        if self.span.is_some() || !op.succ.is_empty() || op.action == Action::Increment {
+            return None;
+        }
+        let value = Visible { id: op.id, val: op.val, added: 0 };
+        Some((self.keyed(op, SmallVec::new()), std::iter::once(value).collect()))
     }
 
     /// Finds out which successors are deletions, who preceded whom, and what is visible. Nothing when an increment
@@ -131,7 +137,7 @@ impl Group {
         Some(Resolved { ops, values, gone, dels })
     }
 
-    /// The usual case: a key that was written again and again, each time over the value before.
+    /// Usual, too: a key that was written again and again, each time over the value before.
     fn chain(&self) -> Option<Resolved> {
         let over = |pair: &[Op]| pair[0].succ[..] == [pair[1].id] && pair[1].action != Action::Increment;
         let last = self.ops.last().filter(|last| last.succ.is_empty() && self.span.is_none())?;

@@ -208,11 +208,19 @@ impl Map {
         number
     }
 
-    /// Adds a key that is not there.
-    pub(crate) fn insert_new(&mut self, key: Bytes, last: u32, values: Values, heap: &Heap) {
-        self.len += usize::from(!values.is_empty());
-        self.order.take();
-        self.add(Entry { hash: hash_of(heap.get(key)), key, last, values });
+    /// The map of these keys, all different, each with its newest operation and its values.
+    pub(crate) fn of(keys: impl Iterator<Item = (Bytes, u32, Values)>, heap: &Heap) -> Self {
+        let mut map = Self::default();
+        for (key, last, values) in keys {
+            map.len += usize::from(!values.is_empty());
+            map.entries.push(Entry { hash: hash_of(heap.get(key)), key, last, values });
+        }
+        if let Some(last) = map.entries.last().filter(|_| map.entries.len() > SMALL) {
+            let before = map.entries.len() - 1;
+            // The table is made for as many as there are.
+            map.index.push(last.hash, before as u32, map.entries.iter().take(before).map(|entry| entry.hash));
+        }
+        map
     }
 
     /// Forgets a key. The last one takes its number.
