@@ -1,7 +1,8 @@
 //! The column section of a chunk: which columns there are, their bytes, and DEFLATE.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 use rayon::prelude::*;
@@ -145,13 +146,41 @@ impl ChunkError {
 /// The columns of one section, inflated.
 #[derive(Debug, Default)]
 pub(crate) struct Columns<'a> {
-    columns: Vec<(u32, Cow<'a, [u8]>)>,
+    columns: Vec<(u32, Plain<'a>)>,
 }
 
-impl<'a> Columns<'a> {
+/// The bytes of a column.
+#[derive(Debug)]
+enum Plain<'a> {
+    /// As they lie in the file.
+    Found(&'a [u8]),
+    /// Those of a document are as long as all its texts: who keeps them need not copy them.
+    Inflated(Arc<Vec<u8>>),
+}
+
+impl Deref for Plain<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Found(bytes) => bytes,
+            Self::Inflated(bytes) => bytes,
+        }
+    }
+}
+
+impl Columns<'_> {
     /// The bytes of a column; none when it is absent.
     pub(crate) fn get(&self, spec: u32) -> &[u8] {
         self.find(spec).map_or(&[], |i| &self.columns[i].1)
+    }
+
+    /// As [`Self::get`], to be kept.
+    pub(crate) fn share(&self, spec: u32) -> Arc<Vec<u8>> {
+        match self.find(spec).map(|i| &self.columns[i].1) {
+            Some(Plain::Inflated(bytes)) => Arc::clone(bytes),
+            found => Arc::new(found.map(|bytes| bytes.to_vec()).unwrap_or_default()),
+        }
     }
 
     /// How many bytes all columns hold.
@@ -243,10 +272,10 @@ impl Layout {
         let unpack = |(spec, bytes): (u32, &'a [u8]), budget: u64| {
             let plain = spec & !DEFLATED;
             if spec & DEFLATED == 0 {
-                return Ok((plain, Cow::Borrowed(bytes)));
+                return Ok((plain, Plain::Found(bytes)));
             }
             match inflate(bytes, budget) {
-                Ok(bytes) => Ok((plain, Cow::Owned(bytes))),
+                Ok(bytes) => Ok((plain, Plain::Inflated(Arc::new(bytes)))),
                 Err(Inflate::Corrupt) => Err(Fault::in_column(plain, 0, Rule::Deflate).into()),
                 Err(Inflate::TooLong) => Err(too_long()),
             }

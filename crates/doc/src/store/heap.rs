@@ -73,7 +73,7 @@ impl Heap {
         if self.tail.len() + bytes.len() > SLOT {
             self.seal();
             if bytes.len() > SLOT {
-                return self.adopt(bytes.to_vec());
+                return self.adopt(&Arc::new(bytes.to_vec()));
             }
         }
         if self.tail.capacity() == 0 && !self.slots.is_empty() {
@@ -94,12 +94,11 @@ impl Heap {
     }
 
     /// Takes over a block of bytes as one chunk.
-    pub(crate) fn adopt(&mut self, bytes: Vec<u8>) -> Bytes {
+    pub(crate) fn adopt(&mut self, chunk: &Arc<Vec<u8>>) -> Bytes {
         self.seal();
-        let (base, len) = (self.tail_base() as u32, bytes.len());
-        let chunk = Arc::new(bytes);
+        let (base, len) = (self.tail_base() as u32, chunk.len());
         for _ in 0..len.div_ceil(SLOT) {
-            self.slots.push(Slot { chunk: Arc::clone(&chunk), base });
+            self.slots.push(Slot { chunk: Arc::clone(chunk), base });
         }
         Bytes { at: base, len: len as u32 }
     }

@@ -102,7 +102,7 @@ impl State {
         if state.heap.room(raw.len() + 3 * (view.len() - raw.len())).is_err() {
             return Err(ChunkError::limit("bytes of values", u32::MAX.into()));
         }
-        state.heap.adopt(raw.to_vec());
+        state.heap.adopt(&view.ops.share(spec::RAW));
         let mut loader = Loader {
             state,
             items: Vec::new(),
