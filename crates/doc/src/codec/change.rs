@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::block::Block;
@@ -19,6 +20,9 @@ use crate::types::{ActorId, ChangeHash, OpId};
 
 /// Uncompressed chunks longer than this are deflated by [`Change::bytes`].
 const DEFLATE_OVER: usize = 256;
+
+/// So many changes are read by one thread at least: taking work from another costs as much as one change.
+const TOGETHER: usize = 64;
 
 /// Tag of the author in a change's extra bytes.
 const AUTHOR_TAG: u64 = 1;
@@ -383,9 +387,26 @@ impl Change {
 
     /// Reads one chunk within limits of the caller's choice.
     pub fn from_bytes_with(bytes: &[u8], limits: &Limits) -> Result<Self, DecodeError> {
+        Self::read(bytes, limits, 0)
+    }
+
+    /// Reads many, each a chunk of its own, on all cores where there is enough of them. The error is that of the first bad
+    /// one and has its number.
+    pub fn from_each<B: AsRef<[u8]> + Sync>(chunks: &[B], limits: &Limits) -> Result<Vec<Self>, DecodeError> {
+        let read = |(number, chunk): (usize, &B)| Self::read(chunk.as_ref(), limits, number);
+        let bytes: usize = chunks.iter().map(|chunk| chunk.as_ref().len()).sum();
+        if (bytes as u64) < limits.parallel_from {
+            return chunks.iter().enumerate().map(read).collect();
+        }
+        let changes: Vec<_> = chunks.par_iter().enumerate().with_min_len(TOGETHER).map(read).collect();
+        changes.into_iter().collect()
+    }
+
+    /// Reads the `number`-th of some chunks.
+    fn read(bytes: &[u8], limits: &Limits, number: usize) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let chunk = Chunk::read(&mut reader, limits).map_err(|error| error.place(0, 0))?;
-        let error = |offset, rule| FormatError { place: Place { chunk: 0, offset, column: None }, rule };
+        let chunk = Chunk::read(&mut reader, limits).map_err(|error| error.place(number, 0))?;
+        let error = |offset, rule| FormatError { place: Place { chunk: number, offset, column: None }, rule };
         reader.finish().map_err(|rule| error(reader.offset(), rule))?;
         if chunk.kind != ChunkType::Change {
             return Err(error(8, Rule::ChunkType(chunk.kind as u8)).into());
@@ -397,7 +418,7 @@ impl Change {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut meter = Meter::of_change(limits);
             Self::from_chunk(&chunk, limits, &mut meter, scratch)
-                .map_err(|fault| fault.place(0, chunk.header))
+                .map_err(|fault| fault.place(number, chunk.header))
         })
     }
 

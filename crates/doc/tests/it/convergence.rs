@@ -1,6 +1,9 @@
 //! Replicas that edit and exchange changes in any order end up equal, and every structure holds on the way.
 
-use hashmill_doc::{ActorId, AutoCommit, Change, ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Transactable};
+use hashmill_doc::{
+    ActorId, AutoCommit, Change, DecodeError, Document, Limits, ObjId, ObjType, ROOT, ReadDoc, ScalarValue,
+    Transactable,
+};
 
 use crate::Rng;
 
@@ -52,7 +55,7 @@ fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
 
 fn replicas(count: u8) -> Vec<AutoCommit> {
     let actor = |i: u8| ActorId::from([i.wrapping_mul(91), 1]);
-    (0..count).map(|i| AutoCommit::from(hashmill_doc::Document::new().with_actor(actor(i)))).collect()
+    (0..count).map(|i| AutoCommit::from(Document::new().with_actor(actor(i)))).collect()
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn saving_and_loading_changes_nothing() {
                 let other = docs[1 - i].document().clone();
                 docs[i].document().merge(&other).unwrap();
                 let bytes = docs[i].document().save();
-                let loaded = hashmill_doc::Document::load(&bytes).unwrap();
+                let loaded = Document::load(&bytes).unwrap();
                 loaded.check(true);
                 assert_eq!(shown(&loaded), shown(&docs[i]), "seed {seed}");
                 assert_eq!(loaded.get_heads(), docs[i].document().get_heads());
@@ -212,7 +215,7 @@ fn waiting_changes_survive_files_and_any_order() {
         let mut changes = whole.get_changes(&[]);
         changes.extend(whole.get_changes(&[]).into_iter().step_by(3));
         (1..changes.len()).rev().for_each(|k| changes.swap(k, rng.below(k + 1)));
-        let mut doc = hashmill_doc::Document::new();
+        let mut doc = Document::new();
         for part in changes.chunks(7) {
             doc.apply_changes(part.iter().cloned()).unwrap();
             doc.check(true);
@@ -222,8 +225,8 @@ fn waiting_changes_survive_files_and_any_order() {
             let partial = partial.on_partial_load(hashmill_doc::OnPartialLoad::Ignore);
             // Whatever the end of the file, a good beginning is a document.
             let cut = rng.below(file.len() + 1);
-            hashmill_doc::Document::load_with(&file[..cut], partial).unwrap().check(true);
-            doc = hashmill_doc::Document::load(&file).unwrap();
+            Document::load_with(&file[..cut], partial).unwrap().check(true);
+            doc = Document::load(&file).unwrap();
             assert_eq!(doc.get_missing_deps(&[]), missing, "seed {seed}");
         }
         assert_eq!((doc.get_heads(), shown(&doc)), (whole.get_heads(), shown(&whole)), "seed {seed}");
@@ -314,6 +317,32 @@ fn who_typed_alone_for_long_hears_others_and_is_heard() {
             docs[1].document().merge(&whole).unwrap();
             docs.iter_mut().for_each(|doc| doc.document().check(true));
             assert_eq!(shown(&docs[0]), shown(&docs[1]), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn changes_are_read_together_as_they_are_one_by_one() {
+    let mut doc = Document::new();
+    for number in 0..1000_i64 {
+        doc.transact(|tx| tx.put(ROOT, format!("key{}", number % 7), number)).expect("a sound edit");
+    }
+    let changes = doc.get_changes(&[]);
+    let mut chunks: Vec<Vec<u8>> = changes.iter().map(Change::raw_bytes).collect();
+    for parallel_from in [0, u64::MAX] {
+        let limits = Limits { parallel_from, ..Limits::default() };
+        assert_eq!(Change::from_each(&chunks, &limits).unwrap(), changes);
+        assert_eq!(Change::from_each(&[[0; 0]; 0], &limits).unwrap(), []);
+    }
+    // The first bad one is named, whoever finds another before it.
+    for bad in [900, 400, 399] {
+        chunks[bad].pop();
+        for parallel_from in [0, u64::MAX] {
+            let limits = Limits { parallel_from, ..Limits::default() };
+            match Change::from_each(&chunks, &limits) {
+                Err(DecodeError::Format(error)) => assert_eq!(error.place.chunk, bad),
+                other => panic!("{:?}", other.map(|changes| changes.len())),
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::cases::{Case, keys, numbered, repeat};
 use super::engine::{Objects, Past, Patch, Shared, Texts, handed_out};
 use hashmill_doc::{
-    ActorId, Change, ChangeHash, Document, EditError, LoadOptions, ObjId, ObjType, ROOT, ReadDoc as _,
-    Transactable as _, Transaction, Verify,
+    ActorId, Change, ChangeHash, Document, EditError, Limits, LoadOptions, ObjId, ObjType, ROOT,
+    ReadDoc as _, Transactable as _, Transaction, Verify,
 };
 use std::thread;
 
@@ -96,7 +96,7 @@ impl Shared for Hashmill {
     }
 
     fn hear(&mut self, updates: &[Vec<u8>]) {
-        let changes = updates.iter().map(|bytes| Change::from_bytes(bytes).expect("a change"));
+        let changes = Change::from_each(updates, &Limits::default()).expect("changes");
         self.doc.apply_changes(changes).expect("changes in order");
     }
 }
