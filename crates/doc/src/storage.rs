@@ -207,7 +207,8 @@ impl Document {
     }
 
     /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
-    /// are cut off anywhere. When a change of the beginning cannot be applied, none is: the document is as it was. On an empty document a stream without a good beginning is an error. Gives how many operations are new.
+    /// are cut off anywhere. When a change of the beginning cannot be applied, none is: the document is as it was. On an
+    /// empty document a stream without a good beginning is an error. Gives how many operations are new.
     pub fn load_incremental(&mut self, bytes: &[u8]) -> Result<usize, LoadError> {
         let before = self.operations();
         if self.is_empty() {

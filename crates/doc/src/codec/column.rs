@@ -102,18 +102,6 @@ pub(crate) enum ChunkError {
     Limit(LimitError),
 }
 
-impl ChunkError {
-    /// The same at `place` of a column, when nobody said where it was.
-    pub(crate) fn in_column(self, column: u32, place: usize) -> Self {
-        match self {
-            ChunkError::Fault(Fault { column: None, offset: 0, rule }) => {
-                ChunkError::Fault(Fault::in_column(column, place, rule))
-            }
-            said => said,
-        }
-    }
-}
-
 impl From<Fault> for ChunkError {
     fn from(fault: Fault) -> Self {
         ChunkError::Fault(fault)
@@ -129,6 +117,16 @@ impl From<LimitError> for ChunkError {
 impl ChunkError {
     pub(crate) fn limit(what: &'static str, limit: u64) -> Self {
         ChunkError::Limit(LimitError { what, limit })
+    }
+
+    /// The same at `place` of a column, when nobody said where it was.
+    pub(crate) fn in_column(self, column: u32, place: usize) -> Self {
+        match self {
+            ChunkError::Fault(Fault { column: None, offset: 0, rule }) => {
+                ChunkError::Fault(Fault::in_column(column, place, rule))
+            }
+            said => said,
+        }
     }
 
     /// Adds where the chunk lies. Offsets in columns stay relative to the inflated column.

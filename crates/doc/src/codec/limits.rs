@@ -7,7 +7,8 @@ use crate::error::LimitError;
 ///
 /// Work is counted in steps. A step is one operation that is looked at for itself, one that an operation names as its
 /// predecessor or successor, one change of a document, or sixteen of what is cheaper: values without bytes in a row, values
-/// in conflict, elements that are passed over, sixteen bytes of a key, a message or an actor that is repeated. What is written as a run and kept as a run is one step however long it is.
+/// in conflict, elements that are passed over, sixteen bytes of a key, a message or an actor that is repeated. What is
+/// written as a run and kept as a run is one step however long it is.
 /// Each inflated byte pays for [`Self::STEPS_PER_BYTE`]; `steps` says how many more there may be. So bytes cost at most as
 /// many steps as they hold bytes when inflated, times a constant, plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,7 +78,6 @@ impl State {
         self.objects.truncate(mark.objects as usize);
         mark.firsts.iter().for_each(|first| self.numbers.cut(*first));
         self.log.cut(mark.log);
-        self.written.undo(mark.log.keyed);
         self.max_op = mark.max_op;
     }
 

@@ -1,5 +1,5 @@
 //! What a save said about keys that were written again and again: the next save goes on from there, as long as nobody
-//! else wrote them in between.
+//! else wrote them in between. Nothing is saved between an operation and its undoing, so what is kept stays true.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -32,8 +32,6 @@ fn place(obj: u32, key: Bytes) -> Place {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pasts {
     keys: HashMap<Place, Arc<Past>>,
-    /// The newest operation among them, plus one.
-    last: u32,
 }
 
 impl Pasts {
@@ -47,7 +45,6 @@ impl Pasts {
 
     fn put(&mut self, obj: u32, key: Bytes, mut past: Past) {
         past.rows.shrink();
-        self.last = self.last.max(past.last);
         self.keys.insert(place(obj, key), Arc::new(past));
     }
 }
@@ -77,14 +74,6 @@ impl Written {
             let mut pasts = self.lock();
             let pasts = Arc::make_mut(&mut pasts);
             new.into_iter().for_each(|(obj, key, past)| pasts.put(obj, key, past));
-        }
-    }
-
-    /// Forgets all if operations from number `keyed` on, which are undone, are among them.
-    pub(crate) fn undo(&self, keyed: u32) {
-        let mut pasts = self.lock();
-        if pasts.last > keyed {
-            *pasts = Arc::default();
         }
     }
 }

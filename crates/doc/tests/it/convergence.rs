@@ -6,6 +6,7 @@ use hashmill_doc::{
 };
 
 use crate::Rng;
+use crate::forge::{Draft, put};
 
 /// Everything a document shows, as text.
 fn dump(doc: &impl ReadDoc, obj: &ObjId, out: &mut String) {
@@ -190,6 +191,24 @@ fn what_was_saved_before_changes_nothing() {
             assert_eq!(loaded.save(), once.save(), "seed {seed}");
         }
     }
+}
+
+/// Who wrote a key may write it again without superseding what was saved.
+#[test]
+fn what_was_saved_is_left_when_nothing_goes_on_from_it() {
+    let (mut often, mut once) = (Document::new(), Document::new());
+    for doc in [&mut often, &mut once] {
+        doc.set_actor(ActorId::from([7]));
+        (0..20).for_each(|number| drop(doc.transact(|tx| tx.put(ROOT, "k", number)).expect("a sound edit")));
+    }
+    often.save();
+    let deps = vec![often.get_heads()[0].0];
+    let beside = Draft { deps, seq: vec![21], start: vec![21], ..Draft::new(7, &put()) };
+    for doc in [&mut often, &mut once] {
+        doc.apply_changes([Change::from_bytes(&beside.bytes()).unwrap()]).unwrap();
+        assert_eq!(doc.get_all(ROOT, "k").unwrap().len(), 2);
+    }
+    assert_eq!(often.save(), once.save());
 }
 
 /// Everybody hears of changes in an order of their own, some twice, some late; whoever is stopped in between keeps what
