@@ -174,6 +174,7 @@ pub(crate) enum RowKind {
 }
 
 /// Reads the rows of operation columns.
+#[derive(Clone)]
 pub(crate) struct OpReader<'a> {
     kind: RowKind,
     actors: u32,
@@ -516,15 +517,26 @@ impl<'a> OpReader<'a> {
             }
             self.meta.skip(taken);
             rows -= taken;
+            let start = self.raw.offset();
             let result = usize::try_from(meta >> 4)
                 .ok()
                 .and_then(|len| Some((len, len.checked_mul(usize::try_from(taken).ok()?)?)))
                 .ok_or(Rule::Truncated)
                 .and_then(|(len, all)| Ok((len, self.raw.take(all)?)))
                 .and_then(|(len, bytes)| each((meta & 15) as u8, len, bytes, taken));
-            result.map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
+            result.map_err(|rule| Fault::in_column(spec::RAW, self.fault_from(start, meta), rule))?;
         }
         Ok(())
+    }
+
+    /// Where the first value from `start` on ends that is none, or starts that is cut off: the place must not depend on how
+    /// many are looked at together.
+    #[cold]
+    fn fault_from(&self, start: usize, meta: u64) -> usize {
+        let Ok(len @ 1..) = usize::try_from(meta >> 4) else { return start };
+        let values = self.raw.all()[start..].chunks_exact(len);
+        let bad = |bytes| RawValue { code: (meta & 15) as u8, bytes }.check().is_err();
+        start + values.clone().position(bad).map_or(values.len(), |index| index + 1) * len
     }
 }
 

@@ -24,6 +24,11 @@ impl<'a> Reader<'a> {
         self.at == self.bytes.len()
     }
 
+    /// All of them, those read too.
+    pub(crate) fn all(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

@@ -5,6 +5,7 @@ use hashbrown::HashSet;
 
 use super::heap::Bytes;
 use super::history::ChangeRun;
+use super::load_ahead::{Ahead, type_into};
 use super::load_group::{Group, Op};
 use super::log::{Key, Keyed, LogRun, MarkOp, Val, What};
 use super::map::Map;
@@ -16,7 +17,7 @@ use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
 use crate::codec::limits::{Limits, Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
-use crate::codec::stretch::Stretch;
+use crate::codec::stretch::{Steady, Stretch};
 use crate::codec::value::code;
 use crate::error::{LimitError, Rule};
 use crate::types::{OpId, TextEncoding};
@@ -51,6 +52,8 @@ pub(super) struct Loader {
     /// Their indexes, which are not made yet.
     indexes: Vec<Unsorted>,
     reg_groups: Vec<u32>,
+    /// Rows are not read by two threads any more.
+    alone: bool,
 }
 
 /// A key, its group, and what is visible there.
@@ -117,6 +120,7 @@ impl State {
             seqs: Vec::new(),
             indexes: Vec::new(),
             reg_groups: Vec::new(),
+            alone: false,
         };
         let mut reader = view.op_rows(*meter);
         let read = loader.rows(&mut reader, limits);
@@ -397,49 +401,85 @@ impl Loader {
         reader: &mut OpReader<'_>,
         count: &mut Count<'_>,
     ) -> Result<(), ChunkError> {
-        let Some(text) = self.open.as_ref().map(|(_, builder)| builder.is_text()) else { return Ok(()) };
+        if self.open.is_none() {
+            return Ok(());
+        }
         let Some(mut steady) = reader.steady(self.state.objects[last.number as usize].id)? else {
             return Ok(());
         };
         self.end_group()?;
-        while let Some(stretch) = reader.stretch(&mut steady)? {
-            reader.meter.rows(1)?;
-            count.add(stretch.len.into())?;
-            if stretch.succ.is_some_and(|succ| self.state.actors.cmp(succ, stretch.id).is_le()) {
-                return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
-            }
-            let at = reader.raw_offset() as u32;
-            match if text { reader.ascii(stretch.len)? } else { None } {
-                Some(text) => self.typed(&stretch, at, text),
-                None => self.values(&stretch, last, reader)?,
-            }
-        }
+        self.halves(&mut steady, last, reader, count)?;
+        self.steadies(&mut steady, last, reader, count)?;
         reader.leave(&steady);
         Ok(())
     }
 
-    /// Adds typed characters of one byte each.
-    fn typed(&mut self, stretch: &Stretch, at: u32, text: &str) {
-        let gone = stretch.succ.unwrap_or_default();
-        let span = Span {
-            id: stretch.id,
-            len: stretch.len,
-            origin: stretch.origin,
-            at,
-            gone,
-            reg: 0,
-            bytes: stretch.len,
-            width: stretch.len,
-            kind: Kind::Text,
-            step: stretch.step,
-            visible: gone.is_none(),
-        };
-        let (_, builder) = self.open.as_mut().expect("a sequence is open");
-        if text.len() > super::seq::SPAN_TEXT {
-            builder.push_run(span, &self.state.ctx());
-        } else {
-            builder.push(span, if span.visible { text } else { "" });
+    fn steadies(
+        &mut self,
+        steady: &mut Steady,
+        last: Last,
+        reader: &mut OpReader<'_>,
+        count: &mut Count<'_>,
+    ) -> Result<(), ChunkError> {
+        while let Some(stretch) = reader.stretch(steady)? {
+            self.stretch(&stretch, last, reader, count)?;
         }
+        Ok(())
+    }
+
+    fn stretch(
+        &mut self,
+        stretch: &Stretch,
+        last: Last,
+        reader: &mut OpReader<'_>,
+        count: &mut Count<'_>,
+    ) -> Result<(), ChunkError> {
+        reader.meter.rows(1)?;
+        count.add(stretch.len.into())?;
+        if stretch.succ.is_some_and(|succ| self.state.actors.cmp(succ, stretch.id).is_le()) {
+            return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
+        }
+        let (_, builder) = self.open.as_mut().expect("a sequence is open");
+        let at = reader.raw_offset() as u32;
+        match if builder.is_text() { reader.ascii(stretch.len)? } else { None } {
+            Some(text) => type_into(builder, stretch, at, text),
+            None => self.values(stretch, last, reader)?,
+        }
+        Ok(())
+    }
+
+    /// Reads long steady rows of a text together with another thread; what is left of `steady` afterwards is not read.
+    fn halves<'a>(
+        &mut self,
+        steady: &mut Steady,
+        last: Last,
+        reader: &mut OpReader<'a>,
+        count: &mut Count<'_>,
+    ) -> Result<(), ChunkError> {
+        let text = self.open.as_ref().is_some_and(|(_, builder)| builder.is_text());
+        if !text || self.alone || rayon::current_num_threads() == 1 {
+            return Ok(());
+        }
+        let Some(second) = reader.cut(steady, count.limits.parallel_from) else { return Ok(()) };
+        let (there, rows, waiting) = (reader.clone(), steady.left(), second.clone());
+        let (first, ahead) =
+            rayon::join(|| self.steadies(steady, last, reader, count), || Ahead::read(there, rows, waiting));
+        first?;
+        let Some(ahead) = ahead.filter(|_| steady.is_done()) else {
+            // Such rows would be read in vain again and again.
+            self.alone = true;
+            steady.extend(&second);
+            return Ok(());
+        };
+        let meter = ahead.meter(reader.meter)?;
+        (*reader, *steady) = (ahead.reader, ahead.steady);
+        reader.meter = meter;
+        let (_, builder) = self.open.as_mut().expect("a sequence is open");
+        builder.append(ahead.text);
+        let rest = ahead.stretch.map_or(0, |stretch| stretch.len.into());
+        count.add(second.left() - steady.left() - rest)?;
+        self.alone = !steady.is_done();
+        ahead.stretch.map_or(Ok(()), |stretch| self.stretch(&stretch, last, reader, count))
     }
 
     /// Adds the values of a stretch.

@@ -17,6 +17,7 @@ pub(crate) mod index;
 pub(crate) mod keys;
 pub(crate) mod lanes;
 pub(crate) mod load;
+mod load_ahead;
 mod load_group;
 mod load_history;
 pub(crate) mod log;

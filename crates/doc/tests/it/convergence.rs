@@ -1,8 +1,8 @@
 //! Replicas that edit and exchange changes in any order end up equal, and every structure holds on the way.
 
 use hashmill_doc::{
-    ActorId, AutoCommit, Change, DecodeError, Document, Limits, ObjId, ObjType, ROOT, ReadDoc, ScalarValue,
-    Transactable,
+    ActorId, AutoCommit, Change, DecodeError, Document, Limits, LoadOptions, ObjId, ObjType, ROOT, ReadDoc,
+    ScalarValue, Transactable, Verify,
 };
 
 use crate::Rng;
@@ -242,7 +242,7 @@ fn waiting_changes_survive_files_and_any_order() {
             doc.check(true);
             let missing = doc.get_missing_deps(&[]);
             let file = doc.save();
-            let partial = hashmill_doc::LoadOptions::new();
+            let partial = LoadOptions::new();
             let partial = partial.on_partial_load(hashmill_doc::OnPartialLoad::Ignore);
             // Whatever the end of the file, a good beginning is a document.
             let cut = rng.below(file.len() + 1);
@@ -363,6 +363,67 @@ fn changes_are_read_together_as_they_are_one_by_one() {
             match Change::from_each(&chunks, &limits) {
                 Err(DecodeError::Format(error)) => assert_eq!(error.place.chunk, bad),
                 other => panic!("{:?}", other.map(|changes| changes.len())),
+            }
+        }
+    }
+}
+
+/// Text of two people who typed here and there, in some with what can only be read for itself in between: elements with
+/// several values, and such that both deleted.
+fn text_of_two(seed: u64, edits: usize) -> Vec<u8> {
+    let mut rng = Rng::new(seed);
+    let mut docs = replicas(2);
+    let text = docs[0].put_object(ROOT, "text", ObjType::Text).unwrap();
+    for round in 0..3 {
+        type_around(&mut docs[0], &text, &mut rng, edits);
+        docs[0].splice_text(&text, 0, 0, &"a long one ".repeat(edits)).unwrap();
+        let shared = docs[0].document().clone();
+        docs[1].document().merge(&shared).unwrap();
+        type_around(&mut docs[1], &text, &mut rng, if seed.is_multiple_of(3) { 0 } else { edits / 3 });
+        for doc in docs.iter_mut().filter(|_| seed % 2 == 1) {
+            doc.put(&text, 5 * edits + round, "both").unwrap();
+            doc.delete(&text, 6 * edits + round).unwrap();
+            doc.commit();
+        }
+        let other = docs[1].document().clone();
+        docs[0].document().merge(&other).unwrap();
+    }
+    docs[0].document().save_nocompress()
+}
+
+#[test]
+fn a_text_is_read_by_two_threads_as_by_one() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+    // What it is, or why it does not load, which must not depend on who reads what.
+    let load = |bytes: &[u8], total| {
+        let one = Limits { total, parallel_from: u64::MAX, ..Limits::default() };
+        let seen = [one, Limits { parallel_from: 0, ..one }].map(|limits| {
+            let options = LoadOptions::new().limits(limits).verify(Verify::Later);
+            let mut doc =
+                pool.install(|| Document::load_with(bytes, options)).map_err(|error| error.to_string())?;
+            doc.check(true);
+            Ok::<_, String>((shown(&doc), doc.save()))
+        });
+        assert_eq!(seen[0], seen[1]);
+        seen.into_iter().next().and_then(Result::ok)
+    };
+    for seed in 0..6 {
+        let bytes = text_of_two(seed, 150);
+        assert!(load(&bytes, u64::MAX).is_some(), "seed {seed}");
+        // How many operations must be allowed.
+        let (mut less, mut enough) = (0_u64, 1 << 20);
+        while less + 1 < enough {
+            let total = less.midpoint(enough);
+            *(if load(&bytes, total).is_some() { &mut enough } else { &mut less }) = total;
+        }
+        assert!(less > 4000, "seed {seed}: {less}");
+        // Something wrong anywhere.
+        let body = text_of_two(seed, 8)[12..].to_vec();
+        for at in body.len() / 4..body.len() {
+            for bit in 0..8 {
+                let mut body = body.clone();
+                body[at] ^= 1 << bit;
+                load(&crate::forge::chunk(0, &body), u64::MAX);
             }
         }
     }
