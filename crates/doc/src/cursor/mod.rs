@@ -17,6 +17,23 @@ use crate::types::{ActorId, ParseHexError};
 ///
 /// As text it is `s`, `e`, or `<counter>@<actor in hex>` with a `-` in front when it moves [`MoveCursor::Before`]; as bytes
 /// ([`Self::to_bytes`]) it is a few bytes longer than the actor. Both are those of every other implementation.
+///
+/// ```
+/// use hashmill_doc::{Cursor, Document, EditError, ObjType, ROOT, ReadDoc, Transactable};
+///
+/// let mut doc = Document::new();
+/// let text = doc.transact(|tx| {
+///     let text = tx.put_object(ROOT, "text", ObjType::Text)?;
+///     tx.splice_text(&text, 0, 0, "Hello world")?;
+///     Ok::<_, EditError>(text)
+/// })?;
+/// let sent = doc.get_cursor(&text, 6)?.to_bytes();
+///
+/// doc.transact(|tx| tx.splice_text(&text, 0, 5, "Good morning,"))?;
+/// let cursor = Cursor::try_from(&sent[..])?;
+/// assert_eq!(doc.get_cursor_position(&text, &cursor)?, 14);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cursor {
     /// The start of a sequence, whatever it is.

@@ -43,7 +43,8 @@ impl<'a> View<'a> {
     /// value; one that moves before is at the first of those that is there among what its element was inserted after,
     /// what that was inserted after, and so on. An element of several units is where its first unit is.
     ///
-    /// Costs O(log n), and as much again for each run of deleted elements that it moves over. In the past O(n).
+    /// Costs O(log n), and as much again for each run of deleted elements that it moves over; the first time after edits
+    /// here also a glance at each run that they moved. In the past O(n).
     #[inline]
     pub fn get_cursor_position(&self, obj: impl AsRef<ObjId>, cursor: &Cursor) -> Result<usize, EditError> {
         let obj = obj.as_ref();
