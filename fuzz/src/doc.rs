@@ -2,7 +2,8 @@
 //! can be loaded again with the same heads.
 
 use hashmill_doc::{
-    ActorId, Change, Document, Limits, LoadOptions, ObjType, OnPartialLoad, ROOT, ReadDoc, Transactable,
+    ActorId, Change, Cursor, Document, Limits, LoadOptions, MoveCursor, ObjId, ObjType, OnPartialLoad, ROOT,
+    ReadDoc, Transactable,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -104,6 +105,37 @@ pub fn doc_change(data: &[u8]) {
     }
 }
 
+/// A cursor as bytes, or as text where the first byte says so, looked for in a document that has something in it.
+pub fn doc_cursor(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let read = match (first & 1, str::from_utf8(rest)) {
+        (0, _) => Cursor::try_from(rest),
+        (_, Ok(text)) => text.parse(),
+        (_, Err(_)) => return,
+    };
+    let cursor = match read {
+        Ok(cursor) => cursor,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    assert_eq!(Cursor::try_from(&cursor.to_bytes()[..]), Ok(cursor.clone()));
+    assert_eq!(cursor.to_string().parse(), Ok(cursor.clone()));
+    let mut doc = small();
+    let then = doc.get_heads();
+    doc.transact(|tx| tx.splice_text(object(&*tx, "text"), 1, 3, "")).expect("a text of five letters");
+    for (key, len) in [("text", 5), ("list", 1)] {
+        let place = |at| doc.get_cursor_position_at(object(&doc, key), &cursor, at);
+        for place in [place(&then), place(&doc.get_heads())] {
+            match place {
+                Ok(place) => assert!(place <= len),
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+        }
+    }
+}
+
 /// A file as it is, or a chunk around a body.
 fn framed(first: u8, rest: &[u8]) -> Vec<u8> {
     let Some(kind) = (first % 5).checked_sub(1) else { return rest.to_vec() };
@@ -140,14 +172,34 @@ fn small() -> Document {
     doc
 }
 
+/// The object at a key of the root.
+fn object(doc: &impl ReadDoc, key: &str) -> ObjId {
+    doc.get(ROOT, key).expect("a map").expect("a key that is there").1
+}
+
 /// What can be seen of the root.
 fn seen(doc: &Document) -> Vec<(String, String)> {
     doc.map_range(ROOT, ..).map(|(key, value, _)| (key.to_owned(), format!("{value:?}"))).collect()
 }
 
+/// A cursor at an element that is there is at it, however it moves.
+fn points(doc: &Document) {
+    for (_, _, id) in doc.map_range(ROOT, ..) {
+        let sequence = matches!(doc.object_type(&id), Ok(ObjType::List | ObjType::Text));
+        for index in 0..doc.length(&id).min(if sequence { 16 } else { 0 }) {
+            let [after, before] = [MoveCursor::After, MoveCursor::Before].map(|moving| {
+                let cursor = doc.get_cursor_moving(&id, index, moving).expect("an index below the length");
+                doc.get_cursor_position(&id, &cursor).expect("a cursor of this document")
+            });
+            assert!(after == before && after <= index, "{after} and {before} for {index}");
+        }
+    }
+}
+
 /// What was accepted can be saved and loaded, twice over.
 fn keeps(mut doc: Document) {
     doc.check(true);
+    points(&doc);
     let heads = doc.get_heads();
     let what = seen(&doc);
     for saved in [doc.save(), doc.save_nocompress()] {

@@ -16,7 +16,7 @@ mod subject;
 pub use blake3_modes::blake3_modes;
 pub use blake3_split::blake3_split;
 pub use checkfile::checkfile;
-pub use doc::{doc_change, doc_incremental, doc_load, doc_rescue};
+pub use doc::{doc_change, doc_cursor, doc_incremental, doc_load, doc_rescue};
 pub use phc::phc;
 
 /// The body of a target: it must return, whatever the input.
@@ -28,6 +28,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("blake3_split", blake3_split),
     ("checkfile", checkfile),
     ("doc_change", doc_change),
+    ("doc_cursor", doc_cursor),
     ("doc_incremental", doc_incremental),
     ("doc_load", doc_load),
     ("doc_rescue", doc_rescue),

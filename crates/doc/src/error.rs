@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::cursor::Cursor;
 use crate::types::{ActorId, ChangeHash, ObjId, ObjType};
 
 /// A rule of the file format, as broken by an input.
@@ -331,6 +332,17 @@ pub enum EditError {
     /// An increment of something that is not a counter.
     #[error("there is no counter to increment")]
     NotCounter,
+    /// A place for a cursor in an object without places.
+    #[error("object {obj} is a {found}: cursors are for lists and texts")]
+    NotSequence {
+        /// The object.
+        obj: Box<ObjId>,
+        /// What it is.
+        found: ObjType,
+    },
+    /// A cursor from elsewhere.
+    #[error(transparent)]
+    ForeignCursor(Box<ForeignCursor>),
     /// A hash that names no change of this document.
     #[error("change {0} is not in this document")]
     UnknownHash(ChangeHash),
@@ -349,4 +361,31 @@ pub enum EditError {
     /// The document has used all 2^32 operation counters.
     #[error("the document has no operation counters left")]
     Full,
+}
+
+/// A cursor that names nothing in an object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cursor {cursor} is not in object {obj}: {why}")]
+pub struct ForeignCursor {
+    /// The cursor.
+    pub cursor: Cursor,
+    /// The object in which it was looked for.
+    pub obj: ObjId,
+    /// What is missing.
+    pub why: Foreign,
+}
+
+/// Why a cursor names nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// Nobody here knows who wrote what it names: perhaps the changes have not come yet.
+    #[error("its actor wrote nothing that this document has")]
+    UnknownActor,
+    /// The operation is not known here, belongs to another object, or put no value into a list or text.
+    #[error("no value or boundary there is by its operation")]
+    NotInObject,
+    /// The operation came after the heads at which the document is read.
+    #[error("its operation came after the heads")]
+    NotAtHeads,
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod codec;
+mod cursor;
 mod document;
 mod edit;
 mod error;
@@ -24,10 +25,12 @@ mod view;
 
 pub use codec::change::Change;
 pub use codec::limits::Limits;
+pub use cursor::{Cursor, CursorPosition, MoveCursor, ParseCursorError};
 pub use document::{Commit, Document, Snapshot};
 pub use edit::CommitOptions;
 pub use error::{
-    ApplyError, DecodeError, EditError, Fault, FormatError, LimitError, LoadError, OpFault, Place, Rule,
+    ApplyError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError, LoadError,
+    OpFault, Place, Rule,
 };
 pub use literal::Literal;
 pub use meta::{ChangeMetadata, Stats};

@@ -2,6 +2,7 @@
 
 use std::ops::RangeBounds;
 
+use crate::cursor::{Cursor, CursorPosition, MoveCursor};
 use crate::error::EditError;
 use crate::literal::Literal;
 use crate::typed::FromValue;
@@ -181,6 +182,64 @@ pub trait ReadDoc {
         heads: &[ChangeHash],
     ) -> Result<Vec<(ObjId, Prop<'static>)>, EditError> {
         self.at(heads)?.path(obj)
+    }
+
+    /// See [`View::get_cursor`].
+    #[inline]
+    fn get_cursor(
+        &self,
+        obj: impl AsRef<ObjId>,
+        position: impl Into<CursorPosition>,
+    ) -> Result<Cursor, EditError> {
+        self.view().get_cursor(obj, position)
+    }
+
+    /// See [`View::get_cursor`].
+    fn get_cursor_at(
+        &self,
+        obj: impl AsRef<ObjId>,
+        position: impl Into<CursorPosition>,
+        heads: &[ChangeHash],
+    ) -> Result<Cursor, EditError> {
+        self.at(heads)?.get_cursor(obj, position)
+    }
+
+    /// See [`View::get_cursor_moving`].
+    #[inline]
+    fn get_cursor_moving(
+        &self,
+        obj: impl AsRef<ObjId>,
+        position: impl Into<CursorPosition>,
+        moving: MoveCursor,
+    ) -> Result<Cursor, EditError> {
+        self.view().get_cursor_moving(obj, position, moving)
+    }
+
+    /// See [`View::get_cursor_moving`].
+    fn get_cursor_moving_at(
+        &self,
+        obj: impl AsRef<ObjId>,
+        position: impl Into<CursorPosition>,
+        moving: MoveCursor,
+        heads: &[ChangeHash],
+    ) -> Result<Cursor, EditError> {
+        self.at(heads)?.get_cursor_moving(obj, position, moving)
+    }
+
+    /// See [`View::get_cursor_position`].
+    #[inline]
+    fn get_cursor_position(&self, obj: impl AsRef<ObjId>, cursor: &Cursor) -> Result<usize, EditError> {
+        self.view().get_cursor_position(obj, cursor)
+    }
+
+    /// See [`View::get_cursor_position`].
+    fn get_cursor_position_at(
+        &self,
+        obj: impl AsRef<ObjId>,
+        cursor: &Cursor,
+        heads: &[ChangeHash],
+    ) -> Result<usize, EditError> {
+        self.at(heads)?.get_cursor_position(obj, cursor)
     }
 
     /// How indexes into text are counted.

@@ -175,7 +175,7 @@ impl<'a> View<'a> {
     }
 
     #[inline(never)]
-    fn element(&self, seq: &'a Seq, index: usize) -> Cow<'a, [Visible]> {
+    pub(crate) fn element(&self, seq: &'a Seq, index: usize) -> Cow<'a, [Visible]> {
         let Some(clock) = &self.clock else {
             let at = u32::try_from(index).ok().and_then(|index| seq.locate(index, &self.state.ctx()));
             return at
@@ -218,7 +218,7 @@ impl<'a> View<'a> {
     }
 
     /// How many units a visible span covers.
-    fn units(&self, seq: &Seq, span: &Span, values: Option<&Values>) -> usize {
+    pub(crate) fn units(&self, seq: &Seq, span: &Span, values: Option<&Values>) -> usize {
         if !seq.is_text {
             return span.len as usize;
         }
@@ -504,7 +504,7 @@ impl State {
 
     /// An object by its name.
     #[inline]
-    fn object(&self, obj: &ObjId) -> Result<&Object, EditError> {
+    pub(crate) fn object(&self, obj: &ObjId) -> Result<&Object, EditError> {
         match self.hinted(obj) {
             Some(object) => Ok(object),
             None => Ok(&self.objects[self.search(obj)? as usize]),

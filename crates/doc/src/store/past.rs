@@ -153,7 +153,7 @@ impl State {
     }
 
     /// What was visible at an element with a register.
-    fn element_at(&self, seq: &Seq, span: &Span, clock: &Clock) -> Values {
+    pub(crate) fn element_at(&self, seq: &Seq, span: &Span, clock: &Clock) -> Values {
         let Some(reg) = seq.reg(span) else { return Values::new() };
         if !clock.covers(span.id) {
             return Values::new();
@@ -190,28 +190,36 @@ impl State {
         seq: &'a Seq,
         clock: &'a Clock,
     ) -> impl Iterator<Item = (Span, Option<Values>)> + 'a {
-        let ctx = self.ctx();
-        seq.spans().filter(move |span| clock.covers(span.id)).flat_map(move |span| {
-            let mut parts: SmallVec<[(Span, Option<Values>); 2]> = SmallVec::new();
-            let covered = clock.covered(span.id, span.len);
-            if span.kind == super::seq::Kind::Mark {
-                return parts;
+        seq.spans().flat_map(move |span| self.parts_at(seq, span, clock))
+    }
+
+    /// What was visible of a span.
+    #[inline]
+    pub(crate) fn parts_at(
+        &self,
+        seq: &Seq,
+        span: &Span,
+        clock: &Clock,
+    ) -> SmallVec<[(Span, Option<Values>); 2]> {
+        let mut parts = SmallVec::new();
+        if !clock.covers(span.id) || span.kind == super::seq::Kind::Mark {
+            return parts;
+        }
+        if span.reg > 0 {
+            let values = self.element_at(seq, span, clock);
+            if !values.is_empty() {
+                parts.push((*span, Some(values)));
             }
-            if span.reg > 0 {
-                let values = self.element_at(seq, span, clock);
-                if !values.is_empty() {
-                    parts.push((*span, Some(values)));
-                }
-                return parts;
-            }
-            let mut span = *span;
-            if covered < span.len {
-                span.cut(covered, &ctx);
-            }
-            let gone = |id: OpId| !id.is_none() && clock.covers(id);
-            let there = span.by_fate(&ctx, gone).into_iter().filter(|part| !gone(part.gone));
-            parts.extend(there.map(|part| (Span { visible: true, ..part }, None)));
-            parts
-        })
+            return parts;
+        }
+        let (mut span, ctx) = (*span, self.ctx());
+        let covered = clock.covered(span.id, span.len);
+        if covered < span.len {
+            span.cut(covered, &ctx);
+        }
+        let gone = |id: OpId| !id.is_none() && clock.covers(id);
+        let there = span.by_fate(&ctx, gone).into_iter().filter(|part| !gone(part.gone));
+        parts.extend(there.map(|part| (Span { visible: true, ..part }, None)));
+        parts
     }
 }

@@ -2,6 +2,7 @@
 
 mod api;
 mod convergence;
+mod cursors;
 mod files;
 mod forge;
 mod golden;

@@ -2,11 +2,11 @@
 
 use automerge::transaction::{CommitOptions, Transactable as _};
 use automerge::{
-    ActorId, AutoCommit, AutomergeError, Change, ChangeHash, LoadOptions, ObjId, ObjType, Prop, ROOT,
-    ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
+    ActorId, AutoCommit, AutomergeError, Change, ChangeHash, Cursor, LoadOptions, MoveCursor, ObjId, ObjType,
+    Prop, ROOT, ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
 };
 
-use super::peer::{Hash, Peer, Place, PlaceRef, Said, Values, object_word};
+use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
 use super::story::{Encoding, Kind, Scalar, Tree};
 
 /// A copy kept by the official crate.
@@ -258,11 +258,14 @@ impl Peer for Official {
     }
 
     fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String> {
-        match (self.object(object), at) {
+        let mut keys: Vec<String> = match (self.object(object), at) {
             (Err(_), _) => Vec::new(),
             (Ok(object), None) => self.doc.keys(object).collect(),
             (Ok(object), Some(at)) => self.doc.keys_at(object, &hashes(at)).collect(),
-        }
+        };
+        // A key with two counters is named twice once an increment of both has hidden an object that conflicted.
+        keys.dedup();
+        keys
     }
 
     fn length(&self, object: &str, at: Option<&[Hash]>) -> usize {
@@ -297,5 +300,22 @@ impl Peer for Official {
             Some(at) => self.doc.get_all_at(object, prop(place), &hashes(at)),
         })?;
         Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+    }
+
+    fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {
+        let object = self.object(object)?;
+        let moving = if before { MoveCursor::Before } else { MoveCursor::After };
+        let at = at.map(hashes);
+        let cursor = said(self.doc.get_cursor_moving(object, index, at.as_deref(), moving))?;
+        Ok(Pointer { text: cursor.to_string(), bytes: cursor.to_bytes() })
+    }
+
+    fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize> {
+        let object = self.object(object)?;
+        let (at, read) = (at.map(hashes), said(Cursor::try_from(cursor.text.as_str()))?);
+        if said(Cursor::try_from(cursor.bytes.as_slice()))? != read {
+            return Err(format!("{} has bytes of another cursor", cursor.text));
+        }
+        said(self.doc.get_cursor_position(object, &read, at.as_deref()))
     }
 }

@@ -1,11 +1,11 @@
 //! Our engine as a [`Peer`].
 
 use hashmill_doc::{
-    ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Document, Literal, LoadOptions, ObjId, ObjType,
-    Prop, ReadDoc as _, ScalarValue, TextEncoding, Transactable as _, Value,
+    ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Cursor, Document, Literal, LoadOptions,
+    MoveCursor, ObjId, ObjType, Prop, ReadDoc as _, ScalarValue, TextEncoding, Transactable as _, Value,
 };
 
-use super::peer::{Hash, Peer, Place, PlaceRef, Said, Values, object_word};
+use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
 use super::story::{Encoding, Kind, Scalar, Tree};
 
 /// A copy kept by our engine.
@@ -292,5 +292,27 @@ impl Peer for Ours {
             Some(at) => self.0.get_all_at(object, prop(place), &hashes(at)),
         })?;
         Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+    }
+
+    fn cursor(&self, of: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {
+        let object = object(of)?;
+        let moving = if before { MoveCursor::Before } else { MoveCursor::After };
+        let cursor = said(match at {
+            None => self.0.get_cursor_moving(object, index, moving),
+            Some(at) => self.0.get_cursor_moving_at(object, index, moving, &hashes(at)),
+        })?;
+        Ok(Pointer { text: cursor.to_string(), bytes: cursor.to_bytes() })
+    }
+
+    fn position(&self, of: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize> {
+        let object = object(of)?;
+        let read: Cursor = said(cursor.text.parse())?;
+        if said(Cursor::try_from(cursor.bytes.as_slice()))? != read {
+            return Err(format!("{} has bytes of another cursor", cursor.text));
+        }
+        said(match at {
+            None => self.0.get_cursor_position(object, &read),
+            Some(at) => self.0.get_cursor_position_at(object, &read, &hashes(at)),
+        })
     }
 }

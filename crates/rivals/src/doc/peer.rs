@@ -20,6 +20,43 @@ pub enum Place {
 /// What stands at a place: the value in words and the operation that put it there, in the order of the format.
 pub type Values = Vec<(String, String)>;
 
+/// A cursor in both of its forms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pointer {
+    /// As text.
+    pub text: String,
+    /// As bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Pointer {
+    /// The start of a sequence.
+    pub fn start() -> Self {
+        Self { text: "s".to_owned(), bytes: vec![1, 1] }
+    }
+
+    /// The end of a sequence.
+    pub fn end() -> Self {
+        Self { text: "e".to_owned(), bytes: vec![1, 2] }
+    }
+
+    /// The operation that a cursor at an element is named after.
+    pub fn id(&self) -> &str {
+        self.text.trim_start_matches('-')
+    }
+
+    /// The same, moving after when its element goes.
+    #[must_use]
+    pub fn after(&self) -> Self {
+        let mut bytes = self.bytes.clone();
+        if bytes.len() > 2 {
+            bytes.pop();
+            bytes.push(2);
+        }
+        Self { text: self.id().to_owned(), bytes }
+    }
+}
+
 /// A copy of a document. Objects are named in the text form of the format, `_root` or `<counter>@<actor>`.
 ///
 /// Every call means what the call of the same name means in the official crate.
@@ -72,6 +109,9 @@ pub trait Peer: Sized {
     fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String>;
     fn get(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>>;
     fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values>;
+    fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer>;
+    /// Where a cursor is; both of its forms must be read, and as the same.
+    fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize>;
 }
 
 /// A key or an index, for reading.

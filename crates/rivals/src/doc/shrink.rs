@@ -109,6 +109,7 @@ fn spot_mut(step: &mut Step) -> Option<&mut Spot> {
         | Step::Insert(spot, _)
         | Step::InsertObject(spot, _)
         | Step::Delete(spot)
+        | Step::Point(spot)
         | Step::Increment(spot, _)
         | Step::Splice(spot, ..)
         | Step::SpliceText(spot, ..)

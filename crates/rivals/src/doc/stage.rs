@@ -120,6 +120,8 @@ struct Stage<'s, A, B> {
     told: Told,
     /// How often someone went back and needed another actor.
     lives: usize,
+    /// Cursors that are looked for again, oldest first.
+    cursors: Vec<cursors::Followed>,
 }
 
 /// Both engines do the same, and what they give back is the same.
@@ -137,6 +139,8 @@ macro_rules! both {
         $stage.agree($what, oracle, subject)
     }};
 }
+
+mod cursors;
 
 /// The actor of a person in its `life`: a new one when the old must not go on.
 fn actor(who: usize, life: usize) -> Vec<u8> {
@@ -167,6 +171,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
             scene: 0,
             told: Told::default(),
             lives: 0,
+            cursors: Vec::new(),
         }
     }
 
@@ -245,12 +250,14 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
             | Step::SpliceText(spot, ..)
             | Step::UpdateText(spot, _)
             | Step::UpdateObject(spot, _)) => self.sequence(who, *spot, step),
+            Step::Point(spot) => self.point(who, *spot),
             Step::Commit(message, time) => self.commit(who, message.as_deref(), *time),
             Step::Rollback => {
                 both!(self, who, "rollback", |peer| peer.rollback())?;
                 // The ids of what was taken back may come again, for objects of another kind.
                 let person = &mut self.people[who];
                 person.objects.retain(|(id, kind)| person.oracle.kind(id) == Some(*kind));
+                self.forget_cursors(who);
                 self.compare(who)
             }
             // The official crate looks at operations alone when it chooses whom an isolated change is by: after a change
@@ -410,6 +417,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
         both!(self, who, "its own check", |peer| peer.check())?;
         both!(self, who, "heads", |peer| peer.heads().into_iter().map(hex).collect::<Vec<_>>())?;
         self.portraits(who, None)?;
+        self.look_for_cursors(who)?;
         let person = &mut self.people[who];
         if let Deed::Done(heads) = attempt(|| person.oracle.heads())
             && person.past.last() != Some(&heads)
@@ -575,6 +583,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
             self.commit(who, None, 0)?;
             for heads in self.people[who].past.clone().iter().rev().take(PAST) {
                 self.portraits(who, Some(heads))?;
+                self.look_for_cursors_at(who, heads)?;
                 both!(self, who, "changes since then", |peer| sorted(peer.changes(heads)))?;
             }
         }

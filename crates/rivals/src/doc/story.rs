@@ -109,6 +109,8 @@ pub enum Step {
     UpdateObject(Spot, Tree),
     /// The flag says whether to insert instead of putting.
     Create(Spot, Tree, bool),
+    /// Makes cursors, which are followed from then on.
+    Point(Spot),
     Commit(Option<String>, i64),
     Rollback,
     EmptyChange(i64),
@@ -167,6 +169,9 @@ impl Story {
 }
 
 fn step(rng: &mut Rng, people: usize, focus: usize) -> Step {
+    if rng.below(12) == 0 {
+        return Step::Point(spot(rng));
+    }
     let sort = match focus {
         0 if rng.below(3) > 0 => 40 + rng.below(20),
         1 if rng.below(3) > 0 => rng.below(40),
@@ -265,7 +270,7 @@ mod tests {
         let stories: Vec<Story> = (0..40).map(|seed| Story::invent(seed, 100)).collect();
         let steps = stories.iter().flat_map(|story| &story.scenes).map(|scene| &scene.step);
         let kinds: HashSet<_> = steps.map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 21);
+        assert_eq!(kinds.len(), 22);
         assert_eq!(stories[7], Story::invent(7, 100));
         let encodings: Vec<_> = stories.iter().map(|story| story.encoding).collect();
         assert!(Encoding::ALL.iter().all(|encoding| encodings.contains(encoding)));

@@ -230,6 +230,20 @@ fn points<E: Objects>(named: Named, size: usize) -> Option<Case> {
             let doc: E = listed(size);
             repeat(move || doc.get_index(black_box(size / 2)).unwrap_or(-1))
         }
+        // Where such a cursor is was found out before: that is the other workload.
+        Named::CursorCreate => {
+            let doc: E = listed(size);
+            let place = doc.resolve(&doc.cursor(size / 2));
+            repeat(move || {
+                drop(black_box(doc.cursor(black_box(size / 2))));
+                place
+            })
+        }
+        Named::CursorResolve => {
+            let doc: E = listed(size);
+            let cursor = doc.cursor(size / 2);
+            repeat(move || doc.resolve(black_box(&cursor)))
+        }
         _ => return None,
     };
     Some(case)

@@ -50,6 +50,8 @@ pub trait Shared: Texts {
 
 /// A document with a map and a list in it.
 pub trait Objects: Texts {
+    /// A place in the list that stays where it is while the list changes.
+    type Cursor: 'static;
     /// One transaction of puts into the map.
     fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>);
     /// What stands at a key.
@@ -60,6 +62,10 @@ pub trait Objects: Texts {
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>);
     /// What stands at an index.
     fn get_index(&self, index: usize) -> Option<i64>;
+    /// A cursor at an index of the list.
+    fn cursor(&self, index: usize) -> Self::Cursor;
+    /// The index at which a cursor is.
+    fn resolve(&self, cursor: &Self::Cursor) -> usize;
     /// Takes over what another replica has.
     fn merge(&mut self, other: &mut Self);
 }

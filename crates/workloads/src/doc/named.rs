@@ -35,12 +35,14 @@ pub enum Named {
     ConcurrentReads,
     MergeReduce,
     DocumentConstructor,
+    CursorCreate,
+    CursorResolve,
     GetAt,
     TextAt,
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 29] = [
+const NAMED: [(Named, &str, &[u64]); 31] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -68,6 +70,8 @@ const NAMED: [(Named, &str, &[u64]); 29] = [
     (Named::ConcurrentReads, "concurrent_reads", &[1_000]),
     (Named::MergeReduce, "merge_reduce", &[64]),
     (Named::DocumentConstructor, "document_constructor", &[1]),
+    (Named::CursorCreate, "cursor_create", &[1_000]),
+    (Named::CursorResolve, "cursor_resolve", &[1_000]),
     (Named::GetAt, "get_at", &[10, 1_000]),
     (Named::TextAt, "text_at", &[10, 1_000]),
 ];
@@ -111,6 +115,8 @@ impl Named {
             | Named::Fork
             | Named::Merge
             | Named::DocumentConstructor
+            | Named::CursorCreate
+            | Named::CursorResolve
             | Named::GetAt
             | Named::TextAt => 1,
             _ => size,
@@ -123,7 +129,12 @@ impl Named {
         let last = size as i64 - 1;
         match self {
             Named::MapPut | Named::MapPutBatch | Named::PutScale => last.into(),
-            Named::MapGet | Named::ListGet | Named::Load | Named::LoadLarge => (size / 2).into(),
+            Named::MapGet
+            | Named::ListGet
+            | Named::CursorCreate
+            | Named::CursorResolve
+            | Named::Load
+            | Named::LoadLarge => (size / 2).into(),
             Named::MapKeys | Named::ForkMergeBatch | Named::TextSpliceAppend => size.into(),
             Named::GetScale | Named::ConcurrentReads => (size as i64 * last / 2).into(),
             Named::ListInsertAppend | Named::ListInsertFront => 42_usize.into(),

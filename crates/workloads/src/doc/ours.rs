@@ -3,7 +3,7 @@
 use super::cases::{Case, keys, numbered, repeat};
 use super::engine::{Objects, Past, Patch, Shared, Texts, handed_out};
 use hashmill_doc::{
-    ActorId, Change, ChangeHash, Document, EditError, Limits, LoadOptions, ObjId, ObjType, ROOT,
+    ActorId, Change, ChangeHash, Cursor, Document, EditError, Limits, LoadOptions, ObjId, ObjType, ROOT,
     ReadDoc as _, Transactable as _, Transaction, Verify,
 };
 use std::thread;
@@ -102,6 +102,8 @@ impl Shared for Hashmill {
 }
 
 impl Objects for Hashmill {
+    type Cursor = Cursor;
+
     fn put_all<'a>(&mut self, mut pairs: impl Iterator<Item = (&'a str, i64)>) {
         let Self { doc, map, .. } = self;
         transact(doc, |tx| pairs.try_for_each(|(key, value)| tx.put(&*map, key, value)));
@@ -122,6 +124,14 @@ impl Objects for Hashmill {
 
     fn get_index(&self, index: usize) -> Option<i64> {
         self.doc.get(&self.list, index).expect("a list")?.0.as_i64()
+    }
+
+    fn cursor(&self, index: usize) -> Cursor {
+        self.doc.get_cursor(&self.list, index).expect("an index of the list")
+    }
+
+    fn resolve(&self, cursor: &Cursor) -> usize {
+        self.doc.get_cursor_position(&self.list, cursor).expect("a cursor of the list")
     }
 
     fn merge(&mut self, other: &mut Self) {

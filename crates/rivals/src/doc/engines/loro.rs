@@ -1,5 +1,6 @@
 //! Loro: another format, whose commits make no hashes.
 
+use loro::cursor::{Cursor, Side};
 use loro::{ExportMode, Frontiers, LoroDoc, LoroList, LoroMap, LoroText};
 
 use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts, handed_out};
@@ -82,6 +83,8 @@ impl Shared for Loro {
 }
 
 impl Objects for Loro {
+    type Cursor = Cursor;
+
     fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>) {
         for (key, value) in pairs {
             self.map.insert(key, value).expect("a map");
@@ -106,6 +109,14 @@ impl Objects for Loro {
 
     fn get_index(&self, index: usize) -> Option<i64> {
         self.list.get(index)?.into_value().ok()?.into_i64().ok()
+    }
+
+    fn cursor(&self, index: usize) -> Cursor {
+        self.list.get_cursor(index, Side::Middle).expect("an index of the list")
+    }
+
+    fn resolve(&self, cursor: &Cursor) -> usize {
+        self.doc.get_cursor_pos(cursor).expect("a cursor of the list").current.pos
     }
 
     fn merge(&mut self, other: &mut Self) {

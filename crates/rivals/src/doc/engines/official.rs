@@ -1,7 +1,7 @@
 //! The official crate.
 
 use automerge::transaction::Transactable as _;
-use automerge::{ActorId, AutoCommit, Change, ChangeHash, ObjId, ObjType, ROOT, ReadDoc as _};
+use automerge::{ActorId, AutoCommit, Change, ChangeHash, Cursor, ObjId, ObjType, ROOT, ReadDoc as _};
 
 use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts, handed_out};
 
@@ -90,6 +90,8 @@ impl Shared for Official {
 }
 
 impl Objects for Official {
+    type Cursor = Cursor;
+
     fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>) {
         for (key, value) in pairs {
             self.doc.put(&self.map, key, value).expect("a map");
@@ -114,6 +116,14 @@ impl Objects for Official {
 
     fn get_index(&self, index: usize) -> Option<i64> {
         self.doc.get(&self.list, index).expect("a list")?.0.as_i64()
+    }
+
+    fn cursor(&self, index: usize) -> Cursor {
+        self.doc.get_cursor(&self.list, index, None).expect("an index of the list")
+    }
+
+    fn resolve(&self, cursor: &Cursor) -> usize {
+        self.doc.get_cursor_position(&self.list, cursor, None).expect("a cursor of the list")
     }
 
     fn merge(&mut self, other: &mut Self) {

@@ -3,8 +3,8 @@
 use yrs::block::ClientID;
 use yrs::updates::decoder::Decode as _;
 use yrs::{
-    Array as _, ArrayRef, Doc, GetString as _, Map as _, MapRef, OffsetKind, Options, Out, ReadTxn as _,
-    StateVector, Text as _, TextRef, Transact as _, Update,
+    Array as _, ArrayRef, Assoc, Doc, GetString as _, IndexedSequence as _, Map as _, MapRef, OffsetKind,
+    Options, Out, ReadTxn as _, StateVector, StickyIndex, Text as _, TextRef, Transact as _, Update,
 };
 
 use hashmill_workloads::doc::{Objects, Patch, Shared, Texts, handed_out};
@@ -102,6 +102,8 @@ impl Shared for Yrs {
 }
 
 impl Objects for Yrs {
+    type Cursor = StickyIndex;
+
     fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>) {
         let mut txn = self.doc.transact_mut();
         for (key, value) in pairs {
@@ -126,6 +128,15 @@ impl Objects for Yrs {
 
     fn get_index(&self, index: usize) -> Option<i64> {
         Self::integer(self.list.get(&self.doc.transact(), index as u32))
+    }
+
+    fn cursor(&self, index: usize) -> StickyIndex {
+        let cursor = self.list.sticky_index(&self.doc.transact(), index as u32, Assoc::After);
+        cursor.expect("an index of the list")
+    }
+
+    fn resolve(&self, cursor: &StickyIndex) -> usize {
+        cursor.get_offset(&self.doc.transact()).expect("a cursor of the list").index as usize
     }
 
     fn merge(&mut self, other: &mut Self) {

@@ -1,0 +1,308 @@
+//! Places in lists and texts that stay where they are while others edit: what they are, and how they are written.
+
+mod resolve;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::codec::leb;
+use crate::codec::reader::Reader;
+use crate::error::Rule;
+use crate::types::{ActorId, ParseHexError};
+
+/// A place in a list or text that moves with what is there, in this document and in every copy of it.
+///
+/// Made by [`ReadDoc::get_cursor`](crate::ReadDoc::get_cursor), read by
+/// [`ReadDoc::get_cursor_position`](crate::ReadDoc::get_cursor_position). It does not say in which object it is.
+///
+/// As text it is `s`, `e`, or `<counter>@<actor in hex>` with a `-` in front when it moves [`MoveCursor::Before`]; as bytes
+/// ([`Self::to_bytes`]) it is a few bytes longer than the actor. Both are those of every other implementation.
+///
+/// ```
+/// use hashmill_doc::{Cursor, Document, EditError, ObjType, ROOT, ReadDoc, Transactable};
+///
+/// let mut doc = Document::new();
+/// let text = doc.transact(|tx| {
+///     let text = tx.put_object(ROOT, "text", ObjType::Text)?;
+///     tx.splice_text(&text, 0, 0, "Hello world")?;
+///     Ok::<_, EditError>(text)
+/// })?;
+/// let sent = doc.get_cursor(&text, 6)?.to_bytes();
+///
+/// doc.transact(|tx| tx.splice_text(&text, 0, 5, "Good morning,"))?;
+/// let cursor = Cursor::try_from(&sent[..])?;
+/// assert_eq!(doc.get_cursor_position(&text, &cursor)?, 14);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Cursor {
+    /// The start of a sequence, whatever it is.
+    Start,
+    /// The end of a sequence, however long it grows.
+    End,
+    /// An element, named by the operation that put its value there.
+    Op {
+        /// Lamport counter of the operation.
+        counter: u64,
+        /// Who wrote it.
+        actor: ActorId,
+        /// Where the cursor goes when the element goes.
+        moving: MoveCursor,
+    },
+}
+
+/// Where a cursor is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CursorPosition {
+    /// At the start, before whatever is inserted there.
+    Start,
+    /// At the end, behind whatever is inserted there.
+    End,
+    /// At an element: an index of a list, or of a text in the units of the document's encoding.
+    Index(usize),
+}
+
+impl From<usize> for CursorPosition {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+/// Where a cursor goes when its element is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MoveCursor {
+    /// To what its element was inserted after, or what that was inserted after, and so on: the first that is still there,
+    /// else to the start.
+    Before,
+    /// To the next element that is there, else to the end.
+    #[default]
+    After,
+}
+
+/// A text or bytes that are no cursor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseCursorError {
+    /// A text of another form.
+    #[error("a cursor is written as s, e, <counter>@<actor> or -<counter>@<actor>")]
+    Form,
+    /// What stands before the `@` is no number, or one that does not fit 64 bits.
+    #[error("the counter of the cursor, from character {at} on, is no number of 64 bits")]
+    Counter {
+        /// Byte offset of the counter.
+        at: usize,
+    },
+    /// What stands after the `@` is not hexadecimal.
+    #[error("the actor of the cursor: {0}")]
+    Actor(ParseHexError),
+    /// A first byte that stands for no version of the format.
+    #[error("version {0} of cursors is unknown")]
+    Version(u8),
+    /// A second byte that stands for nothing.
+    #[error("{0} is no kind of cursor")]
+    Kind(u8),
+    /// A last byte that stands for no direction.
+    #[error("{0} is no way for a cursor to move")]
+    Move(u8),
+    /// Bytes that end early, go on after the end, or hold a malformed number.
+    #[error("byte {offset} of the cursor: {rule}")]
+    Bytes {
+        /// Where.
+        offset: usize,
+        /// What is broken.
+        rule: Rule,
+    },
+}
+
+/// The bytes that stand for things.
+mod tag {
+    /// Cursors without a kind and a direction: an element, moving after.
+    pub(super) const OLD: u8 = 0;
+    pub(super) const VERSION: u8 = 1;
+    pub(super) const START: u8 = 1;
+    pub(super) const END: u8 = 2;
+    pub(super) const OP: u8 = 3;
+    pub(super) const BEFORE: u8 = 1;
+    pub(super) const AFTER: u8 = 2;
+}
+
+impl Cursor {
+    /// The binary form.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (counter, actor, moving) = match self {
+            Self::Start => return vec![tag::VERSION, tag::START],
+            Self::End => return vec![tag::VERSION, tag::END],
+            Self::Op { counter, actor, moving } => (*counter, actor.as_bytes(), moving),
+        };
+        let mut bytes = vec![tag::VERSION, tag::OP];
+        leb::put_u64(&mut bytes, actor.len() as u64);
+        bytes.extend_from_slice(actor);
+        leb::put_u64(&mut bytes, counter);
+        bytes.push(if *moving == MoveCursor::Before { tag::BEFORE } else { tag::AFTER });
+        bytes
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseCursorError> {
+        match get(reader, byte)? {
+            tag::OLD => return Self::read_op(reader, false),
+            tag::VERSION => {}
+            version => return Err(ParseCursorError::Version(version)),
+        }
+        match get(reader, byte)? {
+            tag::START => Ok(Self::Start),
+            tag::END => Ok(Self::End),
+            tag::OP => Self::read_op(reader, true),
+            kind => Err(ParseCursorError::Kind(kind)),
+        }
+    }
+
+    fn read_op(reader: &mut Reader<'_>, moves: bool) -> Result<Self, ParseCursorError> {
+        let actor = ActorId::from(get(reader, Reader::prefixed)?);
+        let counter = get(reader, Reader::u64)?;
+        let moving = match if moves { get(reader, byte)? } else { tag::AFTER } {
+            tag::BEFORE => MoveCursor::Before,
+            tag::AFTER => MoveCursor::After,
+            other => return Err(ParseCursorError::Move(other)),
+        };
+        Ok(Self::Op { counter, actor, moving })
+    }
+}
+
+/// What `read` reads, or where it failed.
+fn get<'a, T>(
+    reader: &mut Reader<'a>,
+    read: impl FnOnce(&mut Reader<'a>) -> Result<T, Rule>,
+) -> Result<T, ParseCursorError> {
+    read(reader).map_err(|rule| ParseCursorError::Bytes { offset: reader.offset(), rule })
+}
+
+fn byte(reader: &mut Reader<'_>) -> Result<u8, Rule> {
+    reader.array().map(|[byte]| byte)
+}
+
+impl TryFrom<&[u8]> for Cursor {
+    type Error = ParseCursorError;
+
+    /// Reads the binary form, of this version or the one before.
+    fn try_from(bytes: &[u8]) -> Result<Self, Self::Error> {
+        let mut reader = Reader::new(bytes);
+        let cursor = Self::read(&mut reader)?;
+        get(&mut reader, |reader| reader.finish())?;
+        Ok(cursor)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ParseCursorError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "s" => return Ok(Self::Start),
+            "e" => return Ok(Self::End),
+            _ => {}
+        }
+        let (counter, actor) = text.split_once('@').ok_or(ParseCursorError::Form)?;
+        let (moving, digits) = match counter.strip_prefix('-') {
+            Some(digits) => (MoveCursor::Before, digits),
+            None => (MoveCursor::After, counter),
+        };
+        // The standard library takes a sign, too.
+        let number = digits.parse().ok().filter(|_| !digits.starts_with('+'));
+        let counter = number.ok_or(ParseCursorError::Counter { at: counter.len() - digits.len() })?;
+        let actor = actor.parse().map_err(ParseCursorError::Actor)?;
+        Ok(Self::Op { counter, actor, moving })
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("s"),
+            Self::End => f.write_str("e"),
+            Self::Op { counter, actor, moving } => {
+                let sign = if *moving == MoveCursor::Before { "-" } else { "" };
+                write!(f, "{sign}{counter}@{actor}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(counter: u64, actor: &str, moving: MoveCursor) -> Cursor {
+        Cursor::Op { counter, actor: actor.parse().unwrap(), moving }
+    }
+
+    fn hex(text: &str) -> Vec<u8> {
+        crate::types::decode_hex(text).unwrap()
+    }
+
+    #[test]
+    fn both_forms_are_those_of_other_implementations() {
+        let actor = "00112233445566778899aabbccddeeff";
+        let after = op(4, actor, MoveCursor::After);
+        let long = op(u64::MAX, "", MoveCursor::Before);
+        let forms = [
+            (Cursor::Start, "s".to_owned(), "0101".to_owned()),
+            (Cursor::End, "e".to_owned(), "0102".to_owned()),
+            (after.clone(), format!("4@{actor}"), format!("010310{actor}0402")),
+            (op(300, "ab", MoveCursor::Before), "-300@ab".to_owned(), "010301abac0201".to_owned()),
+            (long, format!("-{}@", u64::MAX), "010300ffffffffffffffffff0101".to_owned()),
+        ];
+        for (cursor, text, bytes) in forms {
+            assert_eq!((cursor.to_string(), cursor.to_bytes()), (text.clone(), hex(&bytes)));
+            assert_eq!(text.parse(), Ok(cursor.clone()));
+            assert_eq!(Cursor::try_from(&hex(&bytes)[..]), Ok(cursor));
+        }
+        assert_eq!(Cursor::try_from(&hex(&format!("0010{actor}04"))[..]), Ok(after));
+    }
+
+    #[test]
+    fn bad_texts_say_what_is_bad() {
+        use ParseCursorError as E;
+        for text in ["", "S", "-", "start", "4", "é", "-é", "4#ab", "\u{fffc}ab"] {
+            assert_eq!(text.parse::<Cursor>(), Err(E::Form), "{text}");
+        }
+        for (text, at) in [("@ab", 0), ("-@ab", 1), ("+4@ab", 0), ("--4@ab", 1), ("4.0@ab", 0), ("é@ab", 0)]
+        {
+            assert_eq!(text.parse::<Cursor>(), Err(E::Counter { at }), "{text}");
+        }
+        assert_eq!("18446744073709551616@ab".parse::<Cursor>(), Err(E::Counter { at: 0 }));
+        let digit = |at| E::Actor(ParseHexError::Digit { at });
+        for (text, at) in [("4@abc", 2), ("4@xy", 0), ("4@ab@", 2)] {
+            assert_eq!(text.parse::<Cursor>(), Err(digit(at)), "{text}");
+        }
+        let words = "4@abc".parse::<Cursor>().unwrap_err().to_string();
+        assert_eq!(
+            words,
+            "the actor of the cursor: character 2 is not one of an even number of hexadecimal digits"
+        );
+    }
+
+    #[test]
+    fn bad_bytes_say_where() {
+        use ParseCursorError as E;
+        let at = |offset, rule| E::Bytes { offset, rule };
+        for (bytes, error) in [
+            ("", at(0, Rule::Truncated)),
+            ("02", E::Version(2)),
+            ("01", at(1, Rule::Truncated)),
+            ("0100", E::Kind(0)),
+            ("0104", E::Kind(4)),
+            ("010100", at(2, Rule::Leftover(1))),
+            ("0103", at(2, Rule::Truncated)),
+            // A length of almost 2^64.
+            ("0103ffffffffffffffffff01ab", at(12, Rule::Truncated)),
+            ("010301ab8000", at(4, Rule::LebOverlong)),
+            ("010301abffffffffffffffffff02", at(4, Rule::LebRange)),
+            ("010301ab04", at(5, Rule::Truncated)),
+            ("010301ab0403", E::Move(3)),
+            ("010301ab040200", at(6, Rule::Leftover(1))),
+            ("0001ab0402", at(4, Rule::Leftover(1))),
+        ] {
+            assert_eq!(Cursor::try_from(&hex(bytes)[..]), Err(error), "{bytes}");
+        }
+    }
+}

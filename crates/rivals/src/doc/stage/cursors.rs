@@ -1,0 +1,138 @@
+//! Cursors in a story: both engines write them alike, and find them again wherever the story goes on.
+
+use super::{Deed, End, Stage, answer, attempt};
+use crate::doc::peer::{Hash, Peer, PlaceRef, Pointer, miscounted};
+use crate::doc::story::{Kind, Spot};
+
+/// So many of the latest cursors are followed.
+const FOLLOWED: usize = 24;
+/// Of those, so many are looked for after each scene.
+const LOOKED_FOR: usize = 6;
+
+/// A cursor and the object that it was made for.
+#[derive(Clone, Debug)]
+pub(super) struct Followed {
+    object: String,
+    pointer: Pointer,
+}
+
+impl<A: Peer, B: Peer> Stage<'_, A, B> {
+    /// Makes cursors at a place, now and at earlier heads, and follows those that are made now.
+    pub(super) fn point(&mut self, who: usize, spot: Spot) -> Result<(), End> {
+        let (object, place) = self.aim(who, spot);
+        let index = if let super::Place::Index(index) = place { index } else { spot.place };
+        let heads = self.past(who, spot.place);
+        for before in [false, true] {
+            if !self.unsure(who, &object, Some(&heads)) {
+                both!(self, who, "a cursor of the past", |peer| answer(peer.cursor(
+                    &object,
+                    index,
+                    before,
+                    Some(&heads)
+                )))?;
+            }
+            let made =
+                both!(self, who, "a cursor", |peer| answer(peer.cursor(&object, index, before, None)))?;
+            let object = object.clone();
+            self.cursors.extend(made.map(|pointer| Followed { object, pointer }));
+        }
+        self.cursors.drain(..self.cursors.len().saturating_sub(FOLLOWED));
+        self.find_cursors(who, Some(&heads), FOLLOWED)?;
+        self.find_cursors(who, None, FOLLOWED)
+    }
+
+    /// Looks for the latest cursors in a person's document.
+    pub(super) fn look_for_cursors(&mut self, who: usize) -> Result<(), End> {
+        self.find_cursors(who, None, LOOKED_FOR)
+    }
+
+    /// Looks for all cursors in a person's document at earlier heads.
+    pub(super) fn look_for_cursors_at(&mut self, who: usize, heads: &[Hash]) -> Result<(), End> {
+        self.find_cursors(who, Some(heads), FOLLOWED)
+    }
+
+    /// What a person took back may come again as something else, in another object, where the official crate panics when it
+    /// looks for a cursor.
+    pub(super) fn forget_cursors(&mut self, who: usize) {
+        let person = &self.people[who];
+        self.cursors
+            .retain(|followed| person.subject.position(&followed.object, &followed.pointer, None).is_ok());
+    }
+
+    fn find_cursors(&mut self, who: usize, at: Option<&[Hash]>, most: usize) -> Result<(), End> {
+        for followed in self.cursors.clone().iter().rev().take(most) {
+            let Followed { object, pointer } = followed;
+            self.find(who, object, pointer, at)?;
+        }
+        let objects: Vec<String> = self.cursors.iter().rev().take(2).map(|one| one.object.clone()).collect();
+        for object in objects {
+            // Of objects that are not there the official crate says that they start and end at 0; of earlier heads somebody
+            // isolated is told by the whole document, which may lack what was made meanwhile.
+            let person = &self.people[who];
+            if person.subject.kind(&object).is_some() && !(person.isolated && at.is_some()) {
+                self.find(who, &object, &Pointer::start(), at)?;
+                self.find(who, &object, &Pointer::end(), at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, who: usize, object: &str, pointer: &Pointer, at: Option<&[Hash]>) -> Result<(), End> {
+        if self.unsure(who, object, at) {
+            return Ok(());
+        }
+        let person = &self.people[who];
+        let oracle = attempt(|| answer(person.oracle.position(object, pointer, at)));
+        let subject = attempt(|| answer(person.subject.position(object, pointer, at)));
+        if let (Deed::Done(oracle), Deed::Done(subject)) = (&oracle, &subject)
+            && oracle != subject
+            && self.overlooked(who, object, pointer, at, (*oracle, *subject))
+        {
+            return Ok(());
+        }
+        self.agree(&format!("where cursor {} is in {object}", pointer.text), oracle, subject)?;
+        Ok(())
+    }
+
+    /// Whether the official crate miscounts this object then.
+    fn unsure(&self, who: usize, object: &str, at: Option<&[Hash]>) -> bool {
+        let person = &self.people[who];
+        let past = at.is_some() || person.isolated;
+        past && person.subject.kind(object) == Some(Kind::Text) && miscounted(&person.subject, object, at)
+    }
+
+    /// Whether a difference is one that the official crate has with itself, between now and then.
+    fn overlooked(
+        &self,
+        who: usize,
+        object: &str,
+        pointer: &Pointer,
+        at: Option<&[Hash]>,
+        (oracle, subject): (Option<usize>, Option<usize>),
+    ) -> bool {
+        let person = &self.people[who];
+        let Some(place) = subject else { return false };
+        if at.is_some() || person.isolated {
+            // With nothing visible behind its element, a cursor of the past is nowhere.
+            let after = person.subject.position(object, &pointer.after(), at);
+            return oracle.is_none() && after == Ok(person.subject.length(object, at));
+        }
+        let Ok(values) = person.subject.get_all(object, PlaceRef::Index(place), None) else { return false };
+        let id = pointer.id();
+        // A value that lost against another one is not there now,
+        let lost =
+            values.iter().any(|(_, other)| other == id) && values.last().is_some_and(|(_, won)| won != id);
+        // and one that was replaced is behind the element when an older one has won since.
+        let older = values.last().is_some_and(|(_, won)| earlier(won, id));
+        lost || (older && oracle.is_some_and(|oracle| oracle > place))
+    }
+}
+
+/// Whether an operation comes before another one.
+fn earlier(one: &str, other: &str) -> bool {
+    let parts = |id: &str| {
+        let (counter, actor) = id.split_once('@')?;
+        Some((counter.parse::<u64>().ok()?, actor.to_owned()))
+    };
+    parts(one) < parts(other)
+}
