@@ -1,5 +1,7 @@
 //! Changes on their way in: each waits until what it depends on is there.
 
+use std::sync::Arc;
+
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
@@ -34,6 +36,21 @@ struct Batch {
     queued: Vec<ChangeHash>,
 }
 
+impl Batch {
+    fn begin(state: &State) -> Self {
+        let (rows, heads) = (state.history.len(), state.history.heads.clone());
+        Self { rows, heads, mark: None, queued: vec![] }
+    }
+
+    /// Remembers how to take a change back.
+    fn note(&mut self, mark: Mark) {
+        match &mut self.mark {
+            Some(first) => first.extend(&mark),
+            None => self.mark = Some(mark),
+        }
+    }
+}
+
 /// Room for the hashes of so many changes is made before a batch, when it says that it has as many.
 const FORESEEN: usize = 1 << 16;
 
@@ -59,8 +76,7 @@ impl Queue {
     ) -> Result<(), ApplyError> {
         let mut changes = changes.into_iter();
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
-        let (rows, heads) = (state.history.len(), state.history.heads.clone());
-        let mut batch = Batch { rows, heads, mark: None, queued: vec![] };
+        let mut batch = Batch::begin(state);
         let result = changes.try_for_each(|change| {
             if self.is_new(state, &change)? {
                 self.settle(state, change, (limits, meter), &mut batch)?;
@@ -71,6 +87,40 @@ impl Queue {
             self.restore(state, batch);
         }
         result
+    }
+
+    /// Takes over what `other` has and `state` lacks, when nothing waits here and nothing contradicts it; gives whether
+    /// that was so. All or nothing.
+    pub(crate) fn adopt(&mut self, state: &mut Arc<State>, other: &State, limits: &Limits) -> bool {
+        if !self.waiting.is_empty() {
+            return false;
+        }
+        let Some(rows) = state.lacks(other) else { return false };
+        rows.is_empty() || self.adopt_rows(Arc::make_mut(state), other, &rows, limits)
+    }
+
+    /// Takes over rows of `other`, each after what it was made after, none of which `state` has.
+    pub(crate) fn adopt_rows(
+        &mut self,
+        state: &mut State,
+        other: &State,
+        rows: &[u32],
+        limits: &Limits,
+    ) -> bool {
+        let mut batch = Batch::begin(state);
+        let mut meter = Meter::of_file(limits);
+        let numbers = state.numbers_for(other, rows);
+        for rows in other.stretches(rows) {
+            let operations = u64::from(other.history.at(rows.start).run.ops) * rows.len() as u64;
+            let fits = limits.check_total(state.history.operations() + operations).is_ok();
+            let mark = if fits { state.adopt(other, rows, &numbers, &mut meter).ok() } else { None };
+            let Some(mark) = mark else {
+                self.restore(state, batch);
+                return false;
+            };
+            batch.note(mark);
+        }
+        true
     }
 
     /// Forgets waiting changes by an actor who is about to use their sequence numbers.
@@ -157,10 +207,7 @@ impl Queue {
             }
             limits.check_total(state.history.operations() + change.len() as u64)?;
             let mark = apply(state, &change, deps, meter)?;
-            match &mut batch.mark {
-                Some(first) => first.extend(&mark),
-                None => batch.mark = Some(mark),
-            }
+            batch.note(mark);
             if !self.by_dep.is_empty() {
                 let waited = self.by_dep.remove(&change.hash()).unwrap_or_default();
                 ready.extend(waited.iter().filter_map(|hash| self.release(hash)));

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::history::ChangeRun;
 use super::log::{Key, Keyed, MarkOp, Val, What};
-use super::seq::{At, Kind};
+use super::seq::{At, Gap, Kind, Seq};
 use super::state::State;
 use super::undo::Mark;
 use crate::codec::change::{Change, Names, run_after, step_from};
@@ -18,11 +18,13 @@ use crate::error::{Fault, LimitError, OpFault};
 use crate::types::{ActorId, ObjType, OpId};
 
 /// The change being applied.
-struct Incoming {
-    /// Numbers of its actors: the author, then the others.
-    actors: SmallVec<[u32; 4]>,
-    start: u32,
-    first_run: usize,
+pub(super) struct Incoming {
+    pub(super) author: u32,
+    /// The numbers here of the actors that its operations name.
+    pub(super) actors: SmallVec<[u32; 4]>,
+    pub(super) start: u32,
+    /// The last run of the log before it.
+    pub(super) first_run: usize,
 }
 
 /// Why a change is not applied.
@@ -39,7 +41,7 @@ impl<F> From<LimitError> for Refusal<F> {
 }
 
 impl<F> Refusal<F> {
-    fn map<G>(self, fault: impl FnOnce(F) -> G) -> Refusal<G> {
+    pub(super) fn map<G>(self, fault: impl FnOnce(F) -> G) -> Refusal<G> {
         match self {
             Refusal::Fault(found) => Refusal::Fault(fault(found)),
             Refusal::Limit(limit) => Refusal::Limit(limit),
@@ -60,11 +62,11 @@ impl From<OpFault> for Refusal<OpFault> {
 }
 
 /// What applying an operation gives.
-type Applied = Result<(), Refusal<OpFault>>;
+pub(super) type Applied = Result<(), Refusal<OpFault>>;
 
 impl Incoming {
     #[inline]
-    fn id(&self, id: OpId) -> OpId {
+    pub(super) fn id(&self, id: OpId) -> OpId {
         if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor as usize]) }
     }
 }
@@ -78,21 +80,14 @@ impl State {
         meter: &mut Meter,
     ) -> Result<Mark, Refusal<Fault>> {
         let actor = self.actors.add(change.actor_id());
-        let (last, found) = (u64::from(self.history.seq(actor)), change.seq());
-        if found != last + 1 {
-            return Err(Fault::Seq { last, found }.into());
-        }
-        let known = deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0);
-        let known = u64::from(known.max(self.history.end(actor)));
-        if change.start_op() < known {
-            return Err(Fault::StartOp { start: change.start_op(), known: known - 1 }.into());
-        }
         let (start, len) = (change.start_op() as u32, change.len() as u32);
+        self.comes_next(actor, (change.seq() as u32, start), &deps)?;
         let names = change.names();
         let actors = self.numbers_of(actor, &names);
         let mark = self.mark(OpId::new(start, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
-        let incoming = Incoming { actors, start, first_run: self.log.runs.len().saturating_sub(1) };
+        let incoming =
+            Incoming { author: actor, actors, start, first_run: self.log.runs.len().saturating_sub(1) };
         let stroke = change.stroke().and_then(|stroke| self.apply_stroke(&stroke, &incoming, meter));
         let result = match stroke {
             Some(result) => result.map_err(|why| why.map(|rule| (start, rule))),
@@ -130,6 +125,20 @@ impl State {
         Ok(mark)
     }
 
+    /// Whether a change can be the next one of its actor, by its sequence number and the counter of its first operation.
+    pub(super) fn comes_next(&self, actor: u32, (seq, start): (u32, u32), deps: &[u32]) -> Result<(), Fault> {
+        let (last, found) = (u64::from(self.history.seq(actor)), u64::from(seq));
+        if found != last + 1 {
+            return Err(Fault::Seq { last, found });
+        }
+        let known = deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0);
+        let known = u64::from(known.max(self.history.end(actor)));
+        if u64::from(start) < known {
+            return Err(Fault::StartOp { start: start.into(), known: known - 1 });
+        }
+        Ok(())
+    }
+
     /// The numbers of a change's actors: the author, then the others.
     fn numbers_of(&mut self, author: u32, names: &Names<'_>) -> SmallVec<[u32; 4]> {
         let mut numbers = smallvec::smallvec![author];
@@ -159,15 +168,11 @@ impl State {
     ) -> Option<Applied> {
         let obj = self.number(incoming.id(stroke.obj))?;
         let seq = self.seq(obj).filter(|seq| seq.is_text)?;
-        let (elem, id) = (incoming.id(stroke.elem), OpId::new(incoming.start, incoming.actors[0]));
+        let (elem, id) = (incoming.id(stroke.elem), OpId::new(incoming.start, incoming.author));
         let Some(text) = stroke.text else { return Some(self.apply_deletes(obj, elem, 0, id, 1, meter)) };
-        let at = if elem.is_none() { None } else { seq.find(elem) };
-        if at.is_none() && !elem.is_none() {
-            return Some(Err(OpFault::Element.into()));
-        }
-        let gap = match seq.place(at, id, &self.ctx(), meter) {
+        let gap = match self.gap_in(seq, elem, id, meter) {
             Ok(gap) => gap,
-            Err(limit) => return Some(Err(limit.into())),
+            Err(why) => return Some(Err(why)),
         };
         self.insert_text(obj, gap, elem, id, std::str::from_utf8(text).unwrap_or_default());
         Some(Ok(()))
@@ -206,7 +211,13 @@ impl State {
         Ok(())
     }
 
-    fn apply_row(&mut self, row: &Row<'_>, refs: &[OpId], incoming: &Incoming, meter: &mut Meter) -> Applied {
+    pub(super) fn apply_row(
+        &mut self,
+        row: &Row<'_>,
+        refs: &[OpId],
+        incoming: &Incoming,
+        meter: &mut Meter,
+    ) -> Applied {
         let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object)?;
         let sequence = self.objects[obj as usize].kind.is_sequence();
         let id = incoming.id(row.id);
@@ -276,10 +287,8 @@ impl State {
         id: OpId,
         meter: &mut Meter,
     ) -> Applied {
-        let seq = self.seq(obj).ok_or(OpFault::InsertMap)?;
-        let at = if origin.is_none() { None } else { Some(seq.find(origin).ok_or(OpFault::Element)?) };
-        let gap = seq.place(at, id, &self.ctx(), meter)?;
-        let text = seq.is_text;
+        let gap = self.gap(obj, origin, id, meter)?;
+        let text = self.seq(obj).is_some_and(|seq| seq.is_text);
         match row.action {
             Action::Mark if !text => return Err(OpFault::Mark.into()),
             Action::Mark => {
@@ -300,6 +309,22 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Where an element goes that was inserted after another one.
+    pub(super) fn gap(
+        &self,
+        obj: u32,
+        origin: OpId,
+        id: OpId,
+        meter: &mut Meter,
+    ) -> Result<Gap, Refusal<OpFault>> {
+        self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, meter)
+    }
+
+    fn gap_in(&self, seq: &Seq, origin: OpId, id: OpId, meter: &mut Meter) -> Result<Gap, Refusal<OpFault>> {
+        let at = if origin.is_none() { None } else { Some(seq.find(origin).ok_or(OpFault::Element)?) };
+        Ok(seq.place(at, id, &self.ctx(), meter)?)
     }
 
     /// The end of a mark stands behind its begin, whose id is one less.
@@ -398,7 +423,7 @@ impl State {
         if seq.span(at).kind == Kind::Mark { Err(OpFault::Element) } else { Ok(at) }
     }
 
-    fn apply_deletes(
+    pub(super) fn apply_deletes(
         &mut self,
         obj: u32,
         elem: OpId,
@@ -436,7 +461,7 @@ impl State {
 
     /// The operation `id` on a key or element, from the past or from the change being applied.
     fn keyed(&self, id: OpId, incoming: &Incoming) -> Option<&Keyed> {
-        let at = if id.actor == incoming.actors[0] && id.ctr >= incoming.start {
+        let at = if id.actor == incoming.author && id.ctr >= incoming.start {
             let from = self.log_of(incoming.first_run, incoming.start, id.actor) as usize;
             self.log.find(id.ctr, from, self.log.runs.len().max(from + 1))
         } else {
