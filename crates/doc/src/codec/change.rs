@@ -12,7 +12,9 @@ use super::leb::{put_i64, put_u64};
 use super::limits::{Limits, Meter, cost};
 use super::op_writer::{OpWriter, collect};
 use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
+use super::put::Put;
 use super::reader::Reader;
+use super::single::Single;
 use super::stroke::Stroke;
 use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
@@ -103,17 +105,17 @@ impl<'a> ChangeView<'a> {
         Ok(Self { deps, actor, seq, start_op, time, names_at, names, columns, section, extra })
     }
 
-    /// Reads a change whose only operation is a keystroke, without its columns. Everything else is left to
+    /// Reads a change with one operation of a frequent kind, without its columns. Everything else is left to
     /// [`Self::parse`] and [`Self::check`], which would agree.
-    fn stroke(body: &'a [u8]) -> Option<(Self, Stroke<'a>)> {
+    fn single(body: &'a [u8]) -> Option<(Self, Single<'a>)> {
         let mut reader = Reader::new(body);
         let view = Self::fields(&mut reader).ok()?;
-        let (stroke, len) = Stroke::read(reader.rest(), 1 + view.names.others.len())?;
-        let (obj, elem) = (stroke.obj.actor, stroke.elem.actor);
-        let named = usize::from(obj > 0) + usize::from(elem > 0 && elem != obj);
+        let (single, len) = Single::read(reader.rest(), 1 + view.names.others.len())?;
+        let [obj, other] = single.ids().map(|id| id.actor);
+        let named = usize::from(obj > 0) + usize::from(other > 0 && other != obj);
         let section = reader.take(len).ok()?;
         (named == view.names.others.len() && view.start_op < u32::MAX)
-            .then(|| (Self { section, extra: reader.rest(), ..view }, stroke))
+            .then(|| (Self { section, extra: reader.rest(), ..view }, single))
     }
 
     pub(crate) fn deps(&self) -> impl ExactSizeIterator<Item = ChangeHash> + use<'a> {
@@ -367,16 +369,78 @@ pub struct Change {
     names_at: usize,
     /// Where the bytes after the operations begin.
     extra_at: usize,
-    stroke: Option<Keystroke>,
+    only: Option<Only>,
 }
 
 /// The only operation of a change.
 #[derive(Clone, Copy)]
-struct Keystroke {
-    obj: OpId,
-    elem: OpId,
-    /// The character, as long as its first byte says; none for a deletion.
-    text: Option<[u8; 4]>,
+struct Only {
+    ids: [OpId; 2],
+    what: OnlyWhat,
+}
+
+#[derive(Clone, Copy)]
+enum OnlyWhat {
+    /// A character, as long as its first byte says.
+    Typed([u8; 4]),
+    Deleted,
+    /// With the type of the value, and where it and the key lie in the body.
+    Put {
+        action: Action,
+        code: u8,
+        key: Part,
+        value: Part,
+    },
+}
+
+/// A few bytes of a body.
+#[derive(Clone, Copy)]
+struct Part {
+    at: u32,
+    len: u8,
+}
+
+impl Part {
+    fn of(part: &[u8], body: &[u8]) -> Self {
+        let at = if part.is_empty() { 0 } else { part.as_ptr().addr() - body.as_ptr().addr() };
+        Self { at: at as u32, len: part.len() as u8 }
+    }
+
+    fn get(self, body: &[u8]) -> &[u8] {
+        &body[self.at as usize..][..self.len.into()]
+    }
+}
+
+impl Only {
+    fn of(single: &Single<'_>, body: &[u8]) -> Option<Self> {
+        u32::try_from(body.len()).ok()?;
+        let what = match single {
+            Single::Stroke(stroke) => stroke.text.map_or(OnlyWhat::Deleted, |text| {
+                OnlyWhat::Typed(std::array::from_fn(|n| text.get(n).copied().unwrap_or_default()))
+            }),
+            Single::Put(Put { key, action, value: RawValue { code, bytes }, .. }) => OnlyWhat::Put {
+                action: *action,
+                code: *code,
+                key: Part::of(key.as_bytes(), body),
+                value: Part::of(bytes, body),
+            },
+        };
+        Some(Self { ids: single.ids(), what })
+    }
+
+    fn get<'a>(&'a self, body: &'a [u8]) -> Single<'a> {
+        let [obj, other] = self.ids;
+        let stroke = |text| Single::Stroke(Stroke { obj, elem: other, text });
+        match &self.what {
+            OnlyWhat::Typed(text) => stroke(Some(&text[..char_len(text[0])])),
+            OnlyWhat::Deleted => stroke(None),
+            OnlyWhat::Put { action, code, key, value } => {
+                let key = std::str::from_utf8(key.get(body)).expect("the key was checked when it was read");
+                let value = RawValue { code: *code, bytes: value.get(body) };
+                Single::Put(Put { obj, key, action: *action, value, pred: other })
+            }
+        }
+    }
 }
 
 impl Change {
@@ -440,11 +504,9 @@ impl Change {
         meter: &mut Meter,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
-        if let Some((view, stroke)) = ChangeView::stroke(body).filter(|_| limits.operations > 0) {
-            let text =
-                stroke.text.map(|text| std::array::from_fn(|n| text.get(n).copied().unwrap_or_default()));
-            let stroke = Some(Keystroke { obj: stroke.obj, elem: stroke.elem, text });
-            return Ok(Self { stroke, ..Self::from_view(&view, body.into(), hash, 1) });
+        if let Some((view, single)) = ChangeView::single(body).filter(|_| limits.operations > 0) {
+            let only = Only::of(&single, body);
+            return Ok(Self { only, ..Self::from_view(&view, body.into(), hash, 1) });
         }
         let view = ChangeView::parse(body, limits)?;
         let len = view.check(limits, meter, scratch)?;
@@ -453,6 +515,10 @@ impl Change {
 
     /// A change this engine wrote itself.
     pub(crate) fn from_own(body: &[u8], hash: ChangeHash, len: u32) -> Self {
+        if let Some((view, single)) = ChangeView::single(body) {
+            let only = Only::of(&single, body);
+            return Self { only, ..Self::from_view(&view, body.into(), hash, 1) };
+        }
         let view = ChangeView::parse(body, &Limits::NONE).expect("the body was written by this engine");
         Self::from_view(&view, body.into(), hash, len)
     }
@@ -466,13 +532,12 @@ impl Change {
         let (actor, deps) = (ActorId::from(view.actor), view.deps().collect());
         let (seq, start_op, time) = (view.seq, view.start_op, view.time);
         let (names_at, extra_at) = (view.names_at, body.len() - view.extra.len());
-        Self { body, hash, actor, deps, seq, start_op, len, time, names_at, extra_at, stroke: None }
+        Self { body, hash, actor, deps, seq, start_op, len, time, names_at, extra_at, only: None }
     }
 
-    /// The only operation, when that is a keystroke.
-    pub(crate) fn stroke(&self) -> Option<Stroke<'_>> {
-        let Keystroke { obj, elem, text } = self.stroke.as_ref()?;
-        Some(Stroke { obj: *obj, elem: *elem, text: text.as_ref().map(|text| &text[..char_len(text[0])]) })
+    /// The only operation, when that is of a frequent kind.
+    pub(crate) fn single(&self) -> Option<Single<'_>> {
+        Some(self.only.as_ref()?.get(&self.body))
     }
 
     /// What it says in words.

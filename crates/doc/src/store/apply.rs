@@ -12,6 +12,7 @@ use crate::codec::change::{Change, Names, run_after, step_from};
 use crate::codec::column::ChunkError;
 use crate::codec::limits::{Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
+use crate::codec::single::Single;
 use crate::codec::stroke::Stroke;
 use crate::codec::value::code;
 use crate::error::{Fault, LimitError, OpFault};
@@ -88,8 +89,8 @@ impl State {
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
         let incoming =
             Incoming { author: actor, actors, start, first_run: self.log.runs.len().saturating_sub(1) };
-        let stroke = change.stroke().and_then(|stroke| self.apply_stroke(&stroke, &incoming, meter));
-        let result = match stroke {
+        let single = change.single().and_then(|single| self.apply_single(&single, &incoming, meter));
+        let result = match single {
             Some(result) => result.map_err(|why| why.map(|rule| (start, rule))),
             None => {
                 let view = change.view();
@@ -156,6 +157,24 @@ impl State {
             Some(run) if run.id.actor == actor && run.id.ctr + run.len > start => first_run as u32,
             Some(_) => first_run as u32 + 1,
             None => 0,
+        }
+    }
+
+    /// Applies the only operation of a change; nothing where it is no keystroke in a text and none on a key.
+    fn apply_single(
+        &mut self,
+        single: &Single<'_>,
+        incoming: &Incoming,
+        meter: &mut Meter,
+    ) -> Option<Applied> {
+        match single {
+            Single::Stroke(stroke) => self.apply_stroke(stroke, incoming, meter),
+            Single::Put(put) => {
+                let pred = (!put.pred.is_none()).then(|| incoming.id(put.pred));
+                // Number 0 is the author in the chunk.
+                let row = put.row(OpId::new(incoming.start, 0));
+                Some(self.apply_row(&row, pred.as_slice(), incoming, meter))
+            }
         }
     }
 
