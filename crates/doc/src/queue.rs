@@ -41,14 +41,6 @@ impl Batch {
         let (rows, heads) = (state.history.len(), state.history.heads.clone());
         Self { rows, heads, mark: None, queued: vec![] }
     }
-
-    /// Remembers how to take a change back.
-    fn note(&mut self, mark: Mark) {
-        match &mut self.mark {
-            Some(first) => first.extend(&mark),
-            None => self.mark = Some(mark),
-        }
-    }
 }
 
 /// Room for the hashes of so many changes is made before a batch, when it says that it has as many.
@@ -78,8 +70,13 @@ impl Queue {
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
         let mut batch = Batch::begin(state);
         let result = changes.try_for_each(|change| {
-            if self.is_new(state, &change)? {
-                self.settle(state, change, (limits, meter), &mut batch)?;
+            if !self.is_new(state, &change)? {
+                return Ok(());
+            }
+            match self.take(state, &change, (limits, meter), &mut batch)? {
+                Some(missing) => self.wait(missing, change, &mut batch),
+                None if self.by_dep.is_empty() => {}
+                None => self.wake(state, change.hash(), (limits, meter), &mut batch)?,
             }
             Ok(())
         });
@@ -113,12 +110,10 @@ impl Queue {
         for rows in other.stretches(rows) {
             let operations = u64::from(other.history.at(rows.start).run.ops) * rows.len() as u64;
             let fits = limits.check_total(state.history.operations() + operations).is_ok();
-            let mark = if fits { state.adopt(other, rows, &numbers, &mut meter).ok() } else { None };
-            let Some(mark) = mark else {
+            if !fits || state.adopt(other, rows, &numbers, (&mut meter, &mut batch.mark)).is_err() {
                 self.restore(state, batch);
                 return false;
-            };
-            batch.note(mark);
+            }
         }
         true
     }
@@ -135,8 +130,9 @@ impl Queue {
     }
 
     /// Lets a change wait for one that is missing.
-    fn wait(&mut self, missing: ChangeHash, change: Change) {
+    fn wait(&mut self, missing: ChangeHash, change: Change, batch: &mut Batch) {
         let hash = change.hash();
+        batch.queued.push(hash);
         self.by_dep.entry(missing).or_default().push(hash);
         self.by_seq.insert((change.actor_id().clone(), change.seq()), hash);
         self.arrived += 1;
@@ -178,42 +174,51 @@ impl Queue {
         if taken { Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash }) } else { Ok(true) }
     }
 
-    /// Applies a change and everything that waited for it, or lets it wait.
-    fn settle(
+    /// Applies a change, unless one that it depends on is missing: that one is given.
+    fn take(
+        &self,
+        state: &mut State,
+        change: &Change,
+        (limits, meter): (&Limits, &mut Meter),
+        batch: &mut Batch,
+    ) -> Result<Option<ChangeHash>, ApplyError> {
+        meter.pay(change.body_len());
+        let heads = state.history.heads.len() as u64;
+        meter.spend(heads.saturating_mul(1 + change.deps().len() as u64), cost::GLANCE)?;
+        let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
+        for dep in change.deps() {
+            match state.history.head(dep).or_else(|| state.row(dep)) {
+                Some(row) => deps.push(row),
+                None => return Ok(Some(*dep)),
+            }
+        }
+        limits.check_total(state.history.operations() + change.len() as u64)?;
+        apply(state, change, deps, (meter, &mut batch.mark))?;
+        Ok(None)
+    }
+
+    /// Applies everything that waited for a change.
+    fn wake(
         &mut self,
         state: &mut State,
-        change: Change,
+        hash: ChangeHash,
         (limits, meter): (&Limits, &mut Meter),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
-        let (mut next, mut ready) = (Some(change), vec![]);
-        while let Some(change) = next.take().or_else(|| ready.pop()) {
-            meter.pay(change.body_len());
-            let heads = state.history.heads.len() as u64;
-            meter.spend(heads.saturating_mul(1 + change.deps().len() as u64), cost::GLANCE)?;
-            let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
-            let missing =
-                change.deps().iter().find(|dep| match state.history.head(dep).or_else(|| state.row(dep)) {
-                    Some(row) => {
-                        deps.push(row);
-                        false
-                    }
-                    None => true,
-                });
-            if let Some(missing) = missing.copied() {
-                batch.queued.push(change.hash());
-                self.wait(missing, change);
-                continue;
-            }
-            limits.check_total(state.history.operations() + change.len() as u64)?;
-            let mark = apply(state, &change, deps, meter)?;
-            batch.note(mark);
-            if !self.by_dep.is_empty() {
-                let waited = self.by_dep.remove(&change.hash()).unwrap_or_default();
-                ready.extend(waited.iter().filter_map(|hash| self.release(hash)));
+        let mut ready = self.waited_for(&hash);
+        while let Some(change) = ready.pop() {
+            match self.take(state, &change, (limits, meter), batch)? {
+                Some(missing) => self.wait(missing, change, batch),
+                None => ready.extend(self.waited_for(&change.hash())),
             }
         }
         Ok(())
+    }
+
+    /// Ends the waiting of those that waited for a change first.
+    fn waited_for(&mut self, hash: &ChangeHash) -> Vec<Change> {
+        let waited = self.by_dep.remove(hash).unwrap_or_default();
+        waited.iter().filter_map(|hash| self.release(hash)).collect()
     }
 
     /// Takes a failed batch back. Changes that had waited and were applied in it are dropped: they were the fault or
@@ -248,13 +253,13 @@ impl Queue {
     }
 }
 
-/// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
+/// Applies a change whose dependencies are the rows `deps`. What it leaves when it fails is taken back by `mark`.
 fn apply(
     state: &mut State,
     change: &Change,
     deps: SmallVec<[u32; 2]>,
-    meter: &mut Meter,
-) -> Result<Mark, ApplyError> {
+    (meter, mark): (&mut Meter, &mut Option<Mark>),
+) -> Result<(), ApplyError> {
     // Chunks of the heap may be half empty.
     if state.heap.room(change.body_len() * 3).is_err() {
         return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
@@ -263,7 +268,7 @@ fn apply(
     if change.seq() > 1 && change.author().is_some() {
         return Err(fault(Fault::Author));
     }
-    state.apply(change, deps, meter).map_err(|why| match why {
+    state.apply(change, deps, (meter, mark)).map_err(|why| match why {
         Refusal::Fault(found) => fault(found),
         Refusal::Limit(limit) => limit.into(),
     })

@@ -77,14 +77,15 @@ impl State {
         ids().map(|id| self.actors.find(id).unwrap_or(NOBODY)).collect()
     }
 
-    /// Takes over rows of `other` that are in one run of changes there. Gives the mark to undo it by.
+    /// Takes over rows of `other` that are in one run of changes there. When that fails, the caller undoes it by `mark`,
+    /// which goes before them from now on.
     pub(crate) fn adopt(
         &mut self,
         other: &State,
         rows: Range<u32>,
         numbers: &[u32],
-        meter: &mut Meter,
-    ) -> Result<Mark, Refusal<Fault>> {
+        (meter, mark): (&mut Meter, &mut Option<Mark>),
+    ) -> Result<(), Refusal<Fault>> {
         let change = other.history.at(rows.start);
         let (run, count) = (change.run, rows.len() as u32);
         let actor = numbers[run.actor as usize];
@@ -94,7 +95,7 @@ impl State {
         };
         let deps: SmallVec<[u32; 2]> = change.deps().iter().filter_map(here).collect();
         self.comes_next(actor, (change.seq, change.start), &deps)?;
-        let mark = self.mark(OpId::new(change.start, actor));
+        self.mark_in(mark, OpId::new(change.start, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
         let first_run = self.log.runs.len().saturating_sub(1);
         let actors = SmallVec::from_slice(numbers);
@@ -103,10 +104,8 @@ impl State {
         meter.pay(BODY * count as usize);
         let result = self.adopt_runs(other, (run, change.start..end), &incoming, meter);
         self.latest = true;
-        if let Err(why) = result {
-            self.undo(&mark);
-            return Err(why.map(|(counter, rule)| Fault::Operation { counter: u64::from(counter), rule }));
-        }
+        result
+            .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
         self.max_op = self.max_op.max(end - 1);
         let log = self.log_of(first_run, change.start, actor);
         let message = self.heap.name(other.heap.text(run.message));
@@ -123,7 +122,7 @@ impl State {
             log,
             ..run.clone()
         });
-        Ok(mark)
+        Ok(())
     }
 
     /// Takes over the operations of a run of changes with the counters `counters`.

@@ -73,19 +73,20 @@ impl Incoming {
 }
 
 impl State {
-    /// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
+    /// Applies a change whose dependencies are the rows `deps`. When it fails, the caller undoes it by `mark`, which goes
+    /// before it from now on.
     pub(crate) fn apply(
         &mut self,
         change: &Change,
         deps: SmallVec<[u32; 2]>,
-        meter: &mut Meter,
-    ) -> Result<Mark, Refusal<Fault>> {
+        (meter, mark): (&mut Meter, &mut Option<Mark>),
+    ) -> Result<(), Refusal<Fault>> {
         let actor = self.actors.add(change.actor_id());
         let (start, len) = (change.start_op() as u32, change.len() as u32);
         self.comes_next(actor, (change.seq() as u32, start), &deps)?;
         let names = change.names();
         let actors = self.numbers_of(actor, &names);
-        let mark = self.mark(OpId::new(start, actor));
+        self.mark_in(mark, OpId::new(start, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
         let incoming =
             Incoming { author: actor, actors, start, first_run: self.log.runs.len().saturating_sub(1) };
@@ -101,10 +102,8 @@ impl State {
             }
         };
         self.latest = true;
-        if let Err(why) = result {
-            self.undo(&mark);
-            return Err(why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }));
-        }
+        result
+            .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
         self.max_op = self.max_op.max(start - 1 + len);
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());
@@ -123,7 +122,7 @@ impl State {
         };
         let row = self.push_changes(run);
         self.history.learn(row, change.hash());
-        Ok(mark)
+        Ok(())
     }
 
     /// Whether a change can be the next one of its actor, by its sequence number and the counter of its first operation.
@@ -143,9 +142,11 @@ impl State {
     /// The numbers of a change's actors: the author, then the others.
     fn numbers_of(&mut self, author: u32, names: &Names<'_>) -> SmallVec<[u32; 4]> {
         let mut numbers = smallvec::smallvec![author];
-        if !names.others.is_empty() {
+        numbers.extend(names.others.iter().map_while(|other| self.actors.find(&ActorId::from(*other))));
+        if numbers.len() <= names.others.len() {
             let others: Vec<ActorId> = names.others.iter().map(|other| ActorId::from(*other)).collect();
             self.actors.add_all(&others);
+            numbers.truncate(1);
             numbers.extend(others.iter().filter_map(|other| self.actors.find(other)));
         }
         numbers
