@@ -356,8 +356,14 @@ impl ChangeHead<'_> {
 ///
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Change {
-    body: Arc<[u8]>,
+pub struct Change(Arc<Told>);
+
+/// Bodies up to here lie with the rest of their change: one block of memory for most.
+const INLINE: usize = 160;
+
+/// What a change says.
+struct Told {
+    body: SmallVec<[u8; INLINE]>,
     hash: ChangeHash,
     actor: ActorId,
     deps: SmallVec<[ChangeHash; 1]>,
@@ -505,22 +511,20 @@ impl Change {
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
         if let Some((view, single)) = ChangeView::single(body).filter(|_| limits.operations > 0) {
-            let only = Only::of(&single, body);
-            return Ok(Self { only, ..Self::from_view(&view, body.into(), hash, 1) });
+            return Ok(Self::from_view(&view, (body, hash), 1, Only::of(&single, body)));
         }
         let view = ChangeView::parse(body, limits)?;
         let len = view.check(limits, meter, scratch)?;
-        Ok(Self::from_view(&view, body.into(), hash, len))
+        Ok(Self::from_view(&view, (body, hash), len, None))
     }
 
     /// A change this engine wrote itself.
     pub(crate) fn from_own(body: &[u8], hash: ChangeHash, len: u32) -> Self {
         if let Some((view, single)) = ChangeView::single(body) {
-            let only = Only::of(&single, body);
-            return Self { only, ..Self::from_view(&view, body.into(), hash, 1) };
+            return Self::from_view(&view, (body, hash), 1, Only::of(&single, body));
         }
         let view = ChangeView::parse(body, &Limits::NONE).expect("the body was written by this engine");
-        Self::from_view(&view, body.into(), hash, len)
+        Self::from_view(&view, (body, hash), len, None)
     }
 
     /// A change this engine wrote itself, before it has a hash.
@@ -528,71 +532,85 @@ impl Change {
         hash_chunk(ChunkType::Change, body)
     }
 
-    fn from_view(view: &ChangeView<'_>, body: Arc<[u8]>, hash: ChangeHash, len: u32) -> Self {
-        let (actor, deps) = (ActorId::from(view.actor), view.deps().collect());
-        let (seq, start_op, time) = (view.seq, view.start_op, view.time);
-        let (names_at, extra_at) = (view.names_at, body.len() - view.extra.len());
-        Self { body, hash, actor, deps, seq, start_op, len, time, names_at, extra_at, only: None }
+    fn from_view(
+        view: &ChangeView<'_>,
+        (body, hash): (&[u8], ChangeHash),
+        len: u32,
+        only: Option<Only>,
+    ) -> Self {
+        Self(Arc::new(Told {
+            body: SmallVec::from_slice(body),
+            hash,
+            actor: ActorId::from(view.actor),
+            deps: view.deps().collect(),
+            seq: view.seq,
+            start_op: view.start_op,
+            len,
+            time: view.time,
+            names_at: view.names_at,
+            extra_at: body.len() - view.extra.len(),
+            only,
+        }))
     }
 
     /// The only operation, when that is of a frequent kind.
     pub(crate) fn single(&self) -> Option<Single<'_>> {
-        Some(self.only.as_ref()?.get(&self.body))
+        Some(self.0.only.as_ref()?.get(&self.0.body))
     }
 
     /// What it says in words.
     pub(crate) fn names(&self) -> Names<'_> {
-        let mut reader = Reader::new(&self.body[self.names_at..]);
+        let mut reader = Reader::new(&self.0.body[self.0.names_at..]);
         Names::read(&mut reader).expect("the body was checked when the change was made")
     }
 
     pub(crate) fn view(&self) -> ChangeView<'_> {
-        ChangeView::parse(&self.body, &Limits::NONE).expect("the body was checked when the change was made")
+        ChangeView::parse(&self.0.body, &Limits::NONE).expect("the body was checked when the change was made")
     }
 
     /// The change's identity.
     pub fn hash(&self) -> ChangeHash {
-        self.hash
+        self.0.hash
     }
 
     /// Who made it.
     pub fn actor_id(&self) -> &ActorId {
-        &self.actor
+        &self.0.actor
     }
 
     /// The changes it was made after, in the order it names them.
     pub fn deps(&self) -> &[ChangeHash] {
-        &self.deps
+        &self.0.deps
     }
 
     /// 1 for the actor's first change, and so on.
     pub fn seq(&self) -> u64 {
-        self.seq.into()
+        self.0.seq.into()
     }
 
     /// Counter of its first operation.
     pub fn start_op(&self) -> u64 {
-        self.start_op.into()
+        self.0.start_op.into()
     }
 
     /// Counter of its last operation; one before [`Self::start_op`] when it has none.
     pub fn max_op(&self) -> u64 {
-        self.start_op() + u64::from(self.len) - 1
+        self.start_op() + u64::from(self.0.len) - 1
     }
 
     /// How many operations it has.
     pub fn len(&self) -> usize {
-        self.len as usize
+        self.0.len as usize
     }
 
     /// Whether it has no operations: a change may exist only to join its dependencies.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.len == 0
     }
 
     /// Seconds since 1970, as its author's clock said.
     pub fn timestamp(&self) -> i64 {
-        self.time
+        self.0.time
     }
 
     /// Its message.
@@ -608,7 +626,7 @@ impl Change {
 
     /// Bytes after the operations: records for later versions of the format.
     pub fn extra_bytes(&self) -> &[u8] {
-        &self.body[self.extra_at..]
+        &self.0.body[self.0.extra_at..]
     }
 
     /// The author recorded in it.
@@ -618,7 +636,7 @@ impl Change {
 
     /// The uncompressed chunk.
     pub fn raw_bytes(&self) -> Vec<u8> {
-        frame_with(ChunkType::Change, &self.body, &self.hash)
+        frame_with(ChunkType::Change, &self.0.body, &self.0.hash)
     }
 
     /// The chunk, deflated when that is worth it.
@@ -627,18 +645,18 @@ impl Change {
         if raw.len() <= DEFLATE_OVER {
             return raw;
         }
-        frame_with(ChunkType::Deflated, &deflate(&self.body, Effort::Texts), &self.hash)
+        frame_with(ChunkType::Deflated, &deflate(&self.0.body, Effort::Texts), &self.0.hash)
     }
 
     /// How many bytes the uncompressed body takes.
     pub(crate) fn body_len(&self) -> usize {
-        self.body.len()
+        self.0.body.len()
     }
 }
 
 impl PartialEq for Change {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash
+        self.0.hash == other.0.hash
     }
 }
 
@@ -647,11 +665,11 @@ impl Eq for Change {}
 impl std::fmt::Debug for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Change")
-            .field("hash", &self.hash)
-            .field("actor", &self.actor)
-            .field("seq", &self.seq)
-            .field("start_op", &self.start_op)
-            .field("len", &self.len)
+            .field("hash", &self.0.hash)
+            .field("actor", &self.0.actor)
+            .field("seq", &self.0.seq)
+            .field("start_op", &self.0.start_op)
+            .field("len", &self.0.len)
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,8 @@
 //! The columns of one row: what a change with one operation has.
 
 use super::block::Block;
+use super::leb::{get_i64, get_u64};
+use crate::types::OpId;
 
 /// Columns that hold one row each: the count of the only literal, then its bytes.
 pub(super) struct Literals<const N: usize> {
@@ -21,16 +23,6 @@ impl<const N: usize> Literals<N> {
         out.byte(self.columns as u8);
         out.part(&self.layout, 2 * self.columns);
         out.part(&self.data, self.len);
-    }
-
-    /// How long this is, written, when `section` begins with it.
-    #[inline]
-    pub(super) fn begins(&self, section: &[u8]) -> Option<usize> {
-        let data = 1 + 2 * self.columns;
-        let same = usize::from(*section.first()?) == self.columns
-            && section.get(1..data)? == self.layout.get(..2 * self.columns)?
-            && section.get(data..data + self.len)? == self.data.get(..self.len)?;
-        same.then_some(data + self.len)
     }
 
     #[inline(always)]
@@ -83,5 +75,74 @@ impl<const N: usize> Literals<N> {
         }
         self.push(value as u8);
         self.close(spec, from);
+    }
+}
+
+/// Columns that hold one row each, being read in the order and form in which [`Literals`] writes them: a number is a
+/// literal run of one.
+pub(super) struct OneRow<'a> {
+    layout: &'a [[u8; 2]],
+    data: &'a [u8],
+    len: usize,
+}
+
+impl<'a> OneRow<'a> {
+    #[inline(always)]
+    pub(super) fn new(section: &'a [u8]) -> Option<Self> {
+        let (columns, section) = section.split_first()?;
+        let (layout, data) = section.split_at_checked(2 * usize::from(*columns))?;
+        Some(Self { layout: layout.as_chunks().0, data, len: 1 + layout.len() })
+    }
+
+    /// The next column, if it is this one.
+    #[inline(always)]
+    pub(super) fn column(&mut self, spec: u32) -> Option<&'a [u8]> {
+        let ([found, len], layout) = self.layout.split_first()?;
+        // A length of more than seven bits takes more than a byte.
+        if u32::from(*found) != spec || *len >= 0x80 {
+            return None;
+        }
+        let (column, data) = self.data.split_at_checked((*len).into())?;
+        (self.layout, self.data, self.len) = (layout, data, self.len + column.len());
+        Some(column)
+    }
+
+    /// The next column, which must hold these bytes.
+    #[inline(always)]
+    pub(super) fn is<const N: usize>(&mut self, spec: u32, bytes: [u8; N]) -> Option<()> {
+        (self.column(spec)? == bytes).then_some(())
+    }
+
+    /// The number in the next column.
+    #[inline(always)]
+    pub(super) fn number(&mut self, spec: u32) -> Option<u32> {
+        let (0x7f, number) = self.column(spec)?.split_first()? else { return None };
+        let (value, len) = get_u64(number).ok()?;
+        if len == number.len() { u32::try_from(value).ok() } else { None }
+    }
+
+    /// The counter in the next column.
+    #[inline(always)]
+    pub(super) fn counter(&mut self, spec: u32) -> Option<u32> {
+        let (0x7f, number) = self.column(spec)?.split_first()? else { return None };
+        let (value, len) = get_i64(number).ok()?;
+        if len == number.len() { u32::try_from(value).ok() } else { None }
+    }
+
+    /// The operation whose actor the next column holds; none when it is another column.
+    #[inline(always)]
+    pub(super) fn id(&mut self, actor: u32, ctr: impl FnOnce(&mut Self) -> Option<u32>) -> Option<OpId> {
+        if self.layout.first().is_none_or(|[spec, _]| u32::from(*spec) != actor) {
+            return Some(OpId::NONE);
+        }
+        let actor = self.number(actor)?;
+        let id = OpId::new(ctr(self)?, actor);
+        (!id.is_none()).then_some(id)
+    }
+
+    /// How long it all was, when no column is left.
+    #[inline(always)]
+    pub(super) fn end(self) -> Option<usize> {
+        self.layout.is_empty().then_some(self.len)
     }
 }

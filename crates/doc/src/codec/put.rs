@@ -1,10 +1,8 @@
 //! The columns of a change with one operation on a key in it, as programs make them that commit each value by itself.
 
 use super::block::Block;
-use super::leb::{get_i64, get_u64};
-use super::literals::Literals;
+use super::literals::{Literals, OneRow};
 use super::ops::{Action, RawKey, Row, spec};
-use super::reader::Reader;
 use super::value::RawValue;
 use crate::types::OpId;
 
@@ -37,34 +35,27 @@ impl<'a> Put<'a> {
     /// Reads columns that hold nothing but this, exactly as [`Self::write`] writes it; gives their length, too.
     /// Everything else is for the general reader.
     pub(crate) fn read(section: &'a [u8], actors: usize) -> Option<(Self, usize)> {
-        let columns = usize::from(*section.first().filter(|columns| **columns <= 12)?);
-        let (layout, _) = section.get(1..1 + 2 * columns)?.as_chunks::<2>();
-        let mut data = Reader::new(&section[1 + 2 * columns..]);
-        let (mut obj, mut pred) = (OpId::NONE, OpId::NONE);
-        let (mut action, mut key, mut meta, mut bytes) = (0, None, 0, &[][..]);
-        for [spec, len] in layout {
-            let column = data.take((*len).into()).ok()?;
-            // The one literal, when the column holds numbers.
-            let number = || get_u64(column.get(1..)?).ok().and_then(|(value, _)| u32::try_from(value).ok());
-            match u32::from(*spec) {
-                spec::OBJ_ACTOR => obj.actor = number()?,
-                spec::OBJ_CTR => obj.ctr = number()?,
-                spec::KEY_STR => key = std::str::from_utf8(column.get(2..)?).ok(),
-                spec::ACTION => action = number()?,
-                spec::META => meta = number()?,
-                spec::RAW => bytes = column,
-                spec::PRED_ACTOR => pred.actor = number()?,
-                spec::PRED_CTR => pred.ctr = u32::try_from(get_i64(column.get(1..)?).ok()?.0).ok()?,
-                // What they must hold follows from the others.
-                _ => {}
+        let mut row = OneRow::new(section)?;
+        let obj = row.id(spec::OBJ_ACTOR, |row| row.number(spec::OBJ_CTR))?;
+        let [0x7f, len, key @ ..] = row.column(spec::KEY_STR)? else { return None };
+        let key = std::str::from_utf8(key).ok().filter(|key| key.len() == usize::from(*len))?;
+        row.is(spec::INSERT, [1])?;
+        let action = Action::from_code(row.number(spec::ACTION)?.into()).ok()?;
+        let meta = row.number(spec::META)?;
+        let bytes = if meta < 16 { &[] } else { row.column(spec::RAW)? };
+        let value = RawValue { code: (meta & 0xf) as u8, bytes };
+        let pred = match row.number(spec::PRED_COUNT)? {
+            0 => OpId::NONE,
+            1 => {
+                row.id(spec::PRED_ACTOR, |row| row.counter(spec::PRED_CTR)).filter(|pred| !pred.is_none())?
             }
-        }
-        let (action, value) =
-            (Action::from_code(action.into()).ok()?, RawValue { code: (meta & 0xf) as u8, bytes });
-        let put = Self { obj, key: key?, action, value, pred };
+            _ => return None,
+        };
+        let put = Self { obj, key, action, value, pred };
         let known = (obj.actor as usize) < actors && (pred.actor as usize) < actors;
-        let sound = known && put.is_short() && put.row(OpId::NONE).check().is_ok();
-        if sound { put.literals().begins(section).map(|len| (put, len)) } else { None }
+        let sound = known && u64::from(meta) == value.meta() && put.row(OpId::NONE).check().is_ok();
+        let len = row.end()?;
+        (sound && put.is_short()).then_some((put, len))
     }
 
     /// As the columns tell it, with the id `id`.
