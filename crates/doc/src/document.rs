@@ -279,7 +279,11 @@ impl Document {
 
     /// Takes over everything `other` has and this document lacks. Gives the new heads.
     pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
-        self.apply_changes(self.get_changes_added(other))?;
+        let Self { state, queue, limits, .. } = &mut *self;
+        if !queue.adopt(state, &other.state, limits) {
+            // As if they came from elsewhere: what is wrong is told, what can wait waits.
+            self.apply_changes(self.get_changes_added(other))?;
+        }
         Ok(self.get_heads())
     }
 

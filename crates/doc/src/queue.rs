@@ -1,5 +1,7 @@
 //! Changes on their way in: each waits until what it depends on is there.
 
+use std::sync::Arc;
+
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
@@ -34,6 +36,13 @@ struct Batch {
     queued: Vec<ChangeHash>,
 }
 
+impl Batch {
+    fn begin(state: &State) -> Self {
+        let (rows, heads) = (state.history.len(), state.history.heads.clone());
+        Self { rows, heads, mark: None, queued: vec![] }
+    }
+}
+
 /// Room for the hashes of so many changes is made before a batch, when it says that it has as many.
 const FORESEEN: usize = 1 << 16;
 
@@ -59,11 +68,15 @@ impl Queue {
     ) -> Result<(), ApplyError> {
         let mut changes = changes.into_iter();
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
-        let (rows, heads) = (state.history.len(), state.history.heads.clone());
-        let mut batch = Batch { rows, heads, mark: None, queued: vec![] };
+        let mut batch = Batch::begin(state);
         let result = changes.try_for_each(|change| {
-            if self.is_new(state, &change)? {
-                self.settle(state, change, (limits, meter), &mut batch)?;
+            if !self.is_new(state, &change)? {
+                return Ok(());
+            }
+            match self.take(state, &change, (limits, meter), &mut batch)? {
+                Some(missing) => self.wait(missing, change, &mut batch),
+                None if self.by_dep.is_empty() => {}
+                None => self.wake(state, change.hash(), (limits, meter), &mut batch)?,
             }
             Ok(())
         });
@@ -71,6 +84,38 @@ impl Queue {
             self.restore(state, batch);
         }
         result
+    }
+
+    /// Takes over what `other` has and `state` lacks, when nothing waits here and nothing contradicts it; gives whether
+    /// that was so. All or nothing.
+    pub(crate) fn adopt(&mut self, state: &mut Arc<State>, other: &State, limits: &Limits) -> bool {
+        if !self.waiting.is_empty() {
+            return false;
+        }
+        let Some(rows) = state.lacks(other) else { return false };
+        rows.is_empty() || self.adopt_rows(Arc::make_mut(state), other, &rows, limits)
+    }
+
+    /// Takes over rows of `other`, each after what it was made after, none of which `state` has.
+    pub(crate) fn adopt_rows(
+        &mut self,
+        state: &mut State,
+        other: &State,
+        rows: &[u32],
+        limits: &Limits,
+    ) -> bool {
+        let mut batch = Batch::begin(state);
+        let mut meter = Meter::of_file(limits);
+        let numbers = state.numbers_for(other, rows);
+        for rows in other.stretches(rows) {
+            let operations = u64::from(other.history.at(rows.start).run.ops) * rows.len() as u64;
+            let fits = limits.check_total(state.history.operations() + operations).is_ok();
+            if !fits || state.adopt(other, rows, &numbers, (&mut meter, &mut batch.mark)).is_err() {
+                self.restore(state, batch);
+                return false;
+            }
+        }
+        true
     }
 
     /// Forgets waiting changes by an actor who is about to use their sequence numbers.
@@ -85,8 +130,9 @@ impl Queue {
     }
 
     /// Lets a change wait for one that is missing.
-    fn wait(&mut self, missing: ChangeHash, change: Change) {
+    fn wait(&mut self, missing: ChangeHash, change: Change, batch: &mut Batch) {
         let hash = change.hash();
+        batch.queued.push(hash);
         self.by_dep.entry(missing).or_default().push(hash);
         self.by_seq.insert((change.actor_id().clone(), change.seq()), hash);
         self.arrived += 1;
@@ -128,45 +174,51 @@ impl Queue {
         if taken { Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash }) } else { Ok(true) }
     }
 
-    /// Applies a change and everything that waited for it, or lets it wait.
-    fn settle(
+    /// Applies a change, unless one that it depends on is missing: that one is given.
+    fn take(
+        &self,
+        state: &mut State,
+        change: &Change,
+        (limits, meter): (&Limits, &mut Meter),
+        batch: &mut Batch,
+    ) -> Result<Option<ChangeHash>, ApplyError> {
+        meter.pay(change.body_len());
+        let heads = state.history.heads.len() as u64;
+        meter.spend(heads.saturating_mul(1 + change.deps().len() as u64), cost::GLANCE)?;
+        let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
+        for dep in change.deps() {
+            match state.history.head(dep).or_else(|| state.row(dep)) {
+                Some(row) => deps.push(row),
+                None => return Ok(Some(*dep)),
+            }
+        }
+        limits.check_total(state.history.operations() + change.len() as u64)?;
+        apply(state, change, deps, (meter, &mut batch.mark))?;
+        Ok(None)
+    }
+
+    /// Applies everything that waited for a change.
+    fn wake(
         &mut self,
         state: &mut State,
-        change: Change,
+        hash: ChangeHash,
         (limits, meter): (&Limits, &mut Meter),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
-        let (mut next, mut ready) = (Some(change), vec![]);
-        while let Some(change) = next.take().or_else(|| ready.pop()) {
-            meter.pay(change.body_len());
-            let heads = state.history.heads.len() as u64;
-            meter.spend(heads.saturating_mul(1 + change.deps().len() as u64), cost::GLANCE)?;
-            let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
-            let missing =
-                change.deps().iter().find(|dep| match state.history.head(dep).or_else(|| state.row(dep)) {
-                    Some(row) => {
-                        deps.push(row);
-                        false
-                    }
-                    None => true,
-                });
-            if let Some(missing) = missing.copied() {
-                batch.queued.push(change.hash());
-                self.wait(missing, change);
-                continue;
-            }
-            limits.check_total(state.history.operations() + change.len() as u64)?;
-            let mark = apply(state, &change, deps, meter)?;
-            match &mut batch.mark {
-                Some(first) => first.extend(&mark),
-                None => batch.mark = Some(mark),
-            }
-            if !self.by_dep.is_empty() {
-                let waited = self.by_dep.remove(&change.hash()).unwrap_or_default();
-                ready.extend(waited.iter().filter_map(|hash| self.release(hash)));
+        let mut ready = self.waited_for(&hash);
+        while let Some(change) = ready.pop() {
+            match self.take(state, &change, (limits, meter), batch)? {
+                Some(missing) => self.wait(missing, change, batch),
+                None => ready.extend(self.waited_for(&change.hash())),
             }
         }
         Ok(())
+    }
+
+    /// Ends the waiting of those that waited for a change first.
+    fn waited_for(&mut self, hash: &ChangeHash) -> Vec<Change> {
+        let waited = self.by_dep.remove(hash).unwrap_or_default();
+        waited.iter().filter_map(|hash| self.release(hash)).collect()
     }
 
     /// Takes a failed batch back. Changes that had waited and were applied in it are dropped: they were the fault or
@@ -201,13 +253,13 @@ impl Queue {
     }
 }
 
-/// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
+/// Applies a change whose dependencies are the rows `deps`. What it leaves when it fails is taken back by `mark`.
 fn apply(
     state: &mut State,
     change: &Change,
     deps: SmallVec<[u32; 2]>,
-    meter: &mut Meter,
-) -> Result<Mark, ApplyError> {
+    (meter, mark): (&mut Meter, &mut Option<Mark>),
+) -> Result<(), ApplyError> {
     // Chunks of the heap may be half empty.
     if state.heap.room(change.body_len() * 3).is_err() {
         return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
@@ -216,7 +268,7 @@ fn apply(
     if change.seq() > 1 && change.author().is_some() {
         return Err(fault(Fault::Author));
     }
-    state.apply(change, deps, meter).map_err(|why| match why {
+    state.apply(change, deps, (meter, mark)).map_err(|why| match why {
         Refusal::Fault(found) => fault(found),
         Refusal::Limit(limit) => limit.into(),
     })

@@ -328,10 +328,10 @@ impl Document {
         let rows = heads.iter().map(|hash| self.state.row(hash).ok_or(crate::EditError::UnknownHash(*hash)));
         let rows = rows.collect::<Result<Vec<u32>, _>>()?;
         let mut doc = Self::of(State::new(self.state.encoding), Limits::NONE);
-        let mut scratch = Scratch::default();
-        let changes = self.state.ancestors(&rows).into_iter().map(|row| self.state.change(row, &mut scratch));
-        let applied = doc.apply_changes(changes);
-        debug_assert!(applied.is_ok(), "these changes were applied before: {applied:?}");
+        let Self { state, queue, limits, .. } = &mut doc;
+        let rows = self.state.ancestors(&rows);
+        let applied = queue.adopt_rows(std::sync::Arc::make_mut(state), &self.state, &rows, limits);
+        debug_assert!(applied, "these changes were applied before");
         doc.limits = self.limits;
         Ok(doc)
     }

@@ -2,16 +2,12 @@
 
 use sha2::block_api::compress256;
 
-use super::chunk::ChunkType;
+use super::chunk::{ChunkType, START, digest};
 use super::leb::len_u64;
 use crate::types::ChangeHash;
 
 /// Room before the body for the type and a length of two bytes.
 const HEAD: usize = 3;
-
-/// What SHA-256 starts from.
-const START: [u32; 8] =
-    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
 /// The body of a change of a few hundred bytes at most.
 #[derive(Debug)]
@@ -104,18 +100,14 @@ impl Block {
         self.bytes[end - 8..end].copy_from_slice(&(8 * hashed as u64).to_be_bytes());
         let mut state = START;
         compress256(&mut state, self.bytes[start..end].as_chunks().0);
-        let mut hash = [0; 32];
-        for (out, word) in hash.as_chunks_mut().0.iter_mut().zip(state) {
-            *out = word.to_be_bytes();
-        }
-        ChangeHash(hash)
+        digest(state)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::chunk::hash_chunk;
+    use crate::codec::chunk::{frame_with, hash_chunk, hash_of};
 
     #[test]
     fn a_block_hashes_as_its_chunk_does() {
@@ -124,7 +116,9 @@ mod tests {
             block.clear();
             let body: Vec<u8> = (0..len).map(|n| n as u8 ^ 0x5a).collect();
             block.bytes(&body);
-            assert_eq!(block.hash(), hash_chunk(ChunkType::Change, &body), "{len}");
+            let hash = hash_chunk(ChunkType::Change, &body);
+            assert_eq!(block.hash(), hash, "{len}");
+            assert_eq!(hash_of(&frame_with(ChunkType::Change, &body, &hash)[8..]), hash);
             assert_eq!(block.body(), body);
         }
     }

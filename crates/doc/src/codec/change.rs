@@ -12,7 +12,9 @@ use super::leb::{put_i64, put_u64};
 use super::limits::{Limits, Meter, cost};
 use super::op_writer::{OpWriter, collect};
 use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
+use super::put::Put;
 use super::reader::Reader;
+use super::single::Single;
 use super::stroke::Stroke;
 use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
@@ -103,17 +105,17 @@ impl<'a> ChangeView<'a> {
         Ok(Self { deps, actor, seq, start_op, time, names_at, names, columns, section, extra })
     }
 
-    /// Reads a change whose only operation is a keystroke, without its columns. Everything else is left to
+    /// Reads a change with one operation of a frequent kind, without its columns. Everything else is left to
     /// [`Self::parse`] and [`Self::check`], which would agree.
-    fn stroke(body: &'a [u8]) -> Option<(Self, Stroke<'a>)> {
+    fn single(body: &'a [u8]) -> Option<(Self, Single<'a>)> {
         let mut reader = Reader::new(body);
         let view = Self::fields(&mut reader).ok()?;
-        let (stroke, len) = Stroke::read(reader.rest(), 1 + view.names.others.len())?;
-        let (obj, elem) = (stroke.obj.actor, stroke.elem.actor);
-        let named = usize::from(obj > 0) + usize::from(elem > 0 && elem != obj);
+        let (single, len) = Single::read(reader.rest(), 1 + view.names.others.len())?;
+        let [obj, other] = single.ids().map(|id| id.actor);
+        let named = usize::from(obj > 0) + usize::from(other > 0 && other != obj);
         let section = reader.take(len).ok()?;
         (named == view.names.others.len() && view.start_op < u32::MAX)
-            .then(|| (Self { section, extra: reader.rest(), ..view }, stroke))
+            .then(|| (Self { section, extra: reader.rest(), ..view }, single))
     }
 
     pub(crate) fn deps(&self) -> impl ExactSizeIterator<Item = ChangeHash> + use<'a> {
@@ -354,8 +356,14 @@ impl ChangeHead<'_> {
 ///
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Change {
-    body: Arc<[u8]>,
+pub struct Change(Arc<Told>);
+
+/// Bodies up to here lie with the rest of their change: one block of memory for most.
+const INLINE: usize = 160;
+
+/// What a change says.
+struct Told {
+    body: SmallVec<[u8; INLINE]>,
     hash: ChangeHash,
     actor: ActorId,
     deps: SmallVec<[ChangeHash; 1]>,
@@ -367,16 +375,78 @@ pub struct Change {
     names_at: usize,
     /// Where the bytes after the operations begin.
     extra_at: usize,
-    stroke: Option<Keystroke>,
+    only: Option<Only>,
 }
 
 /// The only operation of a change.
 #[derive(Clone, Copy)]
-struct Keystroke {
-    obj: OpId,
-    elem: OpId,
-    /// The character, as long as its first byte says; none for a deletion.
-    text: Option<[u8; 4]>,
+struct Only {
+    ids: [OpId; 2],
+    what: OnlyWhat,
+}
+
+#[derive(Clone, Copy)]
+enum OnlyWhat {
+    /// A character, as long as its first byte says.
+    Typed([u8; 4]),
+    Deleted,
+    /// With the type of the value, and where it and the key lie in the body.
+    Put {
+        action: Action,
+        code: u8,
+        key: Part,
+        value: Part,
+    },
+}
+
+/// A few bytes of a body.
+#[derive(Clone, Copy)]
+struct Part {
+    at: u32,
+    len: u8,
+}
+
+impl Part {
+    fn of(part: &[u8], body: &[u8]) -> Self {
+        let at = if part.is_empty() { 0 } else { part.as_ptr().addr() - body.as_ptr().addr() };
+        Self { at: at as u32, len: part.len() as u8 }
+    }
+
+    fn get(self, body: &[u8]) -> &[u8] {
+        &body[self.at as usize..][..self.len.into()]
+    }
+}
+
+impl Only {
+    fn of(single: &Single<'_>, body: &[u8]) -> Option<Self> {
+        u32::try_from(body.len()).ok()?;
+        let what = match single {
+            Single::Stroke(stroke) => stroke.text.map_or(OnlyWhat::Deleted, |text| {
+                OnlyWhat::Typed(std::array::from_fn(|n| text.get(n).copied().unwrap_or_default()))
+            }),
+            Single::Put(Put { key, action, value: RawValue { code, bytes }, .. }) => OnlyWhat::Put {
+                action: *action,
+                code: *code,
+                key: Part::of(key.as_bytes(), body),
+                value: Part::of(bytes, body),
+            },
+        };
+        Some(Self { ids: single.ids(), what })
+    }
+
+    fn get<'a>(&'a self, body: &'a [u8]) -> Single<'a> {
+        let [obj, other] = self.ids;
+        let stroke = |text| Single::Stroke(Stroke { obj, elem: other, text });
+        match &self.what {
+            OnlyWhat::Typed(text) => stroke(Some(&text[..char_len(text[0])])),
+            OnlyWhat::Deleted => stroke(None),
+            OnlyWhat::Put { action, code, key, value } => {
+                let key = std::str::from_utf8(key.get(body)).expect("the key was checked when it was read");
+                let value = RawValue { code: *code, bytes: value.get(body) };
+                Single::Put(Put { obj, key, action: *action, value, pred: other })
+            }
+        }
+    }
 }
 
 impl Change {
@@ -440,21 +510,21 @@ impl Change {
         meter: &mut Meter,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
-        if let Some((view, stroke)) = ChangeView::stroke(body).filter(|_| limits.operations > 0) {
-            let text =
-                stroke.text.map(|text| std::array::from_fn(|n| text.get(n).copied().unwrap_or_default()));
-            let stroke = Some(Keystroke { obj: stroke.obj, elem: stroke.elem, text });
-            return Ok(Self { stroke, ..Self::from_view(&view, body.into(), hash, 1) });
+        if let Some((view, single)) = ChangeView::single(body).filter(|_| limits.operations > 0) {
+            return Ok(Self::from_view(&view, (body, hash), 1, Only::of(&single, body)));
         }
         let view = ChangeView::parse(body, limits)?;
         let len = view.check(limits, meter, scratch)?;
-        Ok(Self::from_view(&view, body.into(), hash, len))
+        Ok(Self::from_view(&view, (body, hash), len, None))
     }
 
     /// A change this engine wrote itself.
     pub(crate) fn from_own(body: &[u8], hash: ChangeHash, len: u32) -> Self {
+        if let Some((view, single)) = ChangeView::single(body) {
+            return Self::from_view(&view, (body, hash), 1, Only::of(&single, body));
+        }
         let view = ChangeView::parse(body, &Limits::NONE).expect("the body was written by this engine");
-        Self::from_view(&view, body.into(), hash, len)
+        Self::from_view(&view, (body, hash), len, None)
     }
 
     /// A change this engine wrote itself, before it has a hash.
@@ -462,72 +532,85 @@ impl Change {
         hash_chunk(ChunkType::Change, body)
     }
 
-    fn from_view(view: &ChangeView<'_>, body: Arc<[u8]>, hash: ChangeHash, len: u32) -> Self {
-        let (actor, deps) = (ActorId::from(view.actor), view.deps().collect());
-        let (seq, start_op, time) = (view.seq, view.start_op, view.time);
-        let (names_at, extra_at) = (view.names_at, body.len() - view.extra.len());
-        Self { body, hash, actor, deps, seq, start_op, len, time, names_at, extra_at, stroke: None }
+    fn from_view(
+        view: &ChangeView<'_>,
+        (body, hash): (&[u8], ChangeHash),
+        len: u32,
+        only: Option<Only>,
+    ) -> Self {
+        Self(Arc::new(Told {
+            body: SmallVec::from_slice(body),
+            hash,
+            actor: ActorId::from(view.actor),
+            deps: view.deps().collect(),
+            seq: view.seq,
+            start_op: view.start_op,
+            len,
+            time: view.time,
+            names_at: view.names_at,
+            extra_at: body.len() - view.extra.len(),
+            only,
+        }))
     }
 
-    /// The only operation, when that is a keystroke.
-    pub(crate) fn stroke(&self) -> Option<Stroke<'_>> {
-        let Keystroke { obj, elem, text } = self.stroke.as_ref()?;
-        Some(Stroke { obj: *obj, elem: *elem, text: text.as_ref().map(|text| &text[..char_len(text[0])]) })
+    /// The only operation, when that is of a frequent kind.
+    pub(crate) fn single(&self) -> Option<Single<'_>> {
+        Some(self.0.only.as_ref()?.get(&self.0.body))
     }
 
     /// What it says in words.
     pub(crate) fn names(&self) -> Names<'_> {
-        let mut reader = Reader::new(&self.body[self.names_at..]);
+        let mut reader = Reader::new(&self.0.body[self.0.names_at..]);
         Names::read(&mut reader).expect("the body was checked when the change was made")
     }
 
     pub(crate) fn view(&self) -> ChangeView<'_> {
-        ChangeView::parse(&self.body, &Limits::NONE).expect("the body was checked when the change was made")
+        ChangeView::parse(&self.0.body, &Limits::NONE).expect("the body was checked when the change was made")
     }
 
     /// The change's identity.
     pub fn hash(&self) -> ChangeHash {
-        self.hash
+        self.0.hash
     }
 
     /// Who made it.
     pub fn actor_id(&self) -> &ActorId {
-        &self.actor
+        &self.0.actor
     }
 
     /// The changes it was made after, in the order it names them.
     pub fn deps(&self) -> &[ChangeHash] {
-        &self.deps
+        &self.0.deps
     }
 
     /// 1 for the actor's first change, and so on.
     pub fn seq(&self) -> u64 {
-        self.seq.into()
+        self.0.seq.into()
     }
 
     /// Counter of its first operation.
     pub fn start_op(&self) -> u64 {
-        self.start_op.into()
+        self.0.start_op.into()
     }
 
     /// Counter of its last operation; one before [`Self::start_op`] when it has none.
     pub fn max_op(&self) -> u64 {
-        self.start_op() + u64::from(self.len) - 1
+        self.start_op() + u64::from(self.0.len) - 1
     }
 
     /// How many operations it has.
     pub fn len(&self) -> usize {
-        self.len as usize
+        self.0.len as usize
     }
 
     /// Whether it has no operations: a change may exist only to join its dependencies.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.len == 0
     }
 
     /// Seconds since 1970, as its author's clock said.
     pub fn timestamp(&self) -> i64 {
-        self.time
+        self.0.time
     }
 
     /// Its message.
@@ -543,7 +626,7 @@ impl Change {
 
     /// Bytes after the operations: records for later versions of the format.
     pub fn extra_bytes(&self) -> &[u8] {
-        &self.body[self.extra_at..]
+        &self.0.body[self.0.extra_at..]
     }
 
     /// The author recorded in it.
@@ -553,7 +636,7 @@ impl Change {
 
     /// The uncompressed chunk.
     pub fn raw_bytes(&self) -> Vec<u8> {
-        frame_with(ChunkType::Change, &self.body, &self.hash)
+        frame_with(ChunkType::Change, &self.0.body, &self.0.hash)
     }
 
     /// The chunk, deflated when that is worth it.
@@ -562,18 +645,18 @@ impl Change {
         if raw.len() <= DEFLATE_OVER {
             return raw;
         }
-        frame_with(ChunkType::Deflated, &deflate(&self.body, Effort::Texts), &self.hash)
+        frame_with(ChunkType::Deflated, &deflate(&self.0.body, Effort::Texts), &self.0.hash)
     }
 
     /// How many bytes the uncompressed body takes.
     pub(crate) fn body_len(&self) -> usize {
-        self.body.len()
+        self.0.body.len()
     }
 }
 
 impl PartialEq for Change {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash
+        self.0.hash == other.0.hash
     }
 }
 
@@ -582,11 +665,11 @@ impl Eq for Change {}
 impl std::fmt::Debug for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Change")
-            .field("hash", &self.hash)
-            .field("actor", &self.actor)
-            .field("seq", &self.seq)
-            .field("start_op", &self.start_op)
-            .field("len", &self.len)
+            .field("hash", &self.0.hash)
+            .field("actor", &self.0.actor)
+            .field("seq", &self.0.seq)
+            .field("start_op", &self.0.start_op)
+            .field("len", &self.0.len)
             .finish_non_exhaustive()
     }
 }

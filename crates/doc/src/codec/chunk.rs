@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
 use super::column::{ChunkError, Fault, Inflate, inflate};
@@ -41,6 +42,8 @@ pub(crate) struct Sealed<'a> {
     pub(crate) body: Cow<'a, [u8]>,
     pub(crate) header: usize,
     checksum: [u8; 4],
+    /// The chunk from its type on, when that is what is hashed.
+    plain: Option<&'a [u8]>,
 }
 
 impl<'a> Sealed<'a> {
@@ -52,10 +55,13 @@ impl<'a> Sealed<'a> {
             return Err(fault(Rule::Magic).into());
         }
         let checksum: [u8; 4] = reader.array().map_err(fault)?;
+        let from_type = reader.rest();
         let [kind] = reader.array().map_err(fault)?;
         let len = reader.len().map_err(fault)?;
         let header = reader.offset() - start;
         let body = reader.take(len).map_err(fault)?;
+        // Lengths are minimal, so these are the bytes that a chunk has wherever it is written.
+        let plain = (kind != ChunkType::Deflated as u8).then(|| &from_type[..header - 8 + len]);
         let (kind, body) = match kind {
             0 => (ChunkType::Document, Cow::Borrowed(body)),
             1 => (ChunkType::Change, Cow::Borrowed(body)),
@@ -69,18 +75,22 @@ impl<'a> Sealed<'a> {
             3 => (ChunkType::Bundle, Cow::Borrowed(body)),
             other => return Err(fault(Rule::ChunkType(other)).into()),
         };
-        Ok(Self { kind, body, header, checksum })
+        Ok(Self { kind, body, header, checksum, plain })
     }
 
     /// Whether the checksum is right.
     pub(crate) fn is_sound(&self) -> bool {
-        hash_chunk(self.kind, &self.body).0[..4] == self.checksum
+        self.hash().0[..4] == self.checksum
+    }
+
+    fn hash(&self) -> ChangeHash {
+        self.plain.map_or_else(|| hash_chunk(self.kind, &self.body), hash_of)
     }
 
     /// The chunk, whatever the checksum says, and whether it is right.
     pub(crate) fn open_any(self) -> (Chunk<'a>, bool) {
-        let Self { kind, body, header, checksum } = self;
-        let hash = hash_chunk(kind, &body);
+        let hash = self.hash();
+        let Self { kind, body, header, checksum, .. } = self;
         (Chunk { kind, hash, body, header }, hash.0[..4] == checksum)
     }
 
@@ -121,6 +131,32 @@ pub(crate) fn hash_chunk(kind: ChunkType, body: &[u8]) -> ChangeHash {
     hasher.update(&head);
     hasher.update(body);
     ChangeHash(hasher.finalize().into())
+}
+
+/// What SHA-256 starts from.
+pub(super) const START: [u32; 8] =
+    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+
+/// The hash of a chunk that lies somewhere from its type on: only what its last block lacks is written anew.
+pub(super) fn hash_of(chunk: &[u8]) -> ChangeHash {
+    let (blocks, rest) = chunk.as_chunks::<64>();
+    let mut state = START;
+    compress256(&mut state, blocks);
+    let mut end = [0; 128];
+    end[..rest.len()].copy_from_slice(rest);
+    end[rest.len()] = 0x80;
+    let len = (rest.len() + 9).next_multiple_of(64);
+    end[len - 8..len].copy_from_slice(&(8 * chunk.len() as u64).to_be_bytes());
+    compress256(&mut state, end[..len].as_chunks().0);
+    digest(state)
+}
+
+pub(super) fn digest(state: [u32; 8]) -> ChangeHash {
+    let mut hash = [0; 32];
+    for (out, word) in hash.as_chunks_mut().0.iter_mut().zip(state) {
+        *out = word.to_be_bytes();
+    }
+    ChangeHash(hash)
 }
 
 /// Puts the header before a body; gives the chunk and its hash.

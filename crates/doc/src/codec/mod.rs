@@ -2,8 +2,8 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
-//! [`huffman`]; [`deflate`]; [`column`]; [`chunk`], [`block`]; [`ops`], [`op_writer`]; [`stroke`], [`stretch`];
-//! [`change`], [`document`], [`bundle`].
+//! [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`]; [`ops`], [`op_writer`]; [`stretch`];
+//! `literals`; [`stroke`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
 
 pub(crate) mod block;
 pub(crate) mod boolean;
@@ -18,10 +18,13 @@ pub(crate) mod document;
 mod huffman;
 pub(crate) mod leb;
 pub(crate) mod limits;
+mod literals;
 pub(crate) mod op_writer;
 pub(crate) mod ops;
+pub(crate) mod put;
 pub(crate) mod reader;
 pub(crate) mod rle;
+pub(crate) mod single;
 pub(crate) mod stretch;
 pub(crate) mod stroke;
 pub(crate) mod value;

@@ -106,7 +106,7 @@ pub(crate) struct Row<'a> {
 
 impl Row<'_> {
     /// Rules that need nothing but the row.
-    fn check(&self) -> Result<(), Rule> {
+    pub(super) fn check(&self) -> Result<(), Rule> {
         self.value.check()?;
         let fault = |what| Err(Rule::Operation(what));
         if matches!(self.key, RawKey::Elem(elem) if elem.is_none()) && !self.insert {

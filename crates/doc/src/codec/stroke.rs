@@ -1,10 +1,8 @@
-//! The columns of a change with one keystroke in it: the general reader's and writer's sixteen columns are more than
-//! such a change has bytes.
+//! The columns of a change with one keystroke in it.
 
 use super::block::Block;
-use super::leb::{get_i64, get_u64};
+use super::literals::{Literals, OneRow};
 use super::ops::{Action, char_len, spec};
-use super::reader::Reader;
 use super::value::code;
 use crate::types::OpId;
 
@@ -22,52 +20,52 @@ impl<'a> Stroke<'a> {
     /// Writes the layout and data of the columns. Actors are those of the chunk.
     #[inline]
     pub(crate) fn write(&self, out: &mut Block) {
-        let row = self.row();
-        out.byte(row.columns as u8);
-        out.part(&row.layout, 2 * row.columns);
-        out.part(&row.data, row.len);
+        self.row().write(out);
     }
 
     /// Reads columns that hold nothing but a keystroke, exactly as [`Self::write`] writes it; gives their length, too.
     /// Everything else is for the general reader.
     pub(crate) fn read(section: &'a [u8], actors: usize) -> Option<(Self, usize)> {
-        let columns = usize::from(*section.first().filter(|columns| **columns <= 12)?);
-        let (layout, _) = section.get(1..1 + 2 * columns)?.as_chunks::<2>();
-        let mut data = Reader::new(&section[1 + 2 * columns..]);
-        let (mut obj, mut elem) = (OpId::NONE, OpId::NONE);
-        let (mut action, mut text) = (0, None);
-        for [spec, len] in layout {
-            let column = data.take((*len).into()).ok()?;
-            // The one literal, when the column holds numbers.
-            let number = || get_u64(column.get(1..)?).ok().and_then(|(value, _)| u32::try_from(value).ok());
-            match u32::from(*spec) {
-                spec::OBJ_ACTOR => obj.actor = number()?,
-                spec::OBJ_CTR => obj.ctr = number()?,
-                spec::KEY_ACTOR => elem.actor = number()?,
-                spec::KEY_CTR => elem.ctr = u32::try_from(get_i64(column.get(1..)?).ok()?.0).ok()?,
-                spec::ACTION => action = number()?,
-                spec::RAW => text = Some(column),
-                // What they must hold follows from the others.
-                _ => {}
+        let mut row = OneRow::new(section)?;
+        let obj = row.id(spec::OBJ_ACTOR, |row| row.number(spec::OBJ_CTR))?;
+        let elem = match row.id(spec::KEY_ACTOR, |row| row.counter(spec::KEY_CTR))? {
+            OpId::NONE => {
+                row.is(spec::KEY_CTR, [0x7f, 0])?;
+                OpId::NONE
             }
-        }
-        let known = (obj.actor as usize) < actors && (elem.actor as usize) < actors;
-        let stroke = Self { obj, elem, text };
-        let sound = match text {
-            Some(text) => action == Action::Set as u32 && is_one_char(text),
-            None => action == Action::Delete as u32 && !elem.is_none(),
+            elem => elem,
         };
-        let row = if known && sound { stroke.row() } else { return None };
-        let len = 1 + 2 * columns + data.offset();
-        let same = row.layout.get(..2 * columns)? == layout.as_flattened()
-            && row.columns == columns
-            && row.data.get(..row.len)? == &section[1 + 2 * columns..len];
-        same.then_some((stroke, len))
+        let text = match row.column(spec::INSERT)? {
+            [0, 1] => {
+                row.is(spec::ACTION, [0x7f, Action::Set as u8])?;
+                let [0x7f, meta] = row.column(spec::META)? else { return None };
+                let text = row.column(spec::RAW).filter(|text| is_one_char(text))?;
+                row.is(spec::PRED_COUNT, [0x7f, 0])?;
+                if *meta != (text.len() as u8) << 4 | code::STR {
+                    return None;
+                }
+                Some(text)
+            }
+            [1] => {
+                row.is(spec::ACTION, [0x7f, Action::Delete as u8])?;
+                row.is(spec::META, [0x7f, 0])?;
+                row.is(spec::PRED_COUNT, [0x7f, 1])?;
+                let pred = row.id(spec::PRED_ACTOR, |row| row.counter(spec::PRED_CTR))?;
+                if pred != elem || elem.is_none() {
+                    return None;
+                }
+                None
+            }
+            _ => return None,
+        };
+        let known = (obj.actor as usize) < actors && (elem.actor as usize) < actors;
+        let len = row.end()?;
+        known.then_some((Self { obj, elem, text }, len))
     }
 
     #[inline]
-    fn row(&self) -> Row {
-        let mut row = Row { layout: [0; 24], columns: 0, data: [0; 64], len: 0 };
+    fn row(&self) -> Literals<64> {
+        let mut row = Literals::new();
         if !self.obj.is_none() {
             row.number(spec::OBJ_ACTOR, self.obj.actor);
             row.number(spec::OBJ_CTR, self.obj.ctr);
@@ -99,59 +97,6 @@ impl<'a> Stroke<'a> {
 
 fn is_one_char(text: &[u8]) -> bool {
     text.first().is_some_and(|first| char_len(*first) == text.len()) && std::str::from_utf8(text).is_ok()
-}
-
-/// Columns that hold one row each: the count of the only literal, then its bytes.
-struct Row {
-    layout: [u8; 24],
-    columns: usize,
-    data: [u8; 64],
-    len: usize,
-}
-
-impl Row {
-    #[inline(always)]
-    fn push(&mut self, byte: u8) {
-        self.data[self.len] = byte;
-        self.len += 1;
-    }
-
-    #[inline(always)]
-    fn close(&mut self, spec: u32, from: usize) {
-        self.layout[2 * self.columns] = spec as u8;
-        self.layout[2 * self.columns + 1] = (self.len - from) as u8;
-        self.columns += 1;
-    }
-
-    #[inline(always)]
-    fn bytes(&mut self, spec: u32, bytes: &[u8]) {
-        let from = self.len;
-        bytes.iter().for_each(|byte| self.push(*byte));
-        self.close(spec, from);
-    }
-
-    #[inline(always)]
-    fn number(&mut self, spec: u32, value: u32) {
-        self.literal(spec, value, 0x80);
-    }
-
-    #[inline(always)]
-    fn counter(&mut self, spec: u32, value: u32) {
-        // The highest bit of the last byte's seven is the sign: a number takes a byte more where it would be set.
-        self.literal(spec, value, 0x40);
-    }
-
-    #[inline(always)]
-    fn literal(&mut self, spec: u32, mut value: u32, end: u32) {
-        let from = self.len;
-        self.push(0x7f);
-        while value >= end {
-            self.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.push(value as u8);
-        self.close(spec, from);
-    }
 }
 
 #[cfg(test)]

@@ -5,24 +5,27 @@ use smallvec::SmallVec;
 
 use super::history::ChangeRun;
 use super::log::{Key, Keyed, MarkOp, Val, What};
-use super::seq::{At, Kind};
+use super::seq::{At, Gap, Kind, Seq};
 use super::state::State;
 use super::undo::Mark;
 use crate::codec::change::{Change, Names, run_after, step_from};
 use crate::codec::column::ChunkError;
 use crate::codec::limits::{Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
+use crate::codec::single::Single;
 use crate::codec::stroke::Stroke;
 use crate::codec::value::code;
 use crate::error::{Fault, LimitError, OpFault};
 use crate::types::{ActorId, ObjType, OpId};
 
 /// The change being applied.
-struct Incoming {
-    /// Numbers of its actors: the author, then the others.
-    actors: SmallVec<[u32; 4]>,
-    start: u32,
-    first_run: usize,
+pub(super) struct Incoming {
+    pub(super) author: u32,
+    /// The numbers here of the actors that its operations name.
+    pub(super) actors: SmallVec<[u32; 4]>,
+    pub(super) start: u32,
+    /// The last run of the log before it.
+    pub(super) first_run: usize,
 }
 
 /// Why a change is not applied.
@@ -39,7 +42,7 @@ impl<F> From<LimitError> for Refusal<F> {
 }
 
 impl<F> Refusal<F> {
-    fn map<G>(self, fault: impl FnOnce(F) -> G) -> Refusal<G> {
+    pub(super) fn map<G>(self, fault: impl FnOnce(F) -> G) -> Refusal<G> {
         match self {
             Refusal::Fault(found) => Refusal::Fault(fault(found)),
             Refusal::Limit(limit) => Refusal::Limit(limit),
@@ -60,41 +63,35 @@ impl From<OpFault> for Refusal<OpFault> {
 }
 
 /// What applying an operation gives.
-type Applied = Result<(), Refusal<OpFault>>;
+pub(super) type Applied = Result<(), Refusal<OpFault>>;
 
 impl Incoming {
     #[inline]
-    fn id(&self, id: OpId) -> OpId {
+    pub(super) fn id(&self, id: OpId) -> OpId {
         if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor as usize]) }
     }
 }
 
 impl State {
-    /// Applies a change whose dependencies are the rows `deps`. Gives the mark to undo it by.
+    /// Applies a change whose dependencies are the rows `deps`. When it fails, the caller undoes it by `mark`, which goes
+    /// before it from now on.
     pub(crate) fn apply(
         &mut self,
         change: &Change,
         deps: SmallVec<[u32; 2]>,
-        meter: &mut Meter,
-    ) -> Result<Mark, Refusal<Fault>> {
+        (meter, mark): (&mut Meter, &mut Option<Mark>),
+    ) -> Result<(), Refusal<Fault>> {
         let actor = self.actors.add(change.actor_id());
-        let (last, found) = (u64::from(self.history.seq(actor)), change.seq());
-        if found != last + 1 {
-            return Err(Fault::Seq { last, found }.into());
-        }
-        let known = deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0);
-        let known = u64::from(known.max(self.history.end(actor)));
-        if change.start_op() < known {
-            return Err(Fault::StartOp { start: change.start_op(), known: known - 1 }.into());
-        }
         let (start, len) = (change.start_op() as u32, change.len() as u32);
+        self.comes_next(actor, (change.seq() as u32, start), &deps)?;
         let names = change.names();
         let actors = self.numbers_of(actor, &names);
-        let mark = self.mark(OpId::new(start, actor));
+        self.mark_in(mark, OpId::new(start, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
-        let incoming = Incoming { actors, start, first_run: self.log.runs.len().saturating_sub(1) };
-        let stroke = change.stroke().and_then(|stroke| self.apply_stroke(&stroke, &incoming, meter));
-        let result = match stroke {
+        let incoming =
+            Incoming { author: actor, actors, start, first_run: self.log.runs.len().saturating_sub(1) };
+        let single = change.single().and_then(|single| self.apply_single(&single, &incoming, meter));
+        let result = match single {
             Some(result) => result.map_err(|why| why.map(|rule| (start, rule))),
             None => {
                 let view = change.view();
@@ -105,10 +102,8 @@ impl State {
             }
         };
         self.latest = true;
-        if let Err(why) = result {
-            self.undo(&mark);
-            return Err(why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }));
-        }
+        result
+            .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
         self.max_op = self.max_op.max(start - 1 + len);
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());
@@ -127,15 +122,31 @@ impl State {
         };
         let row = self.push_changes(run);
         self.history.learn(row, change.hash());
-        Ok(mark)
+        Ok(())
+    }
+
+    /// Whether a change can be the next one of its actor, by its sequence number and the counter of its first operation.
+    pub(super) fn comes_next(&self, actor: u32, (seq, start): (u32, u32), deps: &[u32]) -> Result<(), Fault> {
+        let (last, found) = (u64::from(self.history.seq(actor)), u64::from(seq));
+        if found != last + 1 {
+            return Err(Fault::Seq { last, found });
+        }
+        let known = deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0);
+        let known = u64::from(known.max(self.history.end(actor)));
+        if u64::from(start) < known {
+            return Err(Fault::StartOp { start: start.into(), known: known - 1 });
+        }
+        Ok(())
     }
 
     /// The numbers of a change's actors: the author, then the others.
     fn numbers_of(&mut self, author: u32, names: &Names<'_>) -> SmallVec<[u32; 4]> {
         let mut numbers = smallvec::smallvec![author];
-        if !names.others.is_empty() {
+        numbers.extend(names.others.iter().map_while(|other| self.actors.find(&ActorId::from(*other))));
+        if numbers.len() <= names.others.len() {
             let others: Vec<ActorId> = names.others.iter().map(|other| ActorId::from(*other)).collect();
             self.actors.add_all(&others);
+            numbers.truncate(1);
             numbers.extend(others.iter().filter_map(|other| self.actors.find(other)));
         }
         numbers
@@ -150,6 +161,24 @@ impl State {
         }
     }
 
+    /// Applies the only operation of a change; nothing where it is no keystroke in a text and none on a key.
+    fn apply_single(
+        &mut self,
+        single: &Single<'_>,
+        incoming: &Incoming,
+        meter: &mut Meter,
+    ) -> Option<Applied> {
+        match single {
+            Single::Stroke(stroke) => self.apply_stroke(stroke, incoming, meter),
+            Single::Put(put) => {
+                let pred = (!put.pred.is_none()).then(|| incoming.id(put.pred));
+                // Number 0 is the author in the chunk.
+                let row = put.row(OpId::new(incoming.start, 0));
+                Some(self.apply_row(&row, pred.as_slice(), incoming, meter))
+            }
+        }
+    }
+
     /// Applies a keystroke in a text; nothing where it is not one.
     fn apply_stroke(
         &mut self,
@@ -159,15 +188,11 @@ impl State {
     ) -> Option<Applied> {
         let obj = self.number(incoming.id(stroke.obj))?;
         let seq = self.seq(obj).filter(|seq| seq.is_text)?;
-        let (elem, id) = (incoming.id(stroke.elem), OpId::new(incoming.start, incoming.actors[0]));
+        let (elem, id) = (incoming.id(stroke.elem), OpId::new(incoming.start, incoming.author));
         let Some(text) = stroke.text else { return Some(self.apply_deletes(obj, elem, 0, id, 1, meter)) };
-        let at = if elem.is_none() { None } else { seq.find(elem) };
-        if at.is_none() && !elem.is_none() {
-            return Some(Err(OpFault::Element.into()));
-        }
-        let gap = match seq.place(at, id, &self.ctx(), meter) {
+        let gap = match self.gap_in(seq, elem, id, meter) {
             Ok(gap) => gap,
-            Err(limit) => return Some(Err(limit.into())),
+            Err(why) => return Some(Err(why)),
         };
         self.insert_text(obj, gap, elem, id, std::str::from_utf8(text).unwrap_or_default());
         Some(Ok(()))
@@ -206,7 +231,13 @@ impl State {
         Ok(())
     }
 
-    fn apply_row(&mut self, row: &Row<'_>, refs: &[OpId], incoming: &Incoming, meter: &mut Meter) -> Applied {
+    pub(super) fn apply_row(
+        &mut self,
+        row: &Row<'_>,
+        refs: &[OpId],
+        incoming: &Incoming,
+        meter: &mut Meter,
+    ) -> Applied {
         let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object)?;
         let sequence = self.objects[obj as usize].kind.is_sequence();
         let id = incoming.id(row.id);
@@ -276,10 +307,8 @@ impl State {
         id: OpId,
         meter: &mut Meter,
     ) -> Applied {
-        let seq = self.seq(obj).ok_or(OpFault::InsertMap)?;
-        let at = if origin.is_none() { None } else { Some(seq.find(origin).ok_or(OpFault::Element)?) };
-        let gap = seq.place(at, id, &self.ctx(), meter)?;
-        let text = seq.is_text;
+        let gap = self.gap(obj, origin, id, meter)?;
+        let text = self.seq(obj).is_some_and(|seq| seq.is_text);
         match row.action {
             Action::Mark if !text => return Err(OpFault::Mark.into()),
             Action::Mark => {
@@ -300,6 +329,22 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Where an element goes that was inserted after another one.
+    pub(super) fn gap(
+        &self,
+        obj: u32,
+        origin: OpId,
+        id: OpId,
+        meter: &mut Meter,
+    ) -> Result<Gap, Refusal<OpFault>> {
+        self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, meter)
+    }
+
+    fn gap_in(&self, seq: &Seq, origin: OpId, id: OpId, meter: &mut Meter) -> Result<Gap, Refusal<OpFault>> {
+        let at = if origin.is_none() { None } else { Some(seq.find(origin).ok_or(OpFault::Element)?) };
+        Ok(seq.place(at, id, &self.ctx(), meter)?)
     }
 
     /// The end of a mark stands behind its begin, whose id is one less.
@@ -398,7 +443,7 @@ impl State {
         if seq.span(at).kind == Kind::Mark { Err(OpFault::Element) } else { Ok(at) }
     }
 
-    fn apply_deletes(
+    pub(super) fn apply_deletes(
         &mut self,
         obj: u32,
         elem: OpId,
@@ -436,7 +481,7 @@ impl State {
 
     /// The operation `id` on a key or element, from the past or from the change being applied.
     fn keyed(&self, id: OpId, incoming: &Incoming) -> Option<&Keyed> {
-        let at = if id.actor == incoming.actors[0] && id.ctr >= incoming.start {
+        let at = if id.actor == incoming.author && id.ctr >= incoming.start {
             let from = self.log_of(incoming.first_run, incoming.start, id.actor) as usize;
             self.log.find(id.ctr, from, self.log.runs.len().max(from + 1))
         } else {

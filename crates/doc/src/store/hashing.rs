@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::hashes::Hashes;
 use super::history::{ChangeAt, ChangeRun};
-use super::small::Strokes;
+use super::small::Singles;
 use super::state::State;
 use crate::codec::change::{Change, Scratch};
 use crate::types::ChangeHash;
@@ -63,11 +63,11 @@ impl State {
         let (low, high) = self.log_range(number);
         let start = run.start + (rows.start - run.row) * run.ops;
         let at = if run.ops == 0 { low } else { self.log.find(start, low, high) };
-        let mut strokes = Strokes::new(self, at, start);
+        let mut singles = Singles::new(self, at, start);
         for row in rows {
             let n = row - run.row;
             let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
-            let hash = self.hash_one(&change, &deps, &mut strokes, scratch);
+            let hash = self.hash_one(&change, &deps, &mut singles, scratch);
             each(n, hash);
             deps.clear();
             deps.push(hash);
@@ -79,23 +79,23 @@ impl State {
         &'a self,
         change: &ChangeAt<'_>,
         deps: &[ChangeHash],
-        strokes: &mut Strokes<'_>,
+        singles: &mut Singles<'_>,
         scratch: &mut Scratch<'a>,
     ) -> ChangeHash {
         match change.run.ops {
             0 => self.write_body(change, &[], deps, scratch),
-            1 => match strokes.next() {
-                Some(stroke) if self.write_stroke(change, &stroke, deps, &mut scratch.block) => {
+            1 => match singles.next() {
+                Some(single) if self.write_single(change, &single, deps, &mut scratch.block) => {
                     return scratch.block.hash();
                 }
-                stroke => {
-                    self.write_from(strokes.run_of(change.start), change, deps, scratch);
-                    if stroke.is_none() {
-                        strokes.skip();
+                single => {
+                    self.write_from(singles.run_of(change.start), change, deps, scratch);
+                    if single.is_none() {
+                        singles.skip();
                     }
                 }
             },
-            _ => self.write_from(strokes.run_of(change.start), change, deps, scratch),
+            _ => self.write_from(singles.run_of(change.start), change, deps, scratch),
         }
         Change::hash_body(&scratch.body)
     }

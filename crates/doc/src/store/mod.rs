@@ -5,9 +5,10 @@
 //! that were one.
 //!
 //! Layers, each using only those before it: `sort`; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
-//! [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], [`write`],
+//! [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], `adopt`, [`write`],
 
 pub(crate) mod actors;
+mod adopt;
 pub(crate) mod apply;
 mod hashes;
 mod hashing;

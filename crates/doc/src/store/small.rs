@@ -1,15 +1,18 @@
-//! Changes with one keystroke in them, which most changes of a typed text are, on their way from the log to their bytes.
+//! Changes with one operation of a frequent kind in them, which most changes of a typed text are, on their way from the
+//! log to their bytes.
 
 use super::history::ChangeAt;
-use super::log::{LogRun, What, stepped};
+use super::log::{Key, LogRun, What, stepped};
 use super::state::State;
 use crate::codec::block::Block;
 use crate::codec::ops::char_len;
+use crate::codec::put::Put;
+use crate::codec::single::Single;
 use crate::codec::stroke::Stroke;
 use crate::types::{ChangeHash, OpId};
 
-/// The operations of the log one by one, from some run on, as long as they are keystrokes.
-pub(super) struct Strokes<'a> {
+/// The operations of the log one by one, from some run on, as long as they are of a frequent kind.
+pub(super) struct Singles<'a> {
     state: &'a State,
     /// The run, and the operations and bytes of it that were taken.
     at: usize,
@@ -17,16 +20,16 @@ pub(super) struct Strokes<'a> {
     bytes: u32,
 }
 
-impl<'a> Strokes<'a> {
+impl<'a> Singles<'a> {
     /// From operation `ctr` on, which run `at` holds.
     pub(super) fn new(state: &'a State, at: usize, ctr: u32) -> Self {
-        let mut strokes = Self { state, at, taken: 0, bytes: 0 };
+        let mut singles = Self { state, at, taken: 0, bytes: 0 };
         if let Some(run) = state.log.runs.get(at).filter(|run| ctr > run.id.ctr) {
             let before = state.clip(run, run.id.ctr, ctr);
-            strokes.taken = before.len;
-            strokes.bytes = if let What::Text { bytes, .. } = before.what { bytes.len } else { 0 };
+            singles.taken = before.len;
+            singles.bytes = if let What::Text { bytes, .. } = before.what { bytes.len } else { 0 };
         }
-        strokes
+        singles
     }
 
     /// The run that holds operation `ctr`, which is not before the next one.
@@ -42,8 +45,8 @@ impl<'a> Strokes<'a> {
         self.taken += 1;
     }
 
-    /// The next operation, if it is a keystroke.
-    pub(super) fn next(&mut self) -> Option<Stroke<'a>> {
+    /// The next operation, if it is of a frequent kind.
+    pub(super) fn next(&mut self) -> Option<Single<'a>> {
         let mut run = self.state.log.runs.get(self.at)?;
         if self.taken == run.len {
             (self.at, self.taken, self.bytes) = (self.at + 1, 0, 0);
@@ -59,36 +62,55 @@ impl<'a> Strokes<'a> {
                 Stroke { obj, elem, text: Some(text) }
             }
             What::Delete { elem, step } => Stroke { obj, elem: stepped(elem, step, self.taken), text: None },
-            What::Values { .. } | What::Mark(_) | What::Keyed(_) => return None,
+            What::Keyed(number) => {
+                let put = self.state.put_of(number)?;
+                self.taken += 1;
+                return Some(Single::Put(put));
+            }
+            What::Values { .. } | What::Mark(_) => return None,
         };
         self.taken += 1;
-        Some(stroke)
+        Some(Single::Stroke(stroke))
     }
 }
 
 impl State {
-    /// The keystroke that a run of one operation is.
-    pub(super) fn stroke(&self, run: &LogRun) -> Option<Stroke<'_>> {
+    /// What a run of one operation is, if it is of a frequent kind.
+    pub(super) fn single(&self, run: &LogRun) -> Option<Single<'_>> {
         let obj = self.objects[run.obj as usize].id;
-        match run.what {
-            What::Text { origin, bytes } => {
-                Some(Stroke { obj, elem: origin, text: Some(self.heap.get(bytes)) })
-            }
-            What::Delete { elem, .. } => Some(Stroke { obj, elem, text: None }),
-            What::Values { .. } | What::Mark(_) | What::Keyed(_) => None,
-        }
+        let stroke = match run.what {
+            What::Text { origin, bytes } => Stroke { obj, elem: origin, text: Some(self.heap.get(bytes)) },
+            What::Delete { elem, .. } => Stroke { obj, elem, text: None },
+            What::Keyed(number) => return self.put_of(number).map(Single::Put),
+            What::Values { .. } | What::Mark(_) => return None,
+        };
+        Some(Single::Stroke(stroke))
     }
 
-    /// Writes the body of a change whose only operation is a keystroke, unless it is longer than a block can be.
+    /// An operation on a key, if it is short and supersedes one other at most.
+    fn put_of(&self, number: u32) -> Option<Put<'_>> {
+        let op = &self.log.keyed[number as usize];
+        let Key::Map(key) = op.key else { return None };
+        let pred = match op.preds[..] {
+            [] => OpId::NONE,
+            [pred] => pred,
+            _ => return None,
+        };
+        let (obj, key) = (self.objects[op.obj as usize].id, self.heap.text(key));
+        Some(Put { obj, key, action: op.action, value: self.raw(op.val), pred }).filter(Put::is_short)
+    }
+
+    /// Writes the body of a change with one operation of a frequent kind, unless it is longer than a block can be.
     #[inline]
-    pub(super) fn write_stroke(
+    pub(super) fn write_single(
         &self,
         change: &ChangeAt<'_>,
-        stroke: &Stroke<'_>,
+        single: &Single<'_>,
         deps: &[ChangeHash],
         out: &mut Block,
     ) -> bool {
-        let (author, obj, elem) = (change.run.actor, stroke.obj, stroke.elem);
+        let author = change.run.actor;
+        let [obj, elem] = single.ids();
         let foreign = |id: OpId| !id.is_none() && id.actor != author;
         let others = match (foreign(obj), foreign(elem)) {
             (false, false) => [None, None],
@@ -123,7 +145,7 @@ impl State {
             [Some(first), _] if first == id.actor => OpId::new(id.ctr, 1),
             _ => OpId::new(id.ctr, 2),
         };
-        Stroke { obj: local(obj), elem: local(elem), text: stroke.text }.write(out);
+        single.with_ids([local(obj), local(elem)]).write(out);
         if extra.len > 0 {
             out.bytes(self.heap.get(extra));
         }

@@ -21,12 +21,10 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Goes before the operations since a later mark, too.
-    pub(crate) fn extend(&mut self, later: &Mark) {
-        for first in &later.firsts {
-            if let Err(at) = self.seek(first.actor) {
-                self.firsts.insert(at, *first);
-            }
+    /// Goes before later operations from `first` on, too.
+    fn extend(&mut self, first: OpId) {
+        if let Err(at) = self.seek(first.actor) {
+            self.firsts.insert(at, first);
         }
     }
 
@@ -53,6 +51,15 @@ impl State {
             objects: self.objects.len() as u32,
             max_op: self.max_op,
             firsts: smallvec::smallvec![first],
+        }
+    }
+
+    /// Lets `mark` go before operations from `first` on by one actor, and remembers where everything ends if it is the
+    /// first time.
+    pub(super) fn mark_in(&self, mark: &mut Option<Mark>, first: OpId) {
+        match mark {
+            Some(mark) => mark.extend(first),
+            None => *mark = Some(self.mark(first)),
         }
     }
 

@@ -71,8 +71,8 @@ impl State {
         }
         if let [op] = runs[..]
             && op.len == 1
-            && let Some(stroke) = self.stroke(&op)
-            && self.write_stroke(change, &stroke, deps, &mut scratch.block)
+            && let Some(single) = self.single(&op)
+            && self.write_single(change, &single, deps, &mut scratch.block)
         {
             scratch.body.clear();
             scratch.body.extend_from_slice(scratch.block.body());

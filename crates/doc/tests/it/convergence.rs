@@ -1,8 +1,8 @@
 //! Replicas that edit and exchange changes in any order end up equal, and every structure holds on the way.
 
 use hashmill_doc::{
-    ActorId, AutoCommit, Change, DecodeError, Document, Limits, LoadOptions, ObjId, ObjType, ROOT, ReadDoc,
-    ScalarValue, Transactable, Verify,
+    ActorId, ApplyError, AutoCommit, Change, CommitOptions, DecodeError, Document, Limits, LoadOptions,
+    ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Transactable, Verify,
 };
 
 use crate::Rng;
@@ -427,4 +427,74 @@ fn a_text_is_read_by_two_threads_as_by_one() {
             }
         }
     }
+}
+/// Takes over what `from` has twice, in memory and as bytes, and compares.
+fn merge_both_ways(into: &mut AutoCommit, from: &Document) {
+    let into = into.document();
+    let mut told = into.clone();
+    let chunks: Vec<Vec<u8>> = told.get_changes_added(from).iter().map(Change::bytes).collect();
+    told.apply_changes(Change::from_each(&chunks, &Limits::default()).unwrap()).unwrap();
+    let heads = into.merge(from).unwrap();
+    into.check(true);
+    assert_eq!(heads, told.get_heads());
+    assert_eq!(into.save(), told.save());
+    assert_eq!(shown(into), shown(&told));
+    assert!(into.get_changes_added(from).is_empty());
+}
+
+#[test]
+fn merging_in_memory_is_what_applying_the_changes_is() {
+    for seed in 600..620 {
+        let mut rng = Rng::new(seed);
+        let mut docs = replicas(3);
+        for step in 0..80 {
+            let (i, j) = (rng.below(3), rng.below(3));
+            match rng.below(4) {
+                0 => {
+                    // Runs of changes with one keystroke each.
+                    let text = docs[i].get(ROOT, "text").unwrap().map(|(_, id)| id);
+                    for n in 0..text.as_ref().map_or(0, |_| rng.below(9)) {
+                        let text = text.as_ref().unwrap();
+                        let delete = isize::from(rng.below(3) == 0);
+                        let at = if delete == 0 { n } else { 0 };
+                        let _ = docs[i].splice_text(text, at, delete, if delete == 0 { "é" } else { "" });
+                        docs[i].commit();
+                    }
+                }
+                1 => drop(docs[i].empty_commit(&CommitOptions::default())),
+                _ => (0..1 + rng.below(4)).for_each(|_| edit(&mut docs[i], &mut rng)),
+            }
+            if step % 3 == 2 && i != j {
+                let from = docs[j].document().clone();
+                merge_both_ways(&mut docs[i], &from);
+            }
+        }
+        let heads = docs[0].get_heads();
+        let then = docs[0].document().fork_at(&heads).unwrap();
+        then.check(true);
+        assert_eq!((then.get_heads(), shown(&then)), (heads, shown(&docs[0])));
+    }
+}
+
+#[test]
+fn files_are_merged_into_empty_documents() {
+    let exemplar = include_bytes!("../data/automerge/exemplar");
+    merge_both_ways(&mut AutoCommit::new(), &Document::load(exemplar).unwrap());
+}
+
+#[test]
+fn a_merge_that_goes_too_far_leaves_no_trace() {
+    let mut docs = replicas(2);
+    docs[0].put(ROOT, "a", 1).unwrap();
+    let limits = Limits { total: 3, ..Limits::default() };
+    let file = docs[0].save();
+    let mut doc = Document::load_with(&file, LoadOptions::new().limits(limits)).unwrap();
+    for key in ["b", "c", "d"] {
+        docs[1].put(ROOT, key, 1).unwrap();
+        docs[1].commit();
+    }
+    let error = doc.merge(docs[1].document()).unwrap_err();
+    assert!(matches!(error, ApplyError::Limit(_)), "{error}");
+    doc.check(true);
+    assert_eq!(doc.save(), file);
 }
