@@ -98,10 +98,16 @@ impl Block {
         self.bytes[self.len] = 0x80;
         self.bytes[self.len + 1..end - 8].fill(0);
         self.bytes[end - 8..end].copy_from_slice(&(8 * hashed as u64).to_be_bytes());
-        let mut state = START;
-        compress256(&mut state, self.bytes[start..end].as_chunks().0);
-        digest(state)
+        hash_padded(self.bytes[start..end].as_chunks().0)
     }
+}
+
+/// The hash of a message that is padded already.
+#[inline]
+pub(super) fn hash_padded(blocks: &[[u8; 64]]) -> ChangeHash {
+    let mut state = START;
+    compress256(&mut state, blocks);
+    digest(state)
 }
 
 #[cfg(test)]

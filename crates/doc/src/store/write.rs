@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::actors::Actors;
 use super::history::ChangeAt;
-use super::log::{Key, LogRun, What, stepped};
+use super::keyed::{Key, Keyed};
+use super::log::{LogRun, What, stepped};
 use super::state::State;
 use crate::codec::change::{ChangeHead, Scratch};
 use crate::codec::op_writer::{OpWriter, collect};
@@ -140,7 +141,8 @@ impl State {
             }
             What::Values { origin, at } => What::Values { origin: chained(origin), at: at + skip },
             What::Delete { elem, step } => What::Delete { elem: stepped(elem, step, skip), step },
-            other => other,
+            What::Keyed(first) => What::Keyed(first + skip),
+            What::Mark(number) => What::Mark(number),
         };
         run.id = run.id.plus(skip);
         run.len = keep;
@@ -164,12 +166,13 @@ impl State {
                 What::Text { origin, .. } | What::Values { origin, .. } => note(origin),
                 What::Mark(number) => note(self.log.marks[number as usize].origin),
                 What::Delete { elem, .. } => note(elem),
-                What::Keyed(number) => {
-                    let op = &self.log.keyed[number as usize];
-                    if let Key::Elem(elem) = op.key {
-                        note(elem);
+                What::Keyed(first) => {
+                    for op in self.log.keyed.parts(first as usize, run.len as usize).flatten() {
+                        if let Key::Elem(elem) = op.key() {
+                            note(elem);
+                        }
+                        self.log.preds(op).iter().for_each(|pred| note(*pred));
                     }
-                    op.preds.iter().for_each(|pred| note(*pred));
                 }
             }
         }
@@ -211,16 +214,28 @@ impl State {
                 out.null_values(rows);
                 out.ref_ramp(local.id(elem), step.into(), rows);
             }
-            What::Keyed(number) => {
-                let op = &self.log.keyed[number as usize];
-                out.head(obj, false, op.action, 1);
-                out.key(match op.key {
-                    Key::Map(key) => RawKey::Map(self.heap.text(key)),
-                    Key::Elem(elem) => RawKey::Elem(local.id(elem)),
-                });
-                out.value(self.raw(op.val));
-                out.refs(op.preds.iter().map(|pred| local.id(*pred)));
+            What::Keyed(first) => {
+                let parts = self.log.keyed.parts(first as usize, run.len as usize);
+                parts.for_each(|ops| self.write_keyed(obj, ops, local, out));
             }
         }
+    }
+
+    /// Operations on keys of one object, column by column.
+    fn write_keyed<'a>(&'a self, obj: OpId, ops: &'a [Keyed], local: &Local<'_>, out: &mut OpWriter<'a>) {
+        out.head_each(obj, ops.iter().map(|op| op.action));
+        let mut names = 0;
+        for op in ops {
+            match op.key() {
+                Key::Map(key) => {
+                    out.name(self.heap.get(key));
+                    names += 1;
+                }
+                Key::Elem(elem) => out.key_ramp(local.id(elem), 1, 1),
+            }
+        }
+        out.no_elements(names);
+        ops.iter().for_each(|op| out.value(self.raw(op.val())));
+        ops.iter().for_each(|op| out.refs(self.log.preds(op).iter().map(|pred| local.id(*pred))));
     }
 }
