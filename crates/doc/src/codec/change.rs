@@ -304,6 +304,9 @@ pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Res
         return Ok(());
     }
     debug_assert_eq!(bytes.len() as u64, len as u64 * rows);
+    if RawValue::are_short_numbers(code, len, bytes) {
+        return Ok(());
+    }
     bytes.chunks_exact(len).try_for_each(|bytes| RawValue { code, bytes }.check())
 }
 

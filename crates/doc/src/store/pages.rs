@@ -117,7 +117,15 @@ impl<T: Clone> std::ops::Index<usize> for Pages<T> {
 
 impl<T: Clone> Extend<T> for Pages<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-        values.into_iter().for_each(|value| self.push(value));
+        let mut values = values.into_iter();
+        // The first of a page makes room for all of it, the last gives it away.
+        while let Some(value) = values.next() {
+            self.push(value);
+            if !self.tail.is_empty() {
+                let between = PAGE - 1 - self.tail.len();
+                self.tail.extend(values.by_ref().take(between));
+            }
+        }
     }
 }
 

@@ -193,11 +193,16 @@ impl State {
             }
             What::Values { origin, at } => {
                 out.key_chain(local.id(origin), first, rows);
-                for n in 0..run.len {
-                    let val = self.log.values[(at + n) as usize];
-                    out.head(obj, true, val.action(), 1);
-                    out.value(self.raw(val));
+                let (mut action, mut same) = (self.log.values[at as usize].action(), 0);
+                for val in self.log.values.iter_from(at as usize).take(run.len as usize) {
+                    if val.action() != action {
+                        out.head(obj, true, action, same);
+                        (action, same) = (val.action(), 0);
+                    }
+                    same += 1;
+                    out.value(self.raw(*val));
                 }
+                out.head(obj, true, action, same);
                 out.no_refs(rows);
             }
             What::Mark(number) => {
