@@ -8,7 +8,8 @@ use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
 use crate::store::history::ChangeRun;
-use crate::store::log::{Key, Keyed, Val};
+use crate::store::keyed::{Key, Keyed};
+use crate::store::log::Val;
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::State;
@@ -283,7 +284,7 @@ impl Editor<'_> {
         }
     }
 
-    fn keyed(&mut self, obj: u32, write: &Write<'_>, preds: SmallVec<[OpId; 1]>) -> Keyed {
+    fn keyed(&mut self, obj: u32, write: &Write<'_>) -> Keyed {
         let id = self.take(1);
         let (action, val) = match write {
             Write::Scalar(raw) => (Action::Set, self.state.keep_raw(*raw)),
@@ -291,20 +292,20 @@ impl Editor<'_> {
             Write::Increment(raw) => (Action::Increment, self.state.keep_raw(*raw)),
             Write::Delete => (Action::Delete, Val::NULL),
         };
-        Keyed::new(id, obj, Key::Elem(OpId::NONE), (action, val), preds)
+        Keyed::new(id, obj, Key::Elem(OpId::NONE), (action, val))
     }
 
     /// Writes to a key of a map; gives what was written.
     fn write_key(&mut self, obj: u32, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
         let entry = self.state.map(obj).and_then(|map| map.get(key, &self.state.heap));
         let there = entry.map_or(&[][..], |entry| &entry.values);
-        let op = match self.resolve(there, &write)? {
+        let (op, preds) = match self.resolve(there, &write)? {
             Resolved::Nothing => return Ok(None),
-            Resolved::Losers(preds) => self.keyed(obj, &Write::Delete, preds),
-            Resolved::Write(preds) => self.keyed(obj, &write, preds),
+            Resolved::Losers(preds) => (self.keyed(obj, &Write::Delete), preds),
+            Resolved::Write(preds) => (self.keyed(obj, &write), preds),
         };
-        let val = op.val;
-        self.state.put_key(obj, key, op);
+        let val = op.val();
+        self.state.put_key(obj, key, &op, &preds);
         Ok(Some(val))
     }
 
@@ -322,13 +323,13 @@ impl Editor<'_> {
             self.state.delete_run(obj, at, 1, id, 1);
             return Ok(None);
         }
-        let op = match resolved {
+        let (op, preds) = match resolved {
             Resolved::Nothing => return Ok(None),
-            Resolved::Losers(preds) => self.keyed(obj, &Write::Delete, preds),
-            Resolved::Write(preds) => self.keyed(obj, &write, preds),
+            Resolved::Losers(preds) => (self.keyed(obj, &Write::Delete), preds),
+            Resolved::Write(preds) => (self.keyed(obj, &write), preds),
         };
-        let val = op.val;
-        self.state.put_elem(obj, at, op);
+        let val = op.val();
+        self.state.put_elem(obj, at, &op, &preds);
         Ok(Some(val))
     }
 
@@ -526,8 +527,8 @@ impl Editor<'_> {
         let seq = self.state.seq(obj).expect("the caller found it there");
         let reg = seq.reg(seq.span(at)).expect("the element has a register");
         let preds: SmallVec<[OpId; 1]> = reg.values.iter().map(|value| value.id).collect();
-        let op = self.keyed(obj, &Write::Delete, preds);
-        self.state.put_elem(obj, at, op);
+        let op = self.keyed(obj, &Write::Delete);
+        self.state.put_elem(obj, at, &op, &preds);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Cursor, CursorPosition, MoveCursor};
 use crate::codec::ops::Action;
 use crate::error::{EditError, Foreign, ForeignCursor};
-use crate::store::log::{Key, What};
+use crate::store::keyed::Key;
 use crate::store::past::Clock;
 use crate::store::seq::{At, Kind, Seq, Span};
 use crate::store::state::{Body, Object, State};
@@ -216,11 +216,10 @@ impl State {
             // Of a change that is being made.
             None => (self.history.log_len, self.log.runs.len()),
         };
-        let run = self.log.runs.get(self.log.find(id.ctr, from, to)).filter(|run| run.id == id)?;
-        let What::Keyed(number) = run.what else { return None };
+        let number = self.log.runs.get(self.log.find(id.ctr, from, to))?.keyed(id)?;
         let op = &self.log.keyed[number as usize];
         let here = self.objects[op.obj as usize].id == obj && op.action != Action::Delete;
-        match op.key {
+        match op.key() {
             Key::Elem(elem) if here => Some(elem),
             _ => None,
         }

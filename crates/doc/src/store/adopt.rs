@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 
 use super::apply::{Applied, Incoming, Refusal};
 use super::history::ChangeRun;
-use super::log::{Key, Keyed, LogRun, Val, What};
+use super::keyed::{Key, Keyed};
+use super::log::{LogRun, Val, What};
 use super::state::State;
 use super::undo::Mark;
 use crate::codec::limits::Meter;
@@ -140,9 +141,13 @@ impl State {
         let mut at = other.log.find(counters.start, from, end);
         let mut ctr = counters.start;
         while ctr < counters.end {
-            let part = other.clip(&other.log.runs[at], ctr, counters.end);
+            let run = &other.log.runs[at];
+            // Those on keys go one by one.
+            let end = if let What::Keyed(_) = run.what { ctr + 1 } else { counters.end };
+            let part = other.clip(run, ctr, end);
             self.adopt_run(other, &part, incoming, meter).map_err(|why| why.map(|rule| (ctr, rule)))?;
-            (at, ctr) = (at + 1, ctr + part.len);
+            ctr += part.len;
+            at += usize::from(ctr == run.id.ctr + run.len);
         }
         Ok(())
     }
@@ -185,7 +190,8 @@ impl State {
                 let row = other.keyed_row(op);
                 let key = if let RawKey::Map(key) = row.key { key.len() } else { 0 };
                 self.room_for(key + row.value.bytes.len(), meter)?;
-                let preds: SmallVec<[OpId; 4]> = op.preds.iter().map(|pred| incoming.id(*pred)).collect();
+                let preds: SmallVec<[OpId; 4]> =
+                    other.log.preds(op).iter().map(|pred| incoming.id(*pred)).collect();
                 self.apply_row(&row, &preds, incoming, meter)
             }
         }
@@ -208,12 +214,12 @@ impl State {
 
     /// An operation on a key or an update of an element as the columns tell it.
     fn keyed_row(&self, op: &Keyed) -> Row<'_> {
-        let key = match op.key {
+        let key = match op.key() {
             Key::Map(key) => RawKey::Map(self.heap.text(key)),
             Key::Elem(elem) => RawKey::Elem(elem),
         };
         let (id, obj) = (op.id, self.objects[op.obj as usize].id);
-        let value = self.raw(op.val);
+        let value = self.raw(op.val());
         Row { id, obj, key, insert: false, action: op.action, value, expand: false, mark: None }
     }
 

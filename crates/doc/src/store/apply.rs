@@ -4,7 +4,8 @@
 use smallvec::SmallVec;
 
 use super::history::ChangeRun;
-use super::log::{Key, Keyed, MarkOp, Val, What};
+use super::keyed::{Key, Keyed};
+use super::log::{MarkOp, Val};
 use super::seq::{At, Gap, Kind, Seq};
 use super::state::State;
 use super::undo::Mark;
@@ -279,16 +280,16 @@ impl State {
         conflict(meter, entry.map_or(0, |entry| entry.values.len()), refs)?;
         for pred in refs {
             let visible = entry.is_some_and(|entry| entry.values.iter().any(|value| value.id == *pred));
-            let there = |op: &Keyed| match op.key {
+            let there = |op: &Keyed| match op.key() {
                 Key::Map(bytes) => op.obj == obj && self.heap.get(bytes) == key.as_bytes(),
                 Key::Elem(_) => false,
             };
-            if !visible && !self.keyed(*pred, incoming).is_some_and(there) {
+            if !visible && !self.preceding(*pred, incoming).is_some_and(there) {
                 return Err(OpFault::Pred.into());
             }
         }
         let val = self.value_of(row, id, obj);
-        self.put_key(obj, key, keyed(id, obj, row.action, val, refs));
+        self.put_key(obj, key, &keyed(id, obj, row.action, val), refs);
         Ok(())
     }
 
@@ -423,8 +424,8 @@ impl State {
         conflict(meter, values.map_or(0, |values| values.len()), refs)?;
         for pred in refs.iter().filter(|pred| **pred != elem) {
             let visible = values.is_some_and(|values| values.iter().any(|value| value.id == *pred));
-            let there = |op: &Keyed| op.obj == obj && op.key == Key::Elem(elem);
-            if !visible && !self.keyed(*pred, incoming).is_some_and(there) {
+            let there = |op: &Keyed| op.obj == obj && op.key() == Key::Elem(elem);
+            if !visible && !self.preceding(*pred, incoming).is_some_and(there) {
                 return Err(OpFault::Pred.into());
             }
         }
@@ -432,7 +433,7 @@ impl State {
             return Err(OpFault::Mark.into());
         }
         let val = self.value_of(row, id, obj);
-        self.put_elem(obj, at, keyed(id, obj, row.action, val, refs));
+        self.put_elem(obj, at, &keyed(id, obj, row.action, val), refs);
         Ok(())
     }
 
@@ -480,7 +481,7 @@ impl State {
     }
 
     /// The operation `id` on a key or element, from the past or from the change being applied.
-    fn keyed(&self, id: OpId, incoming: &Incoming) -> Option<&Keyed> {
+    fn preceding(&self, id: OpId, incoming: &Incoming) -> Option<&Keyed> {
         let at = if id.actor == incoming.author && id.ctr >= incoming.start {
             let from = self.log_of(incoming.first_run, incoming.start, id.actor) as usize;
             self.log.find(id.ctr, from, self.log.runs.len().max(from + 1))
@@ -489,11 +490,7 @@ impl State {
             let (from, end) = self.log_range(number);
             self.log.find(id.ctr, from, end)
         };
-        let run = self.log.runs.get(at)?;
-        match run.what {
-            What::Keyed(number) if run.id == id => self.log.keyed.get(number as usize),
-            _ => None,
-        }
+        self.log.keyed.get(self.log.runs.get(at)?.keyed(id)? as usize)
     }
 }
 
@@ -506,9 +503,9 @@ fn conflict(meter: &mut Meter, values: usize, refs: &[OpId]) -> Result<(), Limit
     meter.spend(compared.saturating_add(values as u64 / MOVED), cost::GLANCE)
 }
 
-fn keyed(id: OpId, obj: u32, action: Action, val: Val, refs: &[OpId]) -> Keyed {
-    let key = Key::Elem(OpId::NONE);
-    Keyed::new(id, obj, key, (action, val), refs.into())
+/// An operation whose key the state knows when it is put there.
+fn keyed(id: OpId, obj: u32, action: Action, val: Val) -> Keyed {
+    Keyed::new(id, obj, Key::Elem(OpId::NONE), (action, val))
 }
 
 /// Whether a value is text of exactly one character.

@@ -5,9 +5,10 @@ use hashbrown::HashSet;
 
 use super::heap::Bytes;
 use super::history::ChangeRun;
+use super::keyed::{Key, Keyed};
 use super::load_ahead::{Ahead, type_into};
 use super::load_group::{Group, Op};
-use super::log::{Key, Keyed, LogRun, MarkOp, Val, What};
+use super::log::{LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::register::Values;
 use super::seq::{Builder, Kind, Seq, Span, Unsorted};
@@ -29,10 +30,12 @@ const SPAN: u64 = 4;
 /// A document chunk on its way into a state.
 pub(super) struct Loader {
     pub(super) state: State,
-    /// Operations of sequences and keys as runs of the log, in no order.
+    /// Operations of sequences as runs of the log, in no order.
     pub(super) items: Vec<LogRun>,
-    /// The group of each operation on a key. In the log they are in the order of the document.
-    pub(super) groups: Vec<u32>,
+    /// Operations on keys in the order of the document. What they say they were made after is their group.
+    pub(super) keyed: Vec<Keyed>,
+    /// Their order in the log.
+    pub(super) order: Vec<u64>,
     /// For each group the newest of its operations in the log, plus one.
     pub(super) lasts: Vec<u32>,
     /// Keys with their groups, by object.
@@ -109,7 +112,8 @@ impl State {
         let mut loader = Loader {
             state,
             items: Vec::new(),
-            groups: Vec::new(),
+            keyed: Vec::new(),
+            order: Vec::new(),
             lasts: Vec::new(),
             maps: Vec::new(),
             open: None,
@@ -568,8 +572,12 @@ impl Loader {
         let Some(mut group) = self.group.take() else { return Ok(()) };
         let number = self.lasts.len() as u32;
         self.lasts.push(0);
-        if let Some((op, values)) = group.single() {
-            self.push_keyed(op, number);
+        if let Some(values) = group.chain() {
+            let mut before = None;
+            for op in &group.ops {
+                self.push_keyed(group.keyed(op), before.as_slice(), number);
+                before = Some(op.id);
+            }
             self.push_key(&group, number, values);
             self.spare = std::mem::take(&mut group.ops);
             return Ok(());
@@ -577,7 +585,7 @@ impl Loader {
         let amounts = |val: Val| self.state.raw(val).number().unwrap_or(0);
         let resolved = group.resolve(&self.state.actors, amounts);
         let resolved = resolved.ok_or_else(|| operation("an increment has no predecessor"))?;
-        resolved.ops.into_iter().for_each(|op| self.push_keyed(op, number));
+        resolved.ops.into_iter().for_each(|(op, preds)| self.push_keyed(op, &preds, number));
         match group.span {
             None => self.push_key(&group, number, resolved.values),
             Some(mut span) => {
@@ -602,12 +610,11 @@ impl Loader {
         Ok(())
     }
 
-    /// Adds an operation of a group.
-    fn push_keyed(&mut self, op: Keyed, group: u32) {
-        let what = What::Keyed(self.groups.len() as u32);
-        self.items.push(LogRun { id: op.id, len: 1, obj: op.obj, what });
-        self.groups.push(group);
-        self.state.log.keyed.push(op);
+    /// Adds an operation of a group with its predecessors.
+    fn push_keyed(&mut self, mut op: Keyed, preds: &[OpId], group: u32) {
+        self.state.log.set_preds(&mut op, preds);
+        op.before = group;
+        self.keyed.push(op);
     }
 
     /// Adds a key with what is visible there.
@@ -620,8 +627,9 @@ impl Loader {
         keys.push((key, number, values));
     }
 
-    /// The operations of all sequences as runs of the log.
+    /// All operations as runs of the log.
     fn collect(&mut self) {
+        self.collect_keyed();
         // Counted first: half as many again would be most of what is above the document at the height of its load.
         let spans = self.seqs.iter().flat_map(|(_, seq, _)| seq.spans().map(move |span| (seq, span)));
         let dels = |seq: &Seq, span| seq.reg(span).map_or(0, |reg| reg.dels.len());
@@ -653,6 +661,19 @@ impl Loader {
                 let delete =
                     |del: &OpId| LogRun { id: *del, len: 1, obj, what: What::Delete { elem: id, step: 0 } };
                 self.items.extend(dels.iter().map(delete));
+            }
+        }
+    }
+
+    /// Those on keys.
+    fn collect_keyed(&mut self) {
+        self.order = super::sort::order(&self.keyed, |op| op.id);
+        for (n, at) in (0..).zip(&self.order) {
+            let Keyed { id, obj, .. } = self.keyed[*at as usize];
+            let follows = |run: &LogRun| run.id.actor == id.actor && id.ctr - run.id.ctr == run.len;
+            match self.items.last_mut() {
+                Some(run) if run.obj == obj && follows(run) => run.len += 1,
+                _ => self.items.push(LogRun { id, len: 1, obj, what: What::Keyed(n) }),
             }
         }
     }

@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 
 use super::actors::Actors;
 use super::heap::{Bytes, Heap};
-use super::log::{Key, Keyed, Val};
+use super::keyed::{Key, Keyed};
+use super::log::Val;
 use super::register::{Values, Visible};
 use super::seq::Span;
 use crate::codec::ops::Action;
@@ -34,8 +35,8 @@ pub(super) struct Group {
 
 /// What the rows say.
 pub(super) struct Resolved {
-    /// Ascending, deletions among them.
-    pub(super) ops: Vec<Keyed>,
+    /// Ascending, deletions after the others, each with its predecessors.
+    pub(super) ops: Vec<(Keyed, SmallVec<[OpId; 1]>)>,
     pub(super) values: Values,
     /// The first deletion of nothing but the insertion, and the others.
     pub(super) gone: OpId,
@@ -67,22 +68,20 @@ impl Group {
         matches!(self.key, Key::Map(bytes) if heap.get(bytes) < key.as_bytes())
     }
 
-    /// The most usual case: a key that was written once.
-    pub(super) fn single(&self) -> Option<(Keyed, Values)> {
-        let [op] = &self.ops[..] else { return None };
-        if self.span.is_some() || !op.succ.is_empty() || op.action == Action::Increment {
+    /// The most usual case: a key that was written once, or again and again, each time over the value before. Gives what is
+    /// visible.
+    pub(super) fn chain(&self) -> Option<Values> {
+        let over = |pair: &[Op]| pair[0].succ[..] == [pair[1].id] && pair[1].action != Action::Increment;
+        let last = self.ops.last().filter(|last| last.succ.is_empty() && self.span.is_none())?;
+        if self.ops[0].action == Action::Increment || !self.ops.windows(2).all(over) {
             return None;
         }
-        let value = Visible { id: op.id, val: op.val, added: 0 };
-        Some((self.keyed(op, SmallVec::new()), std::iter::once(value).collect()))
+        Some(std::iter::once(Visible { id: last.id, val: last.val, added: 0 }).collect())
     }
 
     /// Finds out which successors are deletions, who preceded whom, and what is visible. Nothing when an increment
     /// preceded by nothing shows that the rows were not written by anybody serious.
     pub(super) fn resolve(&self, actors: &Actors, amount: impl Fn(Val) -> i64) -> Option<Resolved> {
-        if let Some(resolved) = self.chain() {
-            return Some(resolved);
-        }
         let rows: HashMap<OpId, usize> = if self.ops.len() > 8 {
             self.ops.iter().enumerate().map(|(i, op)| (op.id, i)).collect()
         } else {
@@ -120,8 +119,7 @@ impl Group {
         }
         let values = self.values(&row, amount);
         let (mut gone, mut dels) = (OpId::NONE, SmallVec::new());
-        let mut ops: Vec<Keyed> =
-            self.ops.iter().zip(preds).map(|(op, preds)| self.keyed(op, preds)).collect();
+        let mut ops: Vec<_> = self.ops.iter().zip(preds).map(|(op, preds)| (self.keyed(op), preds)).collect();
         deletes.sort_unstable_by(|a, b| actors.cmp(a.0, b.0));
         for (id, preds) in deletes {
             let only_insertion = self.span.is_some_and(|span| preds[..] == [span.id]);
@@ -131,28 +129,14 @@ impl Group {
                 dels.push(id);
             } else {
                 let op = Op { id, action: Action::Delete, val: Val::NULL, succ: SmallVec::new() };
-                ops.push(self.keyed(&op, preds));
+                ops.push((self.keyed(&op), preds));
             }
         }
         Some(Resolved { ops, values, gone, dels })
     }
 
-    /// Usual, too: a key that was written again and again, each time over the value before.
-    fn chain(&self) -> Option<Resolved> {
-        let over = |pair: &[Op]| pair[0].succ[..] == [pair[1].id] && pair[1].action != Action::Increment;
-        let last = self.ops.last().filter(|last| last.succ.is_empty() && self.span.is_none())?;
-        if self.ops[0].action == Action::Increment || !self.ops.windows(2).all(over) {
-            return None;
-        }
-        let preds = |n: usize| n.checked_sub(1).map(|n| self.ops[n].id).into_iter().collect();
-        let ops = self.ops.iter().enumerate().map(|(n, op)| self.keyed(op, preds(n))).collect();
-        let values = [Visible { id: last.id, val: last.val, added: 0 }].into_iter().collect();
-        Some(Resolved { ops, values, gone: OpId::NONE, dels: SmallVec::new() })
-    }
-
-    fn keyed(&self, op: &Op, preds: SmallVec<[OpId; 1]>) -> Keyed {
-        let Op { id, action, val, .. } = *op;
-        Keyed::new(id, self.obj, self.key, (action, val), preds)
+    pub(super) fn keyed(&self, op: &Op) -> Keyed {
+        Keyed::new(op.id, self.obj, self.key, (op.action, op.val))
     }
 
     /// Values that nothing superseded, counters with what was added to them.

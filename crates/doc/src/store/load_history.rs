@@ -207,10 +207,16 @@ impl Loader {
         Ok(())
     }
 
-    fn append(&mut self, run: LogRun) {
-        if let What::Keyed(number) = run.what {
-            let last = &mut self.lasts[self.groups[number as usize] as usize];
-            self.state.log.keyed.get_mut(number as usize).before = std::mem::replace(last, number + 1);
+    fn append(&mut self, mut run: LogRun) {
+        if let What::Keyed(first) = &mut run.what {
+            let log = &mut self.state.log.keyed;
+            let from = std::mem::replace(first, log.len() as u32) as usize;
+            for at in &self.order[from..from + run.len as usize] {
+                let mut op = self.keyed[*at as usize];
+                let last = &mut self.lasts[op.before as usize];
+                op.before = std::mem::replace(last, log.len() as u32 + 1);
+                log.push(op);
+            }
         }
         self.state.log.push(run);
     }

@@ -1,9 +1,8 @@
 //! Every operation of the document, in the order in which they arrived, as runs: what one actor typed or deleted in
 //! one go is one entry. Change chunks are written from here, and the past is read from here.
 
-use smallvec::SmallVec;
-
 use super::heap::Bytes;
+use super::keyed::{Keyed, Preds};
 use super::pages::Pages;
 use crate::codec::ops::Action;
 use crate::types::{ObjType, OpId};
@@ -56,6 +55,15 @@ pub(crate) struct LogRun {
     pub(crate) what: What,
 }
 
+impl LogRun {
+    /// The number in [`Log::keyed`] of operation `id`, if it is one of this run.
+    pub(crate) fn keyed(&self, id: OpId) -> Option<u32> {
+        let What::Keyed(first) = self.what else { return None };
+        let n = id.ctr.checked_sub(self.id.ctr).filter(|n| self.id.actor == id.actor && *n < self.len)?;
+        Some(first + n)
+    }
+}
+
 /// What a run of operations does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum What {
@@ -67,50 +75,9 @@ pub(crate) enum What {
     Mark(u32),
     /// Deletes elements that nobody changed, `step` apart.
     Delete { elem: OpId, step: i8 },
-    /// Anything else, one operation: its number in [`Log::keyed`].
+    /// Anything else: operations on keys of a map or updates of elements, one after another in [`Log::keyed`] from this one
+    /// on.
     Keyed(u32),
-}
-
-/// The key an operation is about.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Key {
-    Map(Bytes),
-    Elem(OpId),
-}
-
-/// One operation on a key of a map, or an update of an element.
-#[derive(Clone, Debug)]
-pub(crate) struct Keyed {
-    pub(crate) id: OpId,
-    pub(crate) obj: u32,
-    pub(crate) key: Key,
-    pub(crate) action: Action,
-    pub(crate) val: Val,
-    /// Ascending.
-    pub(crate) preds: SmallVec<[OpId; 1]>,
-    /// The operation on the same key that arrived before this one, plus one; 0 when there is none.
-    pub(crate) before: u32,
-    /// An operation on the same key further back, plus one, or 0: each between it and this one superseded everything
-    /// visible, so who does not have it in their past has none of them. Twice as far for each `rank`, and such that any
-    /// operation is reached by a number of jumps and steps that is logarithmic in theirs.
-    pub(crate) jump: u32,
-    pub(crate) rank: u8,
-    /// It superseded everything visible: who has it in their past sees nothing older here.
-    pub(crate) clears: bool,
-}
-
-impl Keyed {
-    /// An operation that does not know yet what was on its key before.
-    #[inline]
-    pub(crate) fn new(
-        id: OpId,
-        obj: u32,
-        key: Key,
-        (action, val): (Action, Val),
-        preds: SmallVec<[OpId; 1]>,
-    ) -> Self {
-        Self { id, obj, key, action, val, preds, before: 0, jump: 0, rank: 0, clears: false }
-    }
 }
 
 /// One boundary of a mark.
@@ -128,6 +95,8 @@ pub(crate) struct MarkOp {
 pub(crate) struct Log {
     pub(crate) runs: Pages<LogRun>,
     pub(crate) keyed: Pages<Keyed>,
+    /// The predecessors of those which have several.
+    preds: Pages<Box<[OpId]>>,
     pub(crate) values: Pages<Val>,
     pub(crate) marks: Pages<MarkOp>,
 }
@@ -139,6 +108,7 @@ pub(crate) struct LogMark {
     last_len: u32,
     last_bytes: u32,
     pub(crate) keyed: u32,
+    preds: u32,
     values: u32,
     marks: u32,
 }
@@ -152,6 +122,7 @@ impl Log {
             last_bytes: last
                 .map_or(0, |run| if let What::Text { bytes, .. } = run.what { bytes.len } else { 0 }),
             keyed: self.keyed.len() as u32,
+            preds: self.preds.len() as u32,
             values: self.values.len() as u32,
             marks: self.marks.len() as u32,
         }
@@ -168,6 +139,7 @@ impl Log {
             }
         }
         self.keyed.truncate(mark.keyed as usize);
+        self.preds.truncate(mark.preds as usize);
         self.values.truncate(mark.values as usize);
         self.marks.truncate(mark.marks as usize);
     }
@@ -186,6 +158,25 @@ impl Log {
         low
     }
 
+    /// Makes ascending predecessors those of an operation that will be appended.
+    #[inline]
+    pub(crate) fn set_preds(&mut self, op: &mut Keyed, preds: &[OpId]) {
+        match preds {
+            [] => op.preds = Preds::NONE,
+            [pred] => op.preds = Preds::one(*pred),
+            _ => {
+                op.preds = Preds::list(self.preds.len() as u32);
+                self.preds.push(preds.into());
+            }
+        }
+    }
+
+    /// The predecessors of an operation, ascending.
+    #[inline]
+    pub(crate) fn preds<'a>(&'a self, op: &'a Keyed) -> &'a [OpId] {
+        op.preds.get().unwrap_or_else(|number| &self.preds[number as usize])
+    }
+
     /// The jump and its rank of a new operation after `before`: over the jumps of two equal ranks, one behind the other,
     /// or to `before` alone.
     #[inline]
@@ -195,8 +186,36 @@ impl Log {
             return (before, 0);
         };
         // No branch: it would often be foreseen wrongly.
-        let far = one.clears & two.clears & (one.rank == two.rank) & (two.jump > 0);
+        let far = one.clears() & two.clears() & (one.rank == two.rank) & (two.jump > 0);
         (std::hint::select_unpredictable(far, two.jump, before), u8::from(far) * (one.rank + 1))
+    }
+
+    /// Panics where runs and the operations on keys that they are made of contradict each other.
+    pub(super) fn check(&self) {
+        let mut number = 0;
+        for run in self.runs.iter() {
+            let What::Keyed(first) = run.what else { continue };
+            assert_eq!(first, number, "each operation is in one run, in their order");
+            number += run.len;
+            for (n, op) in (0..run.len).zip(self.keyed.iter_from(first as usize)) {
+                assert_eq!((op.id, op.obj), (run.id.plus(n), run.obj));
+                assert!(op.before <= first + n, "before it");
+                assert!(op.preds.get().is_ok() || self.preds(op).len() > 1);
+            }
+        }
+        assert_eq!(number as usize, self.keyed.len());
+    }
+
+    /// Appends an operation on a key, made after `before` there, with its predecessors.
+    #[inline]
+    pub(crate) fn push_keyed(&mut self, mut op: Keyed, preds: &[OpId], before: u32, clears: bool) {
+        let number = self.keyed.len() as u32;
+        self.set_preds(&mut op, preds);
+        op.before = before;
+        (op.jump, op.rank) = self.jump(before);
+        op.set_clears(clears);
+        self.keyed.push(op);
+        self.push(LogRun { id: op.id, len: 1, obj: op.obj, what: What::Keyed(number) });
     }
 
     /// Appends a run, or lets the last one go on. A run goes on only while the text it holds is in one piece.
@@ -232,6 +251,7 @@ fn goes_on(last: &LogRun, next: &LogRun) -> bool {
         (What::Values { at, .. }, What::Values { origin, at: more }) => {
             chained(origin) && at + last.len == more
         }
+        (What::Keyed(number), What::Keyed(more)) => number + last.len == more,
         (What::Delete { elem, step }, What::Delete { elem: more, step: next_step }) => {
             let step = if last.len == 1 { i64::from(more.ctr) - i64::from(elem.ctr) } else { step.into() };
             let continues = i64::from(elem.ctr) + step * i64::from(last.len) == i64::from(more.ctr);
@@ -247,4 +267,3 @@ fn goes_on(last: &LogRun, next: &LogRun) -> bool {
 pub(crate) fn stepped(elem: OpId, step: i8, n: u32) -> OpId {
     OpId::new((i64::from(elem.ctr) + i64::from(step) * i64::from(n)) as u32, elem.actor)
 }
-const _: () = assert!(size_of::<Keyed>() == 72);

@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 
 use smallvec::SmallVec;
 
-use super::log::Keyed;
+use super::keyed::Keyed;
 use super::register::{Values, Visible};
 use super::seq::{Seq, Span};
 use super::state::State;
@@ -121,7 +121,7 @@ impl State {
         let mut done = false;
         for op in self.chain(self.newest(last, clock)).filter(|op| clock.covers(op.id)) {
             self.visit(op, &mut values, &mut superseded, &mut added);
-            if op.clears {
+            if op.clears() {
                 done = true;
                 break;
             }
@@ -140,16 +140,16 @@ impl State {
         added: &mut SmallVec<[(OpId, i64); 2]>,
     ) {
         if op.action == Action::Increment {
-            added.extend(op.preds.iter().map(|pred| (*pred, self.amount(op))));
+            added.extend(self.log.preds(op).iter().map(|pred| (*pred, self.amount(op))));
             return;
         }
         let sum = added.iter().filter(|(id, _)| *id == op.id);
-        let hidden = superseded.contains(&op.id) || (!op.val.is_counter() && sum.clone().next().is_some());
+        let hidden = superseded.contains(&op.id) || (!op.val().is_counter() && sum.clone().next().is_some());
         if op.action != Action::Delete && !hidden {
             let added = sum.fold(0i64, |sum, (_, more)| sum.wrapping_add(*more));
-            values.push(Visible { id: op.id, val: op.val, added });
+            values.push(Visible { id: op.id, val: op.val(), added });
         }
-        superseded.extend(op.preds.iter().copied());
+        superseded.extend_from_slice(self.log.preds(op));
     }
 
     /// What was visible at an element with a register.
@@ -169,7 +169,7 @@ impl State {
             && !self.replaced(reg.last, span.id, clock)
         {
             let added = self.chain(reg.last).filter(|op| {
-                op.action == Action::Increment && clock.covers(op.id) && op.preds.contains(&span.id)
+                op.action == Action::Increment && clock.covers(op.id) && self.log.preds(op).contains(&span.id)
             });
             let added = added.fold(0i64, |sum, op| sum.wrapping_add(self.amount(op)));
             values.insert(0, Visible { id: span.id, val, added });
@@ -179,8 +179,9 @@ impl State {
 
     /// Whether an operation other than an increment superseded `id`.
     fn replaced(&self, last: u32, id: OpId, clock: &Clock) -> bool {
-        self.chain(last)
-            .any(|op| op.action != Action::Increment && clock.covers(op.id) && op.preds.contains(&id))
+        self.chain(last).any(|op| {
+            op.action != Action::Increment && clock.covers(op.id) && self.log.preds(op).contains(&id)
+        })
     }
 
     /// The spans that were visible, cut to size, with the values of those that have registers. Widths and texts of

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use super::actors::Actors;
-use super::log::{Keyed, Val};
+use super::keyed::Keyed;
+use super::log::Val;
 use crate::codec::ops::Action;
 use crate::types::OpId;
 
@@ -19,20 +20,20 @@ pub(crate) struct Visible {
 /// All visible values in ascending order of their ids: the last one wins.
 pub(crate) type Values = SmallVec<[Visible; 1]>;
 
-/// Applies one operation. `number` is what an increment adds.
+/// Applies one operation with its predecessors. `number` is what an increment adds.
 /// Gives whether it superseded everything that was visible.
-pub(crate) fn apply(values: &mut Values, op: &Keyed, number: i64, actors: &Actors) -> bool {
+pub(crate) fn apply(values: &mut Values, op: &Keyed, preds: &[OpId], number: i64, actors: &Actors) -> bool {
     if op.action == Action::Increment {
-        increment(values, &op.preds, number);
+        increment(values, preds, number);
         return false;
     }
-    if !op.preds.is_empty() {
-        values.retain(|value| !op.preds.contains(&value.id));
+    if !preds.is_empty() {
+        values.retain(|value| !preds.contains(&value.id));
     }
     let clears = values.is_empty();
     if op.action != Action::Delete {
         let at = values.partition_point(|value| actors.cmp(value.id, op.id).is_lt());
-        values.insert(at, Visible { id: op.id, val: op.val, added: 0 });
+        values.insert(at, Visible { id: op.id, val: op.val(), added: 0 });
     }
     clears
 }

@@ -2,7 +2,8 @@
 //! log to their bytes.
 
 use super::history::ChangeAt;
-use super::log::{Key, LogRun, What, stepped};
+use super::keyed::Key;
+use super::log::{LogRun, What, stepped};
 use super::state::State;
 use crate::codec::block::Block;
 use crate::codec::ops::char_len;
@@ -63,7 +64,7 @@ impl<'a> Singles<'a> {
             }
             What::Delete { elem, step } => Stroke { obj, elem: stepped(elem, step, self.taken), text: None },
             What::Keyed(number) => {
-                let put = self.state.put_of(number)?;
+                let put = self.state.put_of(number + self.taken)?;
                 self.taken += 1;
                 return Some(Single::Put(put));
             }
@@ -90,14 +91,14 @@ impl State {
     /// An operation on a key, if it is short and supersedes one other at most.
     fn put_of(&self, number: u32) -> Option<Put<'_>> {
         let op = &self.log.keyed[number as usize];
-        let Key::Map(key) = op.key else { return None };
-        let pred = match op.preds[..] {
+        let Key::Map(key) = op.key() else { return None };
+        let pred = match *self.log.preds(op) {
             [] => OpId::NONE,
             [pred] => pred,
             _ => return None,
         };
         let (obj, key) = (self.objects[op.obj as usize].id, self.heap.text(key));
-        Some(Put { obj, key, action: op.action, value: self.raw(op.val), pred }).filter(Put::is_short)
+        Some(Put { obj, key, action: op.action, value: self.raw(op.val()), pred }).filter(Put::is_short)
     }
 
     /// Writes the body of a change with one operation of a frequent kind, unless it is longer than a block can be.

@@ -10,24 +10,36 @@ const FEW: usize = 512;
 
 /// Sorts by actor, then by counter.
 pub(super) fn by_id<T: Copy>(items: &mut Vec<T>, id: impl Fn(&T) -> OpId) {
+    if items.len() < FEW {
+        return items.sort_unstable_by_key(|item| (id(item).actor, id(item).ctr));
+    }
+    let sorted = order(items, id).into_iter().map(|at| items[at as usize]).collect();
+    *items = sorted;
+}
+
+/// The places of the items in that order.
+pub(super) fn order<T>(items: &[T], id: impl Fn(&T) -> OpId) -> Vec<u64> {
     let most = items.iter().map(&id).fold((0, 0), |(ctr, actor), id| (id.ctr.max(ctr), id.actor.max(actor)));
     let (place, low) = (bits(items.len() as u64), bits(most.0.into()));
     let end = place + low + bits(most.1.into());
     if items.len() < FEW || place > u32::BITS || end > u64::BITS {
-        return items.sort_unstable_by_key(|item| (id(item).actor, id(item).ctr));
+        let mut order: Vec<u64> = (0..items.len() as u64).collect();
+        order.sort_unstable_by_key(|at| {
+            let id = id(&items[*at as usize]);
+            (id.actor, id.ctr)
+        });
+        return order;
     }
     // Actor, counter and place in one word: these tables are beside the items at the height of a load.
     let word = |(at, item)| (u64::from(id(item).actor) << low | u64::from(id(item).ctr)) << place | at;
-    let mut order: Vec<u64> = (0..).zip(&**items).map(word).collect();
+    let mut order: Vec<u64> = (0..).zip(items).map(word).collect();
     let mut other = vec![0; order.len()];
     for shift in (place..end).step_by(DIGIT as usize) {
         pass(&order, &mut other, shift);
         std::mem::swap(&mut order, &mut other);
     }
-    drop(other);
-    let at = |word: &u64| (word & ((1 << place) - 1)) as usize;
-    let sorted = order.iter().map(|word| items[at(word)]).collect();
-    *items = sorted;
+    order.iter_mut().for_each(|word| *word &= (1 << place) - 1);
+    order
 }
 
 /// How many bits a number needs.

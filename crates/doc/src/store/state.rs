@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use super::actors::Actors;
 use super::heap::{Bytes, Heap};
 use super::history::History;
+use super::keyed::{Key, Keyed};
 use super::lanes::Lanes;
-use super::log::{Key, Keyed, Log, LogRun, MarkOp, Val, What};
+use super::log::{Log, LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::pages::Pages;
 use super::register::{self, Values, Visible};
@@ -363,39 +364,32 @@ impl State {
         seq.show(at, shown, &ctx);
     }
 
-    /// An operation on a key of a map.
-    pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: Keyed) {
-        let number = self.amount(&op);
+    /// An operation on a key of a map, with its predecessors.
+    pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: &Keyed, preds: &[OpId]) {
+        let number = self.amount(op);
         let latest = self.latest;
         let (map, heap, log, actors) = self.map_mut(obj);
         let at = log.keyed.len() as u32;
         map.update(key, heap, |entry| {
-            let clears = register::apply(&mut entry.values, &op, number, actors) && latest;
-            let run = LogRun { id: op.id, len: 1, obj, what: What::Keyed(at) };
-            let (before, key) = (entry.last, Key::Map(entry.key));
-            let (jump, rank) = log.jump(before);
-            log.keyed.push(Keyed { key, before, jump, rank, clears, ..op });
-            log.push(run);
+            let clears = register::apply(&mut entry.values, op, preds, number, actors) && latest;
+            log.push_keyed(op.on(Key::Map(entry.key)), preds, entry.last, clears);
             entry.last = at + 1;
         });
     }
 
-    /// An update of an element.
-    pub(crate) fn put_elem(&mut self, obj: u32, at: At, op: Keyed) {
-        let number = self.amount(&op);
+    /// An update of an element, with its predecessors.
+    pub(crate) fn put_elem(&mut self, obj: u32, at: At, op: &Keyed, preds: &[OpId]) {
+        let number = self.amount(op);
         let at = self.own(obj, at);
         let index = self.log.keyed.len() as u32;
         let (actors, latest) = (self.actors.clone(), self.latest);
         let (seq, _) = self.seq_mut(obj);
         let elem = seq.span(at).id;
         let reg = seq.reg_mut(at);
-        let clears = register::apply(&mut reg.values, &op, number, &actors) && latest;
+        let clears = register::apply(&mut reg.values, op, preds, number, &actors) && latest;
         let before = std::mem::replace(&mut reg.last, index + 1);
         self.show(obj, at);
-        let run = LogRun { id: op.id, len: 1, obj, what: What::Keyed(index) };
-        let (jump, rank) = self.log.jump(before);
-        self.log.keyed.push(Keyed { key: Key::Elem(elem), before, jump, rank, clears, ..op });
-        self.log.push(run);
+        self.log.push_keyed(op.on(Key::Elem(elem)), preds, before, clears);
     }
 
     /// Appends changes whose operations end the log.
@@ -433,7 +427,7 @@ impl State {
 
     /// What an increment adds; 0 for other operations.
     pub(crate) fn amount(&self, op: &Keyed) -> i64 {
-        if op.action == Action::Increment { self.raw(op.val).number().unwrap_or(0) } else { 0 }
+        if op.action == Action::Increment { self.raw(op.val()).number().unwrap_or(0) } else { 0 }
     }
 
     /// The operations on a key or element, newest arrival first. `last` is one more than the number of the first.
@@ -453,9 +447,12 @@ impl State {
             let mut at = op.before;
             while at != op.jump {
                 let over = &self.log.keyed[at as usize - 1];
-                assert!(over.clears);
+                assert!(over.clears());
                 at = over.before;
             }
+        }
+        if deep {
+            self.log.check();
         }
         for (number, object) in (0..).zip(self.objects.iter()) {
             assert_eq!(self.number(object.id), Some(number));

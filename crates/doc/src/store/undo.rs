@@ -4,7 +4,8 @@
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-use super::log::{Key, Keyed, LogMark};
+use super::keyed::{Key, Keyed};
+use super::log::LogMark;
 use super::register::{self, Values, Visible};
 use super::seq::{Builder, ElemReg, Kind, Seq, Span};
 use super::state::{Body, State};
@@ -70,9 +71,9 @@ impl State {
         let mut touched: Vec<u32> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
         touched.sort_unstable();
         touched.dedup();
-        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.log.keyed as usize).cloned().collect();
+        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.log.keyed as usize).copied().collect();
         for op in keyed.iter().filter(|op| op.obj < mark.objects) {
-            if let Key::Map(key) = op.key {
+            if let Key::Map(key) = op.key() {
                 self.undo_key(op.obj, key, mark);
             }
         }
@@ -116,7 +117,7 @@ impl State {
         let mut chain: Vec<&Keyed> = self.chain(last).collect();
         chain.reverse();
         for op in chain {
-            register::apply(&mut values, op, self.amount(op), &self.actors);
+            register::apply(&mut values, op, self.log.preds(op), self.amount(op), &self.actors);
         }
         values
     }

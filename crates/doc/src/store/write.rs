@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::actors::Actors;
 use super::history::ChangeAt;
-use super::log::{Key, LogRun, What, stepped};
+use super::keyed::{Key, Keyed};
+use super::log::{LogRun, What, stepped};
 use super::state::State;
 use crate::codec::change::{ChangeHead, Scratch};
 use crate::codec::op_writer::{OpWriter, collect};
@@ -140,7 +141,8 @@ impl State {
             }
             What::Values { origin, at } => What::Values { origin: chained(origin), at: at + skip },
             What::Delete { elem, step } => What::Delete { elem: stepped(elem, step, skip), step },
-            other => other,
+            What::Keyed(first) => What::Keyed(first + skip),
+            What::Mark(number) => What::Mark(number),
         };
         run.id = run.id.plus(skip);
         run.len = keep;
@@ -164,12 +166,13 @@ impl State {
                 What::Text { origin, .. } | What::Values { origin, .. } => note(origin),
                 What::Mark(number) => note(self.log.marks[number as usize].origin),
                 What::Delete { elem, .. } => note(elem),
-                What::Keyed(number) => {
-                    let op = &self.log.keyed[number as usize];
-                    if let Key::Elem(elem) = op.key {
-                        note(elem);
+                What::Keyed(first) => {
+                    for op in self.keyed(first, run.len) {
+                        if let Key::Elem(elem) = op.key() {
+                            note(elem);
+                        }
+                        self.log.preds(op).iter().for_each(|pred| note(*pred));
                     }
-                    op.preds.iter().for_each(|pred| note(*pred));
                 }
             }
         }
@@ -211,16 +214,22 @@ impl State {
                 out.null_values(rows);
                 out.ref_ramp(local.id(elem), step.into(), rows);
             }
-            What::Keyed(number) => {
-                let op = &self.log.keyed[number as usize];
-                out.head(obj, false, op.action, 1);
-                out.key(match op.key {
-                    Key::Map(key) => RawKey::Map(self.heap.text(key)),
-                    Key::Elem(elem) => RawKey::Elem(local.id(elem)),
-                });
-                out.value(self.raw(op.val));
-                out.refs(op.preds.iter().map(|pred| local.id(*pred)));
+            What::Keyed(first) => {
+                for op in self.keyed(first, run.len) {
+                    out.head(obj, false, op.action, 1);
+                    out.key(match op.key() {
+                        Key::Map(key) => RawKey::Map(self.heap.text(key)),
+                        Key::Elem(elem) => RawKey::Elem(local.id(elem)),
+                    });
+                    out.value(self.raw(op.val()));
+                    out.refs(self.log.preds(op).iter().map(|pred| local.id(*pred)));
+                }
             }
         }
+    }
+
+    /// The operations of a run.
+    fn keyed(&self, first: u32, len: u32) -> impl Iterator<Item = &Keyed> + Clone {
+        self.log.keyed.iter_from(first as usize).take(len as usize)
     }
 }

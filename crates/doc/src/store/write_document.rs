@@ -4,7 +4,8 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::heap::Bytes;
-use super::log::{Keyed, Val};
+use super::keyed::Keyed;
+use super::log::Val;
 use super::map::Entry;
 use super::seq::{Kind, Seq, Span};
 use super::state::{Body, Object, State};
@@ -82,7 +83,7 @@ impl State {
         let mut values = Values::default();
         let add = |chain: &Chain<'_>, values: &mut Values| {
             let rows = chain.ops.iter().filter(|op| op.action != Action::Delete);
-            rows.for_each(|op| values.push(self.raw(op.val)));
+            rows.for_each(|op| values.push(self.raw(op.val())));
         };
         for (object, keys) in objects {
             self.chains(keys, pasts, |_, chain| {
@@ -117,7 +118,7 @@ impl State {
     /// The operations on an element after it was inserted.
     fn history_of(&self, seq: &Seq, span: &Span) -> Chain<'_> {
         let mut chain = Chain::default();
-        self.chain(seq.reg(span).expect("the span has a register").last).for_each(|op| chain.push(op));
+        self.chain(seq.reg(span).expect("the span has a register").last).for_each(|op| chain.push(op, self));
         chain.finish(self);
         chain
     }
@@ -146,7 +147,7 @@ impl State {
                     if chain.met {
                         *next = 0;
                     } else {
-                        chain.push(op);
+                        chain.push(op, self);
                         *next = op.before;
                     }
                     live -= usize::from(*next == 0);
@@ -224,7 +225,7 @@ impl<'a> DocWriter<'a, '_> {
     /// A chain that one wrote, of scalars alone, `last` the last of them. Gives how many rows it has.
     fn rewrites(&mut self, actor: u32, last: OpId, entry: &Entry, key: &'a str, chain: &Chain<'_>) -> u64 {
         let (state, past) = (self.state, chain.past.map(|past| &past.rows));
-        let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val)));
+        let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val())));
         let (Some(first), KEPT_FROM..) = (chain.ops.first(), chain.ops.len()) else {
             return self.ops.rewrites(key, actor, past, rows);
         };
@@ -244,7 +245,7 @@ impl<'a> DocWriter<'a, '_> {
             self.ops.head(obj, false, op.action, 1);
             self.ops.key(key);
             self.ops.ids(self.id(op.id), 1);
-            self.ops.value(self.state.raw(op.val));
+            self.ops.value(self.state.raw(op.val()));
             let succ: SmallVec<[OpId; 2]> = chain.after(n).iter().map(|id| self.id(*id)).collect();
             self.ops.refs(succ.into_iter());
         }
@@ -355,10 +356,10 @@ impl<'a> Chain<'a> {
 
     /// Adds the operation that arrived before those which are there.
     #[inline]
-    fn push(&mut self, op: &'a Keyed) {
+    fn push(&mut self, op: &'a Keyed, state: &State) {
         match self.ops.last() {
             None => (self.linear, self.scalars) = (true, true),
-            Some(next) => self.linear &= next.preds[..] == [op.id] && next.id.actor == op.id.actor,
+            Some(next) => self.linear &= next.id.actor == op.id.actor && state.log.preds(next) == [op.id],
         }
         self.scalars &= op.action == Action::Set;
         self.ops.push(op);
@@ -366,29 +367,30 @@ impl<'a> Chain<'a> {
 
     /// Puts them in order when all are there.
     fn finish(&mut self, state: &'a State) {
-        if !self.met || !self.goes_on() {
+        if !self.met || !self.goes_on(state) {
             // What came since is of another kind: all are needed one by one.
             let past = self.past.take().filter(|_| self.met);
-            past.into_iter().flat_map(|past| state.chain(past.last)).for_each(|op| self.push(op));
+            past.into_iter().flat_map(|past| state.chain(past.last)).for_each(|op| self.push(op, state));
         }
-        self.linear &= self.past.is_some() || self.ops.last().is_some_and(|first| first.preds.is_empty());
+        self.linear &=
+            self.past.is_some() || self.ops.last().is_some_and(|first| state.log.preds(first).is_empty());
         self.ops.reverse();
         if self.linear {
             return;
         }
         self.ops.sort_unstable_by(|a, b| state.actors.cmp(a.id, b.id));
         for op in &self.ops {
-            for pred in &op.preds {
+            for pred in state.log.preds(op) {
                 self.succ.entry(*pred).or_default().push(op.id);
             }
         }
     }
 
     /// Whether what came since the past supersedes it one by one.
-    fn goes_on(&self) -> bool {
+    fn goes_on(&self, state: &State) -> bool {
         let joins = |past: &Past| {
             let first = self.ops.last();
-            first.is_none_or(|first| first.preds[..] == [past.id] && first.id.actor == past.id.actor)
+            first.is_none_or(|first| first.id.actor == past.id.actor && state.log.preds(first) == [past.id])
         };
         self.linear && self.scalars && self.past.is_some_and(joins)
     }
