@@ -47,7 +47,7 @@ pub(crate) struct OpWriter<'a> {
     obj_ctr: RleEncoder<u64>,
     pub(super) key_actor: RleEncoder<u64>,
     pub(super) key_ctr: DeltaEncoder,
-    pub(super) key_str: RleEncoder<&'a str>,
+    pub(super) key_str: RleEncoder<&'a [u8]>,
     pub(super) id_actor: RleEncoder<u64>,
     pub(super) id_ctr: DeltaEncoder,
     insert: BoolEncoder,
@@ -80,6 +80,13 @@ impl<'a> OpWriter<'a> {
         self.head_mark(obj, insert, action, rows, false, None);
     }
 
+    /// As [`Self::head`] for rows of keys, each with its action.
+    #[inline]
+    pub(crate) fn head_each(&mut self, obj: OpId, actions: impl ExactSizeIterator<Item = Action>) {
+        self.place(obj, false, actions.len() as u64, false, None);
+        actions.for_each(|action| self.action.push(Some(action as u64)));
+    }
+
     pub(crate) fn head_mark(
         &mut self,
         obj: OpId,
@@ -89,12 +96,16 @@ impl<'a> OpWriter<'a> {
         expand: bool,
         mark: Option<&'a str>,
     ) {
+        self.place(obj, insert, rows, expand, mark);
+        self.action.push_n(Some(action as u64), rows);
+    }
+
+    fn place(&mut self, obj: OpId, insert: bool, rows: u64, expand: bool, mark: Option<&'a str>) {
         let (actor, ctr) =
             if obj.is_none() { (None, None) } else { (Some(obj.actor.into()), Some(obj.ctr.into())) };
         self.obj_actor.push_n(actor, rows);
         self.obj_ctr.push_n(ctr, rows);
         self.insert.push_n(insert, rows);
-        self.action.push_n(Some(action as u64), rows);
         self.expand.push_n(expand, rows);
         self.mark.push_n(mark, rows);
     }
@@ -102,12 +113,24 @@ impl<'a> OpWriter<'a> {
     pub(crate) fn key(&mut self, key: RawKey<'a>) {
         match key {
             RawKey::Map(key) => {
-                self.key_str.push(Some(key));
-                self.key_actor.push(None);
-                self.key_ctr.push_nulls(1);
+                self.name(key.as_bytes());
+                self.no_elements(1);
             }
             RawKey::Elem(elem) => self.key_ramp(elem, 1, 1),
         }
+    }
+
+    /// A key of a map.
+    #[inline]
+    pub(crate) fn name(&mut self, key: &'a [u8]) {
+        self.key_str.push(Some(key));
+    }
+
+    /// What says for keys of maps that they are no elements.
+    #[inline]
+    pub(crate) fn no_elements(&mut self, rows: u64) {
+        self.key_actor.push_n(None, rows);
+        self.key_ctr.push_nulls(rows);
     }
 
     /// Elements from `elem` on, each `step` from the one before.

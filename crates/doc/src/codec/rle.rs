@@ -48,6 +48,19 @@ impl<'a> Cell<'a> for &'a str {
     }
 }
 
+/// Bytes of text that was checked: they are written, never read as such.
+impl<'a> Cell<'a> for &'a [u8] {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Rule> {
+        reader.prefixed()
+    }
+
+    #[inline]
+    fn write(self, out: &mut Vec<u8>) {
+        put_u64(out, self.len() as u64);
+        out.extend_from_slice(self);
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Start,

@@ -375,7 +375,7 @@ impl<'a> OpWriter<'a> {
         let before = past.map_or(0, |past| past.rows);
         let count = before + rows.len() as u64;
         let Some(superseded) = count.checked_sub(1) else { return 0 };
-        self.key_str.push_n(Some(key), count);
+        self.key_str.push_n(Some(key.as_bytes()), count);
         self.ref_count.push_n(Some(1), superseded);
         self.ref_count.push(Some(0));
         self.ref_actor.push_n(Some(actor.into()), superseded);
@@ -395,8 +395,7 @@ impl<'a> OpWriter<'a> {
     /// What is the same for all such rows of one actor in one object.
     pub(crate) fn rewritten_in(&mut self, obj: OpId, actor: u32, rows: u64) {
         self.head(obj, false, Action::Set, rows);
-        self.key_actor.push_n(None, rows);
-        self.key_ctr.push_nulls(rows);
+        self.no_elements(rows);
         self.id_actor.push_n(Some(actor.into()), rows);
     }
 

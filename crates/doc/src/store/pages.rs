@@ -88,6 +88,21 @@ impl<T: Clone> Pages<T> {
     }
 }
 
+impl<T> Pages<T> {
+    /// `len` elements from `from` on, in pieces.
+    #[inline]
+    pub(crate) fn parts(&self, from: usize, len: usize) -> impl Iterator<Item = &[T]> {
+        let (mut from, end) = (from, from + len);
+        std::iter::from_fn(move || {
+            let page = self.full.get(from / PAGE).map_or(&self.tail, |page| page);
+            let start = from % PAGE;
+            let rows = (end - from).min(PAGE - start);
+            from += rows;
+            (rows > 0).then(|| &page[start..start + rows])
+        })
+    }
+}
+
 impl<T: Clone> std::ops::Index<usize> for Pages<T> {
     type Output = T;
 
@@ -124,6 +139,9 @@ mod tests {
         }
         for from in [0, 1, 127, 128, 895, 896, 999, 1000] {
             assert!(old.iter_from(from).copied().eq(from..1000), "{from}");
+            for to in [from, (from + 1).min(1000), (from + 300).min(1000), 1000] {
+                assert!(old.parts(from, to - from).flatten().copied().eq(from..to), "{from} {to}");
+            }
         }
     }
 }

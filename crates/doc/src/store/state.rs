@@ -137,6 +137,7 @@ impl State {
     }
 
     /// A scalar in the form of the columns; null for objects, as the format has it.
+    #[inline]
     pub(crate) fn raw(&self, val: Val) -> RawValue<'_> {
         if val.as_object().is_some() {
             return RawValue::NULL;

@@ -167,7 +167,7 @@ impl State {
                 What::Mark(number) => note(self.log.marks[number as usize].origin),
                 What::Delete { elem, .. } => note(elem),
                 What::Keyed(first) => {
-                    for op in self.keyed(first, run.len) {
+                    for op in self.log.keyed.parts(first as usize, run.len as usize).flatten() {
                         if let Key::Elem(elem) = op.key() {
                             note(elem);
                         }
@@ -215,21 +215,27 @@ impl State {
                 out.ref_ramp(local.id(elem), step.into(), rows);
             }
             What::Keyed(first) => {
-                for op in self.keyed(first, run.len) {
-                    out.head(obj, false, op.action, 1);
-                    out.key(match op.key() {
-                        Key::Map(key) => RawKey::Map(self.heap.text(key)),
-                        Key::Elem(elem) => RawKey::Elem(local.id(elem)),
-                    });
-                    out.value(self.raw(op.val()));
-                    out.refs(self.log.preds(op).iter().map(|pred| local.id(*pred)));
-                }
+                let parts = self.log.keyed.parts(first as usize, run.len as usize);
+                parts.for_each(|ops| self.write_keyed(obj, ops, local, out));
             }
         }
     }
 
-    /// The operations of a run.
-    fn keyed(&self, first: u32, len: u32) -> impl Iterator<Item = &Keyed> + Clone {
-        self.log.keyed.iter_from(first as usize).take(len as usize)
+    /// Operations on keys of one object, column by column.
+    fn write_keyed<'a>(&'a self, obj: OpId, ops: &'a [Keyed], local: &Local<'_>, out: &mut OpWriter<'a>) {
+        out.head_each(obj, ops.iter().map(|op| op.action));
+        let mut names = 0;
+        for op in ops {
+            match op.key() {
+                Key::Map(key) => {
+                    out.name(self.heap.get(key));
+                    names += 1;
+                }
+                Key::Elem(elem) => out.key_ramp(local.id(elem), 1, 1),
+            }
+        }
+        out.no_elements(names);
+        ops.iter().for_each(|op| out.value(self.raw(op.val())));
+        ops.iter().for_each(|op| out.refs(self.log.preds(op).iter().map(|pred| local.id(*pred))));
     }
 }
