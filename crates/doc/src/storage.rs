@@ -400,6 +400,9 @@ fn load_chunk(
         rows.iter().zip(&view.heads).for_each(|(row, hash)| state.history.learn(*row, *hash));
         return Ok(state);
     }
+    if body.len() as u64 >= limits.parallel_from {
+        state.hash_all();
+    }
     let computed = state.heads();
     if computed != view.heads {
         return Err(ChunkFault::Load(LoadError::Heads { named: view.heads, computed }));

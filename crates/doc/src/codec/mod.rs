@@ -2,9 +2,10 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
-//! [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`]; [`ops`], [`op_writer`]; [`stretch`];
+//! [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`], [`ahead`]; [`ops`], [`op_writer`]; [`stretch`];
 //! `literals`; [`stroke`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
 
+pub(crate) mod ahead;
 pub(crate) mod block;
 pub(crate) mod boolean;
 pub(crate) mod bundle;

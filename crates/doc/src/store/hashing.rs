@@ -7,15 +7,32 @@ use super::hashes::Hashes;
 use super::history::{ChangeAt, ChangeRun};
 use super::small::Singles;
 use super::state::State;
+use crate::codec::ahead::Ahead;
 use crate::codec::change::{Change, Scratch};
 use crate::types::ChangeHash;
 
 /// Hashes of what a change was made after.
 type Deps = SmallVec<[ChangeHash; 4]>;
 
+/// Of the changes that two threads hash together, the one that hashes also writes so many fifths.
+const OWN_FIFTHS: u32 = 2;
+
+/// So many operations are written ahead at most: their changes stay in the cache.
+const TOGETHER: u32 = 1 << 13;
+
+/// Fewer changes are not worth a second thread. With checks on, those of stories come here too.
+const FEW: u32 = if cfg!(debug_assertions) { 2 } else { 128 };
+
 impl State {
-    /// Computes the hashes of all rows below `rows`.
-    fn hash_below<'a>(&'a self, rows: u32, known: &mut Hashes, scratch: &mut Scratch<'a>) {
+    /// Computes the hashes of all rows on two threads. Nobody else may have the state: while one thread waits for the
+    /// other it may do anything the pool has to do, and that must not wait for these hashes.
+    pub(crate) fn hash_all(&mut self) {
+        let mut known = self.history.known();
+        self.hash_below(self.history.len(), &mut known, &mut Scratch::default(), true);
+    }
+
+    /// Computes the hashes of all rows below `rows`, on two threads if so wanted.
+    fn hash_below<'a>(&'a self, rows: u32, known: &mut Hashes, scratch: &mut Scratch<'a>, beside: bool) {
         if known.done() >= rows {
             return;
         }
@@ -26,9 +43,12 @@ impl State {
             let deps = self.deps(known, run, from, scratch);
             let to = rows.min(run.row + run.rows);
             let last = to - 1 - run.row;
-            self.hash_run(number, from..to, deps, scratch, |n, hash| {
-                if n == last { known.push(n, hash) } else { known.pass(n, hash) }
-            });
+            let learn = |n, hash| if n == last { known.push(n, hash) } else { known.pass(n, hash) };
+            if beside && to - from >= FEW {
+                self.hash_beside(number, from..to, deps, scratch, learn);
+            } else {
+                self.hash_run(number, from..to, deps, scratch, learn);
+            }
             number += 1;
         }
     }
@@ -59,6 +79,71 @@ impl State {
         scratch: &mut Scratch<'a>,
         mut each: impl FnMut(u32, ChangeHash),
     ) {
+        self.each_change(number, rows, |change, singles| {
+            let in_block = self.write_one(change, &deps, singles, scratch);
+            let hash = if in_block { scratch.block.hash() } else { Change::hash_body(&scratch.body) };
+            each(change.row - change.run.row, hash);
+            deps.clear();
+            deps.push(hash);
+        });
+    }
+
+    /// As [`Self::hash_run`], while another thread writes the later of the changes without the hashes before them.
+    fn hash_beside<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        mut deps: Deps,
+        scratch: &mut Scratch<'a>,
+        mut each: impl FnMut(u32, ChangeHash) + Send,
+    ) {
+        let run = self.history.run(number).expect("the caller found it");
+        let together = (TOGETHER / run.ops.max(1)).max(FEW);
+        let (mut ahead, mut theirs) = (Ahead::default(), Scratch::default());
+        for from in rows.clone().step_by(together as usize) {
+            let to = rows.end.min(from.saturating_add(together));
+            let middle = from + ((to - from) * OWN_FIFTHS).div_ceil(5);
+            let (before, mut last) = (std::mem::take(&mut deps), None);
+            rayon::join(
+                || {
+                    self.hash_run(number, from..middle, before, scratch, |n, hash| {
+                        each(n, hash);
+                        last = Some(hash);
+                    });
+                },
+                || self.write_ahead(number, middle..to, &mut theirs, &mut ahead),
+            );
+            let mut last = last.expect("the first is hashed here");
+            for (row, hash) in (middle..to).zip(ahead.hashes(last)) {
+                each(row - run.row, hash);
+                last = hash;
+            }
+            deps.push(last);
+        }
+    }
+
+    fn write_ahead<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        scratch: &mut Scratch<'a>,
+        out: &mut Ahead,
+    ) {
+        out.clear();
+        self.each_change(number, rows, |change, singles| {
+            let in_block = self.write_one(change, &[ChangeHash([0; 32])], singles, scratch);
+            out.push(if in_block { scratch.block.body() } else { &scratch.body });
+        });
+    }
+
+    /// The changes of a range of rows of a run, with the keysingles that they may be.
+    #[inline]
+    fn each_change<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        mut each: impl FnMut(&ChangeAt<'_>, &mut Singles<'a>),
+    ) {
         let run = self.history.run(number).expect("the caller found it");
         let (low, high) = self.log_range(number);
         let start = run.start + (rows.start - run.row) * run.ops;
@@ -66,28 +151,23 @@ impl State {
         let mut singles = Singles::new(self, at, start);
         for row in rows {
             let n = row - run.row;
-            let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
-            let hash = self.hash_one(&change, &deps, &mut singles, scratch);
-            each(n, hash);
-            deps.clear();
-            deps.push(hash);
+            each(&ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops }, &mut singles);
         }
     }
 
+    /// Writes the body of a change into the block of `scratch`, if it fits there, or else into its body; gives which.
     #[inline]
-    fn hash_one<'a>(
+    fn write_one<'a>(
         &'a self,
         change: &ChangeAt<'_>,
         deps: &[ChangeHash],
         singles: &mut Singles<'_>,
         scratch: &mut Scratch<'a>,
-    ) -> ChangeHash {
+    ) -> bool {
         match change.run.ops {
             0 => self.write_body(change, &[], deps, scratch),
             1 => match singles.next() {
-                Some(single) if self.write_single(change, &single, deps, &mut scratch.block) => {
-                    return scratch.block.hash();
-                }
+                Some(single) if self.write_single(change, &single, deps, &mut scratch.block) => return true,
                 single => {
                     self.write_from(singles.run_of(change.start), change, deps, scratch);
                     if single.is_none() {
@@ -97,7 +177,7 @@ impl State {
             },
             _ => self.write_from(singles.run_of(change.start), change, deps, scratch),
         }
-        Change::hash_body(&scratch.body)
+        false
     }
 
     /// The hash of a row that has been computed.
@@ -124,7 +204,7 @@ impl State {
         if let Some(hash) = known.get(row) {
             return hash;
         }
-        self.hash_below(row + 1, &mut known, scratch);
+        self.hash_below(row + 1, &mut known, scratch, false);
         let hash = self.hash_in(&known, row, scratch);
         known.visit(row, hash);
         hash
@@ -144,7 +224,7 @@ impl State {
             return None;
         }
         let mut scratch = Scratch::default();
-        self.hash_below(self.history.len(), &mut known, &mut scratch);
+        self.hash_below(self.history.len(), &mut known, &mut scratch, false);
         self.index(&mut known, &mut scratch);
         self.find(&known, hash)
     }

@@ -498,3 +498,30 @@ fn a_merge_that_goes_too_far_leaves_no_trace() {
     doc.check(true);
     assert_eq!(doc.save(), file);
 }
+
+#[test]
+fn two_threads_hash_as_one_does() {
+    let (mut doc, mut other) = (Document::new(), Document::new());
+    let text = doc.transact(|tx| tx.put_object(ROOT, "text", ObjType::Text)).expect("a sound edit");
+    for number in 0..300_i64 {
+        doc.transact(|tx| {
+            (0..3).try_for_each(|at| tx.put(ROOT, format!("key{}", (number + at) % 7), number))
+        })
+        .expect("a sound edit");
+    }
+    other.merge(&doc).expect("the same document");
+    (0..300).for_each(|at| doc.transact(|tx| tx.splice_text(&text, at, 0, "x")).expect("a sound edit"));
+    other.transact(|tx| tx.put(ROOT, "key1", "elsewhere")).expect("a sound edit");
+    doc.merge(&other).expect("the same document");
+    for number in 0..150 {
+        let long = "long".repeat(if number % 2 == 0 { 1 } else { 100 });
+        doc.transact(|tx| tx.put(ROOT, "key1", long)).expect("a sound edit");
+    }
+    let saved = doc.save();
+    for parallel_from in [0, u64::MAX] {
+        let limits = Limits { parallel_from, ..Limits::default() };
+        let loaded = Document::load_with(&saved, LoadOptions::new().limits(limits)).expect("what was saved");
+        loaded.check(true);
+        assert_eq!(loaded.get_changes(&[]), doc.get_changes(&[]));
+    }
+}
