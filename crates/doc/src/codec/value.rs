@@ -40,8 +40,13 @@ impl<'a> RawValue<'a> {
     }
 
     /// Checks that the bytes are what the type says.
+    #[inline]
     pub(crate) fn check(self) -> Result<(), Rule> {
-        self.decode().map(drop)
+        // Most values are such numbers.
+        match *self.bytes {
+            [a] if self.code == code::INT && a < 0x80 => Ok(()),
+            _ => self.decode().map(drop),
+        }
     }
 
     /// The number that a counter starts at, or that is added to one.

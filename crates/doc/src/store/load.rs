@@ -283,6 +283,8 @@ impl Loader {
         Ok(())
     }
 
+    /// Adds a row to the open group. Handed over through memory, it would be read before it is all there.
+    #[inline(always)]
     fn add(&mut self, op: Op) -> Result<(), Fault> {
         let group = self.group.as_mut().expect("the caller opened it");
         if group.ops.last().is_some_and(|last| self.state.actors.cmp(last.id, op.id).is_ge()) {
