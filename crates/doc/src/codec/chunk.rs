@@ -159,10 +159,18 @@ pub(super) fn digest(state: [u32; 8]) -> ChangeHash {
     ChangeHash(hash)
 }
 
-/// Puts the header before a body; gives the chunk and its hash.
-pub(crate) fn frame(kind: ChunkType, body: &[u8]) -> (Vec<u8>, ChangeHash) {
-    let hash = hash_chunk(kind, body);
-    (frame_with(kind, body, &hash), hash)
+/// Puts the header before a body in pieces. They are copied only once: what is hashed lies together in the chunk.
+pub(crate) fn frame(kind: ChunkType, body: &[&[u8]]) -> Vec<u8> {
+    let len: usize = body.iter().map(|piece| piece.len()).sum();
+    let mut out = Vec::with_capacity(9 + len_u64(len as u64) + len);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&[0; 4]);
+    out.push(kind as u8);
+    put_u64(&mut out, len as u64);
+    body.iter().for_each(|piece| out.extend_from_slice(piece));
+    let hash = hash_of(&out[8..]);
+    out[4..8].copy_from_slice(&hash.0[..4]);
+    out
 }
 
 /// Puts the header before a body whose checksum is known. A deflated change carries that of the plain one.
@@ -190,13 +198,15 @@ mod tests {
 
     #[test]
     fn frames_are_checked() {
-        let (good, _) = frame(ChunkType::Change, b"body");
+        let good = frame(ChunkType::Change, &[b"body"]);
         assert_eq!(read(&good), Ok(ChunkType::Change));
         for (at, rule) in [(0, Rule::Magic), (4, Rule::Checksum), (good.len() - 1, Rule::Checksum)] {
             let mut bad = good.clone();
             bad[at] ^= 1;
             assert_eq!(read(&bad), Err(rule));
         }
+        assert_eq!(frame(ChunkType::Change, &[b"bo", b"", b"dy"]), good);
+        assert_eq!(frame_with(ChunkType::Change, b"body", &hash_chunk(ChunkType::Change, b"body")), good);
         let mut unknown = good.clone();
         unknown[8] = 9;
         assert_eq!(read(&unknown), Err(Rule::ChunkType(9)));

@@ -391,6 +391,10 @@ impl ColumnsOut {
         }
     }
 
+    pub(crate) fn data(&self) -> &[u8] {
+        &self.data
+    }
+
     pub(crate) fn write_data(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.data);
     }

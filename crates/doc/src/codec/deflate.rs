@@ -327,13 +327,7 @@ impl Codes {
         for step in steps {
             let literals = &bytes[at..at + usize::from(step.literals)];
             at += literals.len() + usize::from(step.len);
-            let (fours, rest) = literals.as_chunks::<4>();
-            for four in fours {
-                let [a, b, c, d] = four.map(|byte| self.litlen.get(byte.into()));
-                let (low, high) = ((a.0 | b.0 << a.1, a.1 + b.1), (c.0 | d.0 << c.1, c.1 + d.1));
-                bits.put(low.0 | high.0 << low.1, low.1 + high.1);
-            }
-            rest.iter().for_each(|byte| bits.symbol(&self.litlen, (*byte).into()));
+            bits.literals(&self.litlen, literals);
             if step.len > 0 {
                 let (symbol, extra, base) = len_symbol(step.len.into());
                 let (code, count) = self.litlen.get(symbol);
@@ -448,10 +442,30 @@ impl Bits {
     fn put(&mut self, bits: u64, count: u32) {
         self.open |= bits << self.count;
         self.count += count;
+        self.flush();
+    }
+
+    /// Moves whole bytes out.
+    #[inline]
+    fn flush(&mut self) {
         self.out[self.at..self.at + 8].copy_from_slice(&self.open.to_le_bytes());
         self.at += (self.count / 8) as usize;
         self.open >>= self.count & !7;
         self.count &= 7;
+    }
+
+    /// Adds bytes, four at a time.
+    #[inline]
+    fn literals(&mut self, code: &Code<LITLENS>, bytes: &[u8]) {
+        let (fours, rest) = bytes.as_chunks::<4>();
+        let mut count = self.count.into();
+        for four in fours {
+            code.add(*four, &mut self.open, &mut count);
+            self.count = count as u32 & 63;
+            self.flush();
+            count = self.count.into();
+        }
+        rest.iter().for_each(|byte| self.symbol(code, (*byte).into()));
     }
 
     #[inline]

@@ -385,18 +385,18 @@ impl Packed<'_> {
 
     /// The chunk.
     pub(crate) fn frame(self) -> Vec<u8> {
-        let mut body = vec![];
-        put_u64(&mut body, self.actors.len() as u64);
+        let (mut head, mut rows) = (vec![], vec![]);
+        put_u64(&mut head, self.actors.len() as u64);
         for actor in &self.actors {
-            put_u64(&mut body, actor.len() as u64);
-            body.extend_from_slice(actor);
+            put_u64(&mut head, actor.len() as u64);
+            head.extend_from_slice(actor);
         }
-        put_u64(&mut body, self.heads.len() as u64);
-        self.heads.iter().for_each(|(hash, _)| body.extend_from_slice(&hash.0));
-        self.sections.iter().for_each(|section| section.write_layout(&mut body));
-        self.sections.iter().for_each(|section| section.write_data(&mut body));
-        self.heads.iter().for_each(|(_, row)| put_u64(&mut body, *row));
-        frame(ChunkType::Document, &body).0
+        put_u64(&mut head, self.heads.len() as u64);
+        self.heads.iter().for_each(|(hash, _)| head.extend_from_slice(&hash.0));
+        self.sections.iter().for_each(|section| section.write_layout(&mut head));
+        self.heads.iter().for_each(|(_, row)| put_u64(&mut rows, *row));
+        let [changes, ops] = self.sections.each_ref().map(ColumnsOut::data);
+        frame(ChunkType::Document, &[&head, changes, ops, &rows])
     }
 }
 

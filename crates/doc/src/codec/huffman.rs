@@ -3,12 +3,15 @@
 /// The most symbols a code has.
 const MOST: usize = 288;
 
+/// Bits that tell how long a symbol's code is: what shifts by them looks at no others.
+const COUNT: u32 = 6;
+
 /// A code: for each symbol its bits, the first to be written lowest, and how many there are; none for a symbol that
 /// never comes.
 #[derive(Clone, Debug)]
 pub(super) struct Code<const N: usize> {
     pub(super) lens: [u8; N],
-    /// The bits, and above 16 of them how many.
+    /// How many bits, and above six of them the bits.
     bits: [u32; N],
 }
 
@@ -19,9 +22,10 @@ impl<const N: usize> Code<N> {
         let mut lens = [0; N];
         let mut leaves = [0u32; MOST];
         let mut used = 0;
-        for (symbol, count) in (0u32..).zip(counts).filter(|(_, count)| **count > 0) {
+        // No branch: it would often be foreseen wrongly.
+        for (symbol, count) in (0u32..).zip(counts) {
             leaves[used] = count << 9 | symbol;
-            used += 1;
+            used += usize::from(*count > 0);
         }
         if used < 2 {
             let only = if used == 1 { (leaves[0] & 0x1ff) as usize } else { 0 };
@@ -29,6 +33,7 @@ impl<const N: usize> Code<N> {
             lens[usize::from(only == 0)] = 1;
             return Self::from_lens(lens);
         }
+        let symbols = leaves.map(|leaf| (leaf & 0x1ff) as u16);
         let leaves = &mut leaves[..used];
         leaves.sort_unstable();
         // The rarest come first and get the longest.
@@ -39,7 +44,7 @@ impl<const N: usize> Code<N> {
             }
             at += count as usize;
         }
-        Self::numbered(lens, &counts)
+        Self::numbered(lens, &counts, symbols[..used].iter().map(|symbol| usize::from(*symbol)))
     }
 
     /// The code whose symbols have these lengths.
@@ -47,11 +52,12 @@ impl<const N: usize> Code<N> {
         let mut counts = [0u32; 16];
         lens.iter().for_each(|len| counts[usize::from(len & 15)] += 1);
         counts[0] = 0;
-        Self::numbered(lens, &counts)
+        Self::numbered(lens, &counts, 0..N)
     }
 
-    /// As [`Self::from_lens`], when it is known how many symbols have each length.
-    fn numbered(lens: [u8; N], counts: &[u32; 16]) -> Self {
+    /// As [`Self::from_lens`], when it is known how many symbols have each length, and which have one. Where `symbols` names
+    /// others, they get none.
+    fn numbered(lens: [u8; N], counts: &[u32; 16], symbols: impl Iterator<Item = usize>) -> Self {
         let (mut next, mut first) = ([0u16; 16], 0);
         for (next, count) in next.iter_mut().zip(counts) {
             *next = first;
@@ -59,9 +65,10 @@ impl<const N: usize> Code<N> {
         }
         let mut bits = [0; N];
         // A symbol without a length is numbered too, by none of its bits: a branch would often be taken wrongly.
-        for (bits, len) in bits.iter_mut().zip(lens) {
-            let code = &mut next[usize::from(len & 15)];
-            *bits = reversed(*code) >> (16 - (len & 15)) | u32::from(len) << 16;
+        for symbol in symbols {
+            let len = lens[symbol] & 15;
+            let code = &mut next[usize::from(len)];
+            bits[symbol] = reversed(*code) >> (16 - len) << COUNT | u32::from(len);
             *code = code.wrapping_add(1);
         }
         Self { lens, bits }
@@ -71,7 +78,18 @@ impl<const N: usize> Code<N> {
     #[inline]
     pub(super) fn get(&self, symbol: usize) -> (u64, u32) {
         let bits = self.bits[symbol];
-        (u64::from(bits & 0xffff), bits >> 16)
+        (u64::from(bits >> COUNT), bits & ((1 << COUNT) - 1))
+    }
+
+    /// Adds the bits of some symbols to those that are in a word, and to their number in the lowest six bits of `count`;
+    /// what is above them means nothing.
+    #[inline]
+    pub(super) fn add<const M: usize>(&self, symbols: [u8; M], word: &mut u64, count: &mut u64) {
+        for symbol in symbols {
+            let bits = u64::from(self.bits[usize::from(symbol)]);
+            *word |= (bits >> COUNT).wrapping_shl(*count as u32);
+            *count = count.wrapping_add(bits);
+        }
     }
 
     /// How many bits symbols take that come that often.

@@ -135,7 +135,7 @@ fn forge(from: &str, to: &str) -> Result<Change, Rule> {
     let golden = GOLDEN[0].1;
     let body = golden[20..].replacen(from, to, 1);
     assert_ne!(body, golden[20..], "{from} occurs");
-    match Change::from_bytes(&frame(ChunkType::Change, &hex(&body)).0) {
+    match Change::from_bytes(&frame(ChunkType::Change, &[&hex(&body)])) {
         Ok(change) => Ok(change),
         Err(DecodeError::Format(error)) => Err(error.rule),
         Err(error) => panic!("{error}"),
@@ -177,7 +177,7 @@ fn no_prefix_and_no_flipped_bit_panics() {
             for bit in 0..8 * body.len() {
                 let mut body = body.clone();
                 body[bit / 8] ^= 1 << (bit % 8);
-                let _ = Change::from_bytes(&frame(ChunkType::Change, &body).0);
+                let _ = Change::from_bytes(&frame(ChunkType::Change, &[&body]));
                 let few = Limits { steps: 1 << 8, ..Limits::default() };
                 if let Ok(view) = DocumentView::parse(&body, &few) {
                     let mut rows = view.change_rows(Meter::of_file(&few));

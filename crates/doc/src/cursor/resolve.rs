@@ -4,7 +4,6 @@ use super::{Cursor, CursorPosition, MoveCursor};
 use crate::codec::ops::Action;
 use crate::error::{EditError, Foreign, ForeignCursor};
 use crate::store::keyed::Key;
-use crate::store::log::What;
 use crate::store::past::Clock;
 use crate::store::seq::{At, Kind, Seq, Span};
 use crate::store::state::{Body, Object, State};
@@ -217,11 +216,9 @@ impl State {
             // Of a change that is being made.
             None => (self.history.log_len, self.log.runs.len()),
         };
-        let run = self.log.runs.get(self.log.find(id.ctr, from, to))?;
-        let What::Keyed(first) = run.what else { return None };
-        let n = id.ctr.checked_sub(run.id.ctr).filter(|n| *n < run.len)?;
-        let op = &self.log.keyed[(first + n) as usize];
-        let here = op.id == id && self.objects[op.obj as usize].id == obj && op.action != Action::Delete;
+        let number = self.log.runs.get(self.log.find(id.ctr, from, to))?.keyed(id)?;
+        let op = &self.log.keyed[number as usize];
+        let here = self.objects[op.obj as usize].id == obj && op.action != Action::Delete;
         match op.key() {
             Key::Elem(elem) if here => Some(elem),
             _ => None,

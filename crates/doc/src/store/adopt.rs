@@ -142,9 +142,9 @@ impl State {
         let mut ctr = counters.start;
         while ctr < counters.end {
             let run = &other.log.runs[at];
-            // Operations on keys lie in runs, and are adopted for themselves.
-            let until = if let What::Keyed(_) = run.what { ctr + 1 } else { counters.end };
-            let part = other.clip(run, ctr, until);
+            // Those on keys go one by one.
+            let end = if let What::Keyed(_) = run.what { ctr + 1 } else { counters.end };
+            let part = other.clip(run, ctr, end);
             self.adopt_run(other, &part, incoming, meter).map_err(|why| why.map(|rule| (ctr, rule)))?;
             ctr += part.len;
             at += usize::from(ctr == run.id.ctr + run.len);

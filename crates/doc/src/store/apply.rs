@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::history::ChangeRun;
 use super::keyed::{Key, Keyed};
-use super::log::{MarkOp, Val, What};
+use super::log::{MarkOp, Val};
 use super::seq::{At, Gap, Kind, Seq};
 use super::state::State;
 use super::undo::Mark;
@@ -490,13 +490,7 @@ impl State {
             let (from, end) = self.log_range(number);
             self.log.find(id.ctr, from, end)
         };
-        let run = self.log.runs.get(at)?;
-        match run.what {
-            What::Keyed(first) if run.holds(id) => {
-                self.log.keyed.get((first + (id.ctr - run.id.ctr)) as usize)
-            }
-            _ => None,
-        }
+        self.log.keyed.get(self.log.runs.get(at)?.keyed(id)? as usize)
     }
 }
 

@@ -56,8 +56,11 @@ pub(crate) struct LogRun {
 }
 
 impl LogRun {
-    pub(crate) fn holds(&self, id: OpId) -> bool {
-        self.id.actor == id.actor && id.ctr.checked_sub(self.id.ctr).is_some_and(|n| n < self.len)
+    /// The number in [`Log::keyed`] of operation `id`, if it is one of this run.
+    pub(crate) fn keyed(&self, id: OpId) -> Option<u32> {
+        let What::Keyed(first) = self.what else { return None };
+        let n = id.ctr.checked_sub(self.id.ctr).filter(|n| self.id.actor == id.actor && *n < self.len)?;
+        Some(first + n)
     }
 }
 
