@@ -204,7 +204,7 @@ impl State {
                 (origin, unit)
             }
         };
-        log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
+        log.push_here(LogRun { id, len, obj, what: What::Text { origin, bytes } });
         unit
     }
 
@@ -282,7 +282,7 @@ impl State {
         let (gone, elem) = if step < 0 { (id.plus(n - 1), first.plus(n - 1)) } else { (id, first) };
         seq.hide(at, n, gone, step, &ctx);
         let step = if n == 1 { 0 } else { step };
-        log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
+        log.push_here(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
     }
 
     /// Deletes up to `count` elements from unit `index` on, by as many operations from `id` on; gives how many. It ends
@@ -301,7 +301,7 @@ impl State {
             let n = (count - gone as usize).min((span.len - at.off) as usize) as u32;
             let (elem, id) = (span.id.plus(at.off), id.plus(gone));
             seq.hide(at, n, id, 1, &ctx);
-            log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step: i8::from(n > 1) } });
+            log.push_here(LogRun { id, len: n, obj, what: What::Delete { elem, step: i8::from(n > 1) } });
             gone += n;
         }
         gone
