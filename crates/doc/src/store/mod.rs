@@ -4,8 +4,9 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Layers, each using only those before it: `sort`; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; [`log`];
-//! [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], `adopt`, [`write`],
+//! Layers, each using only those before it: `sort`; [`held`]; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`];
+//! [`log`]; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], `adopt`,
+//! [`write`],
 
 pub(crate) mod actors;
 mod adopt;
@@ -13,6 +14,7 @@ pub(crate) mod apply;
 mod hashes;
 mod hashing;
 pub(crate) mod heap;
+pub(crate) mod held;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod keys;

@@ -1,11 +1,10 @@
 //! The state of a document: its objects, its log and its history, and the operations that change them.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::actors::Actors;
 use super::heap::{Bytes, Heap};
+use super::held::Held;
 use super::history::History;
 use super::lanes::Lanes;
 use super::log::{Key, Keyed, Log, LogRun, MarkOp, Val, What};
@@ -27,6 +26,12 @@ pub(crate) enum Body {
     Seq(Seq),
 }
 
+impl Default for Body {
+    fn default() -> Self {
+        Self::Map(Map::default())
+    }
+}
+
 /// One object.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
@@ -35,7 +40,7 @@ pub(crate) struct Object {
     pub(crate) kind: ObjType,
     /// Number of the object it was put into.
     pub(crate) parent: u32,
-    pub(crate) body: Arc<Body>,
+    pub(crate) body: Held<Body>,
 }
 
 /// The root's number.
@@ -61,7 +66,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(encoding: TextEncoding) -> Self {
         let mut objects = Pages::default();
-        let body = Arc::new(Body::Map(Map::default()));
+        let body = Body::Map(Map::default()).into();
         objects.push(Object { id: OpId::NONE, kind: ObjType::Map, parent: ROOT, body });
         Self {
             encoding,
@@ -114,7 +119,7 @@ impl State {
     #[inline]
     pub(crate) fn seq_mut(&mut self, obj: u32) -> (&mut Seq, Ctx<'_>) {
         let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
-        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+        match self.objects.get_mut(obj as usize).body.get_mut() {
             Body::Seq(seq) => {
                 seq.settle();
                 (seq, ctx)
@@ -124,7 +129,7 @@ impl State {
     }
 
     pub(crate) fn map_mut(&mut self, obj: u32) -> (&mut Map, &mut Heap, &mut Log, &Actors) {
-        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+        match self.objects.get_mut(obj as usize).body.get_mut() {
             Body::Map(map) => (map, &mut self.heap, &mut self.log, &self.actors),
             Body::Seq(_) => unreachable!("the caller checked the kind of the object"),
         }
@@ -143,6 +148,16 @@ impl State {
         RawValue { code: val.code, bytes: self.heap.get(val.bytes) }
     }
 
+    /// An object is edited again and again: nobody is asked any more who shares it.
+    pub(crate) fn hold(&mut self, obj: u32) {
+        self.objects.get_mut(obj as usize).body.hold();
+    }
+
+    /// The object may be shared again.
+    pub(crate) fn share(&mut self, obj: u32) {
+        self.objects.get_mut(obj as usize).body.share();
+    }
+
     /// A new object made by operation `id`.
     pub(crate) fn make(&mut self, id: OpId, kind: ObjType, parent: u32) -> Val {
         let number = self.objects.len() as u32;
@@ -151,7 +166,7 @@ impl State {
             ObjType::List => Body::Seq(Seq::new(false)),
             ObjType::Text => Body::Seq(Seq::new(true)),
         };
-        self.objects.push(Object { id, kind, parent, body: Arc::new(body) });
+        self.objects.push(Object { id, kind, parent, body: body.into() });
         self.numbers.insert(id, number);
         Val::object(kind, number)
     }
@@ -165,7 +180,7 @@ impl State {
     #[inline]
     fn seq_and_log(&mut self, obj: u32) -> (&mut Seq, &mut Log, Ctx<'_>) {
         let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
-        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+        match self.objects.get_mut(obj as usize).body.get_mut() {
             Body::Seq(seq) => (seq, &mut self.log, ctx),
             Body::Map(_) => unreachable!("the caller checked the kind of the object"),
         }
@@ -459,6 +474,7 @@ impl State {
         }
         for (number, object) in (0..).zip(self.objects.iter()) {
             assert_eq!(self.number(object.id), Some(number));
+            assert!(object.body.is_shared());
             match &*object.body {
                 Body::Seq(seq) if deep => seq.check(&self.ctx(), |span| self.shown(seq, span)),
                 Body::Seq(_) => {}
