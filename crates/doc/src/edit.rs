@@ -28,7 +28,14 @@ pub(crate) struct Open {
     first_run: usize,
     /// The change builds on exactly the heads.
     isolated: bool,
+    /// Nobody can copy the document before the change is done.
+    alone: bool,
+    /// The object that was edited last, and how many times in a row.
+    row: (u32, u32),
 }
+
+/// After so many edits of one object in a row there will be more.
+const MANY: u32 = 16;
 
 /// What goes into a change besides its operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,13 +76,40 @@ impl Open {
         let first_run = state.log.runs.len().saturating_sub(1);
         let mark = state.mark(OpId::new(start, actor));
         let seq = state.history.seq(actor) + 1;
-        Self { actor, seq, start, next: start, mark, first_run, isolated: false }
+        Self { actor, seq, start, next: start, mark, first_run, isolated: false, alone: false, row: (0, 0) }
     }
 
     /// A change that names the heads only, not the actor's change before.
     pub(crate) fn isolated(mut self) -> Self {
         self.isolated = true;
         self
+    }
+
+    /// A change before whose end nobody can copy the document.
+    pub(crate) fn alone(mut self) -> Self {
+        self.alone = true;
+        self
+    }
+
+    /// Notes an edit of an object, which somebody who types goes on to edit.
+    #[inline]
+    fn edits(&mut self, obj: u32, state: &mut State) {
+        if self.row.0 != obj {
+            self.share(state);
+            self.row = (obj, 0);
+        }
+        if self.row.1 < MANY {
+            self.row.1 += 1;
+            if self.row.1 == MANY && self.alone {
+                state.hold(obj);
+            }
+        }
+    }
+
+    fn share(&self, state: &mut State) {
+        if self.row.1 == MANY && self.alone {
+            state.share(self.row.0);
+        }
     }
 
     /// Its number among the actor's changes.
@@ -90,6 +124,7 @@ impl Open {
 
     /// Makes the change part of the history; gives its row.
     pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
+        self.share(state);
         let ops = self.next - self.start;
         if options.message.as_deref().unwrap_or_default().is_empty()
             && let Some(row) = state.go_on(self.actor, self.start, ops, options.time)
@@ -127,6 +162,7 @@ impl Open {
 
     /// Takes every operation back.
     pub(crate) fn rollback(self, state: &mut State) -> usize {
+        self.share(state);
         if self.len() > 0 {
             state.undo(&self.mark);
         }
@@ -434,6 +470,7 @@ impl Editor<'_> {
             return Err(EditError::WrongType { found: kind });
         }
         let (index, del) = back(index, del)?;
+        self.open.edits(number, self.state);
         let index = if text.is_empty() { index } else { self.type_text(number, index, text)? };
         if del == 0 {
             Ok(())

@@ -243,13 +243,13 @@ pub struct Transaction<'a> {
 impl<'a> Transaction<'a> {
     pub(crate) fn new(doc: &'a mut Document) -> Self {
         let (open, state) = doc.open();
-        Self { state, open: Some(open) }
+        Self { state, open: Some(open.alone()) }
     }
 
     /// A change that builds on the heads alone.
     pub(crate) fn isolated(doc: &'a mut Document) -> Self {
         let (open, state) = doc.open();
-        Self { state, open: Some(open.isolated()) }
+        Self { state, open: Some(open.alone().isolated()) }
     }
 
     fn editor(&mut self) -> Editor<'_> {
@@ -264,7 +264,10 @@ impl<'a> Transaction<'a> {
 
     /// As [`Self::commit`], with a message, a time or an author.
     pub fn commit_with(mut self, options: &CommitOptions) -> Option<Commit> {
-        let open = self.open.take().filter(|open| open.len() > 0)?;
+        if self.open.as_ref().is_none_or(|open| open.len() == 0) {
+            self.undo();
+        }
+        let open = self.open.take()?;
         Some(Commit::of(open, self.state, options))
     }
 

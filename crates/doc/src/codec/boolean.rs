@@ -1,6 +1,6 @@
 //! Columns of true and false: counts of alternating runs, starting with false.
 
-use super::leb::put_u64;
+use super::packer::Packer;
 use super::reader::Reader;
 use crate::error::Rule;
 
@@ -58,7 +58,7 @@ impl<'a> BoolCursor<'a> {
 /// Writes such a column.
 #[derive(Debug, Default)]
 pub(crate) struct BoolEncoder {
-    out: Vec<u8>,
+    out: Packer,
     value: bool,
     count: u64,
     some: bool,
@@ -71,7 +71,7 @@ impl BoolEncoder {
             return;
         }
         if self.value != value {
-            put_u64(&mut self.out, self.count);
+            self.out.number(self.count);
             self.value = value;
             self.count = 0;
         }
@@ -86,10 +86,10 @@ impl BoolEncoder {
 
     pub(crate) fn finish(&mut self) -> &[u8] {
         if self.count > 0 {
-            put_u64(&mut self.out, self.count);
+            self.out.number(self.count);
             self.count = 0;
         }
-        &self.out
+        self.out.written()
     }
 
     pub(crate) fn clear(&mut self) {

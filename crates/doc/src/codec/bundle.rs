@@ -10,7 +10,6 @@ use super::change::{Change, ChangeHead, Scratch};
 use super::column::{ChunkError, Columns, Fault, Layout};
 use super::cursor::{Col, Numbers, Texts, counter};
 use super::limits::{Limits, Meter};
-use super::op_writer::collect;
 use super::ops::{OpReader, RawKey, Row, RowKind};
 use super::reader::Reader;
 use crate::error::Rule;
@@ -280,8 +279,6 @@ fn build(
         preds.iter_mut().for_each(|pred| *pred = local(*pred));
         writer.row(&Row { obj: local(row.obj), key, ..*row }, &preds, RowKind::Change);
     }
-    collect(&mut writer, RowKind::Change, &mut scratch.columns);
-    scratch.writer = writer.recycle();
     let others: Vec<&[u8]> = others.iter().map(|actor| bytes(*actor)).collect();
     let head = ChangeHead {
         deps,
@@ -294,7 +291,8 @@ fn build(
         extra: meta.extra,
     };
     let mut body = vec![];
-    head.write(&scratch.columns, &mut body);
+    head.write(&writer.columns(RowKind::Change), &mut body);
+    scratch.writer = writer.recycle();
     let hash = Change::hash_body(&body);
     meter.pay(body.len());
     Change::from_body(&body, hash, limits, meter, scratch)

@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 
 use super::block::Block;
 use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
-use super::column::{ChunkError, Columns, ColumnsOut, Effort, Fault, Layout, deflate};
+use super::column::{ChunkError, Columns, Effort, Fault, Layout, deflate};
 use super::leb::{put_i64, put_u64};
 use super::limits::{Limits, Meter, cost};
-use super::op_writer::{OpWriter, collect};
+use super::op_writer::{OpWriter, write_columns};
 use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
 use super::put::Put;
 use super::reader::Reader;
@@ -150,14 +150,9 @@ impl<'a> ChangeView<'a> {
         if !others.used.iter().all(|used| *used) {
             return Err(Fault::at(0, Rule::NotCanonical).into());
         }
-        collect(&mut writer, RowKind::Change, &mut scratch.columns);
-        scratch.writer = writer.recycle();
         scratch.body.clear();
-        if count == 0 {
-            scratch.columns.clear();
-        }
-        scratch.columns.write_layout(&mut scratch.body);
-        scratch.columns.write_data(&mut scratch.body);
+        write_columns(&writer.columns(RowKind::Change), &mut scratch.body);
+        scratch.writer = writer.recycle();
         if scratch.body != self.section {
             return Err(Fault::at(0, Rule::NotCanonical).into());
         }
@@ -314,7 +309,6 @@ pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Res
 #[derive(Debug, Default)]
 pub(crate) struct Scratch<'a> {
     pub(crate) writer: OpWriter<'a>,
-    pub(crate) columns: ColumnsOut,
     pub(crate) body: Vec<u8>,
     pub(crate) block: Block,
 }
@@ -334,7 +328,7 @@ pub(crate) struct ChangeHead<'a> {
 
 impl ChangeHead<'_> {
     /// Writes the body of the chunk.
-    pub(crate) fn write(&self, columns: &ColumnsOut, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, columns: &[(u32, &[u8])], out: &mut Vec<u8>) {
         let prefixed = |out: &mut Vec<u8>, bytes: &[u8]| {
             put_u64(out, bytes.len() as u64);
             out.extend_from_slice(bytes);
@@ -348,8 +342,7 @@ impl ChangeHead<'_> {
         prefixed(out, self.message.as_bytes());
         put_u64(out, self.others.len() as u64);
         self.others.iter().for_each(|actor| prefixed(out, actor));
-        columns.write_layout(out);
-        columns.write_data(out);
+        write_columns(columns, out);
         out.extend_from_slice(self.extra);
     }
 }

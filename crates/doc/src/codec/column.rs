@@ -378,11 +378,6 @@ impl ColumnsOut {
         self.data.splice(offset..offset, bytes.iter().copied());
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.layout.clear();
-        self.data.clear();
-    }
-
     pub(crate) fn write_layout(&self, out: &mut Vec<u8>) {
         put_u64(out, self.layout.len() as u64);
         for &(spec, len) in &self.layout {
@@ -393,10 +388,6 @@ impl ColumnsOut {
 
     pub(crate) fn data(&self) -> &[u8] {
         &self.data
-    }
-
-    pub(crate) fn write_data(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.data);
     }
 }
 

@@ -106,11 +106,13 @@ impl DeltaEncoder {
     }
 
     /// `rows` values from `first` on, each `step` more than the one before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_ramp(&mut self, first: i64, step: i64, rows: u64) {
         if rows > 0 {
-            self.push(Some(first));
-            self.deltas.push_n(Some(step), rows - 1);
+            self.deltas.push_other(Some(first.wrapping_sub(self.sum)), 1);
+            if rows > 1 {
+                self.deltas.push_other(Some(step), rows - 1);
+            }
             self.sum = first.wrapping_add(step.wrapping_mul(rows as i64 - 1));
         }
     }

@@ -1,8 +1,8 @@
 //! The file format, byte by byte: chunks, columns, changes. Reading validates everything before anyone else sees it;
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
-//! Layers, each using only those before it: [`leb`] and [`reader`]; [`rle`], [`delta`], [`boolean`]; [`value`];
-//! [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`], [`ahead`]; [`ops`], [`op_writer`]; [`stretch`];
+//! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`rle`], [`delta`], [`boolean`];
+//! [`value`]; [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`], [`ahead`]; [`ops`], [`op_writer`]; [`stretch`];
 //! `literals`; [`stroke`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
 
 pub(crate) mod ahead;
@@ -22,6 +22,7 @@ pub(crate) mod limits;
 mod literals;
 pub(crate) mod op_writer;
 pub(crate) mod ops;
+mod packer;
 pub(crate) mod put;
 pub(crate) mod reader;
 pub(crate) mod rle;

@@ -1,8 +1,10 @@
 //! Operations to columns.
 
+use smallvec::SmallVec;
+
 use super::boolean::BoolEncoder;
-use super::column::ColumnsOut;
 use super::delta::DeltaEncoder;
+use super::leb::put_u64;
 use super::ops::{Action, RawKey, Row, RowKind, char_len, spec};
 use super::rle::RleEncoder;
 use super::value::{RawValue, code};
@@ -144,10 +146,11 @@ impl<'a> OpWriter<'a> {
     /// Elements of a typed run: the first row's, then the row before each.
     #[inline]
     pub(crate) fn key_chain(&mut self, origin: OpId, first: OpId, rows: u64) {
-        self.key_ramp(origin, 1, 1);
-        if rows > 1 {
-            self.key_ramp(first, 1, rows - 1);
-        }
+        self.key_str.push_n(None, rows);
+        self.key_actor.push_n(if origin.is_none() { None } else { Some(origin.actor.into()) }, 1);
+        self.key_actor.push_n(Some(first.actor.into()), rows - 1);
+        self.key_ctr.push_ramp(origin.ctr.into(), 1, 1);
+        self.key_ctr.push_ramp(first.ctr.into(), 1, rows - 1);
     }
 
     /// Ids of `rows` rows; documents only.
@@ -177,20 +180,36 @@ impl<'a> OpWriter<'a> {
 
     /// One character a row.
     pub(crate) fn chars(&mut self, text: &[u8], rows: u64) {
+        self.lengths(text, rows);
+        if !self.without_values {
+            self.texts(text);
+        }
+    }
+
+    /// The values of rows that are a character of this text each, but for their bytes.
+    #[inline]
+    pub(crate) fn lengths(&mut self, text: &[u8], rows: u64) {
         let meta = |len: usize| Some((len as u64) << 4 | u64::from(code::STR));
         if text.len() as u64 == rows {
             self.meta.push_n(meta(1), rows);
-        } else {
-            let mut rest = text;
-            while let [first, ..] = rest {
-                let len = char_len(*first);
-                self.meta.push(meta(len));
-                rest = rest.get(len..).unwrap_or_default();
-            }
+            return;
         }
-        if !self.without_values {
-            self.raw.push(RawValue { code: code::STR, bytes: text });
+        let mut rest = text;
+        while let [first, ..] = rest {
+            let len = char_len(*first);
+            self.meta.push(meta(len));
+            rest = rest.get(len..).unwrap_or_default();
         }
+    }
+
+    /// The bytes of the characters of some rows.
+    pub(crate) fn texts(&mut self, text: &[u8]) {
+        self.raw.push(RawValue { code: code::STR, bytes: text });
+    }
+
+    /// Makes room for so many bytes of values.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.raw.bytes.reserve(bytes);
     }
 
     pub(crate) fn no_refs(&mut self, rows: u64) {
@@ -209,7 +228,18 @@ impl<'a> OpWriter<'a> {
     /// One predecessor or successor a row, each `step` from the one before.
     #[inline]
     pub(crate) fn ref_ramp(&mut self, first: OpId, step: i64, rows: u64) {
+        self.one_ref(rows);
+        self.ref_ids(first, step, rows);
+    }
+
+    /// `rows` rows have one predecessor or successor each.
+    pub(crate) fn one_ref(&mut self, rows: u64) {
         self.ref_count.push_n(Some(1), rows);
+    }
+
+    /// The predecessors or successors of rows that have one each.
+    #[inline]
+    pub(crate) fn ref_ids(&mut self, first: OpId, step: i64, rows: u64) {
         self.ref_actor.push_n(Some(first.actor.into()), rows);
         self.ref_ctr.push_ramp(first.ctr.into(), step, rows);
     }
@@ -264,6 +294,17 @@ impl<'a> OpWriter<'a> {
         }
     }
 
+    /// The finished columns; none when there were no rows.
+    pub(crate) fn columns(&mut self, kind: RowKind) -> Finished<'_> {
+        let mut columns = Finished::new();
+        self.finish(kind, |spec, bytes| {
+            if !bytes.is_empty() {
+                columns.push((spec, bytes));
+            }
+        });
+        columns
+    }
+
     /// A new writer in this one's memory, for strings of another lifetime.
     pub(crate) fn recycle<'b>(mut self) -> OpWriter<'b> {
         self.clear();
@@ -309,8 +350,16 @@ impl<'a> OpWriter<'a> {
     }
 }
 
-/// Writes the finished columns of `writer` into `out`.
-pub(crate) fn collect(writer: &mut OpWriter<'_>, kind: RowKind, out: &mut ColumnsOut) {
-    out.clear();
-    writer.finish(kind, |spec, bytes| out.push(spec, bytes));
+/// Finished columns that hold something, in order.
+pub(crate) type Finished<'s> = SmallVec<[(u32, &'s [u8]); 16]>;
+
+/// Writes columns as they stand in a change: first what there is, then all their bytes.
+pub(crate) fn write_columns(columns: &[(u32, &[u8])], out: &mut Vec<u8>) {
+    put_u64(out, columns.len() as u64);
+    for (spec, bytes) in columns {
+        put_u64(out, (*spec).into());
+        put_u64(out, bytes.len() as u64);
+    }
+    out.reserve(columns.iter().map(|(_, bytes)| bytes.len()).sum());
+    columns.iter().for_each(|(_, bytes)| out.extend_from_slice(bytes));
 }

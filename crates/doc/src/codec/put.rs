@@ -90,8 +90,7 @@ impl<'a> Put<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::column::ColumnsOut;
-    use crate::codec::op_writer::{OpWriter, collect};
+    use crate::codec::op_writer::{OpWriter, write_columns};
     use crate::codec::ops::RowKind;
     use crate::codec::value::code;
 
@@ -100,11 +99,8 @@ mod tests {
         let mut writer = OpWriter::default();
         let preds = if put.pred.is_none() { &[][..] } else { std::slice::from_ref(&put.pred) };
         writer.row(&put.row(OpId::new(9, 0)), preds, RowKind::Change);
-        let mut columns = ColumnsOut::default();
-        collect(&mut writer, RowKind::Change, &mut columns);
         let mut out = vec![];
-        columns.write_layout(&mut out);
-        columns.write_data(&mut out);
+        write_columns(&writer.columns(RowKind::Change), &mut out);
         out
     }
 

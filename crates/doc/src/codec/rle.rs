@@ -3,14 +3,14 @@
 //! A run starts with a signed count n. n ≥ 2: one value, n times. n < 0: −n different values. n = 0: an unsigned
 //! count of nulls. Canonical means that no two neighbouring runs could have been written as one.
 
-use super::leb::{put_i64, put_u64};
+use super::packer::Packer;
 use super::reader::Reader;
 use crate::error::Rule;
 
 /// A value that such a column can hold.
 pub(crate) trait Cell<'a>: Copy + PartialEq {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Rule>;
-    fn write(self, out: &mut Vec<u8>);
+    fn write(self, out: &mut Packer);
 }
 
 impl Cell<'_> for u64 {
@@ -20,8 +20,8 @@ impl Cell<'_> for u64 {
     }
 
     #[inline]
-    fn write(self, out: &mut Vec<u8>) {
-        put_u64(out, self);
+    fn write(self, out: &mut Packer) {
+        out.number(self);
     }
 }
 
@@ -32,8 +32,8 @@ impl Cell<'_> for i64 {
     }
 
     #[inline]
-    fn write(self, out: &mut Vec<u8>) {
-        put_i64(out, self);
+    fn write(self, out: &mut Packer) {
+        out.signed(self);
     }
 }
 
@@ -42,9 +42,9 @@ impl<'a> Cell<'a> for &'a str {
         reader.text()
     }
 
-    fn write(self, out: &mut Vec<u8>) {
-        put_u64(out, self.len() as u64);
-        out.extend_from_slice(self.as_bytes());
+    fn write(self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        out.extend(self.as_bytes());
     }
 }
 
@@ -55,9 +55,9 @@ impl<'a> Cell<'a> for &'a [u8] {
     }
 
     #[inline]
-    fn write(self, out: &mut Vec<u8>) {
-        put_u64(out, self.len() as u64);
-        out.extend_from_slice(self);
+    fn write(self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        out.extend(self);
     }
 }
 
@@ -171,13 +171,19 @@ impl<'a, T: Cell<'a>> RleCursor<'a, T> {
     }
 }
 
+/// So many literals have a header of one byte.
+const MOST: u64 = 64;
+/// The header of one literal.
+const ONE: u8 = -1_i8 as u8 & 0x7f;
+
 /// Writes a column, always canonically.
 #[derive(Debug)]
 pub(crate) struct RleEncoder<T> {
-    out: Vec<u8>,
+    out: Packer,
     value: Option<T>,
     count: u64,
-    /// Where the open literal run starts in `out`, and how many values it holds. Its header is one byte until closed.
+    /// Where the open literal run starts in `out`, and how many values it holds. Its header is one byte until closed,
+    /// and right up to 64 of them.
     literal_at: usize,
     literals: u64,
     some: bool,
@@ -185,7 +191,7 @@ pub(crate) struct RleEncoder<T> {
 
 impl<T> Default for RleEncoder<T> {
     fn default() -> Self {
-        Self { out: Vec::new(), value: None, count: 0, literal_at: 0, literals: 0, some: false }
+        Self { out: Packer::default(), value: None, count: 0, literal_at: 0, literals: 0, some: false }
     }
 }
 
@@ -204,46 +210,69 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
             self.count += rows;
             return;
         }
+        self.flush_away();
+        self.start(value, rows);
+    }
+
+    /// As [`Self::push_n`], where nearly every call begins another run. Each place that calls it then has branches of its
+    /// own: what was pushed there before says what comes out next.
+    #[inline(always)]
+    pub(super) fn push_other(&mut self, value: Option<T>, rows: u64) {
+        if self.count > 0 && self.value == value {
+            self.count += rows;
+            return;
+        }
         self.flush();
+        self.start(value, rows);
+    }
+
+    #[inline]
+    fn start(&mut self, value: Option<T>, rows: u64) {
         self.value = value;
         self.count = rows;
         self.some |= value.is_some();
     }
 
+    #[inline(never)]
+    fn flush_away(&mut self) {
+        self.flush();
+    }
+
+    #[inline(always)]
     fn flush(&mut self) {
         match (self.value, self.count) {
             (_, 0) => {}
             (None, nulls) => {
                 self.close_literal();
-                self.out.push(0);
-                put_u64(&mut self.out, nulls);
+                self.out.byte(0);
+                self.out.number(nulls);
             }
             (Some(value), 1) => {
-                if self.literals == 0 {
-                    self.literal_at = self.out.len();
-                    self.out.push(0);
-                }
                 self.literals += 1;
+                if self.literals == 1 {
+                    self.literal_at = self.out.len();
+                    self.out.byte(ONE);
+                } else if self.literals <= MOST {
+                    self.out.set(self.literal_at, -(self.literals as i8));
+                }
                 value.write(&mut self.out);
             }
             (Some(value), count) => {
                 self.close_literal();
-                put_i64(&mut self.out, count as i64);
+                match u8::try_from(count) {
+                    Ok(short @ ..64) => self.out.byte(short),
+                    _ => self.out.signed(count as i64),
+                }
                 value.write(&mut self.out);
             }
         }
         self.count = 0;
     }
 
+    #[inline]
     fn close_literal(&mut self) {
-        match self.literals {
-            0 => return,
-            count @ 1..=64 => self.out[self.literal_at] = (count as u8).wrapping_neg() & 0x7f,
-            count => {
-                let mut header = Vec::with_capacity(10);
-                put_i64(&mut header, -(count as i64));
-                self.out.splice(self.literal_at..self.literal_at + 1, header);
-            }
+        if self.literals > MOST {
+            self.out.replace(self.literal_at, -(self.literals as i64));
         }
         self.literals = 0;
     }
@@ -257,7 +286,7 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
     pub(crate) fn finish(&mut self) -> &[u8] {
         self.flush();
         self.close_literal();
-        &self.out
+        self.out.written()
     }
 
     /// A new encoder in this one's memory, perhaps for values of another lifetime.

@@ -102,8 +102,7 @@ fn is_one_char(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::column::ColumnsOut;
-    use crate::codec::op_writer::{OpWriter, collect};
+    use crate::codec::op_writer::{OpWriter, write_columns};
     use crate::codec::ops::{RawKey, Row as OpRow, RowKind};
     use crate::codec::value::RawValue;
 
@@ -125,11 +124,8 @@ mod tests {
             if stroke.text.is_some() { &[] } else { std::slice::from_ref(&stroke.elem) },
             RowKind::Change,
         );
-        let mut columns = ColumnsOut::default();
-        collect(&mut writer, RowKind::Change, &mut columns);
         let mut out = vec![];
-        columns.write_layout(&mut out);
-        columns.write_data(&mut out);
+        write_columns(&writer.columns(RowKind::Change), &mut out);
         out
     }
 

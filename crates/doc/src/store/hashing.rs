@@ -165,7 +165,7 @@ impl State {
         scratch: &mut Scratch<'a>,
     ) -> bool {
         match change.run.ops {
-            0 => self.write_body(change, &[], deps, scratch),
+            0 => self.write_body(0, change, deps, scratch),
             1 => match singles.next() {
                 Some(single) if self.write_single(change, &single, deps, &mut scratch.block) => return true,
                 single => {

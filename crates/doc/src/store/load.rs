@@ -685,13 +685,13 @@ impl Loader {
         for (obj, keys) in self.maps {
             let last = |(key, group, values)| (key, self.lasts[group as usize], values);
             let map = Map::of(keys.into_iter().map(last), &self.state.heap);
-            self.state.objects.get_mut(obj as usize).body = std::sync::Arc::new(Body::Map(map));
+            self.state.objects.get_mut(obj as usize).body = Body::Map(map).into();
         }
         for (obj, mut seq, groups) in self.seqs {
             for (reg, group) in groups.into_iter().enumerate() {
                 seq.regs.get_mut(reg).last = self.lasts[group as usize];
             }
-            self.state.objects.get_mut(obj as usize).body = std::sync::Arc::new(Body::Seq(seq));
+            self.state.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
         }
         self.state
     }

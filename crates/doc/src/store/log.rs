@@ -219,8 +219,14 @@ impl Log {
     }
 
     /// Appends a run, or lets the last one go on. A run goes on only while the text it holds is in one piece.
-    #[inline]
     pub(crate) fn push(&mut self, run: LogRun) {
+        self.push_here(run);
+    }
+
+    /// As [`Self::push`], as a part of who calls it: a run that was put together a moment ago would have to be in memory
+    /// as a whole before it could be copied from there.
+    #[inline(always)]
+    pub(super) fn push_here(&mut self, run: LogRun) {
         if !self.runs.last().is_some_and(|last| goes_on(last, &run)) {
             self.runs.push(run);
             return;

@@ -4,9 +4,9 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Layers, each using only those before it: `sort`; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`]; `keyed`,
-//! [`log`]; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`], `adopt`,
-//! [`write`], `load`.
+//! Layers, each using only those before it: `sort`; [`held`]; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`];
+//! `keyed`, [`log`]; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`],
+//! `adopt`, [`write`], `load`.
 
 pub(crate) mod actors;
 mod adopt;
@@ -14,6 +14,7 @@ pub(crate) mod apply;
 mod hashes;
 mod hashing;
 pub(crate) mod heap;
+pub(crate) mod held;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod keyed;

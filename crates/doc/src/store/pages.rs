@@ -30,8 +30,14 @@ impl<T: Clone> Pages<T> {
         }
         self.tail.push(value);
         if self.tail.len() == PAGE {
-            self.full.push(Arc::new(std::mem::take(&mut self.tail)));
+            self.turn();
         }
+    }
+
+    /// Begins another page.
+    #[cold]
+    fn turn(&mut self) {
+        self.full.push(Arc::new(std::mem::take(&mut self.tail)));
     }
 
     #[inline]

@@ -1,11 +1,10 @@
 //! The state of a document: its objects, its log and its history, and the operations that change them.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::actors::Actors;
 use super::heap::{Bytes, Heap};
+use super::held::Held;
 use super::history::History;
 use super::keyed::{Key, Keyed};
 use super::lanes::Lanes;
@@ -28,6 +27,12 @@ pub(crate) enum Body {
     Seq(Seq),
 }
 
+impl Default for Body {
+    fn default() -> Self {
+        Self::Map(Map::default())
+    }
+}
+
 /// One object.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
@@ -36,7 +41,7 @@ pub(crate) struct Object {
     pub(crate) kind: ObjType,
     /// Number of the object it was put into.
     pub(crate) parent: u32,
-    pub(crate) body: Arc<Body>,
+    pub(crate) body: Held<Body>,
 }
 
 /// The root's number.
@@ -62,7 +67,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(encoding: TextEncoding) -> Self {
         let mut objects = Pages::default();
-        let body = Arc::new(Body::Map(Map::default()));
+        let body = Body::Map(Map::default()).into();
         objects.push(Object { id: OpId::NONE, kind: ObjType::Map, parent: ROOT, body });
         Self {
             encoding,
@@ -115,7 +120,7 @@ impl State {
     #[inline]
     pub(crate) fn seq_mut(&mut self, obj: u32) -> (&mut Seq, Ctx<'_>) {
         let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
-        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+        match self.objects.get_mut(obj as usize).body.get_mut() {
             Body::Seq(seq) => {
                 seq.settle();
                 (seq, ctx)
@@ -125,7 +130,7 @@ impl State {
     }
 
     pub(crate) fn map_mut(&mut self, obj: u32) -> (&mut Map, &mut Heap, &mut Log, &Actors) {
-        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+        match self.objects.get_mut(obj as usize).body.get_mut() {
             Body::Map(map) => (map, &mut self.heap, &mut self.log, &self.actors),
             Body::Seq(_) => unreachable!("the caller checked the kind of the object"),
         }
@@ -145,6 +150,16 @@ impl State {
         RawValue { code: val.code, bytes: self.heap.get(val.bytes) }
     }
 
+    /// An object is edited again and again: nobody is asked any more who shares it.
+    pub(crate) fn hold(&mut self, obj: u32) {
+        self.objects.get_mut(obj as usize).body.hold();
+    }
+
+    /// The object may be shared again.
+    pub(crate) fn share(&mut self, obj: u32) {
+        self.objects.get_mut(obj as usize).body.share();
+    }
+
     /// A new object made by operation `id`.
     pub(crate) fn make(&mut self, id: OpId, kind: ObjType, parent: u32) -> Val {
         let number = self.objects.len() as u32;
@@ -153,7 +168,7 @@ impl State {
             ObjType::List => Body::Seq(Seq::new(false)),
             ObjType::Text => Body::Seq(Seq::new(true)),
         };
-        self.objects.push(Object { id, kind, parent, body: Arc::new(body) });
+        self.objects.push(Object { id, kind, parent, body: body.into() });
         self.numbers.insert(id, number);
         Val::object(kind, number)
     }
@@ -167,7 +182,7 @@ impl State {
     #[inline]
     fn seq_and_log(&mut self, obj: u32) -> (&mut Seq, &mut Log, Ctx<'_>) {
         let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
-        match Arc::make_mut(&mut self.objects.get_mut(obj as usize).body) {
+        match self.objects.get_mut(obj as usize).body.get_mut() {
             Body::Seq(seq) => (seq, &mut self.log, ctx),
             Body::Map(_) => unreachable!("the caller checked the kind of the object"),
         }
@@ -206,7 +221,7 @@ impl State {
                 (origin, unit)
             }
         };
-        log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
+        log.push_here(LogRun { id, len, obj, what: What::Text { origin, bytes } });
         unit
     }
 
@@ -284,7 +299,7 @@ impl State {
         let (gone, elem) = if step < 0 { (id.plus(n - 1), first.plus(n - 1)) } else { (id, first) };
         seq.hide(at, n, gone, step, &ctx);
         let step = if n == 1 { 0 } else { step };
-        log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
+        log.push_here(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
     }
 
     /// Deletes up to `count` elements from unit `index` on, by as many operations from `id` on; gives how many. It ends
@@ -303,7 +318,7 @@ impl State {
             let n = (count - gone as usize).min((span.len - at.off) as usize) as u32;
             let (elem, id) = (span.id.plus(at.off), id.plus(gone));
             seq.hide(at, n, id, 1, &ctx);
-            log.push(LogRun { id, len: n, obj, what: What::Delete { elem, step: i8::from(n > 1) } });
+            log.push_here(LogRun { id, len: n, obj, what: What::Delete { elem, step: i8::from(n > 1) } });
             gone += n;
         }
         gone
@@ -457,6 +472,7 @@ impl State {
         }
         for (number, object) in (0..).zip(self.objects.iter()) {
             assert_eq!(self.number(object.id), Some(number));
+            assert!(object.body.is_shared());
             match &*object.body {
                 Body::Seq(seq) if deep => seq.check(&self.ctx(), |span| self.shown(seq, span)),
                 Body::Seq(_) => {}

@@ -2,7 +2,6 @@
 //! This is rare, so it costs as much as the sequences it touches are long, and nothing is kept for it beforehand.
 
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 use super::keyed::{Key, Keyed};
 use super::log::LogMark;
@@ -80,7 +79,7 @@ impl State {
         for obj in touched.into_iter().filter(|obj| *obj < mark.objects) {
             if self.seq(obj).is_some() {
                 let seq = self.seq_without(obj, mark);
-                self.objects.get_mut(obj as usize).body = Arc::new(Body::Seq(seq));
+                self.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
             }
         }
         self.objects.truncate(mark.objects as usize);

@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 
 use super::actors::Actors;
+use super::heap::{Bytes, starts_chunk};
 use super::history::ChangeAt;
 use super::keyed::{Key, Keyed};
 use super::log::{LogRun, What, stepped};
-use super::state::State;
+use super::state::{ROOT, State};
 use crate::codec::change::{ChangeHead, Scratch};
-use crate::codec::op_writer::{OpWriter, collect};
+use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::{Action, RawKey, RowKind};
 use crate::types::{ChangeHash, OpId};
 
@@ -18,6 +19,13 @@ struct Local<'s> {
     /// In the order of their bytes.
     others: SmallVec<[u32; 4]>,
     actors: &'s Actors,
+}
+
+/// Rows one after the other that are all typed, or all deleted, in one object: what they say alike is written once.
+struct Alike {
+    obj: u32,
+    typed: bool,
+    rows: u64,
 }
 
 /// Up to so many actors are searched one by one.
@@ -48,7 +56,7 @@ impl State {
         scratch: &mut Scratch<'a>,
     ) {
         if change.run.ops == 0 {
-            return self.write_body(change, &[], deps, scratch);
+            return self.write_body(0, change, deps, scratch);
         }
         let (from, end) = self.log_range(self.history.run_of(change.row));
         self.write_from(self.log.find(change.start, from, end), change, deps, scratch);
@@ -62,16 +70,8 @@ impl State {
         deps: &[ChangeHash],
         scratch: &mut Scratch<'a>,
     ) {
-        let mut runs: SmallVec<[LogRun; 4]> = SmallVec::new();
-        let (mut at, mut ctr) = (first, change.start);
-        while ctr < change.end() {
-            let run = self.clip(&self.log.runs[at], ctr, change.end());
-            ctr += run.len;
-            at += 1;
-            runs.push(run);
-        }
-        if let [op] = runs[..]
-            && op.len == 1
+        if change.run.ops == 1
+            && let op = self.clip(&self.log.runs[first], change.start, change.end())
             && let Some(single) = self.single(&op)
             && self.write_single(change, &single, deps, &mut scratch.block)
         {
@@ -79,26 +79,42 @@ impl State {
             scratch.body.extend_from_slice(scratch.block.body());
             return;
         }
-        self.write_body(change, &runs, deps, scratch);
+        self.write_body(first, change, deps, scratch);
     }
 
+    /// Gives the runs of a change, which begins in run `first` of the log; the first and the last of them may be parts of
+    /// runs, all others are not even copied.
+    #[inline]
+    fn each_run(&self, change: &ChangeAt<'_>, first: usize, mut each: impl FnMut(&LogRun)) {
+        let (mut ctr, end) = (change.start, change.end());
+        for run in self.log.runs.iter_from(first) {
+            if ctr >= end {
+                break;
+            }
+            let part;
+            let run = if run.id.ctr == ctr && run.len <= end - ctr {
+                run
+            } else {
+                part = self.clip(run, ctr, end);
+                &part
+            };
+            ctr += run.len;
+            each(run);
+        }
+    }
+
+    /// As [`Self::write_from`], with the general writer.
     pub(super) fn write_body<'a>(
         &'a self,
+        first: usize,
         change: &ChangeAt<'_>,
-        runs: &[LogRun],
         deps: &[ChangeHash],
         scratch: &mut Scratch<'a>,
     ) {
-        let local = self.local(change.run.actor, runs);
+        let local = self.local(change, first);
         scratch.writer.clear();
-        for run in runs {
-            self.write_run(run, &local, &mut scratch.writer);
-        }
-        if runs.is_empty() {
-            scratch.columns.clear();
-        } else {
-            collect(&mut scratch.writer, RowKind::Change, &mut scratch.columns);
-        }
+        scratch.writer.reserve(self.heap.len().min(change.run.ops as usize));
+        self.write_runs(change, first, &local, &mut scratch.writer);
         scratch.body.clear();
         let others: SmallVec<[&[u8]; 4]> =
             local.others.iter().map(|other| self.actors.bytes(*other)).collect();
@@ -112,7 +128,7 @@ impl State {
             others: &others,
             extra: self.heap.get(change.run.extra),
         };
-        head.write(&scratch.columns, &mut scratch.body);
+        head.write(&scratch.writer.columns(RowKind::Change), &mut scratch.body);
     }
 
     /// The part of a run with counters from `start` to before `end`.
@@ -149,8 +165,12 @@ impl State {
         run
     }
 
-    fn local(&self, author: u32, runs: &[LogRun]) -> Local<'_> {
+    fn local(&self, change: &ChangeAt<'_>, first: usize) -> Local<'_> {
+        let author = change.run.actor;
         let mut others: SmallVec<[u32; 4]> = SmallVec::new();
+        if self.actors.len() == 1 {
+            return Local { author, others, actors: &self.actors };
+        }
         let mut note = |id: OpId| {
             if id.is_none() || id.actor == author || others.last() == Some(&id.actor) {
                 return;
@@ -160,7 +180,7 @@ impl State {
                 others.push(id.actor);
             }
         };
-        for run in runs {
+        self.each_run(change, first, |run| {
             note(self.objects[run.obj as usize].id);
             match run.what {
                 What::Text { origin, .. } | What::Values { origin, .. } => note(origin),
@@ -175,24 +195,81 @@ impl State {
                     }
                 }
             }
-        }
+        });
         others.sort_unstable_by_key(|other| self.actors.rank(*other));
         others.dedup();
         Local { author, others, actors: &self.actors }
     }
 
-    fn write_run<'a>(&'a self, run: &LogRun, local: &Local<'_>, out: &mut OpWriter<'a>) {
-        let (obj, first, rows) =
-            (local.id(self.objects[run.obj as usize].id), local.id(run.id), run.len.into());
-        match run.what {
-            What::Text { origin, bytes } => {
-                out.head(obj, true, Action::Set, rows);
-                out.key_chain(local.id(origin), first, rows);
-                out.chars(self.heap.get(bytes), rows);
-                out.no_refs(rows);
+    fn write_runs<'a>(
+        &'a self,
+        change: &ChangeAt<'_>,
+        first: usize,
+        local: &Local<'_>,
+        out: &mut OpWriter<'a>,
+    ) {
+        let mut alike = Alike { obj: ROOT, typed: false, rows: 0 };
+        // What was typed and is not written yet. Runs that were typed one after the other lie so in the heap.
+        let mut text = Bytes::default();
+        self.each_run(change, first, |run| {
+            let rows = run.len.into();
+            match run.what {
+                What::Text { origin, bytes } => {
+                    self.also(&mut alike, Alike { obj: run.obj, typed: true, rows }, local, out);
+                    out.key_chain(local.id(origin), local.id(run.id), rows);
+                    out.lengths(self.heap.get(bytes), rows);
+                    if bytes.at == text.at + text.len && !starts_chunk(bytes.at) {
+                        text.len += bytes.len;
+                    } else {
+                        out.texts(self.heap.get(std::mem::replace(&mut text, bytes)));
+                    }
+                }
+                What::Delete { elem, step } => {
+                    self.also(&mut alike, Alike { obj: run.obj, typed: false, rows }, local, out);
+                    out.key_ramp(local.id(elem), step.into(), rows);
+                    out.ref_ids(local.id(elem), step.into(), rows);
+                }
+                _ => {
+                    self.write_alike(&alike, local, out);
+                    alike.rows = 0;
+                    out.texts(self.heap.get(std::mem::take(&mut text)));
+                    self.write_run(run, local, out);
+                }
             }
+        });
+        self.write_alike(&alike, local, out);
+        out.texts(self.heap.get(text));
+    }
+
+    /// Adds rows to those that are alike, or starts again with them.
+    #[inline]
+    fn also(&self, alike: &mut Alike, next: Alike, local: &Local<'_>, out: &mut OpWriter<'_>) {
+        if (alike.obj, alike.typed) == (next.obj, next.typed) {
+            alike.rows += next.rows;
+        } else {
+            self.write_alike(alike, local, out);
+            *alike = next;
+        }
+    }
+
+    /// What rows that are alike all say.
+    fn write_alike(&self, alike: &Alike, local: &Local<'_>, out: &mut OpWriter<'_>) {
+        let (obj, rows) = (local.id(self.objects[alike.obj as usize].id), alike.rows);
+        if alike.typed {
+            out.head(obj, true, Action::Set, rows);
+            out.no_refs(rows);
+        } else {
+            out.head(obj, false, Action::Delete, rows);
+            out.null_values(rows);
+            out.one_ref(rows);
+        }
+    }
+
+    fn write_run<'a>(&'a self, run: &LogRun, local: &Local<'_>, out: &mut OpWriter<'a>) {
+        let obj = local.id(self.objects[run.obj as usize].id);
+        match run.what {
             What::Values { origin, at } => {
-                out.key_chain(local.id(origin), first, rows);
+                out.key_chain(local.id(origin), local.id(run.id), run.len.into());
                 let (mut action, mut same) = (self.log.values[at as usize].action(), 0);
                 for val in self.log.values.iter_from(at as usize).take(run.len as usize) {
                     if val.action() != action {
@@ -203,7 +280,7 @@ impl State {
                     out.value(self.raw(*val));
                 }
                 out.head(obj, true, action, same);
-                out.no_refs(rows);
+                out.no_refs(run.len.into());
             }
             What::Mark(number) => {
                 let mark = &self.log.marks[number as usize];
@@ -213,16 +290,11 @@ impl State {
                 out.value(self.raw(mark.val));
                 out.no_refs(1);
             }
-            What::Delete { elem, step } => {
-                out.head(obj, false, Action::Delete, rows);
-                out.key_ramp(local.id(elem), step.into(), rows);
-                out.null_values(rows);
-                out.ref_ramp(local.id(elem), step.into(), rows);
-            }
             What::Keyed(first) => {
                 let parts = self.log.keyed.parts(first as usize, run.len as usize);
                 parts.for_each(|ops| self.write_keyed(obj, ops, local, out));
             }
+            What::Text { .. } | What::Delete { .. } => unreachable!("written with those that are alike"),
         }
     }
 

@@ -299,7 +299,8 @@ impl TextEncoding {
     /// How many characters a text has, and its width when each of them is an element of its own.
     #[inline]
     pub(crate) fn measure(self, text: &str) -> (u32, u32) {
-        if text.is_ascii() {
+        // A character of one byte is ASCII.
+        if text.len() == 1 || text.is_ascii() {
             return (text.len() as u32, text.len() as u32);
         }
         let len = text.chars().count() as u32;

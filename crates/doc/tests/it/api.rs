@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hashmill_doc::{
-    ActorId, AutoCommit, CommitOptions, Document, EditError, Literal, ROOT, ReadDoc, Transactable, literal,
+    ActorId, AutoCommit, CommitOptions, Document, EditError, Literal, ObjType, ROOT, ReadDoc, Transactable,
+    literal,
 };
 
 fn document(actor: u8) -> Document {
@@ -121,4 +122,36 @@ fn a_transaction_returns_values_or_leaves_nothing() {
     doc.check(true);
     assert_eq!((doc.get_heads(), doc.save(), doc.length(ROOT)), (heads, file, 2));
     assert_eq!(doc.transact_with(&CommitOptions::default(), |_| Ok::<_, EditError>(7)).unwrap(), (7, None));
+}
+
+/// While somebody types, a text is in one hand; however that ends, it is shared again.
+#[test]
+fn a_text_typed_for_long_is_shared_afterwards() {
+    for (typed, end) in [("x", "commit"), ("", "commit"), ("x", "rollback"), ("x", "drop")] {
+        let mut doc = document(1);
+        let texts = doc.transact(|tx| {
+            Ok::<_, EditError>([
+                tx.put_object(ROOT, "a", ObjType::Text)?,
+                tx.put_object(ROOT, "b", ObjType::Text)?,
+            ])
+        });
+        let [a, b] = texts.unwrap();
+        let before = doc.snapshot();
+        let mut tx = doc.transaction();
+        for text in [&a, &b, &a] {
+            (0..40).for_each(|_| tx.splice_text(text, 0, 0, typed).unwrap());
+        }
+        assert_eq!(tx.length(&a), 80 * typed.len());
+        match end {
+            "commit" => drop(tx.commit()),
+            "rollback" => assert_eq!(tx.rollback(), 120),
+            _ => drop(tx),
+        }
+        doc.check(true);
+        let kept = if end == "commit" { [80, 40].map(|n| typed.repeat(n)) } else { Default::default() };
+        let after = doc.snapshot();
+        doc.transact(|tx| tx.splice_text(&a, 0, 0, "y")).unwrap();
+        assert_eq!([&a, &b].map(|text| after.text(text).unwrap()), kept, "{typed} {end}");
+        assert_eq!(before.length(&a), 0);
+    }
 }

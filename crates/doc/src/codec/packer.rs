@@ -1,0 +1,148 @@
+//! Bytes of a column being written: numbers of up to four bytes without a branch for their length.
+
+use super::leb::{put_i64, put_u64};
+
+/// Grows like a vector. Behind what was written there is room that may be written before it is used: a number is one
+/// store of four bytes, and the next one begins where it ends.
+#[derive(Debug, Default)]
+pub(crate) struct Packer {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Packer {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn written(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Forgets what was written, keeping the memory.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// An unsigned LEB128 number.
+    #[inline]
+    pub(crate) fn number(&mut self, value: u64) {
+        if value < 1 << 28 {
+            self.groups(value as u32, [value >= 1 << 7, value >= 1 << 14, value >= 1 << 21]);
+        } else {
+            self.long(|out| put_u64(out, value));
+        }
+    }
+
+    /// A signed LEB128 number.
+    #[inline]
+    pub(crate) fn signed(&mut self, value: i64) {
+        // One bit says the sign.
+        let plain = (value ^ value >> 63) as u64;
+        if plain < 1 << 27 {
+            self.groups(value as u32, [plain >= 1 << 6, plain >= 1 << 13, plain >= 1 << 20]);
+        } else {
+            self.long(|out| put_i64(out, value));
+        }
+    }
+
+    /// Groups of seven bits; of each but the last, whether there is another one.
+    #[inline]
+    fn groups(&mut self, value: u32, more: [bool; 3]) {
+        let groups =
+            value & 0x7f | (value & 0x7f << 7) << 1 | (value & 0x7f << 14) << 2 | (value & 0x7f << 21) << 3;
+        let [second, third, fourth] = more.map(u32::from);
+        let marks = second << 7 | third << 15 | fourth << 23;
+        let bytes = (groups | marks).to_le_bytes();
+        match self.bytes.get_mut(self.len..self.len + 4) {
+            Some(room) => room.copy_from_slice(&bytes),
+            None => self.grow(4)[..4].copy_from_slice(&bytes),
+        }
+        self.len += (1 + second + third + fourth) as usize;
+    }
+
+    #[cold]
+    fn long(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        self.bytes.truncate(self.len);
+        put(&mut self.bytes);
+        self.len = self.bytes.len();
+    }
+
+    /// One byte, as small numbers have.
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        match self.bytes.get_mut(self.len) {
+            Some(room) => *room = byte,
+            None => self.grow(1)[0] = byte,
+        }
+        self.len += 1;
+    }
+
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        match self.bytes.get_mut(self.len..self.len + bytes.len()) {
+            Some(room) => room.copy_from_slice(bytes),
+            None => self.grow(bytes.len())[..bytes.len()].copy_from_slice(bytes),
+        }
+        self.len += bytes.len();
+    }
+
+    /// Makes room for at least `len` bytes; gives it.
+    #[cold]
+    fn grow(&mut self, len: usize) -> &mut [u8] {
+        self.bytes.resize((self.len + len).max(2 * self.bytes.len()).max(64), 0);
+        &mut self.bytes[self.len..]
+    }
+
+    /// Puts a number of one byte in the place of the byte at `at`.
+    pub(crate) fn set(&mut self, at: usize, value: i8) {
+        self.bytes[at] = value as u8 & 0x7f;
+    }
+
+    /// Puts a signed number in the place of the byte at `at`.
+    pub(crate) fn replace(&mut self, at: usize, value: i64) {
+        let mut number = Vec::with_capacity(10);
+        put_i64(&mut number, value);
+        self.bytes.truncate(self.len);
+        self.bytes.splice(at..=at, number);
+        self.len = self.bytes.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_format() {
+        let mut packer = Packer::default();
+        let mut plain = vec![];
+        for shift in 0..64 {
+            for value in [1u64 << shift, (1u64 << shift) - 1, u64::MAX >> shift] {
+                packer.number(value);
+                put_u64(&mut plain, value);
+                for signed in [value as i64, (value as i64).wrapping_neg(), !(value as i64)] {
+                    packer.signed(signed);
+                    put_i64(&mut plain, signed);
+                }
+                packer.extend(&plain[..shift]);
+                plain.extend_from_within(..shift);
+                assert_eq!(packer.written(), plain);
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_becomes_a_number() {
+        for value in [0, 63, -64, -65, 100_000] {
+            let mut packer = Packer::default();
+            packer.extend(b"ab0cd");
+            packer.set(2, -1);
+            packer.replace(2, value);
+            packer.signed(7);
+            let mut plain = b"ab".to_vec();
+            put_i64(&mut plain, value);
+            plain.extend(b"cd\x07");
+            assert_eq!(packer.written(), plain);
+        }
+    }
+}
