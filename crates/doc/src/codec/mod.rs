@@ -2,10 +2,9 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`rle`], [`delta`], [`boolean`];
-//! [`value`]; [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`], [`ahead`]; [`ops`], [`op_writer`]; [`stretch`];
+//! [`value`]; [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`], [`unlinked`]; [`ops`], [`op_writer`]; [`stretch`];
 //! `literals`; [`stroke`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
 
-pub(crate) mod ahead;
 pub(crate) mod block;
 pub(crate) mod boolean;
 pub(crate) mod bundle;
@@ -29,6 +28,7 @@ pub(crate) mod rle;
 pub(crate) mod single;
 pub(crate) mod stretch;
 pub(crate) mod stroke;
+pub(crate) mod unlinked;
 pub(crate) mod value;
 
 #[cfg(test)]

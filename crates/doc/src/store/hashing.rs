@@ -7,8 +7,8 @@ use super::hashes::Hashes;
 use super::history::{ChangeAt, ChangeRun};
 use super::small::Singles;
 use super::state::State;
-use crate::codec::ahead::Ahead;
 use crate::codec::change::{Change, Scratch};
+use crate::codec::unlinked::Unlinked;
 use crate::types::ChangeHash;
 
 /// Hashes of what a change was made after.
@@ -99,7 +99,7 @@ impl State {
     ) {
         let run = self.history.run(number).expect("the caller found it");
         let together = (TOGETHER / run.ops.max(1)).max(FEW);
-        let (mut ahead, mut theirs) = (Ahead::default(), Scratch::default());
+        let (mut ahead, mut theirs) = (Unlinked::default(), Scratch::default());
         for from in rows.clone().step_by(together as usize) {
             let to = rows.end.min(from.saturating_add(together));
             let middle = from + ((to - from) * OWN_FIFTHS).div_ceil(5);
@@ -127,7 +127,7 @@ impl State {
         number: usize,
         rows: Range<u32>,
         scratch: &mut Scratch<'a>,
-        out: &mut Ahead,
+        out: &mut Unlinked,
     ) {
         out.clear();
         self.each_change(number, rows, |change, singles| {

@@ -5,7 +5,7 @@
 //! that were one.
 //!
 //! Layers, each using only those before it: `sort`; [`held`]; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`];
-//! `keyed`, [`log`]; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`],
+//! [`log`] with `keyed`; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`],
 //! `adopt`, [`write`], `load`.
 
 pub(crate) mod actors;

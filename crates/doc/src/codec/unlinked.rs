@@ -8,13 +8,13 @@ use crate::types::ChangeHash;
 /// Changes, each made after nothing but the one before it, as SHA-256 reads them: with what stands before and after a
 /// body.
 #[derive(Debug, Default)]
-pub(crate) struct Ahead {
+pub(crate) struct Unlinked {
     bytes: Vec<u8>,
     /// Where the hash of the change before goes, and where the change ends.
     places: Vec<(usize, usize)>,
 }
 
-impl Ahead {
+impl Unlinked {
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.places.clear();
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn hashes_are_those_of_changes_written_one_after_the_other() {
-        let mut ahead = Ahead::default();
+        let mut ahead = Unlinked::default();
         for round in 0..2 {
             ahead.clear();
             let mut bodies: Vec<Vec<u8>> = (0..300).map(|len| vec![len as u8 ^ round; 33 + len]).collect();
