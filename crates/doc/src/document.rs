@@ -150,7 +150,7 @@ impl Document {
         Ok((value, if made { self.integrate(&past) } else { None }))
     }
 
-    /// Starts a change.
+    /// Starts a change. A transaction must end: what a leaked one (`mem::forget`) did stays without being part of a change.
     pub fn transaction(&mut self) -> Transaction<'_> {
         Transaction::new(self)
     }

@@ -31,7 +31,9 @@ pub(crate) struct Open {
     /// Nobody can copy the document before the change is done.
     alone: bool,
     /// The object that was edited last, and how many times in a row.
-    row: (u32, u32),
+    last: (u32, u32),
+    /// The object that the change has for itself.
+    held: Option<u32>,
 }
 
 /// After so many edits of one object in a row there will be more.
@@ -76,7 +78,18 @@ impl Open {
         let first_run = state.log.runs.len().saturating_sub(1);
         let mark = state.mark(OpId::new(start, actor));
         let seq = state.history.seq(actor) + 1;
-        Self { actor, seq, start, next: start, mark, first_run, isolated: false, alone: false, row: (0, 0) }
+        Self {
+            actor,
+            seq,
+            start,
+            next: start,
+            mark,
+            first_run,
+            isolated: false,
+            alone: false,
+            last: (0, 0),
+            held: None,
+        }
     }
 
     /// A change that names the heads only, not the actor's change before.
@@ -94,21 +107,23 @@ impl Open {
     /// Notes an edit of an object, which somebody who types goes on to edit.
     #[inline]
     fn edits(&mut self, obj: u32, state: &mut State) {
-        if self.row.0 != obj {
+        if self.last.0 != obj {
             self.share(state);
-            self.row = (obj, 0);
+            self.last = (obj, 0);
         }
-        if self.row.1 < MANY {
-            self.row.1 += 1;
-            if self.row.1 == MANY && self.alone {
+        if self.alone && self.held.is_none() {
+            self.last.1 += 1;
+            if self.last.1 == MANY {
                 state.hold(obj);
+                self.held = Some(obj);
             }
         }
     }
 
-    fn share(&self, state: &mut State) {
-        if self.row.1 == MANY && self.alone {
-            state.share(self.row.0);
+    /// Copies of the document may have everything again.
+    fn share(&mut self, state: &mut State) {
+        if let Some(obj) = self.held.take() {
+            state.share(obj);
         }
     }
 
@@ -123,7 +138,7 @@ impl Open {
     }
 
     /// Makes the change part of the history; gives its row.
-    pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
+    pub(crate) fn commit(mut self, state: &mut State, options: &CommitOptions) -> u32 {
         self.share(state);
         let ops = self.next - self.start;
         if options.message.as_deref().unwrap_or_default().is_empty()
@@ -161,7 +176,7 @@ impl Open {
     }
 
     /// Takes every operation back.
-    pub(crate) fn rollback(self, state: &mut State) -> usize {
+    pub(crate) fn rollback(mut self, state: &mut State) -> usize {
         self.share(state);
         if self.len() > 0 {
             state.undo(&self.mark);

@@ -104,6 +104,15 @@ impl Steady {
 /// The share of rows that the thread which came to them reads itself. The other one has to find where its rows begin.
 const AHEAD: (u64, u64) = (9, 16);
 
+impl Stretch {
+    /// The first and the last id, each with its successor; those between lie between.
+    pub(crate) fn ends(&self) -> Option<[(OpId, OpId); 2]> {
+        let (first, last) = (self.succ?, self.len - 1);
+        let far = i64::from(first.ctr) + i64::from(self.step) * i64::from(last);
+        Some([(self.id, first), (self.id.plus(last), OpId::new(far as u32, first.actor))])
+    }
+}
+
 impl<'a> OpReader<'a> {
     /// Looks how far the rows ahead are such rows of object `obj`.
     pub(crate) fn steady(&mut self, obj: OpId) -> Result<Option<Steady>, Fault> {
@@ -130,11 +139,12 @@ impl<'a> OpReader<'a> {
         }
     }
 
-    /// Cuts the rows in two, if their columns hold at least `bytes` more: `steady` keeps the first ones.
-    pub(crate) fn cut(&self, steady: &mut Steady, bytes: u64) -> Option<Steady> {
-        let left = self.key_ctr.left().min(self.id_ctr.left());
+    /// Cuts the rows in two, if there are at least `least` and their columns hold as many bytes more: `steady` keeps the
+    /// first ones. A stretch that is cut costs a step more.
+    pub(crate) fn cut(&self, steady: &mut Steady, least: u64) -> Option<Steady> {
+        let bytes = self.key_ctr.left().min(self.id_ctr.left());
         let first = steady.left / AHEAD.1 * AHEAD.0;
-        if (left as u64) < bytes || first == 0 {
+        if steady.left.min(bytes as u64) < least || first == 0 {
             return None;
         }
         let second = Steady { left: steady.left - first, ..*steady };

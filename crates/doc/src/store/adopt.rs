@@ -11,7 +11,7 @@ use super::keyed::{Key, Keyed};
 use super::log::{LogRun, Val, What};
 use super::state::State;
 use super::undo::Mark;
-use crate::codec::limits::Meter;
+use crate::codec::limits::{Meter, cost};
 use crate::codec::ops::{Action, RawKey, Row};
 use crate::error::{Fault, LimitError, OpFault};
 use crate::types::OpId;
@@ -95,6 +95,9 @@ impl State {
             self.history.by_seq(numbers[dep.run.actor as usize], dep.seq)
         };
         let deps: SmallVec<[u32; 2]> = change.deps().iter().filter_map(here).collect();
+        // They are searched for what the change was made after.
+        let heads = self.history.heads.len() as u64;
+        meter.spend(heads.saturating_mul(1 + deps.len() as u64), cost::GLANCE)?;
         self.comes_next(actor, (change.seq, change.start), &deps)?;
         self.mark_in(mark, OpId::new(change.start, actor));
         self.latest = self.history.heads.iter().all(|head| deps.contains(head));
@@ -103,6 +106,7 @@ impl State {
         let incoming = Incoming { author: actor, actors, start: change.start, first_run };
         let end = change.start + run.ops * count;
         meter.pay(BODY * count as usize);
+        self.room_for(run.message.len as usize + run.extra.len as usize, meter)?;
         let result = self.adopt_runs(other, (run, change.start..end), &incoming, meter);
         self.latest = true;
         result
@@ -188,7 +192,12 @@ impl State {
             What::Keyed(number) => {
                 let op = &other.log.keyed[number as usize];
                 let row = other.keyed_row(op);
-                let key = if let RawKey::Map(key) = row.key { key.len() } else { 0 };
+                // A key that is repeated is in the bytes of a change once.
+                let before = number.checked_sub(1).map(|before| other.log.keyed[before as usize].key());
+                let key = match row.key {
+                    RawKey::Map(key) if before != Some(op.key()) => key.len(),
+                    _ => 0,
+                };
                 self.room_for(key + row.value.bytes.len(), meter)?;
                 let preds: SmallVec<[OpId; 4]> =
                     other.log.preds(op).iter().map(|pred| incoming.id(*pred)).collect();

@@ -266,6 +266,8 @@ impl Loader {
             let before = count.rows;
             while let Some(row) = reader.rewrite(&mut rows)? {
                 reader.meter.rows(1 + u64::from(row.succ.is_some()))?;
+                // Each of their changes is hashed with the key in it.
+                reader.meter.text(key)?;
                 count.add(1)?;
                 if row.succ.is_some_and(|succ| self.state.actors.cmp(succ, row.id).is_le()) {
                     return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
@@ -397,7 +399,19 @@ impl Loader {
         self.end_group()?;
         let succ = before.single.map(|id| super::log::stepped(id, step, 1));
         let stretch = Stretch { id: before.id.plus(1), origin: before.id, len: rows as u32, succ, step };
+        self.check_order(&stretch)?;
         self.values(&stretch, last, reader)
+    }
+
+    /// Successors come after what they supersede.
+    fn check_order(&self, stretch: &Stretch) -> Result<(), Fault> {
+        let late = |(id, succ)| self.state.actors.cmp(succ, id).is_gt();
+        match stretch.ends() {
+            Some(ends) if !ends.into_iter().all(late) => {
+                Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The rows of a sequence that only tell where a value was inserted and whether it is still there.
@@ -442,9 +456,7 @@ impl Loader {
     ) -> Result<(), ChunkError> {
         reader.meter.rows(1)?;
         count.add(stretch.len.into())?;
-        if stretch.succ.is_some_and(|succ| self.state.actors.cmp(succ, stretch.id).is_le()) {
-            return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
-        }
+        self.check_order(stretch)?;
         let (_, builder) = self.open.as_mut().expect("a sequence is open");
         let at = reader.raw_offset() as u32;
         match if builder.is_text() { reader.ascii(stretch.len)? } else { None } {

@@ -32,7 +32,7 @@ impl<'a> Ahead<'a> {
         }
         while let Some(stretch) = reader.stretch(&mut steady).ok()? {
             let at = reader.raw_offset() as u32;
-            let later = stretch.succ.is_none_or(|succ| succ.ctr > stretch.id.ctr);
+            let later = stretch.ends().into_iter().flatten().all(|(id, succ)| succ.ctr > id.ctr);
             let Some(typed) = (if later { reader.ascii(stretch.len).ok()? } else { None }) else {
                 rest = Some(stretch);
                 break;

@@ -38,7 +38,7 @@ impl Lane {
                 if run.id.ctr != self.solid {
                     break;
                 }
-                self.solid += run.len;
+                self.solid = self.solid.saturating_add(run.len);
             }
         }
         self.solid - start
@@ -122,12 +122,12 @@ impl Loader {
         if row.seq != lane.seq + 1 || row.max_op < lane.max_op {
             return Err(fault(Rule::ChangeOrder));
         }
-        (lane.seq, lane.max_op) = (row.seq, row.max_op);
-        let next = items[lane.next..lane.end].first().map(|run| run.id.ctr);
-        let start = next.filter(|ctr| *ctr <= row.max_op).unwrap_or(row.max_op.wrapping_add(1));
-        if start == 0 {
+        if row.max_op == u32::MAX {
             return Err(fault(Rule::CounterRange));
         }
+        (lane.seq, lane.max_op) = (row.seq, row.max_op);
+        let next = items[lane.next..lane.end].first().map(|run| run.id.ctr);
+        let start = next.filter(|ctr| *ctr <= row.max_op).unwrap_or(row.max_op + 1);
         let first_run = self.state.log.runs.len().saturating_sub(1);
         let ops = row.max_op + 1 - start;
         self.emit(start, ops, items, lane)?;
@@ -193,7 +193,8 @@ impl Loader {
             let item = items[lane.next..lane.end].first_mut().filter(|run| run.id.ctr == ctr);
             let item = item.ok_or_else(|| fault(Rule::OperationCount))?;
             let run = if item.len > end - ctr {
-                let all = (item.id.ctr, item.id.ctr + item.len);
+                // Of what ends with the last counter there is, the end is 0.
+                let all = (item.id.ctr, item.id.ctr.wrapping_add(item.len));
                 let run = self.state.clip(item, ctr, end);
                 *item = self.state.clip(item, end, all.1);
                 run

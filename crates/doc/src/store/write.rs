@@ -131,11 +131,11 @@ impl State {
         head.write(&scratch.writer.columns(RowKind::Change), &mut scratch.body);
     }
 
-    /// The part of a run with counters from `start` to before `end`.
+    /// The part of a run with counters from `start` to before `end`, which is 0 behind the last counter there is.
     pub(super) fn clip(&self, run: &LogRun, start: u32, end: u32) -> LogRun {
         let mut run = *run;
         let skip = start.saturating_sub(run.id.ctr);
-        let keep = run.len.min(end - run.id.ctr) - skip;
+        let keep = run.len.min(end.wrapping_sub(run.id.ctr)) - skip;
         if skip == 0 && keep == run.len {
             return run;
         }

@@ -267,6 +267,19 @@ fn an_open_change_has_cursors_too() {
 }
 
 #[test]
+fn an_open_change_that_goes_on_where_the_last_one_ended_has_cursors() {
+    let (mut doc, _, list) = scalars();
+    doc.transact(|tx| tx.splice(&list, 0, 0, [1, 2])).unwrap();
+    doc.transact(|tx| tx.put(&list, 0, 10)).unwrap();
+    let mut tx = doc.transaction();
+    tx.put(&list, 1, 20).unwrap();
+    let updated = both(&tx, &list, 1);
+    assert_eq!(places(&tx, &list, &updated), [1, 1]);
+    tx.commit();
+    assert_eq!(places(&doc, &list, &updated), [1, 1]);
+}
+
+#[test]
 fn while_isolated_the_future_is_foreign() {
     let (mut doc, text, _) = scalars();
     splice(&mut doc, &text, 0, 0, "abc");

@@ -262,6 +262,47 @@ fn changes_of_a_document_are_claimed_up_to_a_limit() {
     refused(&tables(0, &name, &table(8000, true, "m"), &[]), 4);
 }
 
+/// So many puts at one key, each replacing the one before in a change of its own, with counters from `first` on.
+fn rewritten(count: u64, key: &str, first: u64) -> Vec<u8> {
+    let name = digits(&[&number(key.len() as u64), key.as_bytes()].concat());
+    let counters = |first, count| format!("7f{}{}", run(first, ""), run(count - 1, "01"));
+    let mut changes = empty_changes(count, true, "m");
+    changes[2].1 = counters(first, count);
+    let ops = [
+        (0x15, run(count, &name)),
+        (0x21, run(count, "00")),
+        (0x23, counters(first, count)),
+        (0x34, digits(&number(count))),
+        (0x42, run(count, "01")),
+        (0x56, run(count, "00")),
+        (0x80, format!("{}7f00", run(count - 1, "01"))),
+        (0x81, run(count - 1, "00")),
+        (0x83, counters(first + 1, count - 1)),
+    ];
+    tables(0, &[vec![7]], &changes, &ops)
+}
+
+#[test]
+fn a_long_key_counts_for_each_change_that_is_hashed_with_it() {
+    let key = "k".repeat(4000);
+    assert_eq!(computed(&rewritten(1000, &key, 2)), 1);
+    refused(&rewritten(8000, &key, 2), 4);
+    assert_eq!(computed(&rewritten(4000, "k", 2)), 1);
+}
+
+#[test]
+fn the_last_counters_there_are_are_refused() {
+    for first in u32::MAX - 8..u32::MAX - 4 {
+        let load = |count| Document::load_with(&rewritten(count, "k", first.into()), LoadOptions::new());
+        let fits = u64::from(u32::MAX - first);
+        assert!(matches!(load(fits), Err(LoadError::Heads { .. })), "{first}");
+        for count in fits + 1..fits + 4 {
+            let error = load(count).map(drop).unwrap_err().to_string();
+            assert!(error.contains("counter"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn a_key_that_a_run_repeats_is_kept_once() {
     // Maps in a list, each with the same long key: the key is in the bytes once.
