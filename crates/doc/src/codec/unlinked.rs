@@ -20,6 +20,11 @@ impl Unlinked {
         self.places.clear();
     }
 
+    /// How many bytes are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Adds the body of a change, made after any hash.
     pub(crate) fn push(&mut self, body: &[u8]) {
         let start = self.bytes.len();

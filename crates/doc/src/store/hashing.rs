@@ -20,6 +20,9 @@ const OWN_FIFTHS: u32 = 2;
 /// So many operations are written ahead at most: their changes stay in the cache.
 const TOGETHER: u32 = 1 << 13;
 
+/// And so many bytes, when changes are long.
+const KEPT: usize = 1 << 20;
+
 /// Fewer changes are not worth a second thread. With checks on, those of stories come here too.
 const FEW: u32 = if cfg!(debug_assertions) { 2 } else { 128 };
 
@@ -85,6 +88,7 @@ impl State {
             each(change.row - change.run.row, hash);
             deps.clear();
             deps.push(hash);
+            true
         });
     }
 
@@ -114,14 +118,21 @@ impl State {
                 || self.write_ahead(number, middle..to, &mut theirs, &mut ahead),
             );
             let mut last = last.expect("the first is hashed here");
-            for (row, hash) in (middle..to).zip(ahead.hashes(last)) {
-                each(row - run.row, hash);
-                last = hash;
+            let mut next = middle;
+            for hash in ahead.hashes(last) {
+                each(next - run.row, hash);
+                (next, last) = (next + 1, hash);
             }
+            // Those that were too long to be kept.
+            self.hash_run(number, next..to, smallvec::smallvec![last], scratch, |n, hash| {
+                each(n, hash);
+                last = hash;
+            });
             deps.push(last);
         }
     }
 
+    /// Writes changes, made after any hash, until there are none or they take too much memory.
     fn write_ahead<'a>(
         &'a self,
         number: usize,
@@ -133,16 +144,17 @@ impl State {
         self.each_change(number, rows, |change, singles| {
             let in_block = self.write_one(change, &[ChangeHash([0; 32])], singles, scratch);
             out.push(if in_block { scratch.block.body() } else { &scratch.body });
+            out.len() < KEPT
         });
     }
 
-    /// The changes of a range of rows of a run, with the single operations that they may be.
+    /// The changes of a range of rows of a run, with the single operations that they may be, until `each` says no.
     #[inline]
     fn each_change<'a>(
         &'a self,
         number: usize,
         rows: Range<u32>,
-        mut each: impl FnMut(&ChangeAt<'_>, &mut Singles<'a>),
+        mut each: impl FnMut(&ChangeAt<'_>, &mut Singles<'a>) -> bool,
     ) {
         let run = self.history.run(number).expect("the caller found it");
         let (low, high) = self.log_range(number);
@@ -151,7 +163,10 @@ impl State {
         let mut singles = Singles::new(self, at, start);
         for row in rows {
             let n = row - run.row;
-            each(&ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops }, &mut singles);
+            let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
+            if !each(&change, &mut singles) {
+                break;
+            }
         }
     }
 
