@@ -7,7 +7,7 @@ use super::rle::{Cell, RleCursor};
 use crate::error::Rule;
 
 /// A cursor with the name of its column. A column that is not there reads as nulls for ever.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Col<C> {
     spec: u32,
     absent: bool,
@@ -122,11 +122,6 @@ impl<'a> Col<RleCursor<'a, u64>> {
 }
 
 impl<'a> Col<DeltaCursor<'a>> {
-    /// How many bytes were not read yet.
-    pub(super) fn left(&self) -> usize {
-        self.cursor.left()
-    }
-
     /// The next row, or nothing at the end even of a column that is not there.
     pub(super) fn next_or_end(&mut self) -> Result<Option<Option<i64>>, Fault> {
         self.cursor.next().map_err(|rule| self.fault(rule))

@@ -41,11 +41,6 @@ impl<'a> DeltaCursor<'a> {
         self.deltas.offset()
     }
 
-    /// How many bytes were not read yet.
-    pub(crate) fn left(&self) -> usize {
-        self.deltas.left()
-    }
-
     /// The progression the next rows follow, or nulls; `None` at the end of the column.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<(Option<Ramp>, u64)>, Rule> {

@@ -133,12 +133,6 @@ impl Meter {
         self.spend(text.len() as u64 / cost::BYTES, cost::GLANCE)
     }
 
-    /// What is left when somebody else meanwhile came from `start` to `end`.
-    pub(crate) fn less(mut self, start: Self, end: Self) -> Result<Self, LimitError> {
-        self.spend(start.left - end.left, 1)?;
-        Ok(self)
-    }
-
     /// Takes the cost of `count` things, before they are done.
     #[inline]
     pub(crate) fn spend(&mut self, count: u64, cost: u64) -> Result<(), LimitError> {
@@ -176,13 +170,6 @@ mod tests {
         assert_eq!(file.rows(3), Ok(()));
         assert_eq!(file.text(&"k".repeat(16 * 32)), Ok(()));
         assert!(file.text("a text of sixteen bytes").is_err());
-        // What somebody else spent counts.
-        let start = Meter::of_change(&limits);
-        let [mut mine, mut theirs] = [start; 2];
-        assert_eq!((mine.rows(1), theirs.rows(1)), (Ok(()), Ok(())));
-        let mut both = mine.less(start, theirs).expect("two steps are allowed");
-        assert_eq!(both.spend(1, cost::GLANCE), refused);
-        assert_eq!(both.less(start, theirs).map(drop), refused);
         let mut unlimited = Meter::UNLIMITED;
         assert_eq!(unlimited.spend(MAX, cost::STEP), Ok(()));
     }

@@ -174,7 +174,6 @@ pub(crate) enum RowKind {
 }
 
 /// Reads the rows of operation columns.
-#[derive(Clone)]
 pub(crate) struct OpReader<'a> {
     kind: RowKind,
     actors: u32,

@@ -88,11 +88,6 @@ impl<'a, T: Cell<'a>> RleCursor<'a, T> {
         self.reader.offset()
     }
 
-    /// How many bytes were not read yet.
-    pub(crate) fn left(&self) -> usize {
-        self.reader.rest().len()
-    }
-
     /// The value of the next row and for how many rows it holds; `None` at the end of the column.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<(Option<T>, u64)>, Rule> {

@@ -11,7 +11,7 @@ use super::value::RawValue;
 use crate::types::OpId;
 
 /// Rows that insert values into one object, and whose ids and keys are of one actor each.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Steady {
     id_actor: u32,
     key_actor: u32,
@@ -84,26 +84,6 @@ pub(crate) struct Stretch {
     pub(crate) step: i8,
 }
 
-impl Steady {
-    /// Whether all of them were taken.
-    pub(crate) fn is_done(&self) -> bool {
-        self.left == 0
-    }
-
-    /// How many wait.
-    pub(crate) fn left(&self) -> u64 {
-        self.left
-    }
-
-    /// Adds the rows of `next`, which follow.
-    pub(crate) fn extend(&mut self, next: &Self) {
-        self.left += next.left;
-    }
-}
-
-/// The share of rows that the thread which came to them reads itself. The other one has to find where its rows begin.
-const AHEAD: (u64, u64) = (9, 16);
-
 impl Stretch {
     /// The first and the last id, each with its successor; those between lie between.
     pub(crate) fn ends(&self) -> Option<[(OpId, OpId); 2]> {
@@ -137,58 +117,6 @@ impl<'a> OpReader<'a> {
             // What is wrong with the next row is found when it is read for itself.
             _ => Ok(None),
         }
-    }
-
-    /// Cuts the rows in two, if there are at least `least` and their columns hold as many bytes more: `steady` keeps the
-    /// first ones. A stretch that is cut costs a step more.
-    pub(crate) fn cut(&self, steady: &mut Steady, least: u64) -> Option<Steady> {
-        let bytes = self.key_ctr.left().min(self.id_ctr.left());
-        let first = steady.left / AHEAD.1 * AHEAD.0;
-        if steady.left.min(bytes as u64) < least || first == 0 {
-            return None;
-        }
-        let second = Steady { left: steady.left - first, ..*steady };
-        steady.left = first;
-        Some(second)
-    }
-
-    /// Passes over `rows` steady rows without looking at them, in the columns that differ from row to row; false when they
-    /// end before. Whoever reads these rows finds what is wrong with them.
-    pub(crate) fn pass(&mut self, rows: u64) -> Result<bool, Fault> {
-        let (mut refs, mut bytes) = (0_u64, 0_u64);
-        let both = pass(rows, |most| {
-            let ahead = self.id_ctr.peek()?.1.min(most);
-            self.id_ctr.skip(ahead);
-            Ok(ahead)
-        })? && pass(rows, |most| {
-            let ahead = self.key_ctr.peek()?.1.min(most);
-            self.key_ctr.skip(ahead);
-            Ok(ahead)
-        })? && pass(rows, |most| {
-            let (count, ahead) = self.ref_count.peek()?;
-            let ahead = ahead.min(most);
-            self.ref_count.skip(ahead);
-            refs = refs.saturating_add(count.unwrap_or(0).saturating_mul(ahead));
-            Ok(ahead)
-        })? && pass(rows, |most| {
-            let (meta, ahead) = self.meta.peek()?;
-            let ahead = ahead.min(most);
-            self.meta.skip(ahead);
-            bytes = bytes.saturating_add((meta.unwrap_or(0) >> 4).saturating_mul(ahead));
-            Ok(ahead)
-        })?;
-        Ok(both
-            && pass(refs, |most| {
-                let ahead = self.ref_actor.peek()?.1.min(most);
-                self.ref_actor.skip(ahead);
-                Ok(ahead)
-            })?
-            && pass(refs, |most| {
-                let ahead = self.ref_ctr.peek()?.1.min(most);
-                self.ref_ctr.skip(ahead);
-                Ok(ahead)
-            })?
-            && usize::try_from(bytes).is_ok_and(|bytes| self.raw.take(bytes).is_ok()))
     }
 
     /// The next stretch, whose values wait in [`Self::take_values`]; none where the rows end or the next one has to be
@@ -442,17 +370,6 @@ impl<'a> OpWriter<'a> {
         self.head(obj, true, Action::Set, rows);
         self.key_str.push_n(None, rows);
     }
-}
-
-/// Passes over `rows` rows by runs; `run` passes over at most so many and says how many.
-fn pass(mut rows: u64, mut run: impl FnMut(u64) -> Result<u64, Fault>) -> Result<bool, Fault> {
-    while rows > 0 {
-        match run(rows)? {
-            0 => return Ok(false),
-            passed => rows -= passed,
-        }
-    }
-    Ok(true)
 }
 
 /// The length of a run of nulls, else 0.

@@ -6,19 +6,18 @@ use hashbrown::HashSet;
 use super::heap::Bytes;
 use super::history::ChangeRun;
 use super::keyed::{Key, Keyed};
-use super::load_ahead::{Ahead, type_into};
 use super::load_group::{Group, Op};
 use super::log::{LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::register::Values;
-use super::seq::{Builder, Kind, Seq, Span, Unsorted};
+use super::seq::{Builder, Kind, SPAN_TEXT, Seq, Span, Unsorted};
 use super::state::{Body, State};
 use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
 use crate::codec::limits::{Limits, Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
-use crate::codec::stretch::{Steady, Stretch};
+use crate::codec::stretch::Stretch;
 use crate::codec::value::code;
 use crate::error::{LimitError, Rule};
 use crate::types::{OpId, TextEncoding};
@@ -55,8 +54,6 @@ pub(super) struct Loader {
     /// Their indexes, which are not made yet.
     indexes: Vec<Unsorted>,
     reg_groups: Vec<u32>,
-    /// Rows are not read by two threads any more.
-    alone: bool,
 }
 
 /// A key, its group, and what is visible there.
@@ -124,7 +121,6 @@ impl State {
             seqs: Vec::new(),
             indexes: Vec::new(),
             reg_groups: Vec::new(),
-            alone: false,
         };
         let mut reader = view.op_rows(*meter);
         let read = loader.rows(&mut reader, limits);
@@ -428,22 +424,10 @@ impl Loader {
             return Ok(());
         };
         self.end_group()?;
-        self.halves(&mut steady, last, reader, count)?;
-        self.steadies(&mut steady, last, reader, count)?;
-        reader.leave(&steady);
-        Ok(())
-    }
-
-    fn steadies(
-        &mut self,
-        steady: &mut Steady,
-        last: Last,
-        reader: &mut OpReader<'_>,
-        count: &mut Count<'_>,
-    ) -> Result<(), ChunkError> {
-        while let Some(stretch) = reader.stretch(steady)? {
+        while let Some(stretch) = reader.stretch(&mut steady)? {
             self.stretch(&stretch, last, reader, count)?;
         }
+        reader.leave(&steady);
         Ok(())
     }
 
@@ -464,40 +448,6 @@ impl Loader {
             None => self.values(stretch, last, reader)?,
         }
         Ok(())
-    }
-
-    /// Reads long steady rows of a text together with another thread; what is left of `steady` afterwards is not read.
-    fn halves<'a>(
-        &mut self,
-        steady: &mut Steady,
-        last: Last,
-        reader: &mut OpReader<'a>,
-        count: &mut Count<'_>,
-    ) -> Result<(), ChunkError> {
-        let text = self.open.as_ref().is_some_and(|(_, builder)| builder.is_text());
-        if !text || self.alone || rayon::current_num_threads() == 1 {
-            return Ok(());
-        }
-        let Some(second) = reader.cut(steady, count.limits.parallel_from) else { return Ok(()) };
-        let (there, rows, waiting) = (reader.clone(), steady.left(), second.clone());
-        let (first, ahead) =
-            rayon::join(|| self.steadies(steady, last, reader, count), || Ahead::read(there, rows, waiting));
-        first?;
-        let Some(ahead) = ahead.filter(|_| steady.is_done()) else {
-            // Such rows would be read in vain again and again.
-            self.alone = true;
-            steady.extend(&second);
-            return Ok(());
-        };
-        let meter = ahead.meter(reader.meter)?;
-        (*reader, *steady) = (ahead.reader, ahead.steady);
-        reader.meter = meter;
-        let (_, builder) = self.open.as_mut().expect("a sequence is open");
-        builder.append(ahead.text);
-        let rest = ahead.stretch.map_or(0, |stretch| stretch.len.into());
-        count.add(second.left() - steady.left() - rest)?;
-        self.alone = !steady.is_done();
-        ahead.stretch.map_or(Ok(()), |stretch| self.stretch(&stretch, last, reader, count))
     }
 
     /// Adds the values of a stretch.
@@ -712,6 +662,31 @@ impl Loader {
     pub(super) fn push_changes(&mut self, run: ChangeRun) {
         self.state.max_op = self.state.max_op.max((run.start + run.ops * run.rows).saturating_sub(1));
         self.state.push_changes(run);
+    }
+}
+
+/// Adds typed characters of one byte each, which lie at `at` in the heap.
+#[inline]
+fn type_into(builder: &mut Builder, stretch: &Stretch, at: u32, text: &str) {
+    let mut n = 0;
+    while n < stretch.len {
+        let len = (stretch.len - n).min(SPAN_TEXT as u32);
+        let gone = stretch.succ.map(|id| super::log::stepped(id, stretch.step, n)).unwrap_or_default();
+        let span = Span {
+            id: stretch.id.plus(n),
+            len,
+            origin: if n == 0 { stretch.origin } else { stretch.id.plus(n - 1) },
+            at: at + n,
+            gone,
+            reg: 0,
+            bytes: len,
+            width: len,
+            kind: Kind::Text,
+            step: if len == 1 { 0 } else { stretch.step },
+            visible: gone.is_none(),
+        };
+        builder.push(span, if span.visible { &text[n as usize..][..len as usize] } else { "" });
+        n += len;
     }
 }
 

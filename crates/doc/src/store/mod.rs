@@ -21,7 +21,6 @@ pub(crate) mod keyed;
 pub(crate) mod keys;
 pub(crate) mod lanes;
 pub(crate) mod load;
-mod load_ahead;
 mod load_group;
 mod load_history;
 pub(crate) mod log;

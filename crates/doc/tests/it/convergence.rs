@@ -392,7 +392,7 @@ fn text_of_two(seed: u64, edits: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_text_is_read_by_two_threads_as_by_one() {
+fn a_text_is_read_by_several_threads_as_by_one() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
     // What it is, or why it does not load, which must not depend on who reads what.
     let load = |bytes: &[u8], total| {

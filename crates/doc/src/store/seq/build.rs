@@ -85,20 +85,6 @@ impl Builder {
         self.push_shown(rest, ctx);
     }
 
-    /// Adds what another thread read of this text behind what is here, without registers.
-    pub(crate) fn append(&mut self, next: Self) {
-        if !self.open.spans.is_empty() {
-            self.close();
-        }
-        let first = self.seq.leaves.len() as u32;
-        let shifted = |leaf: LeafRef| LeafRef { next: leaf.next + first, ..leaf };
-        self.seq.leaves.extend(next.seq.leaves.into_iter().map(shifted));
-        self.seq.width += next.seq.width;
-        self.seq.marks += next.seq.marks;
-        self.index.extend(next.index.into_iter().map(|(id, leaf)| (id, leaf + first)));
-        (self.open, self.text) = (next.open, next.text);
-    }
-
     /// Takes the last element back.
     pub(crate) fn pop(&mut self, ctx: &Ctx<'_>) -> Option<Span> {
         let last = self.open.spans.last_mut()?;
