@@ -227,12 +227,12 @@ mod imp {
     }
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(kernels = "aarch64")]
 mod imp {
     use super::{Cpu, Feature, Features, Vendor};
 
     pub(super) fn detect() -> Cpu {
-        // NEON is part of every aarch64 target that Rust's standard library supports.
+        // The kernels are compiled in only where the compiler itself may use NEON.
         let mut features = Features::of(&[Feature::Neon]);
         #[cfg(feature = "std")]
         if std::arch::is_aarch64_feature_detected!("sha3") {
@@ -242,7 +242,7 @@ mod imp {
     }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(any(target_arch = "x86_64", kernels = "aarch64")))]
 mod imp {
     use super::{Cpu, Features, Vendor};
 

@@ -4,12 +4,12 @@
 //! the `unsafe` calls in this file sound. A row computes up to a thousand blocks at a call, so the indirect call is
 //! paid once in a hundred microseconds.
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(kernels = "aarch64")]
 use super::aarch64;
 use super::memory::{Block, Stream};
 use super::params::Shape;
 use super::portable;
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 use super::x86_64;
 use crate::isa::{Cpu, Features};
 use core::fmt;
@@ -94,7 +94,7 @@ pub(super) enum Layout {
     Natural,
     /// Rows of sixteen words, two by two, four words of one row and then four words of the other: whatever needs two
     /// rows or two columns side by side in a 64-byte vector finds them so.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only vectors of 64 bytes want it"))]
+    #[cfg_attr(not(kernels = "x86_64"), allow(dead_code, reason = "only vectors of 64 bytes want it"))]
     RowPairs,
 }
 
@@ -115,15 +115,15 @@ impl Layout {
 /// Every table that is compiled in, the most portable first.
 static TABLES: &[&Table] = &[
     &portable::TABLE,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86_64::ssse3::TABLE,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86_64::avx2::TABLE,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86_64::avx512::TABLE,
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(kernels = "aarch64")]
     &aarch64::neon::TABLE,
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(kernels = "aarch64")]
     &aarch64::sha3::TABLE,
 ];
 

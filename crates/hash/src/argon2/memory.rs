@@ -103,7 +103,7 @@ impl<'a> Matrix<'a> {
     /// There are no streams, and nobody else wipes this lane.
     pub(super) unsafe fn wipe_lane(&self, lane: u32, with_last: bool, far: bool) {
         let len = self.shape.lane_len as usize - usize::from(!with_last);
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(kernels = "x86_64")]
         if far {
             // SAFETY: the caller's; writing needs no initialised memory.
             return unsafe { super::x86_64::wipe_past(self.at(lane, 0).as_ptr(), len) };

@@ -1,5 +1,5 @@
 //! Argon2 (RFC 9106): a hash that costs memory, for passwords, keys and proof of work.
-#[cfg(target_arch = "aarch64")]
+#[cfg(kernels = "aarch64")]
 mod aarch64;
 #[cfg(feature = "std")]
 mod batch;
@@ -15,7 +15,7 @@ mod kernel;
 mod memory;
 #[cfg(feature = "std")]
 mod pages;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(kernels = "x86_64", kernels = "aarch64"))]
 mod pair;
 mod params;
 mod plan;
@@ -25,7 +25,7 @@ pub mod pow;
 mod segment;
 #[cfg(feature = "std")]
 mod steps;
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 mod x86_64;
 
 #[cfg(all(test, feature = "std"))]

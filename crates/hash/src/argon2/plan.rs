@@ -3,15 +3,15 @@
 //! A row is chosen once per process by the processor's make and features. To add a processor, add a row; to measure
 //! one, run `cargo rivals argon2` on it.
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(kernels = "aarch64")]
 use super::aarch64;
 use super::kernel::{Kernel, MAX_STREAMS, Table};
 use super::params::Params;
 use super::portable;
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 use super::x86_64;
 use crate::isa::Cpu;
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 use crate::isa::Vendor;
 use core::fmt;
 
@@ -35,7 +35,7 @@ struct Row {
 
 /// In order of preference: the first row that fits is taken.
 static ROWS: &[&Row] = &[
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row {
         kind: "Intel with AVX-512",
         basis: "two streams measured on Emerald Rapids",
@@ -45,7 +45,7 @@ static ROWS: &[&Row] = &[
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row {
         kind: "Zen 4 and later",
         basis: "measured on Zen 4, 2026-11-21",
@@ -55,7 +55,7 @@ static ROWS: &[&Row] = &[
         far_from: [256 << 10, 32 << 10],
         parallel_from: 2048,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row {
         kind: "AVX2",
         basis: "unmeasured on processors without AVX-512",
@@ -65,7 +65,7 @@ static ROWS: &[&Row] = &[
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row {
         kind: "SSSE3",
         basis: "unmeasured on processors without AVX2",
@@ -75,7 +75,7 @@ static ROWS: &[&Row] = &[
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(kernels = "aarch64")]
     &Row {
         kind: "aarch64 with SHA3",
         basis: "unmeasured",
@@ -85,7 +85,7 @@ static ROWS: &[&Row] = &[
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(kernels = "aarch64")]
     &Row {
         kind: "aarch64",
         basis: "unmeasured",

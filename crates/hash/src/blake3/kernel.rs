@@ -4,9 +4,9 @@
 //! the `unsafe` calls in this file sound. Rows hold coarse work (up to a chunk, or up to sixteen of them), so the
 //! indirect call is paid once per kilobyte, not once per block.
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[cfg(kernels = "aarch64")]
 use super::aarch64;
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 use super::x86_64;
 use super::{BLOCK_LEN, portable};
 use crate::isa::{Cpu, Features};
@@ -83,6 +83,10 @@ pub(super) struct Uniform {
     pub(super) stride: usize,
     /// How many messages there are; lanes beyond repeat the last.
     pub(super) count: usize,
+    #[cfg_attr(
+        not(any(kernels = "x86_64", kernels = "aarch64")),
+        expect(dead_code, reason = "only kernels of several lanes want it")
+    )]
     pub(super) blocks: usize,
     /// The counter of the first lane, and whether it grows from lane to lane.
     pub(super) counter: u64,
@@ -178,15 +182,15 @@ pub(super) struct Table {
 /// Every table that is compiled in, the most portable first.
 pub(super) static TABLES: &[&Table] = &[
     &portable::TABLE,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86_64::SSE41,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86_64::AVX2,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86_64::AVX512_YMM,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86_64::AVX512,
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    #[cfg(kernels = "aarch64")]
     &aarch64::NEON,
 ];
 

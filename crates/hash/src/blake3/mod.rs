@@ -21,9 +21,9 @@ mod portable;
 mod tree;
 mod xof;
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[cfg(kernels = "aarch64")]
 mod aarch64;
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 mod x86_64;
 
 #[cfg(all(test, feature = "std"))]

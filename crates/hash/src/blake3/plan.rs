@@ -3,11 +3,11 @@
 //! A row is chosen once per process by the processor's make and features. To add a processor, add a row; to measure
 //! one, run `cargo xtask tune` on it.
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[cfg(kernels = "aarch64")]
 use super::aarch64;
 use super::hazmat::Mode;
 use super::kernel::{Kernel, MAX_LANES, Table, Wide};
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 use super::x86_64;
 use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_LEN, Hash, KEY_LEN, OUT_LEN, portable, tree};
 use crate::isa::{Cpu, Features};
@@ -45,26 +45,26 @@ struct Passes {
 
 /// In order of preference: the first row that fits is taken.
 static ROWS: &[&Row] = &[
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86::ZEN4,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86::ZEN5,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86::INTEL_AVX512,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86::GENERIC_AVX512,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86::GENERIC_AVX2,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &x86::GENERIC_SSE41,
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    #[cfg(kernels = "aarch64")]
     &GENERIC_NEON,
     &PORTABLE,
 ];
 
 static PORTABLE: Row = Row { kind: "generic", basis: "runs everywhere", ..Row::forced(&portable::TABLE) };
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[cfg(kernels = "aarch64")]
 static GENERIC_NEON: Row = Row {
     kind: "generic-neon",
     basis: "not measured on hardware; correct under qemu",
@@ -74,20 +74,20 @@ static GENERIC_NEON: Row = Row {
 /// One row per table, for callers who force a kernel.
 static FORCED: &[&Row] = &[
     &Row::forced(&portable::TABLE),
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row::forced(&x86_64::SSE41),
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row::forced(&x86_64::AVX2),
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row::forced(&x86_64::AVX512_YMM),
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(kernels = "x86_64")]
     &Row::forced(&x86_64::AVX512),
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    #[cfg(kernels = "aarch64")]
     &Row::forced(&aarch64::NEON),
 ];
 
 /// The rows for x86-64.
-#[cfg(target_arch = "x86_64")]
+#[cfg(kernels = "x86_64")]
 mod x86 {
     use super::Row;
     use crate::blake3::x86_64::{AVX2, AVX512, AVX512_YMM, SSE41};

@@ -1,4 +1,8 @@
 //! NEON with the SHA-3 extension, whose `xar` is exclusive-or and turn in one instruction.
+#![allow(
+    inline_always_mismatching_target_features,
+    reason = "the methods of `Words` are inlined into functions that have the features, and `xar` after them"
+)]
 
 use super::super::kernel::Layout;
 use super::super::memory::Block;

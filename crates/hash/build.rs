@@ -1,0 +1,21 @@
+//! Decides which hand-written kernels are compiled in; the sources ask for `cfg(kernels = "…")` and nothing else.
+//!
+//! The compiler must be able to use the registers that a kernel names: a target without an operating system may forbid
+//! them, as its interrupt handlers save none.
+
+use std::env::var;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(kernels, values(\"x86_64\", \"aarch64\"))");
+    let target = |what: &str| var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
+    let features = target("FEATURE");
+    let has = |feature| features.split(',').any(|known| known == feature);
+    match target("ARCH").as_str() {
+        "x86_64" if has("sse2") => println!("cargo::rustc-cfg=kernels=\"x86_64\""),
+        "aarch64" if has("neon") && target("ENDIAN") == "little" => {
+            println!("cargo::rustc-cfg=kernels=\"aarch64\"");
+        }
+        _ => {}
+    }
+}
