@@ -123,6 +123,8 @@ mod system {
 
     const HUGE_2M: usize = 2 << 20;
     const HUGE_1G: usize = 1 << 30;
+    /// `MADV_COLLAPSE`, which `libc` knows for one C library only. The number is the kernel's, the same for all.
+    const COLLAPSE: c_int = 25;
 
     pub(super) fn map(len: usize, policy: PagePolicy) -> Option<Region> {
         let reserved = matches!(policy, PagePolicy::Reserved | PagePolicy::Largest);
@@ -185,7 +187,7 @@ mod system {
             // SAFETY: inside the region, which keeps its content.
             let result = unsafe {
                 let page = region.first.as_ptr().add(offset);
-                libc::madvise(page.cast(), HUGE_2M, libc::MADV_COLLAPSE)
+                libc::madvise(page.cast(), HUGE_2M, COLLAPSE)
             };
             if result == 0 {
                 large += 1;
