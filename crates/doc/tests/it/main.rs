@@ -1,6 +1,7 @@
 //! Documents as their users see them.
 
 mod api;
+mod bounds;
 mod convergence;
 mod cursors;
 mod files;
@@ -9,6 +10,7 @@ mod golden;
 mod history;
 mod hostile;
 mod limits;
+mod literals;
 mod malformed;
 mod ported;
 mod reading;
