@@ -1,5 +1,6 @@
 //! Reading the past, forks, and changes that wait for others.
 
+use crate::forge::{At, Draft, Op, put};
 use hashmill_doc::{
     ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, EditError, LoadError, ObjType, ROOT,
     ReadDoc, Transactable,
@@ -322,12 +323,26 @@ fn a_load_is_no_save() {
 #[test]
 fn tables_are_read_and_not_written() {
     let mut doc = document(1);
-    let table = doc.put_object(ROOT, "table", ObjType::Table).unwrap();
+    let nobody = Err(EditError::WrongValue { expected: "a map, a list or a text" });
+    assert_eq!(doc.put_object(ROOT, "table", ObjType::Table), nobody);
+    let list = doc.put_object(ROOT, "list", ObjType::List).unwrap();
+    assert_eq!(doc.insert_object(&list, 0, ObjType::Table), nobody);
+    assert_eq!((doc.keys(ROOT).count(), doc.length(&list)), (1, 0));
+    // As an old library wrote them.
+    let make = Draft::new(7, &Op { action: 6, value: (0, vec![]), ..put() }).bytes();
+    let row = Draft::new(7, &Op { obj: Some((0, 1)), at: At::Key("row"), ..put() });
+    let deps = vec![Change::from_bytes(&make).unwrap().hash().0];
+    let row = Draft { seq: vec![2], start: vec![2], deps, ..row }.bytes();
+    doc.document().load_incremental(&[make, row].concat()).unwrap();
+    let (kind, table) = doc.get(ROOT, "k").unwrap().unwrap();
+    assert_eq!((kind.as_object(), doc.length(&table)), (Some(ObjType::Table), 1));
+    assert_eq!(doc.get_as(&table, "row"), Ok(Some(1)));
     let refused = Err(EditError::WrongType { found: ObjType::Table });
     assert_eq!(doc.put(&table, "row", 1), refused);
     assert_eq!(doc.delete(&table, "row"), refused);
     assert_eq!(doc.increment(&table, "row", 1), refused);
-    assert_eq!((doc.length(&table), doc.get(&table, "row")), (0, Ok(None)));
+    let again = Document::load(&doc.save()).unwrap();
+    assert_eq!(again.hydrate(ROOT), doc.hydrate(ROOT));
 }
 
 #[test]

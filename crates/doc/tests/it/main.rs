@@ -2,6 +2,7 @@
 
 mod api;
 mod bounds;
+mod commits;
 mod convergence;
 mod cursors;
 mod files;
@@ -9,6 +10,7 @@ mod forge;
 mod golden;
 mod history;
 mod hostile;
+mod leaked;
 mod limits;
 mod literals;
 mod malformed;
