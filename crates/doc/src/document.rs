@@ -8,35 +8,53 @@ use crate::edit::{CommitOptions, Open};
 use crate::error::{ApplyError, EditError};
 use crate::queue::Queue;
 use crate::read::ReadDoc;
+use crate::store::branches::Branch;
 use crate::store::state::State;
 use crate::transaction::Transaction;
 use crate::types::{ActorId, ChangeHash, TextEncoding, Writer};
 use crate::view::View;
 
-/// A change of this document that may not have been hashed yet.
+/// A change that was made here and may not have been hashed yet. It is known to the document that made it, and to forks
+/// and clones made of that document afterwards; elsewhere a change is known by its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Commit {
+    branch: Branch,
     row: u32,
 }
 
 impl Commit {
     /// Makes a change part of the history.
     pub(crate) fn of(open: Open, state: &mut State, options: &CommitOptions) -> Self {
-        Self { row: open.commit(state, options) }
+        Self { branch: open.branch(), row: open.commit(state, options) }
     }
 }
 
 /// A document with its whole history.
 ///
 /// It is `Send` and `Sync`; many may read at once. [`Self::fork`] and [`Self::snapshot`] share everything and cost O(1).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Document {
     pub(crate) state: Arc<State>,
+    branch: Branch,
     pub(crate) queue: Queue,
     pub(crate) writer: Writer,
     pub(crate) limits: Limits,
     /// What [`Self::save_incremental`] gave out.
     pub(crate) saved: Vec<u32>,
+}
+
+/// The same document with the same actor, in O(1). Only one of the two may write: [`Self::fork`] is for both.
+impl Clone for Document {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            branch: Branch::new(),
+            queue: self.queue.clone(),
+            writer: self.writer.clone(),
+            limits: self.limits,
+            saved: self.saved.clone(),
+        }
+    }
 }
 
 impl Default for Document {
@@ -59,6 +77,7 @@ impl Document {
     pub(crate) fn of(state: State, limits: Limits) -> Self {
         Self {
             state: Arc::new(state),
+            branch: Branch::new(),
             queue: Queue::default(),
             writer: Writer::default(),
             limits,
@@ -88,12 +107,30 @@ impl Document {
         Arc::make_mut(&mut self.state)
     }
 
+    /// Takes back what a leaked transaction left.
+    pub(crate) fn settle(&mut self) {
+        if self.state.unfinished.is_some() {
+            self.state_mut().take_back();
+        }
+    }
+
+    /// What others may have of this document: nothing that a leaked transaction left.
+    fn settled(&self) -> Arc<State> {
+        let mut state = Arc::clone(&self.state);
+        if state.unfinished.is_some() {
+            Arc::make_mut(&mut state).take_back();
+        }
+        state
+    }
+
     /// Opens a change; gives the state it changes, too.
     pub(crate) fn open(&mut self) -> (Open, &mut State) {
-        let state = Arc::make_mut(&mut self.state);
-        let actor = self.writer.id();
-        let open = Open::new(state, actor);
-        self.queue.claim(actor, open.seq());
+        self.settle();
+        let Self { state, branch, queue, writer, .. } = self;
+        let state = Arc::make_mut(state);
+        let actor = writer.id();
+        let open = Open::new(state, actor, *branch);
+        queue.claim(actor, open.seq());
         (open, state)
     }
 
@@ -130,7 +167,7 @@ impl Document {
         let applied = self.apply_changes([change]);
         self.limits = limits;
         debug_assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
-        self.state.row(&hash).map(|row| Commit { row })
+        self.state.row(&hash).map(|row| Commit { branch: self.branch, row })
     }
 
     /// Runs `edit` as one change on the document as it was at `heads`: concurrent to everything since. Committed when it
@@ -150,7 +187,8 @@ impl Document {
         Ok((value, if made { self.integrate(&past) } else { None }))
     }
 
-    /// Starts a change. A transaction must end: what a leaked one (`mem::forget`) did stays without being part of a change.
+    /// Starts a change. One that is leaked (`mem::forget`) ends as one that is dropped does, only later: what it did is
+    /// seen until something else is written, saved or forked, and taken back then.
     pub fn transaction(&mut self) -> Transaction<'_> {
         Transaction::new(self)
     }
@@ -183,16 +221,19 @@ impl Document {
         Commit::of(open, state, options)
     }
 
-    /// The hash of a commit of this document, computed now if it was not before.
-    pub fn hash(&self, commit: Commit) -> ChangeHash {
-        self.state.hash(commit.row)
+    /// The hash of a change that was made here, computed now if it was not before. Nothing for a commit that this document
+    /// does not know: see [`Commit`].
+    pub fn hash(&self, commit: Commit) -> Option<ChangeHash> {
+        let known = commit.row < self.state.history.len();
+        (known && self.state.branches.added(commit.row, commit.branch)).then(|| self.state.hash(commit.row))
     }
 
     /// The same document with another actor, in O(1): both share everything until one of them changes it.
     #[must_use]
     pub fn fork(&self) -> Self {
         Self {
-            state: Arc::clone(&self.state),
+            state: self.settled(),
+            branch: Branch::new(),
             queue: self.queue.clone(),
             writer: Writer::default(),
             limits: self.limits,
@@ -202,7 +243,7 @@ impl Document {
 
     /// The document as it is now, to be read while this one is written, in O(1).
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { state: Arc::clone(&self.state) }
+        Snapshot { state: self.settled() }
     }
 
     /// Whether nothing was ever written here and nothing waits.
@@ -273,14 +314,23 @@ impl Document {
         changes: impl IntoIterator<Item = Change>,
         meter: &mut Meter,
     ) -> Result<(), ApplyError> {
-        let Self { state, queue, limits, .. } = self;
-        queue.apply(Arc::make_mut(state), changes, limits, meter)
+        self.settle();
+        let Self { state, branch, queue, limits, .. } = self;
+        let state = Arc::make_mut(state);
+        state.branches.go_on(state.history.len(), *branch);
+        queue.apply(state, changes, limits, meter)
     }
 
     /// Takes over everything `other` has and this document lacks. Gives the new heads.
     pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
-        let Self { state, queue, limits, .. } = &mut *self;
-        if !queue.adopt(state, &other.state, limits) {
+        self.settle();
+        let Self { state, branch, queue, limits, .. } = &mut *self;
+        let rows = state.history.len();
+        let adopted = queue.adopt(state, &other.settled(), limits);
+        if state.history.len() > rows {
+            Arc::make_mut(state).branches.go_on(rows, *branch);
+        }
+        if !adopted {
             // As if they came from elsewhere: what is wrong is told, what can wait waits.
             self.apply_changes(self.get_changes_added(other))?;
         }
@@ -294,7 +344,7 @@ impl Document {
 
     /// Panics where the document's structures contradict themselves. With `deep`, every element is looked at.
     pub fn check(&self, deep: bool) {
-        self.state.check(deep);
+        self.settled().check(deep);
     }
 }
 

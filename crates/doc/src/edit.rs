@@ -7,24 +7,24 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
+use crate::store::branches::Branch;
 use crate::store::history::ChangeRun;
 use crate::store::keyed::{Key, Keyed};
 use crate::store::log::Val;
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::State;
-use crate::store::undo::Mark;
 use crate::types::{ActorId, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding};
 
 /// A change in the making.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
+    branch: Branch,
     actor: u32,
     seq: u32,
     start: u32,
     /// Counter of the next operation.
     next: u32,
-    mark: Mark,
     first_run: usize,
     /// The change builds on exactly the heads.
     isolated: bool,
@@ -32,8 +32,6 @@ pub(crate) struct Open {
     alone: bool,
     /// The object that was edited last, and how many times in a row.
     last: (u32, u32),
-    /// The object that the change has for itself.
-    held: Option<u32>,
 }
 
 /// After so many edits of one object in a row there will be more.
@@ -72,23 +70,23 @@ impl CommitOptions {
 
 impl Open {
     /// Starts a change by an actor, with counters after every known operation.
-    pub(crate) fn new(state: &mut State, actor: &ActorId) -> Self {
+    pub(crate) fn new(state: &mut State, actor: &ActorId, branch: Branch) -> Self {
+        state.branches.go_on(state.history.len(), branch);
         let actor = state.actors.add(actor);
         let start = state.max_op + 1;
         let first_run = state.log.runs.len().saturating_sub(1);
-        let mark = state.mark(OpId::new(start, actor));
+        state.begin(OpId::new(start, actor));
         let seq = state.history.seq(actor) + 1;
         Self {
+            branch,
             actor,
             seq,
             start,
             next: start,
-            mark,
             first_run,
             isolated: false,
             alone: false,
             last: (0, 0),
-            held: None,
         }
     }
 
@@ -108,23 +106,20 @@ impl Open {
     #[inline]
     fn edits(&mut self, obj: u32, state: &mut State) {
         if self.last.0 != obj {
-            self.share(state);
+            state.share();
             self.last = (obj, 0);
         }
-        if self.alone && self.held.is_none() {
+        if self.alone && self.last.1 < MANY {
             self.last.1 += 1;
             if self.last.1 == MANY {
                 state.hold(obj);
-                self.held = Some(obj);
             }
         }
     }
 
-    /// Copies of the document may have everything again.
-    fn share(&mut self, state: &mut State) {
-        if let Some(obj) = self.held.take() {
-            state.share(obj);
-        }
+    /// The copy of the document that it is made in.
+    pub(crate) fn branch(&self) -> Branch {
+        self.branch
     }
 
     /// Its number among the actor's changes.
@@ -138,8 +133,8 @@ impl Open {
     }
 
     /// Makes the change part of the history; gives its row.
-    pub(crate) fn commit(mut self, state: &mut State, options: &CommitOptions) -> u32 {
-        self.share(state);
+    pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
+        state.finish();
         let ops = self.next - self.start;
         if options.message.as_deref().unwrap_or_default().is_empty()
             && let Some(row) = state.go_on(self.actor, self.start, ops, options.time)
@@ -175,12 +170,9 @@ impl Open {
         state.push_changes(run)
     }
 
-    /// Takes every operation back.
-    pub(crate) fn rollback(mut self, state: &mut State) -> usize {
-        self.share(state);
-        if self.len() > 0 {
-            state.undo(&self.mark);
-        }
+    /// Takes every operation back; gives how many there were.
+    pub(crate) fn rollback(self, state: &mut State) -> usize {
+        state.take_back();
         self.len()
     }
 }
@@ -250,6 +242,7 @@ impl Editor<'_> {
         made: ObjType,
     ) -> Result<ObjId, EditError> {
         let (number, kind) = self.object(obj)?;
+        writable(made)?;
         let val = match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
                 self.room(1, key.len())?;
@@ -420,6 +413,7 @@ impl Editor<'_> {
         if !kind.is_sequence() {
             return Err(EditError::WrongType { found: kind });
         }
+        writable(made)?;
         self.room(1, 0)?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
@@ -581,6 +575,14 @@ impl Editor<'_> {
         let preds: SmallVec<[OpId; 1]> = reg.values.iter().map(|value| value.id).collect();
         let op = self.keyed(obj, &Write::Delete);
         self.state.put_elem(obj, at, &op, &preds);
+    }
+}
+
+/// Tables are what old libraries wrote: nobody makes new ones.
+fn writable(made: ObjType) -> Result<(), EditError> {
+    match made {
+        ObjType::Map | ObjType::List | ObjType::Text => Ok(()),
+        ObjType::Table => Err(EditError::WrongValue { expected: "a map, a list or a text" }),
     }
 }
 

@@ -352,12 +352,6 @@ pub enum EditError {
         /// What the place takes.
         expected: &'static str,
     },
-    /// Objects in objects, deeper than a value of Rust should be.
-    #[error("the objects in it are nested deeper than {limit} levels")]
-    Depth {
-        /// How deep they may be.
-        limit: usize,
-    },
     /// The document has used all 2^32 operation counters.
     #[error("the document has no operation counters left")]
     Full,

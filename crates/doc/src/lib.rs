@@ -9,9 +9,11 @@ mod cursor;
 mod document;
 mod edit;
 mod error;
+mod fill;
 mod literal;
 mod meta;
 mod migrate;
+mod nested;
 mod queue;
 mod read;
 mod rescue;
@@ -32,7 +34,7 @@ pub use error::{
     ApplyError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError, LoadError,
     OpFault, Place, Rule,
 };
-pub use literal::Literal;
+pub use literal::{Elements, Entries, Literal};
 pub use meta::{ChangeMetadata, Stats};
 pub use migrate::StringMigration;
 pub use read::ReadDoc;

@@ -287,6 +287,7 @@ impl Document {
 
     /// The document as a file, with options.
     pub fn save_with(&mut self, options: SaveOptions) -> Vec<u8> {
+        self.settle();
         let mut bytes = self.state.write_document(options.deflate);
         if options.retain_orphans {
             self.queue.changes().iter().for_each(|change| bytes.extend(change.raw_bytes()));

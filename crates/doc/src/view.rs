@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::codec::value::RawValue;
 use crate::error::EditError;
 use crate::literal::Literal;
+use crate::nested::{Found, build};
 use crate::store::heap::Bytes;
 use crate::store::keys::sort_by_bytes;
 use crate::store::log::Val;
@@ -18,9 +19,6 @@ use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Object, ROOT as ROOT_NUMBER, State};
 use crate::typed::FromValue;
 use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
-
-/// How deep [`View::hydrate`] follows objects in objects: a document may be deeper than a stack.
-const DEPTH: usize = 500;
 
 /// A document to read from: as it is, or as it was at some heads.
 #[derive(Clone, Debug)]
@@ -326,27 +324,28 @@ impl<'a> View<'a> {
 
     /// An object with everything in it: of several values at a place the winner, of a counter what it has grown to.
     pub fn hydrate(&self, obj: impl AsRef<ObjId>) -> Result<Literal, EditError> {
-        self.hydrate_inside(obj.as_ref(), DEPTH)
+        let obj = obj.as_ref();
+        let kind = self.object_type(obj)?;
+        build((Value::Object(kind), obj.clone()), |found| self.hydrate_inside(found))
     }
 
-    fn hydrate_inside(&self, obj: &ObjId, depth: usize) -> Result<Literal, EditError> {
-        let Some(depth) = depth.checked_sub(1) else { return Err(EditError::Depth { limit: DEPTH }) };
-        let inside = |value: Value<'_>, id: &ObjId| match value {
-            Value::Object(_) => self.hydrate_inside(id, depth),
-            Value::Scalar(value) => Ok(Literal::Scalar(value.into_owned())),
+    fn hydrate_inside(
+        &self,
+        (value, obj): (Value<'_>, ObjId),
+    ) -> Result<Found<(Value<'a>, ObjId)>, EditError> {
+        let kind = match value {
+            Value::Object(kind) => kind,
+            Value::Scalar(value) => return Ok(Found::Leaf(Literal::Scalar(value.into_owned()))),
         };
-        match self.object_type(obj)? {
+        Ok(match kind {
             ObjType::Map | ObjType::Table => {
-                let entries = self.map_range(obj, ..);
-                let entry = |(key, value, id): (&str, _, _)| Ok((key.to_owned(), inside(value, &id)?));
-                entries.map(entry).collect::<Result<_, _>>().map(Literal::Map)
+                let entries = self.map_range(&obj, ..);
+                let (keys, values) = entries.map(|(key, value, id)| (key.to_owned(), (value, id))).unzip();
+                Found::Map(keys, values)
             }
-            ObjType::List => {
-                let elements = self.list_range(obj, ..).map(|(value, id)| inside(value, &id));
-                elements.collect::<Result<_, _>>().map(Literal::List)
-            }
-            ObjType::Text => self.text(obj).map(Literal::Text),
-        }
+            ObjType::List => Found::List(self.list_range(&obj, ..).collect()),
+            ObjType::Text => Found::Leaf(Literal::Text(self.text(&obj)?)),
+        })
     }
 
     fn each_element(&self, obj: &ObjId, mut each: impl FnMut(Visible)) {

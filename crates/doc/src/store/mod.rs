@@ -5,12 +5,13 @@
 //! that were one.
 //!
 //! Layers, each using only those before it: `sort`; [`held`]; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`];
-//! [`log`] with `keyed`; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`],
+//! [`log`] with `keyed`; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; `branches`; [`state`]; [`undo`], [`apply`],
 //! `adopt`, [`write`], `load`.
 
 pub(crate) mod actors;
 mod adopt;
 pub(crate) mod apply;
+pub(crate) mod branches;
 mod hashes;
 mod hashing;
 pub(crate) mod heap;

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::actors::Actors;
+use super::branches::Branches;
 use super::heap::{Bytes, Heap};
 use super::held::Held;
 use super::history::History;
@@ -13,6 +14,7 @@ use super::map::Map;
 use super::pages::Pages;
 use super::register::{self, Values, Visible};
 use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
+use super::undo::Unfinished;
 use super::written::Written;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
@@ -62,6 +64,9 @@ pub(crate) struct State {
     /// The change being made or applied has everything else in its past.
     pub(crate) latest: bool,
     pub(crate) written: Written,
+    pub(crate) branches: Branches,
+    /// The change in the making. It stays here when whoever makes it is leaked.
+    pub(crate) unfinished: Option<Unfinished>,
 }
 
 impl State {
@@ -80,6 +85,8 @@ impl State {
             max_op: 0,
             latest: true,
             written: Written::default(),
+            branches: Branches::default(),
+            unfinished: None,
         }
     }
 
@@ -148,16 +155,6 @@ impl State {
             return RawValue::NULL;
         }
         RawValue { code: val.code, bytes: self.heap.get(val.bytes) }
-    }
-
-    /// An object is edited again and again: nobody is asked any more who shares it.
-    pub(crate) fn hold(&mut self, obj: u32) {
-        self.objects.get_mut(obj as usize).body.hold();
-    }
-
-    /// The object may be shared again.
-    pub(crate) fn share(&mut self, obj: u32) {
-        self.objects.get_mut(obj as usize).body.share();
     }
 
     /// A new object made by operation `id`.

@@ -20,6 +20,13 @@ pub(crate) struct Mark {
     firsts: SmallVec<[OpId; 1]>,
 }
 
+/// A change in the making: what to come back to, and the object that it has for itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Unfinished {
+    mark: Mark,
+    held: Option<u32>,
+}
+
 impl Mark {
     /// Goes before later operations from `first` on, too.
     fn extend(&mut self, first: OpId) {
@@ -51,6 +58,46 @@ impl State {
             objects: self.objects.len() as u32,
             max_op: self.max_op,
             firsts: smallvec::smallvec![first],
+        }
+    }
+
+    /// Begins a change whose operations will be those from `first` on.
+    #[inline]
+    pub(crate) fn begin(&mut self, first: OpId) {
+        debug_assert!(self.unfinished.is_none(), "the caller settled the state");
+        self.unfinished = Some(Unfinished { mark: self.mark(first), held: None });
+    }
+
+    /// The change in the making goes on to edit an object: nobody is asked any more who shares it.
+    pub(crate) fn hold(&mut self, obj: u32) {
+        if let Some(unfinished) = &mut self.unfinished {
+            unfinished.held = Some(obj);
+            self.objects.get_mut(obj as usize).body.hold();
+        }
+    }
+
+    /// What is in one hand may be shared again.
+    pub(crate) fn share(&mut self) {
+        let held = self.unfinished.as_mut().and_then(|unfinished| unfinished.held.take());
+        if let Some(obj) = held {
+            self.objects.get_mut(obj as usize).body.share();
+        }
+    }
+
+    /// Ends the change in the making: what it did stays.
+    #[inline]
+    pub(crate) fn finish(&mut self) {
+        self.share();
+        self.unfinished = None;
+    }
+
+    /// Takes back what the change in the making did, if there is one.
+    pub(crate) fn take_back(&mut self) {
+        self.share();
+        if let Some(unfinished) = self.unfinished.take()
+            && unfinished.mark.log != self.log.mark()
+        {
+            self.undo(&unfinished.mark);
         }
     }
 

@@ -38,7 +38,7 @@ fn what_is_known_of_changes_is_what_their_bytes_say() {
         assert_eq!((meta.author, meta.extra), (change.author(), change.extra_bytes()));
         assert_eq!(doc.get_change_meta_by_hash(&change.hash()).as_ref(), Some(meta));
     }
-    assert_eq!((metas[0].hash, metas[0].message), (doc.hash(first.unwrap()), Some("first")));
+    assert_eq!((Some(metas[0].hash), metas[0].message), (doc.hash(first.unwrap()), Some("first")));
     let since = [metas[50].hash];
     assert_eq!(doc.get_changes_meta(&since).len(), doc.get_changes(&since).len());
     assert_eq!(doc.get_authors(), [&[1, 2]]);
@@ -110,7 +110,7 @@ fn a_transaction_returns_values_or_leaves_nothing() {
             Ok::<_, EditError>(tx.length(ROOT))
         })
         .unwrap();
-    assert_eq!((length, doc.hash(commit.unwrap())), (2, doc.get_heads()[0]));
+    assert_eq!((length, doc.hash(commit.unwrap())), (2, Some(doc.get_heads()[0])));
     let (heads, file) = (doc.get_heads(), doc.save());
     let failed: Result<((), _), EditError> = doc.transact_with(&CommitOptions::default(), |tx| {
         tx.put(ROOT, "a", 3)?;

@@ -1,6 +1,8 @@
 //! Documents as their users see them.
 
 mod api;
+mod bounds;
+mod commits;
 mod convergence;
 mod cursors;
 mod files;
@@ -8,7 +10,9 @@ mod forge;
 mod golden;
 mod history;
 mod hostile;
+mod leaked;
 mod limits;
+mod literals;
 mod malformed;
 mod ported;
 mod reading;

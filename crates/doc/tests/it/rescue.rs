@@ -167,7 +167,7 @@ fn strings_become_texts_where_they_can_be_seen() {
     let options = || options().migrate_strings(StringMigration::ConvertToText);
     let mut texts = Document::load_with(&file, options()).unwrap();
     let text = |text: &str| Literal::Text(text.to_owned());
-    let list = Literal::List(vec![text("a"), 1.into(), text("b")]);
+    let list = Literal::from(vec![text("a"), 1.into(), text("b")]);
     assert_eq!(texts.hydrate(ROOT).unwrap(), Literal::from([("list", list), ("name", text("é"))]));
     assert_eq!(texts.get_changes(&[])[1].actor_id(), &ActorId::from([2]));
     // Once done, there is nothing left to do.

@@ -174,7 +174,7 @@ impl Peer for Ours {
         let options = CommitOptions::default().with_time(time);
         let options = message.iter().fold(options, |options, message| options.with_message(*message));
         let commit = self.0.commit_with(&options)?;
-        Some(self.0.document().hash(commit).0)
+        Some(self.0.document().hash(commit).expect("it was made here").0)
     }
 
     fn rollback(&mut self) -> usize {
@@ -183,7 +183,7 @@ impl Peer for Ours {
 
     fn empty_change(&mut self, time: i64) -> Hash {
         let commit = self.0.empty_commit(&CommitOptions::default().with_time(time));
-        self.0.document().hash(commit).0
+        self.0.document().hash(commit).expect("it was made here").0
     }
 
     fn isolate(&mut self, heads: &[Hash]) -> Said<()> {

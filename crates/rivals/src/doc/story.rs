@@ -209,7 +209,7 @@ fn spot(rng: &mut Rng) -> Spot {
 }
 
 fn kind(rng: &mut Rng) -> Kind {
-    [Kind::Map, Kind::List, Kind::Text, Kind::Text, Kind::Table][rng.below(5)]
+    [Kind::Map, Kind::List, Kind::Text, Kind::Text][rng.below(4)]
 }
 
 fn amount(rng: &mut Rng) -> isize {

@@ -1,0 +1,226 @@
+//! Values with everything inside them, put into a document: what is nested waits in a queue or on a stack of our own.
+
+use std::collections::VecDeque;
+
+use crate::edit::Editor;
+use crate::error::EditError;
+use crate::literal::{Entries, Literal};
+use crate::types::{ObjId, ObjType, Prop, ROOT, Value};
+use crate::view::View;
+
+/// Objects whose contents are still to be written, oldest first: every implementation numbers them so.
+type Pending<'l> = VecDeque<(ObjId, &'l Literal)>;
+
+impl Editor<'_> {
+    /// Puts a value with everything inside it at a place; gives the object, if it is one.
+    pub(crate) fn put_literal(
+        &mut self,
+        obj: &ObjId,
+        prop: &Prop<'_>,
+        value: &Literal,
+    ) -> Result<Option<ObjId>, EditError> {
+        let made = self.put_one(obj, prop, value)?;
+        self.fill(made.iter().map(|made| (made.clone(), value)).collect())?;
+        Ok(made)
+    }
+
+    /// Inserts a value with everything inside it before `index`; gives the object, if it is one.
+    pub(crate) fn insert_literal(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        value: &Literal,
+    ) -> Result<Option<ObjId>, EditError> {
+        let made = self.insert_row(obj, index, std::slice::from_ref(value))?;
+        let object = made.front().map(|(object, _)| object.clone());
+        self.fill(made)?;
+        Ok(object)
+    }
+
+    /// Fills the root of a document that has nothing in it.
+    pub(crate) fn init_root(&mut self, value: &Literal) -> Result<(), EditError> {
+        if !matches!(value, Literal::Map(_)) {
+            return Err(EditError::WrongValue { expected: "a map" });
+        }
+        if View::now(self.state).length(ROOT) > 0 {
+            return Err(EditError::WrongValue { expected: "an empty root" });
+        }
+        self.fill([(ROOT, value)].into())
+    }
+
+    /// Deletes `del` elements of a list or units of a text from `index` on and inserts values there.
+    pub(crate) fn splice(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        del: isize,
+        values: &[Literal],
+    ) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        match kind {
+            ObjType::List => {}
+            ObjType::Text => {
+                let text: Option<Vec<&str>> = values.iter().map(Literal::as_str).collect();
+                let text = text.ok_or(EditError::WrongValue { expected: "a string" })?;
+                return self.splice_text(obj, index, del, &text.concat());
+            }
+            _ => return Err(EditError::WrongType { found: kind }),
+        }
+        let (index, del) = crate::edit::back(index, del)?;
+        let made = self.insert_row(obj, index, values)?;
+        self.fill(made)?;
+        if del == 0 { Ok(()) } else { self.delete_units(number, index + values.len(), del) }
+    }
+
+    /// Inserts values one after the other; what they hold is still to be written.
+    fn insert_row<'l>(
+        &mut self,
+        obj: &ObjId,
+        index: usize,
+        values: &'l [Literal],
+    ) -> Result<Pending<'l>, EditError> {
+        let mut made = Pending::new();
+        for (n, value) in values.iter().enumerate() {
+            // The first insertion refuses an index past the end.
+            let object = self.insert_one(obj, index + n, value)?;
+            made.extend(object.map(|object| (object, value)));
+        }
+        Ok(made)
+    }
+
+    fn fill(&mut self, mut todo: Pending<'_>) -> Result<(), EditError> {
+        while let Some((obj, value)) = todo.pop_front() {
+            match value {
+                Literal::Map(entries) => {
+                    for (key, value) in entries {
+                        let made = self.put_one(&obj, &Prop::from(key), value)?;
+                        todo.extend(made.map(|made| (made, value)));
+                    }
+                }
+                Literal::List(elements) => todo.extend(self.insert_row(&obj, 0, elements)?),
+                Literal::Text(text) => self.splice_text(&obj, 0, 0, text)?,
+                Literal::Scalar(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts a scalar, or an object with nothing in it, which is given.
+    fn insert_one(&mut self, obj: &ObjId, index: usize, value: &Literal) -> Result<Option<ObjId>, EditError> {
+        match value {
+            Literal::Scalar(scalar) => self.insert(obj, index, scalar).map(|()| None),
+            Literal::Map(_) => self.insert_object(obj, index, ObjType::Map).map(Some),
+            Literal::List(_) => self.insert_object(obj, index, ObjType::List).map(Some),
+            Literal::Text(_) => self.insert_object(obj, index, ObjType::Text).map(Some),
+        }
+    }
+
+    /// Puts a scalar, or an object with nothing in it, which is given.
+    fn put_one(&mut self, obj: &ObjId, prop: &Prop<'_>, value: &Literal) -> Result<Option<ObjId>, EditError> {
+        match value {
+            Literal::Scalar(scalar) => self.put(obj, prop, scalar).map(|()| None),
+            Literal::Map(_) => self.put_object(obj, prop, ObjType::Map).map(Some),
+            Literal::List(_) => self.put_object(obj, prop, ObjType::List).map(Some),
+            Literal::Text(_) => self.put_object(obj, prop, ObjType::Text).map(Some),
+        }
+    }
+
+    /// Makes the object at hand equal to `value` with few edits: what is equal stays, texts are compared by grapheme
+    /// clusters, lists element by element. An object is done with everything inside before what follows it.
+    pub(crate) fn update_object(&mut self, obj: &ObjId, value: &Literal) -> Result<(), EditError> {
+        let mut open = Vec::from_iter(self.steps(obj.clone(), value)?);
+        while let Some((obj, steps)) = open.last_mut() {
+            let Some(step) = steps.next() else {
+                open.pop();
+                continue;
+            };
+            let inside = match step {
+                Step::Update(prop, value) => self.update_place(obj, &prop, value)?.map(|made| (made, value)),
+                Step::Insert(index, value) => self.insert_one(obj, index, value)?.map(|made| (made, value)),
+                Step::Delete(key) => {
+                    self.delete(obj, &Prop::from(key))?;
+                    None
+                }
+                Step::Cut(len, surplus) => {
+                    let (number, _) = self.object(obj)?;
+                    self.delete_units(number, len, surplus)?;
+                    None
+                }
+            };
+            if let Some((made, value)) = inside {
+                open.extend(self.steps(made, value)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What makes an object equal to `value`, if that is still to be done.
+    fn steps<'l>(&mut self, obj: ObjId, value: &'l Literal) -> Result<Option<Steps<'l>>, EditError> {
+        let (_, kind) = self.object(&obj)?;
+        let steps = match value {
+            Literal::Map(entries) if kind == ObjType::Map => self.map_steps(&obj, entries),
+            Literal::List(elements) if kind == ObjType::List => self.list_steps(&obj, elements),
+            Literal::Text(text) if kind == ObjType::Text => {
+                return self.update_text(&obj, text).map(|()| None);
+            }
+            _ => return Err(EditError::WrongValue { expected: expected(kind) }),
+        };
+        Ok(Some((obj, steps.into_iter())))
+    }
+
+    /// First the keys that stay, then those that come, then those that go: every implementation numbers them so.
+    fn map_steps<'l>(&self, obj: &ObjId, entries: &'l Entries) -> Vec<Step<'l>> {
+        let keys: Vec<String> = View::now(self.state).keys(obj).map(str::to_owned).collect();
+        let update = |(key, value): (&'l String, &'l Literal)| Step::Update(Prop::from(key), value);
+        let stay = keys.iter().filter_map(|key| entries.get_key_value(key));
+        let come = entries.iter().filter(|(key, _)| keys.binary_search(key).is_err());
+        let mut steps: Vec<Step<'l>> = stay.chain(come).map(update).collect();
+        let go = keys.into_iter().filter(|key| !entries.contains_key(key));
+        steps.extend(go.map(Step::Delete));
+        steps
+    }
+
+    fn list_steps<'l>(&self, obj: &ObjId, elements: &'l [Literal]) -> Vec<Step<'l>> {
+        let len = View::now(self.state).length(obj);
+        let step = |(index, value)| match index < len {
+            true => Step::Update(Prop::Seq(index), value),
+            false => Step::Insert(index, value),
+        };
+        let mut steps: Vec<Step<'l>> = elements.iter().enumerate().map(step).collect();
+        steps.extend(len.checked_sub(elements.len()).map(|surplus| Step::Cut(elements.len(), surplus)));
+        steps
+    }
+
+    /// The object at a place when it is to be updated, or a new one there; a scalar is put there.
+    fn update_place(
+        &mut self,
+        obj: &ObjId,
+        prop: &Prop<'_>,
+        value: &Literal,
+    ) -> Result<Option<ObjId>, EditError> {
+        match View::now(self.state).get(obj, prop.clone())? {
+            Some((Value::Object(kind), id)) if value.kind() == Some(kind) => Ok(Some(id)),
+            _ => self.put_one(obj, prop, value),
+        }
+    }
+}
+
+/// One step of making an object equal to a value.
+enum Step<'l> {
+    Update(Prop<'l>, &'l Literal),
+    Insert(usize, &'l Literal),
+    Delete(String),
+    /// From an index on, so many elements.
+    Cut(usize, usize),
+}
+
+/// An object and what is still to be done with it.
+type Steps<'l> = (ObjId, std::vec::IntoIter<Step<'l>>);
+
+fn expected(kind: ObjType) -> &'static str {
+    match kind {
+        ObjType::Map | ObjType::Table => "a map",
+        ObjType::List => "a list",
+        ObjType::Text => "a text",
+    }
+}

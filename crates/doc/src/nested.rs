@@ -1,0 +1,246 @@
+//! Values inside values without end: what the standard library would do by calling itself is done here level by level.
+
+use std::fmt;
+
+use crate::literal::{Elements, Entries, Literal};
+use crate::types::ScalarValue;
+
+impl Drop for Entries {
+    fn drop(&mut self) {
+        if self.0.values().any(Literal::is_nested) {
+            dismantle(std::mem::take(&mut self.0).into_values().collect());
+        }
+    }
+}
+
+impl Drop for Elements {
+    fn drop(&mut self) {
+        if self.0.iter().any(Literal::is_nested) {
+            dismantle(std::mem::take(&mut self.0));
+        }
+    }
+}
+
+/// Takes values apart so that none of them holds another when it is dropped.
+fn dismantle(mut todo: Vec<Literal>) {
+    while let Some(value) = todo.pop() {
+        match value {
+            Literal::Map(entries) => todo.extend(entries.into_iter().map(|(_, value)| value)),
+            Literal::List(elements) => todo.extend(elements),
+            Literal::Scalar(_) | Literal::Text(_) => {}
+        }
+    }
+}
+
+/// What [`build`] finds where it looks.
+pub(crate) enum Found<I> {
+    /// A value with nothing inside.
+    Leaf(Literal),
+    /// A map: its keys and where to look for their values, in the same order.
+    Map(Vec<String>, Vec<I>),
+    /// A list: where to look for its elements.
+    List(Vec<I>),
+}
+
+/// A map or a list of which some values are built.
+struct Half<I> {
+    keys: Option<Vec<String>>,
+    todo: std::vec::IntoIter<I>,
+    done: Vec<Literal>,
+}
+
+impl<I> Half<I> {
+    fn new(keys: Option<Vec<String>>, todo: Vec<I>) -> Self {
+        Self { keys, done: Vec::with_capacity(todo.len()), todo: todo.into_iter() }
+    }
+
+    fn finish(self) -> Literal {
+        match self.keys {
+            Some(keys) => Literal::Map(keys.into_iter().zip(self.done).collect()),
+            None => Literal::List(self.done.into()),
+        }
+    }
+}
+
+/// Builds a value from what `look` finds, first at `place`, then at the places it names.
+pub(crate) fn build<I, E>(place: I, mut look: impl FnMut(I) -> Result<Found<I>, E>) -> Result<Literal, E> {
+    let mut halves: Vec<Half<I>> = Vec::new();
+    let mut next = place;
+    loop {
+        let mut built = match look(next)? {
+            Found::Leaf(value) => Some(value),
+            Found::Map(keys, todo) => {
+                halves.push(Half::new(Some(keys), todo));
+                None
+            }
+            Found::List(todo) => {
+                halves.push(Half::new(None, todo));
+                None
+            }
+        };
+        next = loop {
+            let Some(mut half) = halves.pop() else {
+                return Ok(built.expect("what is not a leaf was pushed"));
+            };
+            half.done.extend(built.take());
+            match half.todo.next() {
+                Some(place) => {
+                    halves.push(half);
+                    break place;
+                }
+                None => built = Some(half.finish()),
+            }
+        };
+    }
+}
+
+fn look_again(value: &Literal) -> Result<Found<&Literal>, std::convert::Infallible> {
+    Ok(match value {
+        Literal::Scalar(scalar) => Found::Leaf(Literal::Scalar(scalar.clone())),
+        Literal::Text(text) => Found::Leaf(Literal::Text(text.clone())),
+        Literal::Map(entries) => Found::Map(entries.keys().cloned().collect(), entries.values().collect()),
+        Literal::List(elements) => Found::List(elements.iter().collect()),
+    })
+}
+
+impl Clone for Literal {
+    fn clone(&self) -> Self {
+        let Ok(copy) = build(self, look_again);
+        copy
+    }
+}
+
+impl Clone for Entries {
+    fn clone(&self) -> Self {
+        self.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+}
+
+impl Clone for Elements {
+    fn clone(&self) -> Self {
+        self.iter().cloned().collect()
+    }
+}
+
+/// Whether the values of all pairs are equal.
+fn all_equal(mut pairs: Vec<(&Literal, &Literal)>) -> bool {
+    while let Some((a, b)) = pairs.pop() {
+        let same = match (a, b) {
+            (Literal::Scalar(a), Literal::Scalar(b)) => a == b,
+            (Literal::Text(a), Literal::Text(b)) => a == b,
+            (Literal::Map(a), Literal::Map(b)) => {
+                pairs.extend(a.values().zip(b.values()));
+                a.keys().eq(b.keys())
+            }
+            (Literal::List(a), Literal::List(b)) => {
+                pairs.extend(a.iter().zip(b.iter()));
+                a.len() == b.len()
+            }
+            _ => false,
+        };
+        if !same {
+            return false;
+        }
+    }
+    true
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Self) -> bool {
+        all_equal(vec![(self, other)])
+    }
+}
+
+impl PartialEq for Entries {
+    fn eq(&self, other: &Self) -> bool {
+        self.keys().eq(other.keys()) && all_equal(self.values().zip(other.values()).collect())
+    }
+}
+
+impl PartialEq for Elements {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && all_equal(self.iter().zip(other.iter()).collect())
+    }
+}
+
+/// What is still to be shown.
+enum Shown<'l> {
+    Value(&'l Literal),
+    Key(&'l str),
+    Word(&'static str),
+    Scalar(&'l ScalarValue<'static>),
+}
+
+impl<'l> Shown<'l> {
+    /// The entries of a map and its end, last first.
+    fn entries(entries: &'l Entries, todo: &mut Vec<Self>) {
+        todo.push(Shown::Word("}"));
+        for (n, (key, value)) in entries.iter().enumerate().rev() {
+            todo.extend([Shown::Value(value), Shown::Word(": "), Shown::Key(key)]);
+            todo.extend((n > 0).then_some(Shown::Word(", ")));
+        }
+        todo.push(Shown::Word("{"));
+    }
+
+    /// The elements of a list and its end, last first.
+    fn elements(elements: &'l Elements, todo: &mut Vec<Self>) {
+        todo.push(Shown::Word("]"));
+        for (n, value) in elements.iter().enumerate().rev() {
+            todo.push(Shown::Value(value));
+            todo.extend((n > 0).then_some(Shown::Word(", ")));
+        }
+        todo.push(Shown::Word("["));
+    }
+
+    /// Shows everything, the last of `todo` first. Always in one line: indented, each level would be longer than the one
+    /// around it.
+    fn all(mut todo: Vec<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        while let Some(next) = todo.pop() {
+            match next {
+                Shown::Word(word) => f.write_str(word)?,
+                Shown::Key(key) => write!(f, "{key:?}")?,
+                Shown::Scalar(scalar) => write!(f, "{scalar:?}")?,
+                Shown::Value(value) => {
+                    todo.push(Shown::Word(")"));
+                    match value {
+                        Literal::Scalar(scalar) => {
+                            todo.extend([Shown::Scalar(scalar), Shown::Word("Scalar(")]);
+                        }
+                        Literal::Text(text) => todo.extend([Shown::Key(text), Shown::Word("Text(")]),
+                        Literal::Map(entries) => {
+                            Self::entries(entries, &mut todo);
+                            todo.push(Shown::Word("Map("));
+                        }
+                        Literal::List(elements) => {
+                            Self::elements(elements, &mut todo);
+                            todo.push(Shown::Word("List("));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Shown::all(vec![Shown::Value(self)], f)
+    }
+}
+
+impl fmt::Debug for Entries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut todo = vec![];
+        Shown::entries(self, &mut todo);
+        Shown::all(todo, f)
+    }
+}
+
+impl fmt::Debug for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut todo = vec![];
+        Shown::elements(self, &mut todo);
+        Shown::all(todo, f)
+    }
+}

@@ -1,0 +1,74 @@
+//! Which copy of a document each change was written to: what names a change by its row is true there alone, and in copies
+//! made afterwards.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::pages::Pages;
+
+/// One copy of a document in this process. Another copy is another branch, whatever it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Branch(u64);
+
+impl Branch {
+    /// One that nothing else has.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// From rows on to the branch that added them, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Branches(Pages<(u32, Branch)>);
+
+impl Branches {
+    /// The rows from `row` on, of which there are none yet, are added by `branch`.
+    #[inline]
+    pub(crate) fn go_on(&mut self, row: u32, branch: Branch) {
+        if self.0.last().is_none_or(|(_, last)| *last != branch) {
+            self.begin(row, branch);
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, row: u32, branch: Branch) {
+        if self.0.last().is_some_and(|(first, _)| *first >= row) {
+            self.0.truncate(self.0.len() - 1);
+        }
+        self.0.push((row, branch));
+    }
+
+    /// Whether a row, which is there, was added by `branch`.
+    pub(crate) fn added(&self, row: u32, branch: Branch) -> bool {
+        let (mut low, mut high) = (0, self.0.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.0[middle].0 <= row {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low > 0 && self.0[low - 1].1 == branch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_is_its_branch_s() {
+        let [a, b, c] = [Branch::new(), Branch::new(), Branch::new()];
+        let mut branches = Branches::default();
+        assert!(!branches.added(0, a));
+        // Nobody adds anything at 3 before another does.
+        [(0, a), (0, a), (3, b), (3, c), (5, c), (9, a)]
+            .iter()
+            .for_each(|(row, by)| branches.go_on(*row, *by));
+        let added = |row| [a, b, c].map(|branch| branches.added(row, branch));
+        assert_eq!([0, 2].map(added), [[true, false, false]; 2]);
+        assert_eq!([3, 8].map(added), [[false, false, true]; 2]);
+        assert_eq!([9, 20].map(added), [[true, false, false]; 2]);
+    }
+}

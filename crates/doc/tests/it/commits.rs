@@ -1,0 +1,114 @@
+//! A commit names its change in the document that made it and in what was copied from that document since, and nothing
+//! anywhere else.
+
+use hashmill_doc::{
+    ActorId, AutoCommit, ChangeHash, Commit, CommitOptions, Document, ROOT, ReadDoc, Transactable,
+};
+
+fn document(actor: u8) -> Document {
+    Document::new().with_actor(ActorId::from([actor]))
+}
+
+/// Puts a value and gives the commit and the hash that it leads to.
+fn put(doc: &mut Document, value: i64) -> (Commit, ChangeHash) {
+    let (_, commit) = doc.transact_with(&CommitOptions::default(), |tx| tx.put(ROOT, "k", value)).unwrap();
+    (commit.unwrap(), doc.get_heads()[0])
+}
+
+#[test]
+fn another_document_does_not_know_a_commit() {
+    let (mut doc, mut other) = (document(1), document(1));
+    let (first, hash) = put(&mut doc, 1);
+    let (second, later) = put(&mut doc, 2);
+    assert_eq!((doc.hash(first), doc.hash(second)), (Some(hash), Some(later)));
+    assert_eq!((other.hash(first), Document::new().hash(second)), (None, None));
+    // The same actor, number and row.
+    let (theirs, _) = put(&mut other, 3);
+    assert_eq!((other.hash(first), other.hash(second), doc.hash(theirs)), (None, None, None));
+    // Even one that holds the very same changes was not where they were made.
+    let mut loaded = Document::load(&doc.save()).unwrap();
+    assert_eq!(loaded.hash(first), None);
+    loaded.merge(&doc).unwrap();
+    assert_eq!((loaded.hash(first), loaded.get_heads()), (None, vec![later]));
+    assert_eq!(doc.fork_at(&[later]).unwrap().hash(first), None);
+}
+
+#[test]
+fn copies_know_what_was_committed_before_they_were_made() {
+    let mut doc = document(1);
+    let (first, hash) = put(&mut doc, 1);
+    let mut fork = doc.fork().with_actor(ActorId::from([2]));
+    let mut clone = doc.clone();
+    let (ours, our_hash) = put(&mut doc, 2);
+    let (theirs, their_hash) = put(&mut fork, 3);
+    let (cloned, cloned_hash) = put(&mut clone, 4);
+    let mut deep = fork.fork().fork().with_actor(ActorId::from([3]));
+    let (last, last_hash) = put(&mut deep, 5);
+    for copy in [&doc, &fork, &clone, &deep] {
+        assert_eq!(copy.hash(first), Some(hash));
+    }
+    // All of these stand in the second row.
+    assert_eq!(
+        [ours, theirs, cloned, last].map(|commit| doc.hash(commit)),
+        [Some(our_hash), None, None, None]
+    );
+    let known = [ours, theirs, cloned, last].map(|commit| fork.hash(commit));
+    assert_eq!(known, [None, Some(their_hash), None, None]);
+    let known = [ours, theirs, cloned, last].map(|commit| clone.hash(commit));
+    assert_eq!(known, [None, None, Some(cloned_hash), None]);
+    let known = [ours, theirs, cloned, last].map(|commit| deep.hash(commit));
+    assert_eq!(known, [None, Some(their_hash), None, Some(last_hash)]);
+}
+
+#[test]
+fn what_comes_from_elsewhere_is_not_taken_for_what_was_committed() {
+    let mut doc = document(1);
+    let (first, hash) = put(&mut doc, 1);
+    let mut fork = doc.fork().with_actor(ActorId::from([2]));
+    let mut by_bytes = doc.fork().with_actor(ActorId::from([3]));
+    let mut other = document(4);
+    put(&mut other, 2);
+    // In both, the second row is a change of another; here it is our own.
+    fork.merge(&other).unwrap();
+    by_bytes.apply_changes(other.get_changes(&[])).unwrap();
+    let (second, second_hash) = put(&mut doc, 3);
+    assert_eq!((fork.hash(second), by_bytes.hash(second)), (None, None));
+    assert_eq!((fork.hash(first), by_bytes.hash(first)), (Some(hash), Some(hash)));
+    doc.merge(&fork).unwrap();
+    assert_eq!((doc.hash(first), doc.hash(second)), (Some(hash), Some(second_hash)));
+    // A batch that fails takes its rows back, and not what the document knows.
+    let bad = [other.get_changes(&[]), fork.get_changes(&[]), vec![duplicate()]].concat();
+    assert!(by_bytes.apply_changes(bad).is_err());
+    let (third, third_hash) = put(&mut by_bytes, 4);
+    let known = [first, second, third].map(|commit| by_bytes.hash(commit));
+    assert_eq!(known[..2], [Some(hash), None]);
+    assert!(known[2] == Some(third_hash) || by_bytes.get_heads().contains(&known[2].unwrap()));
+}
+
+/// A first change of actor 1 that is not the one the documents have.
+fn duplicate() -> hashmill_doc::Change {
+    let mut doc = document(1);
+    put(&mut doc, 99);
+    doc.get_last_local_change().unwrap()
+}
+
+#[test]
+fn commits_at_past_heads_are_known_to_the_whole_document() {
+    let mut doc = document(1);
+    let (_, hash) = put(&mut doc, 1);
+    put(&mut doc, 2);
+    let edit = |tx: &mut hashmill_doc::Transaction<'_>| tx.put(ROOT, "k", 3);
+    let (_, past) = doc.transact_at(&[hash], &CommitOptions::default(), edit).unwrap();
+    let made = doc.hash(past.unwrap()).unwrap();
+    assert!(doc.get_heads().contains(&made));
+    let mut auto = AutoCommit::from(doc);
+    auto.isolate(&[hash]).unwrap();
+    auto.put(ROOT, "k", 4).unwrap();
+    let commit = auto.commit().unwrap();
+    let heads = auto.get_heads();
+    assert_eq!(auto.document().hash(commit), Some(heads[0]));
+    auto.integrate();
+    let empty = auto.empty_commit(&CommitOptions::default());
+    assert_eq!(auto.document().hash(empty), Some(auto.get_heads()[0]));
+    assert_eq!(auto.get_all(ROOT, "k").unwrap().len(), 3);
+}
