@@ -64,6 +64,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("password::Quantity", "a choice"),
     ("password::Rehash", "costs"),
     ("password::Syntax", "a choice"),
+    ("process::PerProcess", "shows what it holds as that shows itself"),
 ];
 
 /// What can hold one, with one inside.
