@@ -120,6 +120,9 @@ pub enum EngineError {
         /// What it said.
         reason: String,
     },
+    /// The caller's: the process was forked, and this is the child. The engine's threads or devices stayed with the parent:
+    /// make a new engine.
+    Forked,
     /// A hash failed.
     Hash(HashError),
     /// The engine gives wrong digests: this machine or this program is broken, and what it finds would be refused.
@@ -139,6 +142,7 @@ impl fmt::Display for EngineError {
                 write!(f, "{given} at a time: choose 1 to {most}")
             }
             EngineError::System { reason } => write!(f, "the system refuses: {reason}"),
+            EngineError::Forked => f.write_str("made in another process: its threads stayed there"),
             EngineError::Hash(error) => error.fmt(f),
             EngineError::SelfTest { kernel } => {
                 write!(

@@ -9,7 +9,11 @@ pub mod argon2;
 mod blake2b;
 pub mod blake3;
 #[cfg(feature = "std")]
+mod crew;
+#[cfg(feature = "std")]
 pub mod engine;
 pub mod isa;
 #[cfg(feature = "std")]
 pub mod password;
+#[cfg(feature = "std")]
+pub mod process;

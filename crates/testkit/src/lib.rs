@@ -9,13 +9,20 @@
 #[allow(unsafe_code)]
 pub mod alloc;
 pub mod data;
-// The one file with `unsafe`: memory that faults when a kernel reads past its input can only be asked of the system.
+// A process that copies itself can only be asked of the system.
+#[allow(unsafe_code)]
+pub mod fork;
+// Memory that faults when a kernel reads past its input, too.
 #[allow(unsafe_code)]
 pub mod guard;
 pub mod oracle;
 pub mod paint;
 pub mod rng;
+pub mod secret;
 pub mod skip;
+// A stack that can be read when its thread has ended takes memory lent to a thread.
+#[allow(unsafe_code)]
+pub mod stack;
 pub mod trace;
 pub mod vectors;
 

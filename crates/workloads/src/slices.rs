@@ -84,10 +84,11 @@ enum State {
 
 type Shared = Rc<RefCell<State>>;
 
-fn advance(steps: &mut Steps, pieces: u64) {
+fn advance(steps: &mut Steps, pieces: u64) -> Result<(), Fault> {
     for _ in 0..pieces {
-        steps.step();
+        steps.step().map_err(failed)?;
     }
+    Ok(())
 }
 
 impl Engine for Part {
@@ -117,12 +118,12 @@ impl Engine for Part {
         let mut state = state.borrow_mut();
         let hasher = match std::mem::replace(&mut *state, State::Gone) {
             State::Idle(hasher) => hasher,
-            State::AtWork(steps) => steps.finish(&mut [0; 32]),
+            State::AtWork(steps) => steps.finish(&mut [0; 32]).map_err(failed)?,
             State::Gone => Hasher::with_plan(setting.params, setting.plan).threads(Threads::Serial),
         };
         let mut steps = hasher.steps(&Input::new(password, SALT), 32).map_err(failed)?;
         if !self.is_first {
-            advance(&mut steps, FIRST);
+            advance(&mut steps, FIRST)?;
         }
         *state = State::AtWork(steps);
         Ok(())
@@ -130,8 +131,8 @@ impl Engine for Part {
 
     fn run(&self, _: &mut Setting, state: &mut Shared, _: &[u8; 8]) -> Result<Shared, Fault> {
         match &mut *state.borrow_mut() {
-            State::AtWork(steps) if self.is_first => advance(steps, FIRST),
-            State::AtWork(steps) => advance(steps, PIECES - FIRST),
+            State::AtWork(steps) if self.is_first => advance(steps, FIRST)?,
+            State::AtWork(steps) => advance(steps, PIECES - FIRST)?,
             _ => return Err(Fault::failed("no hash was begun")),
         }
         Ok(Rc::clone(state))
@@ -141,7 +142,8 @@ impl Engine for Part {
         let mut state = state.borrow_mut();
         let mut tag = [0; 32];
         if let State::AtWork(steps) = std::mem::replace(&mut *state, State::Gone) {
-            *state = State::Idle(steps.finish(&mut tag));
+            let hasher = steps.finish(&mut tag).expect("the lab does not fork within a call");
+            *state = State::Idle(hasher);
         }
         Digest::new(&tag)
     }

@@ -26,12 +26,11 @@ pub(super) const UNSAFE: &[Place] = &[
         "the kernel tables: a `Kernel` proves that its calls are sound",
     ),
     Place::new("crates/hash/src/blake3/lanes.rs", "calls into the kernel tables"),
-    Place::new("crates/hash/src/blake3/crew.rs", "work on the caller's stack, lent to the workers"),
+    Place::new("crates/hash/src/crew.rs", "work on the caller's stack, lent to the workers"),
     Place::new("crates/hash/src/argon2/x86_64/", "vector loads and stores"),
     Place::new("crates/hash/src/argon2/aarch64/", "vector loads and stores"),
     Place::new("crates/hash/src/argon2/memory.rs", "blocks that several lanes write at once"),
     Place::new("crates/hash/src/argon2/pages.rs", "pages from the system, huge where it grants them"),
-    Place::new("crates/hash/src/argon2/crew.rs", "work on the caller's stack, lent to the workers"),
     Place::new("crates/hash/src/argon2/kernel.rs", "the kernel tables"),
     Place::new("crates/hash/src/argon2/fill.rs", "calls into the kernel tables"),
     Place::new("crates/hash/src/argon2/segment.rs", "the loop over blocks, inlined into each kernel"),
@@ -42,7 +41,9 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/files/src/source/mmap.rs", "the one mapping of files into memory"),
     Place::new("crates/rivals/src/reference.rs", "calls the reference implementation, which is C"),
     Place::new("crates/testkit/src/alloc.rs", "an allocator that counts"),
+    Place::new("crates/testkit/src/fork.rs", "a child process that is a copy"),
     Place::new("crates/testkit/src/guard.rs", "memory that faults when a kernel reads past its input"),
+    Place::new("crates/testkit/src/stack.rs", "the stack of a thread that has ended"),
     Place::new("xtask/probes/no_std.rs", "an exported symbol keeps the probe's code"),
 ];
 
@@ -56,8 +57,11 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
+    Place::new("crates/hash/src/process.rs", "whether processes fork, and which one this is"),
     Place::new("crates/cli/src/os.rs", "sizes of pages, terminals, file descriptors"),
+    Place::new("crates/testkit/src/fork.rs", "processes that fork"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
+    Place::new("crates/testkit/src/stack.rs", "threads on memory of the caller's"),
     Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),
 ];
 

@@ -58,12 +58,12 @@ fn print_costs(low: &KdfArgs, params: Params) -> Result<()> {
 fn compute(hasher: Hasher, input: &Input<'_>, tag: &mut [u8]) -> Result<Hasher, HashError> {
     watched(hasher.params(), false, |tell| {
         let mut steps = hasher.steps(input, tag.len())?;
-        while let Some(step) = steps.step() {
+        while let Some(step) = steps.step()? {
             if tell(step).is_break() {
                 return Err(HashError::Stopped);
             }
         }
-        Ok(steps.finish(tag))
+        steps.finish(tag)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The crate as another program uses it.
 
 mod many;
+mod silent;
 mod strategies;
 mod tree;
 mod update;

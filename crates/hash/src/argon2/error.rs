@@ -30,6 +30,9 @@ pub enum HashError {
     },
     /// The caller's: [`Stop`](super::Stop) was set before the hash was finished.
     Stopped,
+    /// The caller's: the process was forked while the hash was at work, and this is the child. Memory of a hash stays with
+    /// the process that began it.
+    Forked,
     /// The machine's: the operating system refused the memory.
     OutOfMemory {
         /// How much was asked for.
@@ -51,6 +54,7 @@ impl fmt::Display for HashError {
                 write!(f, "memory of {given} KiB: these parameters need {needed} KiB")
             }
             HashError::Stopped => f.write_str("stopped before the hash was finished"),
+            HashError::Forked => f.write_str("begun in another process: what it had in memory stayed there"),
             HashError::OutOfMemory { bytes } => {
                 write!(f, "the system refused {bytes} bytes of memory: choose a smaller memory cost")
             }

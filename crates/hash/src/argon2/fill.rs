@@ -46,7 +46,8 @@ pub(super) struct Fill<'a, 'm> {
     wipes_far: bool,
     /// Whether all but the last blocks of the lanes are wiped at the end, or all if stopped.
     wipes: bool,
-    stop: &'a Stop,
+    /// Each of them ends it.
+    stops: [&'a Stop; 2],
     /// Whether anybody saw the request to stop: it may have been taken back since.
     stopped: AtomicBool,
 }
@@ -68,13 +69,19 @@ impl<'a, 'm> Fill<'a, 'm> {
             far: plan.is_far(params),
             wipes_far: plan.wipes_far(params),
             wipes: false,
-            stop,
+            stops: [stop; 2],
             stopped: AtomicBool::new(false),
         }
     }
 
     pub(super) fn wiping(self, wipes: bool) -> Fill<'a, 'm> {
         Fill { wipes, ..self }
+    }
+
+    /// The same ended by another one, too.
+    #[cfg(feature = "std")]
+    pub(super) fn stopping_at(self, other: &'a Stop) -> Fill<'a, 'm> {
+        Fill { stops: [self.stops[0], other], ..self }
     }
 
     /// How many phases there are: all units of one are done before the next begins.
@@ -141,7 +148,7 @@ impl<'a, 'm> Fill<'a, 'm> {
         if helpers == 0 {
             return self.run_alone(phases);
         }
-        super::crew::run(phases.end - phases.start, self.units(), helpers, &|phase, unit| {
+        crate::crew::run(phases.end - phases.start, self.units(), helpers, &|phase, unit| {
             // SAFETY: a crew finishes a phase before the next, and gives out each unit once.
             unsafe { self.unit(phases.start + phase, unit) }
         });
@@ -218,7 +225,7 @@ impl<'a, 'm> Fill<'a, 'm> {
     }
 
     fn goes_on(&self) -> bool {
-        if self.stop.is_set() {
+        if self.stops.iter().any(|stop| stop.is_set()) {
             self.stopped.store(true, Ordering::Relaxed);
         }
         !self.stopped.load(Ordering::Relaxed)

@@ -8,7 +8,8 @@ use super::memory::Arena;
 use super::pages::PagePolicy;
 use super::params::Params;
 use super::plan::Plan;
-use super::steps::Steps;
+use super::steps::{Course, Steps};
+use crate::crew;
 
 /// When the memory of a hash is wiped. It holds enough to test guesses of the password with little work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -144,11 +145,8 @@ impl Hasher {
     ///
     /// # Errors
     /// As `hash_into`.
-    pub fn steps(mut self, input: &Input<'_>, tag_len: usize) -> Result<Steps, HashError> {
-        ends::check(input, tag_len)?;
-        let (kernel, params) = (self.plan.kernel(), self.params);
-        ends::begin(kernel, params, input, tag_len, &mut self.arena.matrix(params.shape())?);
-        Ok(Steps::new(self, tag_len))
+    pub fn steps(self, input: &Input<'_>, tag_len: usize) -> Result<Steps, HashError> {
+        Ok(Steps(Course::begin(self, input, tag_len)?))
     }
 
     /// [`hash_into`](Hasher::hash_into) of a length known when compiling.
@@ -166,8 +164,9 @@ impl Hasher {
         let most = match self.threads {
             Threads::Serial => 1,
             Threads::Auto if !self.plan.is_parallel(self.params) => 1,
-            Threads::Auto => rayon::current_num_threads(),
-            Threads::AtMost(threads) => threads.clamp(1, rayon::current_num_threads()),
+            Threads::Auto => crew::threads(),
+            Threads::AtMost(1) => 1,
+            Threads::AtMost(threads) => threads.clamp(1, crew::threads()),
         };
         let lanes = self.params.lanes() as usize;
         let threads = most.min(lanes);

@@ -242,7 +242,7 @@ impl Arena {
 
     /// Whether all memory that hashes used is zero. For tests of wiping.
     #[cfg(test)]
-    pub(super) fn is_zero(&self, blocks: u64) -> bool {
+    pub(crate) fn is_zero(&self, blocks: u64) -> bool {
         self.region.is_none() || self.blocks(blocks).iter().all(|block| block.0 == [0; 128])
     }
 }

@@ -4,8 +4,6 @@ mod aarch64;
 #[cfg(feature = "std")]
 mod batch;
 mod chain;
-#[cfg(feature = "std")]
-mod crew;
 mod ends;
 mod error;
 mod fill;
@@ -46,6 +44,8 @@ pub use memory::Block;
 pub use pages::{PageKind, PagePolicy};
 pub use params::{Params, ParamsError, Variant, Version};
 pub use plan::Plan;
+#[cfg(feature = "std")]
+pub(crate) use steps::Course;
 #[cfg(feature = "std")]
 pub use steps::{Step, Steps};
 

@@ -1,10 +1,11 @@
 //! [`Context`]: a plan, a workspace and threads of its own, kept between calls.
 
-use super::crew::Slots;
 use super::hazmat::{ContextKey, Mode};
 use super::kernel::Cv;
 use super::lanes::{self, Key};
+use super::parallel::Slots;
 use super::{BLOCK_LEN, CHUNK_LEN, Hash, KEY_LEN, Plan, ROOT, parallel, tree};
+use crate::process::PerProcess;
 use std::fmt;
 use zeroize::Zeroize;
 
@@ -23,11 +24,12 @@ pub enum Threads {
 /// A hasher of whole inputs for a program that hashes many: mode, kernels, workspace and threads are set up once.
 ///
 /// The threads belong to the context and sleep between calls. The calling thread always works too, so a context of
-/// `n` threads starts `n - 1`.
+/// `n` threads starts `n - 1`. A forked child starts its own with its first call that needs them; if the system gives none,
+/// that call and all later ones work on the calling thread alone.
 pub struct Context {
     plan: Plan,
     key: Key,
-    pool: Option<rayon::ThreadPool>,
+    pool: PerProcess<Option<rayon::ThreadPool>>,
     threads: usize,
     slots: Slots,
 }
@@ -47,10 +49,7 @@ impl Context {
     /// When threads cannot be started.
     pub fn with(plan: Plan, mode: &Mode<'_>, threads: usize) -> Result<Context, rayon::ThreadPoolBuildError> {
         let threads = threads.max(1);
-        let pool = match threads {
-            1 => None,
-            _ => Some(rayon::ThreadPoolBuilder::new().num_threads(threads - 1).build()?),
-        };
+        let pool = PerProcess::new(start(threads)?);
         Ok(Context { plan, key: mode.key(), pool, threads, slots: Slots::new() })
     }
 
@@ -74,15 +73,20 @@ impl Context {
             Threads::Auto => self.threads - 1,
             Threads::AtMost(most) => most.clamp(1, self.threads) - 1,
         };
-        let words = match &self.pool {
-            Some(pool) if helpers > 0 && input.len() > CHUNK_LEN => {
+        let pool = if helpers > 0 && input.len() > CHUNK_LEN {
+            self.pool.get_or(|| start(self.threads).unwrap_or(None)).as_ref()
+        } else {
+            None
+        };
+        let words = match pool {
+            Some(pool) => {
                 let children: [Cv; 2] =
                     parallel::children_by(self.plan, &self.key, input, 0, helpers, &mut self.slots, |task| {
                         pool.spawn(task);
                     });
                 lanes::parent(self.plan.one(BLOCK_LEN), &self.key, &children, ROOT)
             }
-            _ => tree::hash_all(self.plan, &self.key, input),
+            None => tree::hash_all(self.plan, &self.key, input),
         };
         Hash::from_words(&words)
     }
@@ -100,6 +104,14 @@ impl Context {
     /// The most threads that a call can use.
     pub fn threads(&self) -> usize {
         self.threads
+    }
+}
+
+/// The threads that are not the caller's, if there are to be any.
+fn start(threads: usize) -> Result<Option<rayon::ThreadPool>, rayon::ThreadPoolBuildError> {
+    match threads {
+        1 => Ok(None),
+        _ => rayon::ThreadPoolBuilder::new().num_threads(threads - 1).build().map(Some),
     }
 }
 

@@ -35,8 +35,6 @@ pub mod hazmat;
 #[cfg(feature = "std")]
 mod context;
 #[cfg(feature = "std")]
-mod crew;
-#[cfg(feature = "std")]
 mod parallel;
 #[cfg(feature = "digest")]
 mod traits;

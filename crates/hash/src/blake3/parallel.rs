@@ -1,10 +1,11 @@
 //! Which part of the tree goes to which thread.
 
-use super::crew::{self, Slots};
 use super::kernel::Cv;
 use super::lanes::Key;
 use super::{CHUNK_LEN, Plan, tree};
+use crate::crew;
 use std::cell::RefCell;
+use std::sync::OnceLock;
 
 /// Small enough that nobody waits long for the last tile, large enough that its own top nodes (four levels that fill
 /// no lanes) stay below two percent.
@@ -13,15 +14,21 @@ const TILE_LEN: usize = 128 * 1024;
 /// Above this many tiles they grow instead.
 const MAX_TILES: usize = 256;
 
+/// Where tiles leave their values. Kept between jobs, so that a warm caller allocates almost nothing.
+pub(super) type Slots = Vec<OnceLock<Cv>>;
+
 /// [`tree::children_of`] with help from the current rayon pool where it pays.
 pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
     thread_local! {
         static SLOTS: RefCell<Slots> = const { RefCell::new(Slots::new()) };
     }
-    if input.len() < plan.parallel_from() || rayon::current_num_threads() < 2 {
+    if input.len() < plan.parallel_from() {
         return tree::children_of(plan, key, input, counter);
     }
-    let helpers = rayon::current_num_threads() - 1;
+    let helpers = crew::threads() - 1;
+    if helpers == 0 {
+        return tree::children_of(plan, key, input, counter);
+    }
     // Not borrowed while hashing: a task of the pool that runs on this thread meanwhile may come here too.
     let mut slots = SLOTS.take();
     let children = children_by(plan, key, input, counter, helpers, &mut slots, rayon::spawn);
@@ -44,12 +51,16 @@ pub(super) fn children_by(
         return tree::children_of(plan, key, input, counter);
     }
     let tiles = input.len().div_ceil(tile_len);
-    let work = |tile: usize| {
+    slots.clear();
+    slots.resize_with(tiles, OnceLock::new);
+    let work = |_: u64, tile: usize| {
         let start = tile * tile_len;
         let end = input.len().min(start + tile_len);
-        tree::subtree_cv(plan, key, &input[start..end], counter + (start / CHUNK_LEN) as u64)
+        let cv = tree::subtree_cv(plan, key, &input[start..end], counter + (start / CHUNK_LEN) as u64);
+        slots[tile].set(cv).expect("a tile is taken once");
     };
-    let mut row = crew::map(tiles, helpers, slots, &work, spawn);
+    crew::run_with(1, tiles, helpers.min(tiles - 1), &work, spawn);
+    let mut row: Vec<Cv> = slots.iter().map(|slot| *slot.get().expect("every tile is finished")).collect();
     while row.len() > 2 {
         row = tree::level_above(plan, key, &row);
     }

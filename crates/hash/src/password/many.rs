@@ -7,6 +7,7 @@ use super::error::{CreateError, VerifyError};
 use super::passwords::{Passwords, check_salt};
 use super::stored::PasswordHash;
 use crate::argon2::{HashError, Input, Job, MAX_BATCH, Params, batch_width, hash_batch_into};
+use crate::crew;
 use core::cmp::Reverse;
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -117,16 +118,13 @@ impl Passwords {
             return work;
         }
         let largest = units.iter().map(|unit| unit_kib(unit)).max().unwrap_or(0);
-        let workers = threads.min(units.len()).min(self.room_for(largest));
+        let count = units.len();
+        let workers = threads.min(count).min(self.room_for(largest)).max(1);
         let units = Mutex::new(units.into_iter());
         let next = || units.lock().unwrap_or_else(PoisonError::into_inner).next();
-        rayon::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|_| {
-                    while let Some(unit) = next() {
-                        self.unit(unit, 1);
-                    }
-                });
+        crew::run(1, count, workers - 1, &|_, _| {
+            if let Some(unit) = next() {
+                self.unit(unit, 1);
             }
         });
         work

@@ -6,7 +6,10 @@ use super::phc::Syntax;
 use super::policy::{Policy, Rehash};
 use super::pool::Pool;
 use super::stored::PasswordHash;
-use crate::argon2::{HashError, Hasher, Input, Job, Params, Plan, Step, Threads, hash_batch_into};
+use crate::argon2::{
+    Arena, Course, HashError, Hasher, Input, Job, Params, Plan, Step, Threads, hash_batch_into,
+};
+use crate::crew;
 use core::fmt;
 use core::mem;
 use core::ops::ControlFlow;
@@ -242,8 +245,8 @@ impl Passwords {
             // While a thread of the pool waits for its helpers it may begin another hash, and that one would wait
             // for memory that only this thread can give back.
             _ if self.pool.is_bounded() && rayon::current_thread_index().is_some() => 1,
-            Threads::Auto => rayon::current_num_threads(),
-            Threads::AtMost(threads) => threads.clamp(1, rayon::current_num_threads()),
+            Threads::Auto => crew::threads(),
+            Threads::AtMost(threads) => threads.clamp(1, crew::threads()),
         }
     }
 
@@ -261,18 +264,35 @@ impl Passwords {
         watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
     ) -> Result<(), HashError> {
         let mut lease = self.pool.lease(params.blocks(), 1);
-        let arena = &mut lease.arenas()[0];
         let threads = if self.most_threads() == 1 { Threads::Serial } else { self.threads };
-        let mut hasher = Hasher::with_plan(params, self.plan).threads(threads);
-        mem::swap(hasher.arena(), arena);
-        let mut steps = hasher.steps(input, tag.len())?;
-        while let Some(step) = steps.step() {
+        let hasher = Hasher::with_plan(params, self.plan).threads(threads);
+        let mut lent = Lent::new(hasher, &mut lease.arenas()[0]);
+        let mut course = Course::begin(&mut lent.hasher, input, tag.len())?;
+        while let Some(step) = course.step()? {
             if watch(step).is_break() {
                 return Err(HashError::Stopped);
             }
         }
-        mem::swap(steps.finish(tag).arena(), arena);
-        Ok(())
+        course.finish(tag)
+    }
+}
+
+/// A hasher in leased memory, which goes back to the lease however the hash ends.
+struct Lent<'a> {
+    hasher: Hasher,
+    home: &'a mut Arena,
+}
+
+impl<'a> Lent<'a> {
+    fn new(mut hasher: Hasher, home: &'a mut Arena) -> Lent<'a> {
+        mem::swap(hasher.arena(), home);
+        Lent { hasher, home }
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        mem::swap(self.hasher.arena(), self.home);
     }
 }
 
@@ -296,4 +316,37 @@ impl fmt::Debug for Passwords {
 pub(super) fn check_salt(salt: &[u8]) -> Result<(), CreateError> {
     let fits = Limits::DEFAULT.check_salt(salt.len()).is_ok();
     if fits { Ok(()) } else { Err(CreateError::SaltLen { given: salt.len() }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    /// However a hash ends, its memory is in the pool again, and empty.
+    #[test]
+    fn memory_comes_back_on_every_path() {
+        let policy = Policy::new(Params::new(64, 2, 1).unwrap());
+        let stored = Passwords::new(policy).hash(b"right", b"sixteen bytes ok").unwrap();
+        let short = PasswordHash::new(policy.params(), vec![0; 16], vec![0; 3]);
+        let at_three = |step: Step, end: fn() -> ControlFlow<()>| match step.done {
+            3 => end(),
+            _ => ControlFlow::Continue(()),
+        };
+        let ends: [(&PasswordHash, fn() -> ControlFlow<()>); 4] = [
+            (&stored, || ControlFlow::Continue(())),
+            (&stored, || ControlFlow::Break(())),
+            (&stored, || resume_unwind(Box::new("the caller's own"))),
+            (&short, || ControlFlow::Continue(())),
+        ];
+        for (index, (stored_last, end)) in ends.into_iter().enumerate() {
+            let passwords = Passwords::new(policy).memory_budget(64);
+            assert_eq!(passwords.verify_decoded(b"right", &stored), Ok(()));
+            let mut watch = |step| at_three(step, end);
+            let check = || passwords.verify_decoded_watched(b"right", stored_last, &mut watch);
+            let ended = catch_unwind(AssertUnwindSafe(check));
+            assert_eq!(matches!(ended, Ok(Ok(()))), index == 0);
+            assert_eq!(passwords.pool.idle(), (1, 64), "one arena, all of it empty: {index}");
+        }
+    }
 }

@@ -1,20 +1,27 @@
 //! Memory for hashes, kept between calls and shared by threads, within a budget.
 
 use crate::argon2::{Arena, MAX_BATCH, PagePolicy};
+use crate::process::{PerProcess, Process};
 use arrayvec::ArrayVec;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How much idle memory is worth keeping, unless a single hash needs more.
 const KEEP_KIB: u64 = 256 * 1024;
 
-/// Arenas that wait for the next hash. Every hash wipes what it used, so nothing is in them.
+/// Arenas that wait for the next hash, with nothing in them.
 pub(super) struct Pool {
-    state: Mutex<State>,
-    /// Memory came back, or a turn was taken.
-    changed: Condvar,
+    /// Of each process: what threads of a parent use or wait for is none of a child's business.
+    shared: PerProcess<Shared>,
     /// Most memory of all hashes that run at once, in KiB.
     budget_kib: u64,
     keep_kib: u64,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Memory came back, or a turn was taken.
+    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -32,7 +39,15 @@ impl Pool {
     /// Keeps at least the memory of one hash of `usual_kib`.
     pub(super) fn new(usual_kib: u64) -> Pool {
         let keep_kib = usual_kib.max(KEEP_KIB);
-        Pool { state: Mutex::default(), changed: Condvar::new(), budget_kib: u64::MAX, keep_kib }
+        Pool { shared: PerProcess::new(Shared::default()), budget_kib: u64::MAX, keep_kib }
+    }
+
+    /// How many arenas wait, and how many of their blocks are zero. For tests of whoever uses them.
+    #[cfg(test)]
+    pub(super) fn idle(&self) -> (usize, u64) {
+        let state = self.shared.get_or(Shared::default).state();
+        let empty = state.idle.iter().filter(|arena| arena.is_zero(arena.capacity()));
+        (state.idle.len(), empty.map(Arena::capacity).sum())
     }
 
     pub(super) fn with_budget(self, budget_kib: u64) -> Pool {
@@ -53,13 +68,14 @@ impl Pool {
     /// whole budget runs alone.
     pub(super) fn lease(&self, kib: u64, count: usize) -> Lease<'_> {
         let kib = kib * count as u64;
-        let mut state = self.state();
+        let shared = self.shared.get_or(Shared::default);
+        let mut state = shared.state();
         let number = state.next_number;
         state.next_number += 1;
         let has_room =
             |state: &State| state.used_kib == 0 || state.used_kib.saturating_add(kib) <= self.budget_kib;
         while state.turn != number || !has_room(&state) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.turn += 1;
         state.used_kib += kib;
@@ -86,14 +102,16 @@ impl Pool {
         }
         drop(state);
         // There may be room for whoever is next.
-        self.changed.notify_all();
+        shared.changed.notify_all();
         drop(too_much);
         while arenas.len() < count {
             arenas.push(Arena::new(PagePolicy::default()));
         }
-        Lease { pool: self, arenas, kib }
+        Lease { shared, keep_kib: self.keep_kib, process: Process::current(), arenas, kib }
     }
+}
 
+impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic of another thread leaves the counts as they are.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -102,7 +120,10 @@ impl Pool {
 
 /// Memory that goes back to the pool when dropped.
 pub(super) struct Lease<'a> {
-    pool: &'a Pool,
+    shared: &'a Shared,
+    keep_kib: u64,
+    /// Whose memory it is.
+    process: Process,
     arenas: ArrayVec<Arena, MAX_BATCH>,
     kib: u64,
 }
@@ -115,12 +136,18 @@ impl Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let mut state = self.pool.state();
+        // In a child that was forked meanwhile, the pool is the parent's.
+        if self.process != Process::current() {
+            return;
+        }
+        // A hash that did not come to its end has wiped nothing.
+        self.arenas.iter_mut().for_each(Arena::wipe);
+        let mut state = self.shared.state();
         state.used_kib -= self.kib;
         let mut kept: u64 = state.idle.iter().map(Arena::capacity).sum();
         let mut too_much = Vec::new();
         for arena in self.arenas.drain(..) {
-            if kept + arena.capacity() <= self.pool.keep_kib {
+            if kept + arena.capacity() <= self.keep_kib {
                 kept += arena.capacity();
                 state.idle.push(arena);
             } else {
@@ -128,7 +155,7 @@ impl Drop for Lease<'_> {
             }
         }
         drop(state);
-        self.pool.changed.notify_all();
+        self.shared.changed.notify_all();
         // Giving pages back takes long: others need not wait for it.
         drop(too_much);
     }
@@ -149,14 +176,16 @@ mod tests {
                 arena.reserve(64).unwrap();
             }
         }
-        let kept = |pool: &Pool| pool.state().idle.iter().map(Arena::capacity).sum::<u64>();
+        let kept = |pool: &Pool| {
+            pool.shared.get_or(Shared::default).state().idle.iter().map(Arena::capacity).sum::<u64>()
+        };
         assert!(kept(&pool) >= 128);
         let mut lease = pool.lease(64, 1);
         assert!(lease.arenas()[0].capacity() >= 64, "used again");
         lease.arenas()[0].reserve(KEEP_KIB + 1).unwrap();
         drop(lease);
         assert!(kept(&pool) <= KEEP_KIB, "too large to be kept");
-        assert_eq!(pool.state().used_kib, 0);
+        assert_eq!(pool.shared.get_or(Shared::default).state().used_kib, 0);
     }
 
     #[test]
@@ -164,7 +193,7 @@ mod tests {
         let pool = Pool::new(10).with_budget(20);
         let order = Mutex::new(Vec::new());
         let waiting = |count| {
-            while pool.state().next_number < count {
+            while pool.shared.get_or(Shared::default).state().next_number < count {
                 thread::yield_now();
             }
         };
@@ -216,6 +245,10 @@ mod tests {
         assert_eq!(capacity, 0, "an arena from before that is too large now was given back");
         drop(lease);
         drop(pool.lease(1000, 1));
-        assert_eq!(pool.state().used_kib, 0, "what exceeds the budget runs alone");
+        assert_eq!(
+            pool.shared.get_or(Shared::default).state().used_kib,
+            0,
+            "what exceeds the budget runs alone"
+        );
     }
 }

@@ -30,6 +30,8 @@ mod plans;
 #[cfg(feature = "std")]
 mod pow;
 mod secrets;
+#[cfg(feature = "std")]
+mod silent;
 mod stream;
 mod subtrees;
 #[cfg(feature = "digest")]

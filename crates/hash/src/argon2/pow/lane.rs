@@ -85,13 +85,14 @@ impl Lane {
         self.arenas.iter().filter_map(Arena::pages).min()
     }
 
-    /// Searches with nonces from `next`, taken together with others, up to `end`. Gives the first of its nonces that it
-    /// gave up, or nothing.
+    /// Searches with nonces from `next`, taken together with others, up to `end` or until one of `stops`. Gives the first of
+    /// its nonces that it gave up, or nothing.
     pub(super) fn search_shared(
         &mut self,
         job: &NonceJob<'_>,
         next: &AtomicU64,
         end: u64,
+        stops: [&Stop; 2],
         watch: &Watch,
         hit: &(dyn Fn(Hit) + Sync),
     ) -> Result<Shared, EngineError> {
@@ -104,7 +105,7 @@ impl Lane {
             });
             let Ok(first) = taken else { return Ok(done) };
             let nonces = first..first.saturating_add(most).min(end);
-            let Some(digests) = self.hash(job, nonces.clone(), watch.stop())? else {
+            let Some(digests) = self.hash(job, nonces.clone(), stops)? else {
                 done.given_up = Some(first);
                 return Ok(done);
             };
@@ -123,7 +124,7 @@ impl Lane {
         &mut self,
         job: &NonceJob<'_>,
         nonces: Range<u64>,
-        stop: &Stop,
+        stops: [&Stop; 2],
     ) -> Result<Option<ArrayVec<[u8; DIGEST_LEN], MAX_STREAMS>>, HashError> {
         let Lane { pow, plan, .. } = *self;
         let (kernel, params) = (plan.kernel(), pow.params());
@@ -139,7 +140,8 @@ impl Lane {
         }
         let streams = matrices.len() * params.lanes() as usize;
         let width = plan.width(params).max(matrices.len()).min(streams).min(MAX_STREAMS);
-        if !Fill::new(plan, params, &matrices, width, stop).run() {
+        let [stop, other] = stops;
+        if !Fill::new(plan, params, &matrices, width, stop).stopping_at(other).run() {
             return Ok(None);
         }
         let digest = |matrix: &mut Matrix<'_>| {
@@ -177,7 +179,7 @@ impl NonceEngine for Lane {
     ) -> Result<Searched, EngineError> {
         self.pow.check(job.header)?;
         let next = AtomicU64::new(nonces.start);
-        let done = self.search_shared(job, &next, nonces.end, watch, hit)?;
+        let done = self.search_shared(job, &next, nonces.end, [watch.stop(); 2], watch, hit)?;
         let next = done.given_up.unwrap_or(nonces.end.max(nonces.start));
         Ok(Searched { hashes: done.hashes, next })
     }

@@ -5,6 +5,7 @@ use crate::argon2::{Hasher, Kernel, PagePolicy, Plan};
 use crate::engine::{Hit, NonceEngine, NonceJob, Searched, Watch};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -217,4 +218,29 @@ fn what_cannot_work_is_refused_with_the_reason() {
     assert!(matches!(refused, EngineError::Hash(crate::argon2::HashError::OutOfMemory { .. })), "{refused}");
     let refused = Workers::new(small(), Plan::host(), PagePolicy::Plain, 0, 1, |_| {}).unwrap_err();
     assert!(matches!(refused, EngineError::InFlight { given: 0, .. }));
+}
+
+/// That it ends at all shows that it does not try the rest of the range first.
+#[test]
+fn a_panic_of_the_caller_comes_out_at_once() {
+    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 2, 2, |_| {}).unwrap();
+    let (job, watch) = (NonceJob { header: HEADER, target: [0xff; 32] }, Watch::new());
+    let found = AtomicUsize::new(0);
+    let hit = |_| {
+        if found.fetch_add(1, Ordering::Relaxed) == 9 {
+            std::panic::resume_unwind(Box::new("the caller's own"));
+        }
+    };
+    let searching = AssertUnwindSafe(|| workers.search(&job, 0..1 << 60, &watch, &hit));
+    let payload = catch_unwind(searching).unwrap_err();
+    assert_eq!(payload.downcast_ref(), Some(&"the caller's own"));
+    assert!(!watch.stop().is_set(), "which is the caller's");
+    assert_eq!(search(&mut workers, 0..301, &watch).1, expected(0..301, &target()), "and all go on");
+}
+
+#[test]
+fn a_panic_of_a_start_comes_out() {
+    let start = |index| assert!(index != 1, "this one does not start");
+    let made = catch_unwind(|| Workers::new(small(), Plan::host(), PagePolicy::Plain, 3, 1, start));
+    assert!(made.is_err());
 }

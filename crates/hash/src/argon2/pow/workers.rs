@@ -2,29 +2,56 @@
 
 use super::Pow;
 use super::lane::{Lane, Shared};
-use crate::argon2::{PagePolicy, Plan};
+use crate::argon2::{PagePolicy, Plan, Stop};
 use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch};
+use crate::process::PerProcess;
 use core::ops::Range;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Threads of a rayon pool of their own, which sleep between searches.
+///
+/// They belong to the process that made them: in a forked child every search is refused with [`EngineError::Forked`].
 #[derive(Debug)]
 pub struct Workers {
     pow: Pow,
     name: String,
-    pool: rayon::ThreadPool,
+    pool: PerProcess<rayon::ThreadPool>,
     /// One for each thread; nobody else locks it.
     lanes: Vec<Mutex<Lane>>,
     /// How many of them search.
     active: usize,
 }
 
+/// The first panic of several threads, for the thread that waits for them.
+#[derive(Default)]
+struct Panicked(Mutex<Option<Box<dyn Any + Send>>>);
+
+impl Panicked {
+    /// What `call` gives, unless it panics.
+    fn catch<R>(&self, call: impl FnOnce() -> R) -> Option<R> {
+        let outcome = catch_unwind(AssertUnwindSafe(call));
+        let keep = |payload| {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
+        };
+        outcome.map_err(keep).ok()
+    }
+
+    /// Goes on with the panic, if there was one.
+    fn resume(&self) {
+        if let Some(payload) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            resume_unwind(payload);
+        }
+    }
+}
+
 impl Workers {
     /// `threads` threads with `in_flight` hashes each.
     ///
     /// Each thread first calls `start` with its number, which is the place to bind it to a core, and then takes its
-    /// memory, so that the memory is near.
+    /// memory, so that the memory is near. If `start` panics, so does this, when all threads have started.
     ///
     /// # Errors
     /// As [`Lane::new`]; [`EngineError::System`] if there are no threads to be had.
@@ -40,21 +67,28 @@ impl Workers {
         if !(1..=most).contains(&threads) {
             return Err(EngineError::InFlight { given: threads, most });
         }
+        // A thread of rayon whose start panics ends the process.
+        let panicked = Arc::new(Panicked::default());
+        let caught = Arc::clone(&panicked);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|index| format!("pow-{index}"))
-            .start_handler(start)
+            .start_handler(move |index| {
+                caught.catch(|| start(index));
+            })
             .build()
             .map_err(|error| EngineError::System { reason: error.to_string() })?;
         let lanes = pool.broadcast(|_| Lane::new(pow, plan, policy, in_flight).map(Mutex::new));
+        panicked.resume();
         let lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
         let name = format!("{} on {threads} threads", plan.kernel().name());
-        Ok(Workers { pow, name, pool, active: lanes.len(), lanes })
+        Ok(Workers { pow, name, pool: PerProcess::new(pool), active: lanes.len(), lanes })
     }
 
-    /// Makes all pages present now, each thread its own. Gives the share that is large, if the system tells.
+    /// Makes all pages present now, each thread its own. Gives the share that is large, if the system tells; a forked child
+    /// is told nothing.
     pub fn settle(&mut self) -> Option<f64> {
-        let shares = self.pool.broadcast(|thread| self.with_lane(thread.index(), Lane::settle));
+        let shares = self.pool.get()?.broadcast(|thread| self.with_lane(thread.index(), Lane::settle));
         let count = shares.len() as f64;
         shares.into_iter().sum::<Option<f64>>().map(|sum| sum / count)
     }
@@ -96,6 +130,8 @@ impl NonceEngine for Workers {
 
     /// See [`NonceEngine::search`]. Nonces are taken in order by whichever thread is free; with few of them, one of many
     /// threads may find nothing left.
+    ///
+    /// A panic of `hit` or an error on one thread ends the search on all of them, and comes out of this call.
     fn search(
         &mut self,
         job: &NonceJob<'_>,
@@ -104,13 +140,23 @@ impl NonceEngine for Workers {
         hit: &(dyn Fn(Hit) + Sync),
     ) -> Result<Searched, EngineError> {
         self.pow.check(job.header)?;
+        let pool = self.pool.get().ok_or(EngineError::Forked)?;
         let next = AtomicU64::new(nonces.start);
-        let shares = self.pool.broadcast(|thread| {
+        let (broken, panicked) = (Stop::new(), Panicked::default());
+        let stops = [watch.stop(), &broken];
+        let search = |thread: usize| {
+            let search = |lane: &mut Lane| lane.search_shared(job, &next, nonces.end, stops, watch, hit);
+            let share = panicked.catch(|| self.with_lane(thread, search));
+            if !matches!(share, Some(Ok(_))) {
+                broken.set();
+            }
+            share
+        };
+        let shares = pool.broadcast(|thread| {
             let works = thread.index() < self.active;
-            works.then(|| {
-                self.with_lane(thread.index(), |lane| lane.search_shared(job, &next, nonces.end, watch, hit))
-            })
+            works.then(|| search(thread.index())).flatten()
         });
+        panicked.resume();
         let shares = shares.into_iter().flatten().collect::<Result<Vec<Shared>, _>>()?;
         // Whoever came to the end of the dispenser gave up nothing; below the first that was given up all were tried.
         let untried = shares.iter().filter_map(|share| share.given_up).min();

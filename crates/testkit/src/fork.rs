@@ -1,0 +1,94 @@
+//! Work in a forked child: what a process with threads leaves to a copy of itself that has one.
+
+/// How a child ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Child {
+    /// Its work gave `true`.
+    Agreed,
+    /// Its work gave `false`.
+    Refused,
+    /// Its work panicked.
+    Panicked,
+    /// It was still at work after [`PATIENCE`] seconds, and was killed.
+    Hung,
+    /// It died of something else: the number of the signal, or its unknown exit code.
+    Died(i32),
+}
+
+/// After so many seconds of silence a child hangs. What children do takes milliseconds.
+pub const PATIENCE: u32 = 60;
+
+/// Whether this system forks.
+pub const FORKS: bool = cfg!(unix);
+
+/// Forks, does `work` in the child alone, and tells how that ended. The child has this thread and no other, and ends
+/// without unwinding or running destructors outside of `work`.
+///
+/// No other thread of the program should hold a lock that `work` takes: tests that fork have a program of their own
+/// and run one by one.
+///
+/// # Panics
+/// When the system refuses a process.
+#[cfg(unix)]
+pub fn in_child(work: impl FnOnce() -> bool) -> Child {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    const AGREED: i32 = 70;
+    const REFUSED: i32 = 71;
+    const PANICKED: i32 = 72;
+    // SAFETY: the child goes on with memory as it is now and leaves by `_exit`, so that nothing of the parent is run
+    // twice. Locks that other threads hold stay locked in it: the caller's business, see above.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "no further process");
+    if child == 0 {
+        // SAFETY: a plain system call. The signal's default action ends the process.
+        unsafe { libc::alarm(PATIENCE) };
+        let code = match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(true) => AGREED,
+            Ok(false) => REFUSED,
+            Err(_) => PANICKED,
+        };
+        // SAFETY: ends the child here.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = 0;
+    loop {
+        // SAFETY: our own child, and a place for its status.
+        let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
+        if ended == child {
+            break;
+        }
+        let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+        assert!(interrupted, "waiting for the child");
+    }
+    match (libc::WIFSIGNALED(status), libc::WTERMSIG(status), libc::WEXITSTATUS(status)) {
+        (true, libc::SIGALRM, _) => Child::Hung,
+        (true, signal, _) => Child::Died(signal),
+        (false, _, AGREED) => Child::Agreed,
+        (false, _, REFUSED) => Child::Refused,
+        (false, _, PANICKED) => Child::Panicked,
+        (false, _, code) => Child::Died(code),
+    }
+}
+
+/// There is no forking here, and [`FORKS`] says so.
+#[cfg(not(unix))]
+pub fn in_child(_: impl FnOnce() -> bool) -> Child {
+    unreachable!("tests that fork look at `FORKS` first")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_told_apart() {
+        assert_eq!(in_child(|| true), Child::Agreed);
+        assert_eq!(in_child(|| false), Child::Refused);
+        // A panic with the usual words would take the lock of standard error, which another test may hold.
+        assert_eq!(in_child(|| std::panic::resume_unwind(Box::new(()))), Child::Panicked);
+        // SAFETY: a plain system call in the child.
+        assert_eq!(in_child(|| unsafe { libc::raise(libc::SIGKILL) } == 1), Child::Died(libc::SIGKILL));
+        // SAFETY: as above: what the patience ends with.
+        assert_eq!(in_child(|| unsafe { libc::raise(libc::SIGALRM) } == 1), Child::Hung);
+    }
+}
