@@ -39,6 +39,10 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/hash/src/argon2/portable.rs", "blocks by pointer, as for every other kernel"),
     Place::new("crates/hash/src/argon2/chain.rs", "calls into BLAKE2b's vectors"),
     Place::new("crates/hash/src/blake2b.rs", "digests side by side in vectors"),
+    Place::new(
+        "crates/cli/src/os/streams.rs",
+        "looks at the standard streams before the runtime replaces closed ones",
+    ),
     Place::new("crates/files/src/source/mmap.rs", "the one mapping of files into memory"),
     Place::new("crates/rivals/src/reference.rs", "calls the reference implementation, which is C"),
     Place::new("crates/testkit/src/alloc.rs", "an allocator that counts"),
@@ -56,7 +60,7 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
-    Place::new("crates/cli/src/os.rs", "sizes of pages, terminals, file descriptors"),
+    Place::new("crates/cli/src/os/", "sizes of pages, the terminal, signals, standard streams"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
     Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),
 ];
