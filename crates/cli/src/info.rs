@@ -1,14 +1,13 @@
 //! `hashmill info`: what will be used on this machine, and why.
 
 use crate::flags::InfoArgs;
-use crate::os;
+use crate::{os, out};
 use anyhow::Result;
 use hashmill_hash::argon2;
 use hashmill_hash::argon2::pow::places;
 use hashmill_hash::blake3::{Kernel, Plan};
 use hashmill_hash::isa::Cpu;
 use serde::Serialize;
-use std::io::{self, Write};
 
 /// One input size of each class, and of the sizes at which many-chunk kernels change.
 const SIZES: [usize; 10] = [1, 64, 65, 1024, 1025, 4096, 8192, 16384, 131_072, 1 << 20];
@@ -72,10 +71,7 @@ struct Huge {
 pub(crate) fn run(low: &InfoArgs) -> Result<()> {
     let facts = gather();
     let text = if low.json { serde_json::to_string(&facts)? + "\n" } else { words(&facts) };
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    out::print(&text)
 }
 
 fn gather() -> Facts {

@@ -1,12 +1,16 @@
 //! `hashmill lab`: hands the lab what Hashmill can be measured on. The commands are the lab's own.
 
 use crate::flags::LabArgs;
+use crate::os::Output;
+use anyhow::{Context, Result};
 use hashmill_lab::cmd::{self, Mount};
 
 /// Runs one command of the lab and gives its exit code.
-pub(crate) fn run(low: LabArgs) -> u8 {
+pub(crate) fn run(low: LabArgs) -> Result<u8> {
+    // The lab writes to standard output itself, and cannot know that there is none.
+    Output::new().check().context("standard output")?;
     let registry = hashmill_workloads::registry();
     let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry, maker: None };
     // The codes of the lab go from 0 to 4.
-    cmd::main(&mount, low.args).code() as u8
+    Ok(cmd::main(&mount, low.args).code() as u8)
 }

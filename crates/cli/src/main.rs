@@ -1,6 +1,6 @@
 //! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod flags;
 mod info;
@@ -30,10 +30,11 @@ fn main() -> ExitCode {
         Command::Sum(low) => sum::run(*low),
         Command::Password(low) => Ok(password::run(low.command)),
         Command::Info(low) => info::run(&low).map(|()| OK),
-        Command::Lab(low) => Ok(lab::run(low)),
+        Command::Lab(low) => lab::run(low),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
+        Err(error) if error.is::<out::Unread>() => ExitCode::from(os::end_unread(FAILED)),
         Err(error) => {
             let code = if error.is::<flags::Misuse>() { USAGE } else { FAILED };
             out::complain(&format!("{error:#}"));

@@ -52,17 +52,22 @@ pub struct Item<T> {
 
 /// Takes the answers of [`Files::hash_many`]. Any `FnMut(path, tag, result)` is one.
 pub trait Sink<T> {
+    /// Why there may be an end before the last answer. A sink that takes all of them names a type without values.
+    type Break;
+
     /// Takes the next answer. Breaking ends the work: no further answer comes.
-    fn answer(&mut self, path: PathBuf, tag: T, result: Result<Digest, Error>) -> ControlFlow<()>;
+    fn answer(&mut self, path: PathBuf, tag: T, result: Result<Digest, Error>) -> ControlFlow<Self::Break>;
 
     /// Called when no answer is ready: a time to flush what was written.
-    fn pause(&mut self) -> ControlFlow<()> {
+    fn pause(&mut self) -> ControlFlow<Self::Break> {
         ControlFlow::Continue(())
     }
 }
 
-impl<T, F: FnMut(PathBuf, T, Result<Digest, Error>) -> ControlFlow<()>> Sink<T> for F {
-    fn answer(&mut self, path: PathBuf, tag: T, result: Result<Digest, Error>) -> ControlFlow<()> {
+impl<T, B, F: FnMut(PathBuf, T, Result<Digest, Error>) -> ControlFlow<B>> Sink<T> for F {
+    type Break = B;
+
+    fn answer(&mut self, path: PathBuf, tag: T, result: Result<Digest, Error>) -> ControlFlow<B> {
         self(path, tag, result)
     }
 }
@@ -71,7 +76,13 @@ type Answer<T> = (PathBuf, T, Result<Digest, Error>);
 
 impl Files {
     /// Hashes `items` and gives each path, tag and result to `sink`, in the order of the items, on this thread.
-    pub fn hash_many<T: Send>(&self, items: impl IntoIterator<Item = Item<T>>, mut sink: impl Sink<T>) {
+    ///
+    /// Breaks with what `sink` broke with. Otherwise every item has had its answer.
+    pub fn hash_many<T: Send, S: Sink<T>>(
+        &self,
+        items: impl IntoIterator<Item = Item<T>>,
+        mut sink: S,
+    ) -> ControlFlow<S::Break> {
         let mut items = items.into_iter().peekable();
         // Alone, and one by one as long as it may turn out that there are only a few.
         let mut alone = ALONE_FILES;
@@ -85,10 +96,10 @@ impl Files {
             let group = items.by_ref().take(if alone > 0 { 1 } else { GROUP }).collect();
             let done = self.progress.bytes() - start >= ALONE_BYTES;
             alone = if done { 0 } else { alone.saturating_sub(1) };
-            if emit_all(self.answer(group), &mut sink).is_break() || sink.pause().is_break() {
-                return;
-            }
+            emit_all(self.answer(group), &mut sink)?;
+            sink.pause()?;
         }
+        ControlFlow::Continue(())
     }
 
     /// Answers a group on the calling thread.
@@ -117,22 +128,27 @@ struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    fn run<T: Send>(&self, items: Peekable<impl Iterator<Item = Item<T>>>, mut sink: impl Sink<T>) {
+    fn run<T: Send, S: Sink<T>>(
+        &self,
+        items: Peekable<impl Iterator<Item = Item<T>>>,
+        mut sink: S,
+    ) -> ControlFlow<S::Break> {
         let (sender, receiver) = mpsc::channel();
         self.pool.in_place_scope_fifo(|scope| {
             let flow = self.dispatch(scope, items, &sender, &receiver, &mut sink);
             self.stop.store(flow.is_break(), Ordering::Relaxed);
-        });
+            flow
+        })
     }
 
-    fn dispatch<'scope, T: Send + 'scope>(
+    fn dispatch<'scope, T: Send + 'scope, S: Sink<T>>(
         &'scope self,
         scope: &ScopeFifo<'scope>,
         mut items: Peekable<impl Iterator<Item = Item<T>>>,
         sender: &Sender<(u64, Vec<Answer<T>>)>,
         receiver: &Receiver<(u64, Vec<Answer<T>>)>,
-        sink: &mut impl Sink<T>,
-    ) -> ControlFlow<()> {
+        sink: &mut S,
+    ) -> ControlFlow<S::Break> {
         // Groups 0..emitted are answered and emitted, emitted..sent are not; `early` holds those that are answered
         // before their turn.
         let mut sent = 0;
@@ -186,7 +202,7 @@ impl<T> Drop for Due<'_, T> {
     }
 }
 
-fn emit_all<T>(answers: Vec<Answer<T>>, sink: &mut impl Sink<T>) -> ControlFlow<()> {
+fn emit_all<T, S: Sink<T>>(answers: Vec<Answer<T>>, sink: &mut S) -> ControlFlow<S::Break> {
     answers.into_iter().try_for_each(|(path, tag, result)| sink.answer(path, tag, result))
 }
 
@@ -233,8 +249,8 @@ mod tests {
         let run = || {
             crew.run(items.peekable(), |_, _, _: Result<Digest, Error>| {
                 answers += 1;
-                ControlFlow::Continue(())
-            });
+                ControlFlow::<()>::Continue(())
+            })
         };
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
         assert_eq!(answers, 0);

@@ -7,6 +7,7 @@ use crate::many::{Input, Item};
 use crate::os;
 use crate::walk::{Visit, Walk};
 use hashmill_hash::blake3::{self, Hash};
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -64,14 +65,16 @@ impl Files {
 
         let mut digests = Vec::with_capacity(paths.len());
         let items = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
-        self.hash_many(items, |path, (), result: Result<Digest, Error>| {
-            match result.map(|digest| digest.output) {
-                Ok(Output::Short(bytes)) => digests.push(Hash::from_bytes(bytes)),
-                Ok(Output::Extended(_)) => unreachable!("this function was refused"),
-                Err(error) => failures.push((path, error)),
-            }
-            ControlFlow::Continue(())
-        });
+        let done: ControlFlow<Infallible> =
+            self.hash_many(items, |path, (), result: Result<Digest, Error>| {
+                match result.map(|digest| digest.output) {
+                    Ok(Output::Short(bytes)) => digests.push(Hash::from_bytes(bytes)),
+                    Ok(Output::Extended(_)) => unreachable!("this function was refused"),
+                    Err(error) => failures.push((path, error)),
+                }
+                ControlFlow::Continue(())
+            });
+        let ControlFlow::Continue(()) = done;
         if failures.is_empty() { fold(steps, &digests) } else { Err(failures) }
     }
 }

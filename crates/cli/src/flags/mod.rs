@@ -14,10 +14,14 @@ pub(crate) use password::{
 };
 pub(crate) use sum::{AlgorithmName, EngineName, SumArgs};
 
+use crate::os::{self, Output};
+use crate::{FAILED, out};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use hashmill_lab::cmd::one_line;
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -84,17 +88,21 @@ pub(crate) struct Early(clap::Error);
 impl Early {
     /// Prints it and tells the exit code.
     pub(crate) fn show(&self) -> ExitCode {
-        if self.0.use_stderr() && !self.is_help() {
-            crate::out::complain(&one_line(&self.0));
-        } else {
-            // Whoever closed the pipe does not want the rest of the help.
-            let _ = self.0.print();
+        let code = self.0.exit_code().clamp(0, 255) as u8;
+        let is_help = self.0.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        if self.0.use_stderr() && !is_help {
+            out::complain(&one_line(&self.0));
+            return ExitCode::from(code);
         }
-        ExitCode::from(self.0.exit_code().clamp(0, 255) as u8)
-    }
-
-    fn is_help(&self) -> bool {
-        self.0.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        let there = if self.0.use_stderr() { Ok(()) } else { Output::new().check() };
+        ExitCode::from(match there.and_then(|()| self.0.print()) {
+            Ok(()) => code,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => os::end_unread(FAILED),
+            Err(error) => {
+                out::complain(&format!("standard output: {error}"));
+                FAILED
+            }
+        })
     }
 }
 

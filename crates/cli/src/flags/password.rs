@@ -53,7 +53,8 @@ pub(crate) struct HashArgs {
 
 /// Check a password against a hash, or against every hash of a file
 ///
-/// Exit codes: 0 it matches (all of them), 1 it does not (one of them), 2 no answer for one of them.
+/// Exit codes: 0 it matches (all of them), 1 it does not (one of them), 2 no answer for one of them, or not all could be
+/// written.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
@@ -269,7 +270,7 @@ pub(crate) struct InputFlags {
     #[arg(long, conflicts_with = "password_fd")]
     pub(crate) prompt: bool,
 
-    /// Take an empty password, which is refused otherwise
+    /// Make a hash of an empty password, which is refused otherwise; checking takes any
     #[arg(long)]
     pub(crate) allow_empty: bool,
 

@@ -3,9 +3,11 @@
 pub(crate) mod json;
 pub(crate) mod progress;
 
+use crate::os::{self, Output};
 use progress::Bar;
 use std::borrow::Cow;
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, Write};
+use std::fmt;
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -26,33 +28,58 @@ pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     if name.contains(char::is_control) { Cow::Owned(name.escape_debug().to_string()) } else { name }
 }
 
+/// Standard output takes no more, so whatever is printed from here on arrives nowhere. Whoever is told so stops, and has
+/// not done all of its work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Closed;
+
+/// Whoever read standard output left before the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Unread;
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("standard output: its reader left before the end")
+    }
+}
+
+impl std::error::Error for Unread {}
+
+/// How a command ended.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    Well,
+    /// Something went wrong, and that was said.
+    Badly,
+    /// Nothing went wrong, but nobody read all of it.
+    Unread,
+}
+
 /// Standard output and standard error of one command.
 pub(crate) struct Out {
-    stdout: BufWriter<Stdout>,
+    stdout: BufWriter<Output>,
     at_once: bool,
     bar: Option<Bar>,
-    /// Nothing more can be written to standard output.
-    closed: bool,
+    /// Why nothing more can be written to standard output, if so.
+    closed: Option<Ended>,
     /// Something did not go well.
     pub(crate) failed: bool,
 }
 
 impl Out {
     pub(crate) fn new(bar: Option<Bar>) -> Out {
-        let stdout = io::stdout();
+        let stdout = Output::new();
         let at_once = stdout.is_terminal();
-        Out {
-            stdout: BufWriter::with_capacity(64 * 1024, stdout),
-            at_once,
-            bar,
-            closed: false,
-            failed: false,
-        }
+        Out { stdout: BufWriter::with_capacity(64 * 1024, stdout), at_once, bar, closed: None, failed: false }
     }
 
     /// Runs `write` on standard output. Breaks if nobody reads what comes out, or if it cannot be written.
-    pub(crate) fn print(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> ControlFlow<()> {
-        let mut result = if self.closed { Ok(()) } else { write(&mut self.stdout) };
+    pub(crate) fn print(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> ControlFlow<Closed> {
+        let mut result = if self.closed.is_some() { Ok(()) } else { write(&mut self.stdout) };
         if result.is_ok() && self.at_once {
             result = self.pour();
         }
@@ -60,13 +87,13 @@ impl Out {
     }
 
     /// Sends on what has been printed.
-    pub(crate) fn flush(&mut self) -> ControlFlow<()> {
+    pub(crate) fn flush(&mut self) -> ControlFlow<Closed> {
         let result = self.pour();
         self.check(&result)
     }
 
     fn pour(&mut self) -> io::Result<()> {
-        if self.closed || self.stdout.buffer().is_empty() {
+        if self.closed.is_some() || self.stdout.buffer().is_empty() {
             return Ok(());
         }
         let stdout = &mut self.stdout;
@@ -76,16 +103,17 @@ impl Out {
         }
     }
 
-    fn check(&mut self, result: &io::Result<()>) -> ControlFlow<()> {
-        if let Err(error) = result {
-            self.closed = true;
-            // Whoever stops reading has read enough.
-            if error.kind() != ErrorKind::BrokenPipe {
-                self.failed = true;
-                complain(&format!("standard output: {error}"));
+    fn check(&mut self, result: &io::Result<()>) -> ControlFlow<Closed> {
+        match result {
+            Ok(()) => {}
+            // Who that matters to depends on the command.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.closed = Some(Ended::Unread),
+            Err(error) => {
+                self.closed = Some(Ended::Badly);
+                self.aside(&format!("standard output: {error}"));
             }
         }
-        if self.closed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.closed.is_some() { ControlFlow::Break(Closed) } else { ControlFlow::Continue(()) }
     }
 
     /// A line on standard error about something that failed.
@@ -96,23 +124,65 @@ impl Out {
 
     /// A line on standard error, after everything printed so far.
     pub(crate) fn note(&mut self, message: &str) {
-        // If that breaks, so does whatever is printed next.
+        // If that breaks, so does whatever is printed next, and `finish` tells.
         let _ = self.flush();
+        self.aside(message);
+    }
+
+    fn aside(&self, message: &str) {
         match &self.bar {
             Some(bar) => bar.aside(|| complain(message)),
             None => complain(message),
         }
     }
 
-    /// Sends on everything and tells whether all went well.
-    pub(crate) fn finish(mut self) -> bool {
+    /// Sends on everything and tells how that, and everything before, went.
+    pub(crate) fn finish(mut self) -> Ended {
         if let Some(bar) = self.bar.take() {
             bar.finish();
         }
+        // How it went is in `closed`.
         let _ = self.flush();
         // What could not be written has been complained about; dropping must not try again.
         let _ = self.stdout.into_parts();
-        !self.failed
+        match self.closed {
+            _ if self.failed => Ended::Badly,
+            Some(ended) => ended,
+            None => Ended::Well,
+        }
+    }
+}
+
+impl Ended {
+    /// The exit code of a command that only prints: with nobody to read, it ends as other programs do.
+    pub(crate) fn code(self, well: u8, badly: u8) -> u8 {
+        match self {
+            Ended::Well => well,
+            Ended::Badly => badly,
+            Ended::Unread => os::end_unread(badly),
+        }
+    }
+
+    /// The same for a command whose exit code is an answer: one that nobody read all of has failed, and says so.
+    pub(crate) fn answer(self, well: u8, badly: u8) -> u8 {
+        match self {
+            Ended::Well => well,
+            Ended::Badly => badly,
+            Ended::Unread => {
+                complain(&Unread.to_string());
+                badly
+            }
+        }
+    }
+}
+
+/// Prints text at once.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = Output::new();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Unread.into()),
+        Err(error) => Err(anyhow::Error::new(error).context("standard output")),
+        Ok(()) => Ok(()),
     }
 }
 

@@ -1,9 +1,10 @@
 //! A progress bar on standard error, for work that lasts more than a second on a terminal.
 
-use crate::os;
+use crate::os::{self, Hold};
+use console::Term;
 use hashmill_files::Files;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, stderr};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use std::io::{self, IsTerminal, stderr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -139,15 +140,70 @@ fn run(bar: &ProgressBar, ended: &Ended, template: &str, total: Option<u64>, upd
     if let Some(total) = total {
         bar.set_length(total);
     }
-    bar.set_draw_target(ProgressDrawTarget::stderr());
-    let shown = bar.clone();
-    // Or the shell's prompt would stand behind the bar.
-    os::before_signals(move || shown.finish_and_clear());
-    loop {
+    // Whoever ends the program shall find the cursor in an empty line. If signals cannot be held, it ends all the same.
+    let mut hold = Hold::ending().ok();
+    bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(Narrow(Term::buffered_stderr()))));
+    let came = loop {
         update();
         bar.tick();
-        if ended.within(TICK) {
-            return;
+        let signal = hold.as_mut().and_then(Hold::next);
+        if signal.is_some() || ended.within(TICK) {
+            break signal;
         }
+    };
+    bar.finish_and_clear();
+    drop(hold);
+    if let Some((signal, _)) = came {
+        os::give_in(signal);
+    }
+}
+
+/// A terminal on which lines end before the edge. The `^C` that a terminal shows when somebody types it would otherwise go to
+/// the next line, and only that one would be cleared.
+#[derive(Debug)]
+struct Narrow(Term);
+
+/// Columns that stay free.
+const EDGE: u16 = 4;
+
+impl TermLike for Narrow {
+    fn width(&self) -> u16 {
+        TermLike::width(&self.0).saturating_sub(EDGE)
+    }
+
+    fn height(&self) -> u16 {
+        TermLike::height(&self.0)
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_left(n)
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.0.write_line(line)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.write_str(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
     }
 }

@@ -1,17 +1,18 @@
 //! A file of hashes, many at a time: what stands on each line, and the answers in their order.
 
-use super::input::{MOST, Secret};
+use super::input::{self, MOST, Secret};
 use super::verify::{self, Answer};
 use super::{NO, UNKNOWN, YES, costs};
 use crate::flags::{Misuse, VerifyArgs};
 use crate::memory;
+use crate::os;
 use crate::out::progress::Bar;
-use crate::out::{self, Out, json, shown};
+use crate::out::{self, Closed, Out, json, shown};
 use anyhow::{Context, Result, bail};
 use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords};
 use hashmill_lab::memory::free_kib;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub(super) struct Line {
 impl Lines {
     pub(super) fn open(path: &Path) -> Result<Lines> {
         let source: Box<dyn Read> = if path.as_os_str() == "-" {
-            Box::new(io::stdin().lock())
+            Box::new(os::stdin().context("standard input")?.lock())
         } else {
             Box::new(File::open(path).with_context(|| shown(path).into_owned())?)
         };
@@ -132,11 +133,15 @@ struct Count {
     yes: u64,
     no: u64,
     unknown: u64,
+    /// Of those that do not match: what may have happened to the password, and how often.
+    mishaps: Vec<(&'static str, u64)>,
 }
 
 pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &VerifyArgs) -> Result<u8> {
     let free = free_kib();
-    let checker = Checker { passwords: passwords.memory_budget(free.unwrap_or(u64::MAX)), free, low };
+    let limits = costs::limits(&low.limits)?;
+    let passwords = passwords.memory_budget(free.unwrap_or(u64::MAX));
+    let checker = Checker { passwords, limits, free, low };
     let mut lines = Lines::open(file)?;
     let mut each = match given {
         Given::Each(path) => Some(Lines::open(path)?),
@@ -147,32 +152,59 @@ pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &Ve
     let bar = if low.no_progress || low.quiet { None } else { Bar::counting(&done, total, "passwords") };
     let mut out = Out::new(bar);
     let mut count = Count::default();
-    let checked = checker.check(&mut lines, each.as_mut(), given, |answers| {
+    let mut reached = 0;
+    let end = checker.check(&mut lines, each.as_mut(), given, |answers| {
         done.fetch_add(answers.len() as u64, Ordering::Relaxed);
-        for (entry, answer) in answers {
-            count.add(answer.matches);
+        for (entry, answer, mishap) in answers {
+            count.add(answer.matches, mishap);
+            reached = entry.line;
             show(&mut out, &entry, answer, low)?;
         }
         out.flush()
     });
     // The bar goes before anything else is said.
-    let written = out.finish();
-    checked?;
-    if count.yes + count.no + count.unknown == 0 {
+    let ended = out.finish();
+    let whole = match end {
+        End::Whole => true,
+        End::Closed => false,
+        End::Broken(error) => {
+            out::complain(&format!("{error:#}"));
+            false
+        }
+    };
+    for (mishap, times) in count.mishaps.iter().filter(|_| !low.quiet) {
+        let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
+        out::complain(&format!("take note: {mishap}{times}"));
+    }
+    if !whole {
+        out::complain(&format!("{}: nothing after line {reached} of it was looked at", shown(file)));
+    } else if count.yes + count.no + count.unknown == 0 {
         out::complain(&format!("{}: no hashes in it", shown(file)));
         return Ok(UNKNOWN);
     }
-    Ok(match count {
-        _ if !written => UNKNOWN,
+    let code = match count {
+        _ if !whole => UNKNOWN,
         Count { unknown: 1.., .. } => UNKNOWN,
         Count { no: 1.., .. } => NO,
-        _ => YES,
-    })
+        Count { .. } => YES,
+    };
+    Ok(ended.answer(code, UNKNOWN))
+}
+
+/// Why there are no further answers.
+enum End {
+    /// All that there is to check has been.
+    Whole,
+    /// Nobody reads them.
+    Closed,
+    /// One of the files cannot be read any further.
+    Broken(anyhow::Error),
 }
 
 /// Who checks, with what memory.
 struct Checker<'a> {
     passwords: Passwords,
+    limits: Limits,
     /// KiB at the beginning, if the system tells.
     free: Option<u64>,
     low: &'a VerifyArgs,
@@ -185,17 +217,13 @@ impl Checker<'_> {
         lines: &mut Lines,
         mut each: Option<&mut Lines>,
         given: &Given<'_>,
-        mut tell: impl FnMut(Vec<(Entry, Answer)>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let limits = costs::limits(&self.low.limits)?;
+        mut tell: impl FnMut(Vec<Answered>) -> ControlFlow<Closed>,
+    ) -> End {
         // Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
         let most = 8 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         loop {
-            let group = read_group(lines, each.as_deref_mut(), most)?;
-            if group.is_empty() {
-                return Ok(());
-            }
-            let refused = group.iter().map(|(entry, _)| self.refusal(entry, &limits)).collect::<Vec<_>>();
+            let (group, end) = read_group(lines, each.as_deref_mut(), most);
+            let refused = group.iter().map(|(entry, _)| self.refusal(entry)).collect::<Vec<_>>();
             let worth = || group.iter().zip(&refused).filter(|(_, refusal)| refusal.is_none());
             let logins: Vec<_> = worth()
                 .map(|((entry, own), _)| Login { password: password(own, given), stored: &entry.hash })
@@ -206,25 +234,41 @@ impl Checker<'_> {
                 Some(words) => verify::no_answer(words),
                 None => results.next().expect("an answer for each login"),
             });
-            if tell(group.iter().map(|(entry, _)| entry.clone()).zip(answers).collect()).is_break() {
-                return Ok(());
+            let answered = group
+                .iter()
+                .zip(answers)
+                .map(|((entry, own), answer)| (entry.clone(), answer, input::mishap(password(own, given))));
+            let told = tell(answered.collect());
+            match (told, end) {
+                (ControlFlow::Break(Closed), None | Some(End::Whole | End::Closed)) => return End::Closed,
+                (_, Some(end)) => return end,
+                (ControlFlow::Continue(()), None) => {}
             }
         }
     }
 
     /// Why a hash is not computed although its costs are allowed: the system would end this program.
-    fn refusal(&self, entry: &Entry, limits: &Limits) -> Option<String> {
+    fn refusal(&self, entry: &Entry) -> Option<String> {
         let syntax = costs::syntax(self.low.limits.lenient);
-        let hash = PasswordHash::decode(&entry.hash, syntax, limits).ok()?;
+        // A hash that cannot be read gets its reason from whoever tries.
+        let hash = PasswordHash::decode(&entry.hash, syntax, &self.limits).ok()?;
         memory::refusal(hash.params().blocks(), self.free)
     }
 }
 
 impl Count {
-    fn add(&mut self, matches: Option<bool>) {
+    fn add(&mut self, matches: Option<bool>, mishap: Option<&'static str>) {
         match matches {
             Some(true) => self.yes += 1,
-            Some(false) => self.no += 1,
+            Some(false) => {
+                self.no += 1;
+                let known = self.mishaps.iter_mut().find(|(known, _)| Some(*known) == mishap);
+                match (known, mishap) {
+                    (Some((_, times)), _) => *times += 1,
+                    (None, Some(mishap)) => self.mishaps.push((mishap, 1)),
+                    (None, None) => {}
+                }
+            }
             None => self.unknown += 1,
         }
     }
@@ -238,32 +282,40 @@ fn password<'a>(own: &'a Option<Secret>, given: &'a Given<'_>) -> &'a [u8] {
     }
 }
 
-/// The next entries, each with the line of the other file that belongs to it.
-fn read_group(
-    lines: &mut Lines,
-    mut each: Option<&mut Lines>,
-    most: usize,
-) -> Result<Vec<(Entry, Option<Secret>)>> {
+/// An entry with the line of the other file that belongs to it.
+type Asked = (Entry, Option<Secret>);
+
+/// An entry with its answer, and what may have happened to the password.
+type Answered = (Entry, Answer, Option<&'static str>);
+
+/// The next entries, and why they are the last ones, if they are.
+fn read_group(lines: &mut Lines, mut each: Option<&mut Lines>, most: usize) -> (Vec<Asked>, Option<End>) {
     let mut group = Vec::new();
-    while group.len() < most
-        && let Some(line) = lines.next()?
-    {
-        let own = match &mut each {
-            Some(each) => {
-                let missing = || Misuse(format!("{}: no password on line {}", each.path, line.number));
-                let path = missing();
-                Some(each.next()?.ok_or(path)?.bytes)
-            }
-            None => None,
-        };
-        if let Some(entry) = Entry::of(&line) {
-            group.push((entry, own));
+    while group.len() < most {
+        match read_one(lines, each.as_deref_mut()) {
+            Ok(Some((entry, own))) => group.extend(entry.map(|entry| (entry, own))),
+            Ok(None) => return (group, Some(End::Whole)),
+            Err(error) => return (group, Some(End::Broken(error))),
         }
     }
-    Ok(group)
+    (group, None)
 }
 
-fn show(out: &mut Out, entry: &Entry, answer: Answer, low: &VerifyArgs) -> ControlFlow<()> {
+/// The next line of each file; `None` at the end.
+fn read_one(lines: &mut Lines, each: Option<&mut Lines>) -> Result<Option<(Option<Entry>, Option<Secret>)>> {
+    let Some(line) = lines.next()? else { return Ok(None) };
+    let own = match each {
+        Some(each) => {
+            let path = each.path.clone();
+            let missing = || Misuse(format!("{path}: no password on line {}", line.number));
+            Some(each.next()?.ok_or_else(missing)?.bytes)
+        }
+        None => None,
+    };
+    Ok(Some((Entry::of(&line), own)))
+}
+
+fn show(out: &mut Out, entry: &Entry, answer: Answer, low: &VerifyArgs) -> ControlFlow<Closed> {
     if low.json {
         let answer = Answer { line: Some(entry.line), name: entry.name.clone(), ..answer };
         return out.print(|out| json::line(out, &answer));
@@ -298,6 +350,7 @@ fn total(file: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
 
     /// Gives a few bytes at a time.
     struct Drops(Vec<u8>, usize);

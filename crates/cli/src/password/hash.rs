@@ -37,6 +37,9 @@ pub(super) fn run(low: &HashArgs) -> Result<u8> {
     } else {
         print(&format!("{hash}\n"))?;
     }
+    if let Some(mishap) = input::mishap(&password) {
+        out::complain(&format!("take note: {mishap}"));
+    }
     if let Err(error) = hash.to_string().parse::<PasswordHash>() {
         out::complain(&format!(
             "take note: verify will refuse this hash unless told otherwise: {}",

@@ -3,7 +3,7 @@
 use crate::flags::{InputFlags, Misuse};
 use crate::os;
 use anyhow::{Context, Result, bail};
-use std::io::{ErrorKind, IsTerminal, Read, stdin};
+use std::io::{ErrorKind, IsTerminal, Read};
 use zeroize::Zeroizing;
 
 /// The longest password, secret, or line of a file, in bytes.
@@ -12,26 +12,38 @@ pub(super) const MOST: usize = 64 * 1024;
 /// A password, or another secret.
 pub(super) type Secret = Zeroizing<Vec<u8>>;
 
-/// Reads the password that the flags name. One newline at its end goes.
-pub(super) fn password(flags: &InputFlags) -> Result<Secret> {
+/// Reads the password that the flags name. One newline at its end goes. It may be empty, as any attempt may be wrong.
+pub(super) fn attempt(flags: &InputFlags) -> Result<Secret> {
     read(flags, false)
 }
 
-/// The same for a password that nothing is known about yet: at a prompt it is asked for twice.
+/// The same for a password that nothing is known about yet: at a prompt it is asked for twice, and it is not empty unless
+/// that was asked for.
 pub(super) fn new_password(flags: &InputFlags) -> Result<Secret> {
-    read(flags, true)
-}
-
-fn read(flags: &InputFlags, twice: bool) -> Result<Secret> {
-    let password = match flags.password_fd {
-        Some(number) => without_newline(from_fd(number, "password")?),
-        None if flags.prompt || stdin().is_terminal() => prompt(twice)?,
-        None => without_newline(from(stdin().lock()).context("the password on standard input")?),
-    };
+    let password = read(flags, true)?;
     if password.is_empty() && !flags.allow_empty {
         bail!(Misuse("the password is empty; --allow-empty takes it all the same".to_owned()));
     }
     Ok(password)
+}
+
+/// What may have gone wrong with a password on its way here.
+pub(super) fn mishap(password: &[u8]) -> Option<&'static str> {
+    match password.last() {
+        None => Some("the password is empty"),
+        Some(b'\r') => Some(
+            "the password ends with a carriage return, as lines of Windows do; it is part of the password",
+        ),
+        Some(_) => None,
+    }
+}
+
+fn read(flags: &InputFlags, twice: bool) -> Result<Secret> {
+    Ok(match flags.password_fd {
+        Some(number) => without_newline(from_fd(number, "password")?),
+        None if flags.prompt || stdin_is_terminal() => prompt(twice)?,
+        None => without_newline(from_stdin()?),
+    })
 }
 
 /// Whether the password comes from standard input, typed or not.
@@ -57,10 +69,16 @@ pub(super) fn secret(flags: &InputFlags, stdin_is_taken: bool) -> Result<Vec<u8>
 
 /// All of standard input, or a line that is typed.
 pub(super) fn everything() -> Result<Secret> {
-    if stdin().is_terminal() {
-        return prompt(false);
-    }
-    from(stdin().lock()).context("the password on standard input")
+    if stdin_is_terminal() { prompt(false) } else { from_stdin() }
+}
+
+fn stdin_is_terminal() -> bool {
+    os::stdin().is_ok_and(|stdin| stdin.is_terminal())
+}
+
+fn from_stdin() -> Result<Secret> {
+    let stdin = os::stdin().map_err(anyhow::Error::from);
+    stdin.and_then(|stdin| from(stdin.lock())).context("the password on standard input")
 }
 
 fn prompt(twice: bool) -> Result<Secret> {

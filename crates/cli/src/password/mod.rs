@@ -13,9 +13,9 @@ mod verify;
 mod watch;
 
 use crate::flags::PasswordCommand;
-use crate::out;
+use crate::os;
+use crate::out::{self, Unread, print};
 use anyhow::Result;
-use std::io::{self, Write};
 
 /// Done, or the answer is yes.
 const YES: u8 = 0;
@@ -26,6 +26,7 @@ const UNKNOWN: u8 = 2;
 
 /// Does what the flags say. Everything that goes wrong ends with [`UNKNOWN`].
 pub(crate) fn run(command: PasswordCommand) -> u8 {
+    let asks = matches!(command, PasswordCommand::Verify(_) | PasswordCommand::NeedsRehash(_));
     let result = match command {
         PasswordCommand::Hash(low) => hash::run(&low),
         PasswordCommand::Verify(low) => verify::run(&low),
@@ -35,20 +36,13 @@ pub(crate) fn run(command: PasswordCommand) -> u8 {
         PasswordCommand::Bench(low) => bench::run(&low),
     };
     result.unwrap_or_else(|error| {
+        // What is only printed was for nobody. An answer is one by its exit code, too, and must not be taken for given.
+        if error.is::<Unread>() && !asks {
+            return os::end_unread(UNKNOWN);
+        }
         out::complain(&format!("{error:#}"));
         UNKNOWN
     })
-}
-
-/// Prints text at once. That nobody reads it is no mistake.
-fn print(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(anyhow::Error::new(error).context("standard output"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Prints one JSON object on a line.

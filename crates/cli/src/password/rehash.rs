@@ -1,12 +1,14 @@
 //! `password needs-rehash`: whether hashes fall short of the costs asked for.
 
 use super::bulk::{Entry, Lines};
-use super::{NO, UNKNOWN, YES, costs, print, print_json};
+use super::{NO, UNKNOWN, YES, costs};
 use crate::flags::NeedsRehashArgs;
-use crate::out;
+use crate::out::{self, Closed, Out, json};
 use anyhow::Result;
-use hashmill_hash::password::{Limits, PasswordHash, PhcError, Policy, Syntax};
+use hashmill_hash::password::{Limits, PasswordHash, Policy, Syntax};
 use serde::Serialize;
+use std::ops::ControlFlow;
+use std::path::Path;
 
 /// The answer for one hash. The names of the fields are those of the JSON.
 #[derive(Serialize)]
@@ -23,35 +25,87 @@ struct Answer {
 }
 
 pub(super) fn run(low: &NeedsRehashArgs) -> Result<u8> {
-    let policy = costs::policy(&low.policy)?;
-    let syntax = costs::syntax(low.lenient);
-    let mut count = [0_u64; 3];
-    let mut handle = |entry: &Entry, in_file: bool| {
-        let mut answer = answer(&policy, &entry.hash, syntax);
-        count[usize::from(code(answer.needs_rehash))] += 1;
+    let mut asked = Asked {
+        policy: costs::policy(&low.policy)?,
+        syntax: costs::syntax(low.lenient),
+        low,
+        out: Out::new(None),
+        count: [0; 3],
+    };
+    let mut whole = true;
+    if let Some(hash) = &low.stored.hash {
+        let hash = hash.to_string_lossy().into_owned();
+        // Whether the answer could be written is known to `out`.
+        let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) =
+            asked.handle(&Entry { line: 1, name: None, hash }, false);
+    } else if let Some(file) = &low.stored.file {
+        whole = asked.file(file, &mut Lines::open(file)?);
+    }
+    let [yes, _, unknown] = asked.count;
+    let code = if unknown > 0 || !whole { UNKNOWN } else { code(Some(yes > 0)) };
+    Ok(asked.out.finish().answer(code, UNKNOWN))
+}
+
+/// What is asked for, and how the answers have been so far.
+struct Asked<'a> {
+    policy: Policy,
+    syntax: Syntax,
+    low: &'a NeedsRehashArgs,
+    out: Out,
+    /// By exit code.
+    count: [u64; 3],
+}
+
+impl Asked<'_> {
+    /// All hashes of a file; whether these were all.
+    fn file(&mut self, file: &Path, lines: &mut Lines) -> bool {
+        let file = out::shown(file);
+        let mut reached = 0;
+        loop {
+            let line = match lines.next() {
+                Ok(Some(line)) => line,
+                Ok(None) if self.count == [0; 3] => {
+                    self.out.fail(&format!("{file}: no hashes in it"));
+                    return false;
+                }
+                Ok(None) => return true,
+                Err(error) => {
+                    self.out.fail(&format!("{error:#}"));
+                    break;
+                }
+            };
+            reached = line.number;
+            if let Some(entry) = Entry::of(&line)
+                && self.handle(&entry, true).is_break()
+            {
+                break;
+            }
+        }
+        self.out.fail(&format!("{file}: nothing after line {reached} of it was looked at"));
+        false
+    }
+
+    fn handle(&mut self, entry: &Entry, in_file: bool) -> ControlFlow<Closed> {
+        let mut answer = answer(&self.policy, &entry.hash, self.syntax);
+        self.count[usize::from(code(answer.needs_rehash))] += 1;
+        let mut label = String::new();
         if in_file {
             answer.line = Some(entry.line);
             answer.name.clone_from(&entry.name);
+            label = format!("{}: ", entry.label());
         }
-        show(&answer, in_file.then(|| entry.label()), low)
-    };
-    if let Some(hash) = &low.stored.hash {
-        let hash = hash.to_string_lossy().into_owned();
-        handle(&Entry { line: 1, name: None, hash }, false)?;
-    } else if let Some(file) = &low.stored.file {
-        let mut lines = Lines::open(file)?;
-        while let Some(line) = lines.next()? {
-            if let Some(entry) = Entry::of(&line) {
-                handle(&entry, true)?;
-            }
+        if self.low.json {
+            return self.out.print(|out| json::line(out, &answer));
         }
-        if count == [0; 3] {
-            out::complain(&format!("{}: no hashes in it", out::shown(file)));
-            return Ok(UNKNOWN);
+        if let Some(error) = &answer.error {
+            self.out.note(&format!("{label}{error}"));
+            return ControlFlow::Continue(());
         }
+        if self.low.quiet {
+            return ControlFlow::Continue(());
+        }
+        self.out.print(|out| writeln!(out, "{label}{}", words(&answer)))
     }
-    let [yes, _, unknown] = count;
-    Ok(if unknown > 0 { UNKNOWN } else { code(Some(yes > 0)) })
 }
 
 fn code(needs_rehash: Option<bool>) -> u8 {
@@ -64,8 +118,7 @@ fn code(needs_rehash: Option<bool>) -> u8 {
 
 fn answer(policy: &Policy, hash: &str, syntax: Syntax) -> Answer {
     // Nothing is computed, so no cost is too high to be told about.
-    let decoded: Result<PasswordHash, PhcError> = PasswordHash::decode(hash, syntax, &Limits::NONE);
-    let (needs_rehash, reasons, error) = match decoded {
+    let (needs_rehash, reasons, error) = match PasswordHash::decode(hash, syntax, &Limits::NONE) {
         Ok(hash) => {
             let reasons: Vec<String> = policy.shortcomings(&hash).map(|reason| reason.to_string()).collect();
             (Some(!reasons.is_empty()), reasons, None)
@@ -75,20 +128,6 @@ fn answer(policy: &Policy, hash: &str, syntax: Syntax) -> Answer {
     Answer { line: None, name: None, needs_rehash, reasons, error }
 }
 
-fn show(answer: &Answer, label: Option<String>, low: &NeedsRehashArgs) -> Result<()> {
-    if low.json {
-        return print_json(answer);
-    }
-    let label = label.map_or_else(String::new, |label| format!("{label}: "));
-    if let Some(error) = &answer.error {
-        out::complain(&format!("{label}{error}"));
-    } else if !low.quiet {
-        let words = if answer.reasons.is_empty() {
-            "no".to_owned()
-        } else {
-            format!("yes: {}", answer.reasons.join(", "))
-        };
-        return print(&format!("{label}{words}\n"));
-    }
-    Ok(())
+fn words(answer: &Answer) -> String {
+    if answer.reasons.is_empty() { "no".to_owned() } else { format!("yes: {}", answer.reasons.join(", ")) }
 }

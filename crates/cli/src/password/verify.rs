@@ -43,7 +43,7 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
         let secret = input::secret(&low.input, readers > 0)?;
         let given = match &low.passwords {
             Some(path) => Given::Each(path),
-            None => Given::One(input::password(&low.input)?),
+            None => Given::One(input::attempt(&low.input)?),
         };
         return bulk::run(keeper(secret), file, &given, low);
     }
@@ -53,6 +53,7 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
     }
     let hash = low.stored.hash.as_deref().unwrap_or_default();
     // A hash that cannot be checked is told about before anybody is asked for a password.
+    let mut mishap = None;
     let answer = match PasswordHash::decode(hash.as_encoded_bytes(), syntax, &limits) {
         Err(error) => answer(Err(error.into())),
         Ok(hash) => {
@@ -60,7 +61,8 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
                 bail!(words);
             }
             let passwords = keeper(input::secret(&low.input, input::takes_stdin(&low.input))?);
-            let password = input::password(&low.input)?;
+            let password = input::attempt(&low.input)?;
+            mishap = input::mishap(&password);
             let hidden = low.no_progress || low.quiet;
             answer(watched(hash.params(), hidden, |tell| {
                 passwords.verify_decoded_watched(&password, &hash, tell)
@@ -74,10 +76,12 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
     {
         print(if matches { "match\n" } else { "no match\n" })?;
     }
-    if let Some(error) = &answer.error
-        && !low.json
-    {
-        out::complain(error);
+    match (&answer, mishap) {
+        (Answer { error: Some(error), .. }, _) if !low.json => out::complain(error),
+        (Answer { matches: Some(false), .. }, Some(mishap)) if !low.quiet => {
+            out::complain(&format!("take note: {mishap}"));
+        }
+        _ => {}
     }
     Ok(code(answer.matches))
 }

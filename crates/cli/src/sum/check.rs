@@ -1,7 +1,8 @@
 //! `--check`: reads lists, hashes what they name, compares.
 
+use crate::os;
 use crate::out::json::{self, Name};
-use crate::out::{Out, shown};
+use crate::out::{Closed, Out, shown};
 use hashmill_files::checkfile::{Entry, LineError, Lines, Note, Parsed, Style, parse};
 use hashmill_files::{Digest, Error, Files, Input, Item, Sink};
 use hashmill_hash::blake3::Hash;
@@ -24,7 +25,12 @@ pub(super) struct How {
 
 pub(super) fn run(files: &Files, lists: &[PathBuf], how: &How, style: Style, out: &mut Out) {
     let mut mismatches = 0;
+    let mut flow = ControlFlow::Continue(());
     for list in lists {
+        if flow.is_break() {
+            out.fail(&format!("{}: not checked", shown(list)));
+            continue;
+        }
         let mut check = Check {
             files,
             list,
@@ -35,15 +41,12 @@ pub(super) fn run(files: &Files, lists: &[PathBuf], how: &How, style: Style, out
             verified: 0,
             mismatches: 0,
             broken: false,
+            reached: 0,
             notes: Vec::new(),
         };
-        let flow = check.run();
-        check.conclude();
+        flow = check.run();
+        check.conclude(flow);
         mismatches += check.mismatches;
-        // Nobody reads on; what was found until then still counts.
-        if flow.is_break() {
-            break;
-        }
     }
     if mismatches > 0 {
         out.failed = true;
@@ -67,6 +70,8 @@ struct Check<'a> {
     mismatches: u64,
     /// The list could not be read, or not to its end.
     broken: bool,
+    /// The last line that was dealt with.
+    reached: u64,
     /// How often each oddity was accepted.
     notes: Vec<(Note, u64)>,
 }
@@ -88,14 +93,16 @@ struct Tag {
 }
 
 impl Check<'_> {
-    fn run(&mut self) -> ControlFlow<()> {
-        let (reader, from_stdin): (Box<dyn BufRead>, bool) = if self.list.as_os_str() == "-" {
-            (Box::new(io::stdin().lock()), true)
+    fn run(&mut self) -> ControlFlow<Closed> {
+        let from_stdin = self.list.as_os_str() == "-";
+        let reader: io::Result<Box<dyn BufRead>> = if from_stdin {
+            os::stdin().map(|stdin| Box::new(stdin.lock()) as _)
         } else {
-            match File::open(self.list) {
-                Ok(file) => (Box::new(BufReader::new(file)), false),
-                Err(error) => return self.cannot_read(&error),
-            }
+            File::open(self.list).map(|file| Box::new(BufReader::new(file)) as _)
+        };
+        let reader = match reader {
+            Ok(reader) => reader,
+            Err(error) => return self.cannot_read(&error),
         };
         let items = items(reader, self.style, from_stdin);
         if self.how.tree {
@@ -105,13 +112,12 @@ impl Check<'_> {
             return ControlFlow::Continue(());
         }
         let files = self.files;
-        let mut flow = ControlFlow::Continue(());
-        files.hash_many(items, Comparer { check: self, flow: &mut flow });
-        flow
+        files.hash_many(items, Comparer(self))
     }
 
     /// Trees come one after the other: each of them keeps all threads busy.
-    fn compare_tree(&mut self, item: Item<Tag>) -> ControlFlow<()> {
+    fn compare_tree(&mut self, item: Item<Tag>) -> ControlFlow<Closed> {
+        self.reached = item.tag.line;
         let Task::Compare(entry) = item.tag.task else {
             return self.take(item.tag, Err(Error::Refused("not hashed")));
         };
@@ -132,7 +138,8 @@ impl Check<'_> {
     }
 
     /// Handles the answer for one line.
-    fn take(&mut self, tag: Tag, result: Result<Digest, Error>) -> ControlFlow<()> {
+    fn take(&mut self, tag: Tag, result: Result<Digest, Error>) -> ControlFlow<Closed> {
+        self.reached = self.reached.max(tag.line);
         match tag.task {
             Task::Compare(entry) => {
                 if self.refused(tag.line, &entry.notes) {
@@ -155,7 +162,7 @@ impl Check<'_> {
         }
     }
 
-    fn cannot_read(&mut self, error: &io::Error) -> ControlFlow<()> {
+    fn cannot_read(&mut self, error: &io::Error) -> ControlFlow<Closed> {
         self.broken = true;
         self.out.fail(&format!("{}: {error}", shown(self.list)));
         ControlFlow::Continue(())
@@ -180,7 +187,7 @@ impl Check<'_> {
         false
     }
 
-    fn malformed(&mut self, line: u64, reason: &str) -> ControlFlow<()> {
+    fn malformed(&mut self, line: u64, reason: &str) -> ControlFlow<Closed> {
         self.entries += 1;
         self.mismatches += 1;
         if !self.how.status {
@@ -193,7 +200,7 @@ impl Check<'_> {
     }
 
     /// The result for one entry.
-    fn verdict(&mut self, line: u64, entry: &Entry, found: &Result<Hash, Error>) -> ControlFlow<()> {
+    fn verdict(&mut self, line: u64, entry: &Entry, found: &Result<Hash, Error>) -> ControlFlow<Closed> {
         self.entries += 1;
         let missing = matches!(found, Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound);
         if missing && self.how.ignore_missing {
@@ -235,7 +242,7 @@ impl Check<'_> {
         path: Option<&Path>,
         status: &str,
         error: Option<String>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<Closed> {
         if self.how.status || (self.how.quiet && status == "ok") {
             return ControlFlow::Continue(());
         }
@@ -245,9 +252,11 @@ impl Check<'_> {
     }
 
     /// What is to be said about the list as a whole.
-    fn conclude(&mut self) {
+    fn conclude(&mut self, flow: ControlFlow<Closed>) {
         let list = shown(self.list).into_owned();
-        if self.broken {
+        if flow.is_break() {
+            self.out.fail(&format!("{list}: the check stopped after line {}", self.reached));
+        } else if self.broken {
             // Whatever is missing may be in the part that could not be read.
         } else if self.entries == 0 {
             self.out.fail(&format!("{list}: no checksum lines found"));
@@ -296,19 +305,16 @@ fn items(reader: Box<dyn BufRead>, style: Style, from_stdin: bool) -> impl Itera
     })
 }
 
-struct Comparer<'a, 'b> {
-    check: &'a mut Check<'b>,
-    flow: &'a mut ControlFlow<()>,
-}
+struct Comparer<'a, 'b>(&'a mut Check<'b>);
 
 impl Sink<Tag> for Comparer<'_, '_> {
-    fn answer(&mut self, _: PathBuf, tag: Tag, result: Result<Digest, Error>) -> ControlFlow<()> {
-        *self.flow = self.check.take(tag, result);
-        *self.flow
+    type Break = Closed;
+
+    fn answer(&mut self, _: PathBuf, tag: Tag, result: Result<Digest, Error>) -> ControlFlow<Closed> {
+        self.0.take(tag, result)
     }
 
-    fn pause(&mut self) -> ControlFlow<()> {
-        *self.flow = self.check.out.flush();
-        *self.flow
+    fn pause(&mut self) -> ControlFlow<Closed> {
+        self.0.out.flush()
     }
 }

@@ -1,8 +1,9 @@
 //! Hashing: one answer for each file, in the order of the arguments.
 
 use super::{Form, Mode};
+use crate::os;
 use crate::out::json::{self, Name};
-use crate::out::{Out, shown, write_hex};
+use crate::out::{Closed, Out, shown, write_hex};
 use hashmill_files::checkfile::{Frame, Style};
 use hashmill_files::walk::{Visit, Walk};
 use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink};
@@ -23,7 +24,9 @@ pub(super) struct How {
 
 pub(super) fn run(files: &Files, paths: Vec<PathBuf>, how: &How, mode: Mode, style: Style, out: &mut Out) {
     let items = Operands { paths: paths.into_iter(), walk: None, how, mode };
-    files.hash_many(items, Printer { how, mode, style, out });
+    // Why it stopped before the last file, if so, is known to `out`.
+    let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) =
+        files.hash_many(items, Printer { how, mode, style, out });
 }
 
 /// The arguments, and under `--recursive` what is below them.
@@ -66,7 +69,10 @@ impl Operands<'_> {
         match self.mode {
             // The key came from there.
             Mode::Keyed => Input::Failed(Error::Refused("Cannot open `-` in keyed mode")),
-            Mode::Hash | Mode::DeriveKey => Input::Stdin,
+            Mode::Hash | Mode::DeriveKey => match os::stdin() {
+                Ok(_) => Input::Stdin,
+                Err(error) => Input::Failed(error.into()),
+            },
         }
     }
 }
@@ -79,7 +85,9 @@ struct Printer<'a> {
 }
 
 impl Sink<()> for Printer<'_> {
-    fn answer(&mut self, path: PathBuf, (): (), result: Result<Digest, Error>) -> ControlFlow<()> {
+    type Break = Closed;
+
+    fn answer(&mut self, path: PathBuf, (): (), result: Result<Digest, Error>) -> ControlFlow<Closed> {
         let digest = match result {
             Ok(digest) => digest,
             Err(error) => return self.failed(&path, &error),
@@ -101,13 +109,13 @@ impl Sink<()> for Printer<'_> {
         })
     }
 
-    fn pause(&mut self) -> ControlFlow<()> {
+    fn pause(&mut self) -> ControlFlow<Closed> {
         self.out.flush()
     }
 }
 
 impl Printer<'_> {
-    fn failed(&mut self, path: &Path, error: &Error) -> ControlFlow<()> {
+    fn failed(&mut self, path: &Path, error: &Error) -> ControlFlow<Closed> {
         let name = shown(path);
         match error {
             Error::Special => self.out.note(&format!("{name}: skipped: {error}")),

@@ -5,6 +5,7 @@ mod hash;
 mod tree;
 
 use crate::flags::{AlgorithmName, EngineName, Misuse, SumArgs};
+use crate::os;
 use crate::out::Out;
 use crate::out::progress::Bar;
 use crate::{FAILED, OK};
@@ -77,12 +78,20 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
     let named = matches!(action, Action::Hash(ref how) if !how.recursive);
     let bar = if progress { Bar::over(&files, named.then_some(&paths[..])) } else { None };
     let mut out = Out::new(bar);
-    match action {
-        Action::Hash(how) => hash::run(&files, paths, &how, mode, style, &mut out),
-        Action::Tree(how) => tree::run(&files, &paths, &how, style, &mut out),
-        Action::Check(how) => check::run(&files, &paths, &how, style, &mut out),
-    }
-    Ok(if out.finish() { OK } else { FAILED })
+    Ok(match action {
+        Action::Hash(how) => {
+            hash::run(&files, paths, &how, mode, style, &mut out);
+            out.finish().code(OK, FAILED)
+        }
+        Action::Tree(how) => {
+            tree::run(&files, &paths, &how, style, &mut out);
+            out.finish().code(OK, FAILED)
+        }
+        Action::Check(how) => {
+            check::run(&files, &paths, &how, style, &mut out);
+            out.finish().answer(OK, FAILED)
+        }
+    })
 }
 
 impl HiArgs {
@@ -197,7 +206,7 @@ fn read_key() -> Result<Zeroizing<[u8; KEY_LEN]>> {
     // One byte of room more than a key, and no growth that would leave copies behind.
     let mut bytes = Zeroizing::new([0; KEY_LEN + 1]);
     let mut len = 0;
-    let mut stdin = std::io::stdin().lock();
+    let mut stdin = os::stdin().context("the key on standard input")?.lock();
     while len < bytes.len() {
         match stdin.read(&mut bytes[len..]) {
             Ok(0) => break,

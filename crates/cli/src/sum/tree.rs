@@ -2,7 +2,7 @@
 
 use super::Form;
 use crate::out::json::{self, Name};
-use crate::out::{Out, hex, shown};
+use crate::out::{Closed, Out, hex, shown};
 use hashmill_files::Files;
 use hashmill_files::checkfile::{Frame, Style};
 use std::ops::ControlFlow;
@@ -15,13 +15,14 @@ pub(super) struct How {
 
 pub(super) fn run(files: &Files, paths: &[PathBuf], how: &How, style: Style, out: &mut Out) {
     for path in paths {
-        if one(files, path, how, style, out).is_break() {
+        // Why it stopped, if so, is known to `out`.
+        if let ControlFlow::Break(Closed) = one(files, path, how, style, out) {
             return;
         }
     }
 }
 
-fn one(files: &Files, path: &Path, how: &How, style: Style, out: &mut Out) -> ControlFlow<()> {
+fn one(files: &Files, path: &Path, how: &How, style: Style, out: &mut Out) -> ControlFlow<Closed> {
     let hash = match files.hash_tree(path) {
         Ok(hash) => hash,
         Err(failures) => {

@@ -153,31 +153,6 @@ fn a_full_disk_under_standard_output() {
     finish(child).failure(1, &["standard output: No space left on device (os error 28)"]);
 }
 
-/// Runs `hashmill sum ARGS` with nobody to read its standard output.
-fn unread(world: &World, args: &[&str]) -> crate::world::Done {
-    use crate::world::{finish, hashmill};
-    use std::process::{Command, Stdio};
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    drop(reader);
-    let mut command = Command::new(hashmill());
-    command.arg("sum").args(args).current_dir(world.path("")).stdout(writer).stderr(Stdio::piped());
-    finish(command.spawn().expect("the program starts"))
-}
-
-#[test]
-fn a_reader_who_left_is_no_failure_and_hides_none() {
-    let world = World::new();
-    // In JSON this name is longer than any buffer, so the line is written, and fails, before it is complete.
-    let long = "\"".repeat(60_000);
-    world.write("f", "x").write("list", format!("{}  f\n{0}  {long}\n", digest(b"y")));
-    unread(&world, &["f", "f"]).failure(0, &[]);
-    for args in [&["-c", "list"][..], &["-c", "--json", "list"]] {
-        let done = unread(&world, args);
-        assert_eq!(done.code(), 1, "{args:?}: what was found until then counts: {}", done.err);
-        assert!(done.err.contains("did NOT match"), "{args:?}: {}", done.err);
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn a_message_is_written_in_one_piece() {

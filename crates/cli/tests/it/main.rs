@@ -12,4 +12,5 @@ mod password_kdf;
 mod password_terminal;
 mod sum;
 mod terminal;
+mod unfinished;
 mod world;

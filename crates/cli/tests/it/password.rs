@@ -39,7 +39,7 @@ fn what_is_hashed_is_accepted_and_exit_codes_say_so() {
     assert!(hash.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{hash}");
     assert_eq!(verify(&world, &hash, b"secret").quiet_success(), "match\n");
     assert_eq!(verify(&world, &hash, b"secret\n").quiet_success(), "match\n");
-    for wrong in [&b"secret\n\n"[..], b"Secret", b"secret\r\n", b"x"] {
+    for wrong in [&b"secret\n\n"[..], b"Secret", b"secret\rx", b"x"] {
         let done = verify(&world, &hash, wrong);
         assert_eq!((done.code(), &*done.text(), &*done.err), (1, "no match\n", ""));
     }
@@ -206,8 +206,15 @@ fn passwords_have_a_shortest_and_a_longest() {
         run(&world, ["hash"], empty)
             .failure(2, &["the password is empty; --allow-empty takes it all the same"]);
     }
-    let hash = made(&world, b"", &["--allow-empty"]);
-    assert_eq!(run(&world, ["verify", "--allow-empty", "--hash", &hash], b"\n").code(), 0);
+    let hash = made(&world, b"x", &["--allow-empty"]);
+    let empty = "take note: the password is empty";
+    for attempt in [&b""[..], b"\n"] {
+        assert_eq!(verify(&world, &hash, attempt).failure(1, &[empty]), "no match\n");
+    }
+    let done = run(&world, ["hash", "-m", "64", "-t", "1", "--allow-empty"], b"");
+    let hash = done.failure(0, &[empty]).trim_end().to_owned();
+    assert_eq!(verify(&world, &hash, b"\n").code(), 0);
+    assert_eq!(verify(&world, &hash, b"x").code(), 1);
     let longest = vec![b'x'; 65536];
     let hash = made(&world, &longest, &[]);
     assert_eq!(verify(&world, &hash, &longest).code(), 0);
@@ -349,11 +356,14 @@ fn a_full_disk_is_no_wrong_password() {
     world.write("hashes", &hash);
     let program = hashmill();
     let program = program.to_str().expect("a path");
-    for rest in [format!("verify --hash '{hash}'"), "verify --file hashes --password-fd 0".to_owned()] {
-        let line = format!("{program} password {rest} >/dev/full");
-        world
-            .run("bash".as_ref(), ["-c", &line], b"x")
-            .failure(2, &["standard output: No space left on device (os error 28)"]);
+    let full = "standard output: No space left on device (os error 28)";
+    let rest = "hashes: nothing after line 1 of it was looked at";
+    for (args, lines) in [
+        (format!("verify --hash '{hash}'"), &[full][..]),
+        ("verify --file hashes --password-fd 0".to_owned(), &[full, rest]),
+    ] {
+        let line = format!("{program} password {args} >/dev/full");
+        world.run("bash".as_ref(), ["-c", &line], b"x").failure(2, lines);
     }
 }
 
@@ -431,8 +441,30 @@ fn files_of_hashes() {
     file(&["-"], b"x").failure(2, &[twice]);
     file(&["-", "--passwords", "-"], b"x").failure(2, &[twice]);
     world.write("few", "ann's\n");
-    let done = file(&["hashes", "--passwords", "few"], b"");
-    assert_eq!((done.code(), &*done.err), (2, "hashmill: few: no password on line 2\n"));
+    let out = file(&["hashes", "--passwords", "few"], b"")
+        .failure(2, &["few: no password on line 2", "hashes: nothing after line 1 of it was looked at"]);
+    assert_eq!(out, "ann: match\n");
+}
+
+/// Lines that came through Windows: named, and the password is not shown.
+#[test]
+fn a_carriage_return_at_the_end_of_a_password_is_named() {
+    let world = World::new();
+    let hash = made(&world, b"sesame", &[]);
+    let note = "take note: the password ends with a carriage return, as lines of Windows do; it is part of the password";
+    for typed in [&b"sesame\r\n"[..], b"sesame\r"] {
+        assert_eq!(verify(&world, &hash, typed).failure(1, &[note]), "no match\n");
+        let done = run(&world, ["verify", "--quiet", "--hash", &hash], typed);
+        assert_eq!((done.code(), &*done.err), (1, ""));
+    }
+    let done = run(&world, ["hash", "-m", "64", "-t", "1"], b"sesame\r\n");
+    let with = done.failure(0, &[note]).trim_end().to_owned();
+    assert_eq!(verify(&world, &with, b"sesame\r\n").quiet_success(), "match\n", "it is as it was made");
+    world.write("hashes", format!("{hash}\n{hash}\n{hash}\n{with}\n"));
+    world.write("windows", "sesame\r\nsesame\r\nsesame\nsesame\r\n");
+    let done = run(&world, ["verify", "--file", "hashes", "--passwords", "windows"], b"");
+    let out = done.failure(1, &[&format!("{note} (2 times)")]);
+    assert_eq!(out, "1: no match\n2: no match\n3: match\n4: match\n");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 #![cfg(target_os = "linux")]
 
 use crate::password::run;
+use crate::terminal::terminal;
 use crate::world::{World, hashmill};
+use hashmill_testkit::skip;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -20,18 +21,10 @@ struct Session {
     shown: String,
 }
 
-/// Both ends of a new terminal: that of whoever sits before it, and that of programs.
-fn terminal() -> (File, File) {
-    let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&control).and_then(|()| unlockpt(&control)).expect("a terminal");
-    let name = ptsname(&control, Vec::new()).expect("a terminal");
-    let terminal = File::options().read(true).write(true).open(name.to_str().expect("a name"));
-    (File::from(control), terminal.expect("a terminal"))
-}
-
 /// How it ended.
 struct Ended {
     code: Option<i32>,
+    signal: Option<i32>,
     out: String,
     err: String,
     /// Everything that appeared on the terminal.
@@ -48,13 +41,19 @@ impl Session {
         Session { child, control, terminal, shown: String::new() }
     }
 
-    /// Waits for a prompt, sees that echo is off, and types.
-    fn answer(&mut self, prompt: &str, typed: &[u8]) -> &mut Session {
-        while !self.shown.ends_with(prompt) {
+    /// Waits until this was shown.
+    fn shows(&mut self, words: &str) -> &mut Session {
+        while !self.shown.ends_with(words) {
             let mut byte = [0];
             self.control.read_exact(&mut byte).expect("a prompt");
             self.shown.push(char::from(byte[0]));
         }
+        self
+    }
+
+    /// Waits for a prompt, sees that echo is off, and types.
+    fn answer(&mut self, prompt: &str, typed: &[u8]) -> &mut Session {
+        self.shows(prompt);
         let modes = tcgetattr(&self.terminal).expect("modes").local_modes;
         assert!(!modes.contains(LocalModes::ECHO), "echo is on after the prompt");
         self.control.write_all(typed).expect("a terminal");
@@ -65,7 +64,8 @@ impl Session {
         let (mut out, mut err) = (String::new(), String::new());
         self.child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("text");
         self.child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
-        let code = self.child.wait().expect("an end").code();
+        let status = self.child.wait().expect("an end");
+        let (code, signal) = (status.code(), status.signal());
         let modes = tcgetattr(&self.terminal).expect("modes").local_modes;
         assert!(modes.contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG), "given back");
         drop(self.terminal);
@@ -73,7 +73,7 @@ impl Session {
         // A terminal whose other end is closed ends with an error.
         let _ = self.control.read_to_end(&mut rest);
         self.shown.push_str(&String::from_utf8_lossy(&rest));
-        Ended { code, out, err, shown: self.shown }
+        Ended { code, signal, out, err, shown: self.shown }
     }
 }
 
@@ -92,6 +92,11 @@ fn passwords_are_asked_for_and_not_shown() {
     let mut session = Session::start(&["verify", "--hash", hash]);
     session.answer("Password: ", b"sesam\n");
     assert_eq!(session.end().code, Some(1));
+    // An empty attempt is one like any other.
+    let mut session = Session::start(&["verify", "--hash", hash]);
+    session.answer("Password: ", b"\n");
+    let ended = session.end();
+    assert_eq!((ended.code, &*ended.out), (Some(1), "no match\n"));
 }
 
 #[test]
@@ -118,37 +123,143 @@ fn slips_at_the_prompt_end_with_a_reason() {
     let (first, again) = ("Password: ", "The same again: ");
     refused(&[(first, b"sesame\n"), (again, b"sesam\n")], "the two passwords differ");
     refused(&[(first, b"\n"), (again, b"\n")], "the password is empty; --allow-empty takes it all the same");
-    refused(&[(first, b"sesame\x03")], "no password: interrupted");
     refused(&[(first, b"\x04")], "no password: nothing was typed");
-    refused(&[(first, b"sesame\n"), (again, b"ses\x03")], "no password: interrupted");
+    // Of two prompts the second ends without a line.
+    refused(&[(first, b"sesame\n"), (again, b"\x04")], "no password: nothing was typed");
 }
 
-/// A hash that takes far too long shows how far it is. Whoever interrupts it finds the cursor in an empty line, and the
-/// shell is told of the signal.
+/// Whatever ends the program while it waits, the terminal is as it was, and whoever waits for it learns of the signal.
 #[test]
-fn a_long_hash_shows_a_bar_that_goes_with_an_interrupt() {
-    let world = World::new();
-    world.write("password", b"sesame");
-    let (mut control, terminal) = terminal();
-    let mut command = Command::new(hashmill());
-    command.args(["password", "hash", "-m", "16MiB", "-t", "400000000"]);
-    command.stdin(File::open(world.path("password")).expect("a file"));
-    command.stdout(Stdio::null()).stderr(terminal);
-    let mut child = command.env("TERM", "xterm").spawn().expect("the program starts");
-    drop(command);
-    let mut shown = Vec::new();
-    while !shown.ends_with(b" % ") {
-        let mut byte = [0];
-        control.read_exact(&mut byte).expect("a bar");
-        shown.push(byte[0]);
+fn a_signal_at_the_prompt_gives_the_terminal_back() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+        for typed in [&b""[..], b"sesa"] {
+            let mut session = Session::start(&["hash", "-m", "64", "-t", "1"]);
+            session.answer("Password: ", typed);
+            kill_process(Pid::from_child(&session.child), signal).expect("a signal");
+            let ended = session.end();
+            assert_eq!((ended.signal, &*ended.out, &*ended.err), (Some(signal.as_raw()), "", ""));
+            assert_eq!(ended.shown, "Password: \r\n", "{signal:?}");
+        }
     }
-    kill_process(Pid::from_child(&child), Signal::INT).expect("a signal");
-    let status = child.wait().expect("an end");
-    assert_eq!(status.signal(), Some(Signal::INT.as_raw()), "{status}");
-    // A terminal whose other end is closed ends with an error.
-    let _ = control.read_to_end(&mut shown);
-    let shown = String::from_utf8_lossy(&shown).into_owned();
-    assert!(shown.ends_with("\r\u{1b}[2K"), "{shown:?}");
+    // After the prompt signals are what they are everywhere.
+    let mut session = Session::start(&["hash", "-m", "8", "-t", "400000000", "--no-progress"]);
+    session.answer("Password: ", b"sesame\n").answer("The same again: ", b"sesame\n").shows("\r\n");
+    kill_process(Pid::from_child(&session.child), Signal::TERM).expect("a signal");
+    assert_eq!(session.end().signal, Some(Signal::TERM.as_raw()));
+}
+
+/// A shell on a terminal of its own, as somebody sits before it: with jobs, and keys that are signals.
+struct Shell {
+    child: Child,
+    control: File,
+    terminal: File,
+    shown: String,
+}
+
+impl Shell {
+    /// `None` if there is none that can do this.
+    fn start() -> Option<Shell> {
+        let (control, terminal) = terminal();
+        let mut command = Command::new("setsid");
+        command.args(["--wait", "--ctty", "bash", "--norc", "--noprofile", "--noediting", "-i"]);
+        command.stdin(terminal.try_clone().expect("a terminal"));
+        command.stdout(terminal.try_clone().expect("a terminal"));
+        command.stderr(terminal.try_clone().expect("a terminal"));
+        command.env("PS1", "ready> ").env("TERM", "dumb").env("HASHMILL", hashmill());
+        let Ok(child) = command.spawn() else {
+            skip("jobs in a shell", "no setsid here: apt install util-linux");
+            return None;
+        };
+        let mut shell = Shell { child, control, terminal, shown: String::new() };
+        shell.until("ready> ");
+        Some(shell)
+    }
+
+    /// Waits for the words, and forgets everything up to them.
+    fn until(&mut self, words: &str) -> String {
+        while !self.shown.ends_with(words) {
+            let mut byte = [0];
+            self.control.read_exact(&mut byte).expect("a terminal");
+            self.shown.push(char::from(byte[0]));
+        }
+        std::mem::take(&mut self.shown)
+    }
+
+    fn types(&mut self, keys: &str) -> &mut Shell {
+        self.control.write_all(keys.as_bytes()).expect("a terminal");
+        self
+    }
+
+    /// Types a line and waits for the shell to be ready again.
+    fn runs(&mut self, line: &str) -> String {
+        self.types(&format!("{line}\n")).until("ready> ")
+    }
+
+    fn echoes(&self) -> bool {
+        tcgetattr(&self.terminal).expect("modes").local_modes.contains(LocalModes::ECHO)
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.control.write_all(b"\nexit\nexit\n");
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_stop_at_the_prompt_and_the_way_back() {
+    let Some(mut shell) = Shell::start() else { return };
+    shell.types("$HASHMILL password hash -m 64 -t 1; echo code $?\n").until("Password: ");
+    assert!(!shell.echoes());
+    // What was typed before the stop is no part of the line after it.
+    shell.types("oth\x1a");
+    let said = shell.until("ready> ");
+    assert!(said.contains("Stopped"), "{said}");
+    assert!(shell.echoes(), "the shell's terminal");
+    assert!(shell.runs("echo visible").contains("echo visible"));
+    shell.types("fg\n").until("Password: ");
+    assert!(!shell.echoes(), "echo is off again");
+    shell.types("sesame\n").until("The same again: ");
+    shell.types("\x1a").until("ready> ");
+    shell.types("fg\n").until("The same again: ");
+    let said = shell.types("sesame\n").until("ready> ");
+    assert!(said.contains("$argon2id$") && !said.contains("sesame"), "{said}");
+    assert!(shell.echoes());
+}
+
+#[test]
+fn keys_that_are_signals_end_the_prompt() {
+    let Some(mut shell) = Shell::start() else { return };
+    for (key, code) in [("\x03", 130), ("\x1c", 131)] {
+        shell.types("ulimit -c 0; $HASHMILL password hash\n").until("Password: ");
+        shell.types("sesa").types(key).until("ready> ");
+        assert!(shell.echoes());
+        let said = shell.runs("echo code $?");
+        assert!(said.contains(&format!("code {code}")), "{said}");
+    }
+}
+
+/// In the background nothing may be hidden, and nothing keeps the program from ending.
+#[test]
+fn a_prompt_in_the_background_waits_and_can_be_ended() {
+    let Some(mut shell) = Shell::start() else { return };
+    let ended = |shell: &mut Shell| {
+        shell.runs("kill %1");
+        while !shell.runs("jobs").contains("Terminated") {}
+        assert!(shell.echoes());
+    };
+    shell.types("$HASHMILL password hash\n").until("Password: ");
+    shell.types("\x1a").until("ready> ");
+    ended(&mut shell);
+    shell.runs("$HASHMILL password hash &");
+    // It is stopped as soon as it asks for the terminal.
+    while !shell.runs("jobs").contains("Stopped") {}
+    assert!(shell.echoes());
+    shell.types("fg\n").until("Password: ");
+    assert!(!shell.echoes());
+    shell.types("\x1a").until("ready> ");
+    ended(&mut shell);
 }
 
 #[test]

@@ -3,12 +3,24 @@
 #![cfg(target_os = "linux")]
 
 use crate::world::{World, digest, hashmill};
+use hashmill_testkit::skip;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
+
+/// Both ends of a new terminal: that of whoever sits before it, and that of programs.
+pub(crate) fn terminal() -> (File, File) {
+    let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&control).and_then(|()| unlockpt(&control)).expect("a terminal");
+    let name = ptsname(&control, Vec::new()).expect("a terminal");
+    let terminal = File::options().read(true).write(true).open(name.to_str().expect("a name"));
+    (File::from(control), terminal.expect("a terminal"))
+}
 
 /// Runs `hashmill sum ARGS` on standard input that lasts `time`, with a terminal as standard error. What both say.
 fn on_a_terminal(args: &[&str], time: Duration) -> (String, String) {
@@ -17,11 +29,7 @@ fn on_a_terminal(args: &[&str], time: Duration) -> (String, String) {
 
 /// Runs `hashmill ARGS` in the same way.
 fn run_on_a_terminal(world: &World, args: &[&str], input: &[u8], time: Duration) -> (String, String) {
-    let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&control).and_then(|()| unlockpt(&control)).expect("a terminal");
-    let name = ptsname(&control, Vec::new()).expect("a terminal");
-    let terminal =
-        File::options().read(true).write(true).open(name.to_str().expect("a name")).expect("a terminal");
+    let (control, terminal) = terminal();
     let mut command = Command::new(hashmill());
     command.args(args).current_dir(world.path("")).env("TERM", "xterm");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(terminal);
@@ -32,7 +40,7 @@ fn run_on_a_terminal(world: &World, args: &[&str], input: &[u8], time: Duration)
     let shown = thread::spawn(move || {
         let mut shown = Vec::new();
         // A terminal whose other end is closed ends with an error.
-        let _ = File::from(control).read_to_end(&mut shown);
+        let _ = { control }.read_to_end(&mut shown);
         String::from_utf8_lossy(&shown).into_owned()
     });
     thread::sleep(time);
@@ -66,4 +74,69 @@ fn checking_many_passwords_shows_how_many() {
     assert!(shown.contains("passwords"), "{shown:?}");
     let (out, shown) = run_on_a_terminal(&world, &args, hash.as_bytes(), Duration::ZERO);
     assert_eq!((&*out, &*shown), ("1: match\n", ""));
+}
+
+/// What somebody sees who sits before the terminal.
+fn screen(shown: &[u8]) -> vt100::Parser {
+    let size = |lines| NonZero::new(lines).expect("not zero");
+    let mut parser = vt100::Parser::new(size(ROWS), size(COLUMNS), 0);
+    parser.process(shown);
+    parser
+}
+
+const ROWS: u16 = 24;
+const COLUMNS: u16 = 80;
+
+/// Somebody sits before a long job and types Ctrl-C, which the terminal shows as `^C` where the cursor stands.
+#[test]
+fn a_bar_is_gone_after_an_interrupt() {
+    let world = World::new();
+    File::create(world.path("large")).and_then(|file| file.set_len(1 << 43)).expect("a sparse file");
+    world.write("password", "sesame");
+    let program = hashmill();
+    let program = program.to_str().expect("a path");
+    for line in [
+        format!("{program} sum large"),
+        format!("{program} sum --algorithm sha256 large"),
+        format!("{program} password hash -m 1MiB -t 400000000 <password"),
+    ] {
+        for key in [3, 0x1c] {
+            let (control, terminal) = terminal();
+            let size = Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
+            tcsetwinsize(&terminal, size).expect("a terminal");
+            let mut command = Command::new("setsid");
+            let line = format!("ulimit -c 0; {line}; echo code $?");
+            // The shell lives on, and tells how the program ended.
+            command.args(["--wait", "--ctty", "bash", "-c", &format!("trap : INT QUIT; {line}")]);
+            command.current_dir(world.path("")).env("TERM", "xterm");
+            command.stdin(terminal.try_clone().expect("a terminal"));
+            command.stdout(terminal.try_clone().expect("a terminal")).stderr(terminal);
+            let Ok(mut child) = command.spawn() else {
+                skip("a bar after an interrupt", "no setsid here: apt install util-linux");
+                return;
+            };
+            drop(command);
+            let (mut control, mut shown) = (control, Vec::new());
+            let mut until = |enough: fn(&[u8]) -> bool, keys: &[u8]| {
+                while !enough(&shown) {
+                    let mut byte = [0];
+                    control.read_exact(&mut byte).expect("a terminal");
+                    shown.push(byte[0]);
+                }
+                control.write_all(keys).expect("a terminal");
+            };
+            until(|shown| screen(shown).screen().contents().contains('\u{2591}'), &[key]);
+            until(|shown| shown.ends_with(b"code 130\r\n") || shown.ends_with(b"code 131\r\n"), b"");
+            child.wait().expect("an end");
+            let parser = screen(&shown);
+            let contents = parser.screen().contents();
+            // What bash says of a program that quits is its own.
+            let rows: Vec<&str> = contents.lines().filter(|row| !row.contains("Quit")).collect();
+            assert_eq!(
+                rows.join("").trim(),
+                format!("code {}", if key == 3 { 130 } else { 131 }),
+                "{contents:?}"
+            );
+        }
+    }
 }

@@ -50,6 +50,16 @@ impl Done {
         String::from_utf8_lossy(&self.out).into_owned()
     }
 
+    /// It ended as every program whose output nobody reads any more: by the signal for that, where there is one.
+    #[track_caller]
+    pub(crate) fn ended_unread(&self) {
+        #[cfg(unix)]
+        let said = std::os::unix::process::ExitStatusExt::signal(&self.status) == Some(13);
+        #[cfg(not(unix))]
+        let said = self.status.code() == Some(1);
+        assert!(said && self.err.is_empty(), "{self:?}");
+    }
+
     /// Everything went well and nothing was said about it.
     #[track_caller]
     pub(crate) fn quiet_success(&self) -> String {

@@ -37,13 +37,14 @@ fn answers_come_in_the_order_of_the_questions() {
                 });
                 let mut next = 0;
                 let files = files(Function::blake3(), strategy, threads);
-                files.hash_many(items, |path, tag: usize, result: Result<Digest, Error>| {
+                let done = files.hash_many(items, |path, tag: usize, result: Result<Digest, Error>| {
                     assert_eq!(tag, next);
                     assert_eq!(path, dir.path().join(tag.to_string()));
                     assert_eq!(short(&result.expect("a readable file")), expected[tag], "file {tag}");
                     next += 1;
-                    ControlFlow::Continue(())
+                    ControlFlow::<()>::Continue(())
                 });
+                assert_eq!(done, ControlFlow::Continue(()));
                 assert_eq!(next, count, "{strategy}, {threads} threads");
                 assert_eq!(files.progress().files(), count as u64);
             }
@@ -61,7 +62,8 @@ fn failures_stay_in_their_places() {
         _ => Item { path: PathBuf::from("-"), input: Input::Failed(Error::Refused("because")), tag: n },
     });
     let mut next = 0;
-    files(Function::blake3(), Strategy::Auto, 3).hash_many(items, |_, tag, result: Result<Digest, Error>| {
+    let files = files(Function::blake3(), Strategy::Auto, 3);
+    let done = files.hash_many(items, |_, tag, result: Result<Digest, Error>| {
         assert_eq!(tag, next);
         next += 1;
         match (tag % 3, result) {
@@ -69,9 +71,9 @@ fn failures_stay_in_their_places() {
             (1, Err(Error::Io(_))) | (2, Err(Error::Refused("because"))) => {}
             (_, other) => panic!("{tag}: {other:?}"),
         }
-        ControlFlow::Continue(())
+        ControlFlow::<()>::Continue(())
     });
-    assert_eq!(next, 2000);
+    assert_eq!((next, done), (2000, ControlFlow::Continue(())));
 }
 
 #[test]
@@ -82,14 +84,18 @@ fn whoever_breaks_is_not_asked_again() {
         for last in [0, 5, 40, 500] {
             let items = (0..).map(|n| Item { path: dir.path().join("f"), input: Input::File, tag: n });
             let mut seen = 0;
-            files(Function::blake3(), Strategy::Auto, threads).hash_many(
+            let done = files(Function::blake3(), Strategy::Auto, threads).hash_many(
                 items,
                 |_, tag, _: Result<Digest, Error>| {
                     seen += 1;
-                    if tag == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    if tag == last { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
                 },
             );
-            assert_eq!(seen, last + 1);
+            assert_eq!(
+                (seen, done),
+                (last + 1, ControlFlow::Break("enough")),
+                "an end that is told from the last"
+            );
         }
     }
 }
