@@ -17,6 +17,7 @@ mod nested;
 mod queue;
 mod read;
 mod rescue;
+mod rules;
 mod storage;
 mod store;
 mod transaction;
@@ -37,6 +38,7 @@ pub use error::{
 pub use literal::{Elements, Entries, Literal};
 pub use meta::{ChangeMetadata, Stats};
 pub use migrate::StringMigration;
+pub use queue::Applied;
 pub use read::ReadDoc;
 pub use rescue::{Kept, Loss, Rescue};
 pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
