@@ -44,6 +44,9 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/testkit/src/alloc.rs", "an allocator that counts"),
     Place::new("crates/testkit/src/guard.rs", "memory that faults when a kernel reads past its input"),
     Place::new("xtask/probes/no_std.rs", "an exported symbol keeps the probe's code"),
+    Place::new("xtask/probes/bare.rs", "a program without a library starts and ends by itself"),
+    Place::new("xtask/probes/wasm.rs", "what a module exports to JavaScript and takes from it"),
+    Place::new("xtask/probes/bcryptprimitives.rs", "a library of Windows"),
 ];
 
 /// Whether a crate has a place in [`UNSAFE`]. The root of every other says `#![forbid(unsafe_code)]`.
@@ -56,6 +59,7 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
+    Place::new("crates/doc/src/codec/libdeflate.rs", "C code, where it can be compiled"),
     Place::new("crates/cli/src/os.rs", "sizes of pages, terminals, file descriptors"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
     Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),
