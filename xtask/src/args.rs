@@ -41,7 +41,7 @@ impl Command {
         match (name.as_str(), rest.as_slice()) {
             ("help", []) => Ok(Self::Help),
             ("test", []) => {
-                let steps = steps::ALL.iter().filter(|step| step.quick || !quick).collect();
+                let steps = steps::all().filter(|step| step.quick || !quick).collect();
                 Ok(Self::Suite(Request { steps, filter: Vec::new(), verbose }))
             }
             ("tidy", []) => Ok(Self::Tidy),
@@ -55,7 +55,7 @@ impl Command {
                     None => 60,
                 },
             })),
-            (name, filter) => match steps::ALL.iter().find(|step| step.name == name) {
+            (name, filter) => match steps::all().find(|step| step.name == name) {
                 Some(step) if filter.is_empty() || step.filters => {
                     Ok(Self::Suite(Request { steps: vec![step], filter: filter.to_vec(), verbose }))
                 }
@@ -75,7 +75,7 @@ pub(crate) fn help() -> String {
         let name = format!("{}{}", step.name, if step.filters { " [FILTER…]" } else { "" });
         format!("  {name:<26}{}\n", step.about)
     };
-    let steps: String = steps::ALL.iter().map(row).collect();
+    let steps: String = steps::all().map(row).collect();
     format!(
         "cargo xtask COMMAND [--verbose]\n\n\
          Everything:\n\
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn test_means_every_step_and_quick_fewer() {
         let (all, quick) = (steps(&["test"]), steps(&["test", "--quick"]));
-        assert_eq!(all.len(), steps::ALL.len());
+        assert_eq!(all.len(), steps::all().count());
         assert!(quick.len() < all.len() && quick.contains(&"workspace"));
     }
 

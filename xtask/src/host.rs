@@ -17,7 +17,9 @@ pub(crate) enum Need {
     Nightly,
     /// The source of the nightly toolchain's standard library, to build it anew.
     NightlySource,
-    /// A Rust compiler with a standard library for [`ARM64`].
+    /// The libraries of the toolchain for a target.
+    Std(&'static str),
+    /// The same for [`ARM64`], of this toolchain or of another.
     Arm64Std,
 }
 
@@ -37,6 +39,8 @@ impl Need {
                 "needs the source of nightly's std (rustup component add rust-src --toolchain nightly)"
                     .to_owned()
             }),
+            Self::Std(target) => (!has_std("rustc", target))
+                .then(|| format!("needs a standard library for {target} (rustup target add {target})")),
             Self::Arm64Std => arm64_compiler().is_none().then(|| {
                 format!(
                     "needs a standard library for {ARM64} (rustup target add {ARM64}, \
@@ -65,13 +69,13 @@ pub(crate) fn arm64_compiler() -> Option<Arm64Compiler> {
         .map(|(_, compiler)| compiler)
 }
 
-/// Whether `rustc` can find a compiled `std` for `target`. The folder alone proves nothing: rustc names it either way.
+/// Whether `rustc` can find compiled libraries for `target`. The folder alone proves nothing: rustc names it either way.
 fn has_std(rustc: &str, target: &str) -> bool {
     let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     let Ok(output) = output else { return false };
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let Ok(entries) = folder.read_dir() else { return false };
-    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-"))
 }
 
 /// Whether the nightly toolchain has the source of its `std`.
@@ -117,6 +121,11 @@ mod tests {
 
     #[test]
     fn a_target_without_a_library_is_not_taken_for_installed() {
-        assert!(!has_std("rustc", "thumbv6m-none-eabi"), "this target has no std at all");
+        assert!(!has_std("rustc", "no-such-target-anywhere"));
+        assert!(
+            has_std("rustc", &format!("{}-unknown-linux-gnu", env::consts::ARCH))
+                || env::consts::OS != "linux"
+        );
+        assert!(!has_std("rustc", "powerpc64-unknown-linux-musl"), "nobody installs this one");
     }
 }

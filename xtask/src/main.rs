@@ -1,6 +1,6 @@
 //! Developer commands: `cargo xtask help` lists them.
 //!
-//! Facts come from `host`, `steps` is the table of what can be run, `suite` decides and drives, `run` is the only
+//! Facts come from `host`, `steps` and `platforms` are the tables of what can be run, `suite` decides and drives, `run` is the only
 //! place that starts a step, `report` has the words.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool speaks on the terminal")]
@@ -11,6 +11,7 @@ mod fuzz;
 mod host;
 mod metadata;
 mod numbers;
+mod platforms;
 mod report;
 mod run;
 mod steps;

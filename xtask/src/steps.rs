@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::host::{self, ARM64, Arm64Compiler, Need};
+use crate::host::Need;
 use crate::metadata::{self, Package};
+use crate::platforms;
 
 /// One row of the table.
 pub(crate) struct Step {
@@ -19,6 +20,8 @@ pub(crate) struct Step {
     /// Whether the step means anything on this machine. A step without meaning is not a skipped one.
     pub(crate) applies: fn() -> bool,
     pub(crate) needs: &'static [Need],
+    /// What runs programs that this machine cannot run; without it they are only built, and that is said.
+    pub(crate) runner: Option<Need>,
     pub(crate) commands: fn(&Setting<'_>) -> anyhow::Result<Vec<Cmd>>,
 }
 
@@ -28,6 +31,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) root: &'a Path,
     /// Parts of the names of the tests to run; none means all.
     pub(crate) filter: &'a [String],
+    /// Whether what is built can be run.
+    pub(crate) runs: bool,
 }
 
 /// One process of a step, run in the repository's root.
@@ -53,30 +58,45 @@ impl Cmd {
         Self::new("rustup", &[&["run", "nightly", "cargo"], args].concat())
     }
 
-    fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Ends a `cargo test`: every binary runs, what passing tests print is shown (a test says there what it skipped).
-    fn tests(mut self, setting: &Setting<'_>) -> Self {
+    pub(crate) fn tests(self, setting: &Setting<'_>) -> Self {
+        self.tests_of(setting, &[])
+    }
+
+    /// As [`Self::tests`], and where nobody asks for certain tests, those that `choice` says to the test binaries.
+    pub(crate) fn tests_of(mut self, setting: &Setting<'_>, choice: &[&str]) -> Self {
+        if !setting.runs {
+            self.args.push("--no-run".to_owned());
+            return self;
+        }
         self.args.extend(["--no-fail-fast", "--", "--show-output"].map(str::to_owned));
-        self.args.extend(setting.filter.iter().cloned());
+        match setting.filter {
+            [] => self.args.extend(choice.iter().map(|&word| word.to_owned())),
+            filter => self.args.extend(filter.iter().cloned()),
+        }
         self
     }
 }
 
 const RUSTFMT: Need = Need::Cargo { name: "fmt", get: "rustup component add rustfmt" };
 const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add clippy" };
-const QEMU: Need = Need::Program { name: "qemu-aarch64", package: "qemu-user" };
-const ARM64_GCC: Need = Need::Program { name: "aarch64-linux-gnu-gcc", package: "gcc-aarch64-linux-gnu" };
 
 /// The workspace of the fuzz targets, without the fuzzer: an ordinary crate for the stable toolchain. Its lock file may
 /// change here, as it follows that of the main workspace.
 const FUZZ: [&str; 3] = ["--manifest-path", "fuzz/Cargo.toml", "--no-default-features"];
 
-/// Cheap steps first: a wrong format should not wait for the sanitizer.
-pub(crate) const ALL: &[Step] = &[
+/// Every step, cheap ones first: a wrong format should not wait for the sanitizer.
+pub(crate) fn all() -> impl Iterator<Item = &'static Step> {
+    HERE.iter().chain(platforms::ALL)
+}
+
+/// Those for this machine; the others are in [`platforms`].
+const HERE: &[Step] = &[
     Step {
         name: "format",
         about: "rustfmt would change nothing",
@@ -84,6 +104,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: false,
         applies: everywhere,
         needs: &[RUSTFMT],
+        runner: None,
         commands: |_| {
             let fuzz = ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"];
             Ok(vec![Cmd::cargo(&["fmt", "--all", "--check"]), Cmd::cargo(&fuzz)])
@@ -96,6 +117,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: false,
         applies: everywhere,
         needs: &[CLIPPY],
+        runner: None,
         commands: |_| {
             Ok(vec![
                 clippy(&["--workspace", "--all-features"]),
@@ -111,6 +133,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: true,
         applies: everywhere,
         needs: &[],
+        runner: None,
         commands: |setting| {
             let features = tested_features(&metadata::packages(setting.root)?);
             let test = ["test", "--locked", "--workspace", "--features", &features];
@@ -124,6 +147,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: true,
         applies: everywhere,
         needs: &[],
+        runner: None,
         commands: |setting| Ok(vec![Cmd::cargo(&[&["test"], &FUZZ[..]].concat()).tests(setting)]),
     },
     Step {
@@ -133,6 +157,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: false,
         applies: everywhere,
         needs: &[],
+        runner: None,
         commands: |_| {
             let doc = Cmd::cargo(&["doc", "--locked", "--workspace", "--no-deps", "--all-features"]);
             Ok(vec![doc.with("RUSTDOCFLAGS", "-Dwarnings")])
@@ -145,6 +170,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: true,
         applies: everywhere,
         needs: &[],
+        runner: None,
         commands: |setting| {
             let packages = metadata::packages(setting.root)?;
             let hash = packages.iter().find(|package| package.name == "hashmill-hash");
@@ -160,17 +186,8 @@ pub(crate) const ALL: &[Step] = &[
         filters: false,
         applies: everywhere,
         needs: &[],
+        runner: None,
         commands: |_| Ok(no_std()),
-    },
-    Step {
-        name: "aarch64",
-        about: "the tests of `hash` for aarch64, under qemu",
-        quick: false,
-        filters: true,
-        // There, the other steps run the NEON kernels on the real thing.
-        applies: || consts::ARCH != "aarch64",
-        needs: &[QEMU, ARM64_GCC, Need::Arm64Std],
-        commands: |setting| Ok(vec![arm64(host::arm64_compiler().as_ref()).tests(setting)]),
     },
     Step {
         name: "asan",
@@ -179,6 +196,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: true,
         applies: || consts::OS == "linux",
         needs: &[Need::Nightly],
+        runner: None,
         commands: |setting| Ok(vec![asan().tests(setting)]),
     },
     Step {
@@ -188,6 +206,7 @@ pub(crate) const ALL: &[Step] = &[
         filters: false,
         applies: || consts::OS == "linux",
         needs: &[Need::Nightly, Need::NightlySource],
+        runner: None,
         commands: |_| Ok(vec![tsan()]),
     },
 ];
@@ -236,26 +255,6 @@ fn no_std() -> Vec<Cmd> {
     vec![Cmd::cargo(&library), Cmd::new("rustc", &program)]
 }
 
-/// The library path keeps the loader and the C library from one package: `-L` alone finds the cross package's loader and
-/// the C library of `libc6:arm64`, and when their versions differ the first new thread hangs.
-const ARM64_RUNNER: &str =
-    "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib -cpu max";
-
-/// `hash` alone: `testkit` proves its guard pages by starting itself, which the emulator does not pass on.
-fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
-    let folder = "target/aarch64";
-    let packages = ["-p", "hashmill-hash", "--all-features"];
-    let test = ["test", "--locked", "--target", ARM64, "--target-dir", folder];
-    let test = Cmd::cargo(&[&test[..], &packages].concat())
-        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
-        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", ARM64_RUNNER);
-    match compiler {
-        // rustup's cargo takes the compiler that it is told to; rustdoc must match it.
-        Some(Arm64Compiler::Debian { rustc, rustdoc }) => test.with("RUSTC", rustc).with("RUSTDOC", rustdoc),
-        Some(Arm64Compiler::Active) | None => test,
-    }
-}
-
 /// An explicit target keeps the flags away from build scripts and procedural macros.
 fn asan() -> Cmd {
     let target = format!("{}-unknown-linux-gnu", consts::ARCH);
@@ -299,27 +298,24 @@ mod tests {
     }
 
     #[test]
-    fn debians_compiler_is_named_to_cargo_and_rustdoc_goes_with_it() {
-        let debian = Arm64Compiler::Debian { rustc: "/usr/bin/rustc", rustdoc: "/usr/bin/rustdoc" };
-        let names = |cmd: Cmd| cmd.env.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-        assert!(names(arm64(Some(&debian))).ends_with(&["RUSTC".to_owned(), "RUSTDOC".to_owned()]));
-        assert!(!names(arm64(Some(&Arm64Compiler::Active))).contains(&"RUSTC".to_owned()));
-    }
-
-    #[test]
     fn names_are_unique_and_the_quick_steps_come_first() {
-        let mut names: Vec<_> = ALL.iter().map(|step| step.name).collect();
+        let mut names: Vec<_> = all().map(|step| step.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), ALL.len());
-        assert!(ALL.is_sorted_by_key(|step| !step.quick), "the help text says so");
+        assert_eq!(names.len(), all().count());
+        assert!(all().is_sorted_by_key(|step| !step.quick), "the help text says so");
     }
 
     #[test]
     fn a_filter_reaches_the_test_binaries() {
         let filter = ["neon".to_owned()];
-        let setting = Setting { root: Path::new("/"), filter: &filter };
+        let setting = Setting { root: Path::new("/"), filter: &filter, runs: true };
         let cmd = Cmd::cargo(&["test"]).tests(&setting);
         assert_eq!(cmd.args, ["test", "--no-fail-fast", "--", "--show-output", "neon"]);
+        assert_eq!(Cmd::cargo(&["test"]).tests_of(&setting, &["vectors"]), cmd, "who asks, chooses");
+        let setting = Setting { filter: &[], ..setting };
+        assert!(
+            Cmd::cargo(&["test"]).tests_of(&setting, &["vectors"]).args.ends_with(&["vectors".to_owned()])
+        );
     }
 }

@@ -3,8 +3,9 @@
 use std::env;
 use std::path::Path;
 
+use crate::host::Need;
 use crate::report::{self, Outcome, Summary};
-use crate::run;
+use crate::run::{self, Ended};
 use crate::steps::{Setting, Step};
 
 /// Which steps to run, and how.
@@ -17,18 +18,26 @@ pub(crate) struct Request {
 /// Runs the steps; true if nothing failed.
 pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<bool> {
     let require_all = env::var_os("REQUIRE_ALL").is_some_and(|value| value == "1");
-    let setting = Setting { root, filter: &request.filter };
     let steps: Vec<_> = request.steps.iter().copied().filter(|step| (step.applies)()).collect();
     let mut summary = Summary::new(require_all);
     for (index, step) in steps.iter().enumerate() {
         report::begin(index + 1, steps.len(), step);
         let outcome = match step.needs.iter().find_map(|need| need.missing()) {
             Some(reason) => Outcome::Skipped(reason),
-            None => Outcome::Ended(run::step(root, step.name, &(step.commands)(&setting)?, request.verbose)?),
+            None => Outcome::Ended(ended(root, step, request)?),
         };
         report::end(step, &outcome, request.verbose);
         summary.add(step.name, &outcome);
     }
     print!("{}", summary.text());
     Ok(summary.passed())
+}
+
+/// Runs a step, or as much of it as this machine can.
+fn ended(root: &Path, step: &Step, request: &Request) -> anyhow::Result<Ended> {
+    let lacking = step.runner.as_ref().and_then(Need::missing);
+    let setting = Setting { root, filter: &request.filter, runs: lacking.is_none() };
+    let mut ended = run::step(root, step.name, &(step.commands)(&setting)?, request.verbose)?;
+    ended.tally.skipped.extend(lacking.map(|reason| format!("built and not run: {reason}")));
+    Ok(ended)
 }

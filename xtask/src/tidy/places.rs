@@ -49,6 +49,9 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/testkit/src/guard.rs", "memory that faults when a kernel reads past its input"),
     Place::new("crates/testkit/src/stack.rs", "the stack of a thread that has ended"),
     Place::new("xtask/probes/no_std.rs", "an exported symbol keeps the probe's code"),
+    Place::new("xtask/probes/bare.rs", "a program without a library starts and ends by itself"),
+    Place::new("xtask/probes/wasm.rs", "what a module exports to JavaScript and takes from it"),
+    Place::new("xtask/probes/bcryptprimitives.rs", "a library of Windows"),
 ];
 
 /// Whether a crate has a place in [`UNSAFE`]. The root of every other says `#![forbid(unsafe_code)]`.
@@ -61,6 +64,7 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
+    Place::new("crates/doc/src/codec/libdeflate.rs", "C code, where it can be compiled"),
     Place::new("crates/hash/src/process.rs", "whether processes fork, and which one this is"),
     Place::new("crates/cli/src/os/", "sizes of pages, the terminal, signals, standard streams"),
     Place::new("crates/testkit/src/fork.rs", "processes that fork"),

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 use rayon::prelude::*;
 
 use super::deflate::Deflater;
 use super::leb::put_u64;
+use super::libdeflate::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 use super::limits::Limits;
 use super::reader::Reader;
 use crate::error::{DecodeError, FormatError, LimitError, Place, Rule};

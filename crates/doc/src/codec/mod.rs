@@ -2,7 +2,7 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`rle`], [`delta`], [`boolean`];
-//! [`value`]; [`huffman`]; [`deflate`]; [`column`]; [`chunk`]; [`block`], [`unlinked`]; [`ops`], [`op_writer`]; [`stretch`];
+//! [`value`]; [`huffman`]; [`deflate`], [`libdeflate`]; [`column`]; [`chunk`]; [`block`], [`unlinked`]; [`ops`], [`op_writer`]; [`stretch`];
 //! `literals`; [`stroke`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
 
 pub(crate) mod block;
@@ -17,6 +17,7 @@ pub(crate) mod delta;
 pub(crate) mod document;
 mod huffman;
 pub(crate) mod leb;
+mod libdeflate;
 pub(crate) mod limits;
 mod literals;
 pub(crate) mod op_writer;

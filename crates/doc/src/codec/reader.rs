@@ -47,9 +47,10 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A number that counts things in memory.
+    /// A number that counts bytes which must follow, or things of a byte at least. What no memory can hold is cut to what
+    /// no memory can hold here: it is refused where and as it is refused on machines of any size.
     pub(crate) fn len(&mut self) -> Result<usize, Rule> {
-        usize::try_from(self.u64()?).map_err(|_| Rule::Truncated)
+        Ok(usize::try_from(self.u64()?).unwrap_or(usize::MAX))
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, Rule> {

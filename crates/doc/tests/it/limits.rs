@@ -28,7 +28,8 @@ fn noise(length: usize) -> (Document, String) {
         let text = tx.put_object(ROOT, "text", ObjType::Text)?;
         tx.splice_text(&text, 0, 0, &letters)?;
         let list = tx.put_object(ROOT, "list", ObjType::List)?;
-        (0..length / 8).try_for_each(|index| tx.insert(&list, index, rng.below(1 << 40) as i64))
+        let mut number = || (rng.below(1 << 20) as i64) << 20 | rng.below(1 << 20) as i64;
+        (0..length / 8).try_for_each(|index| tx.insert(&list, index, number()))
     })
     .unwrap();
     (doc, letters)

@@ -3,7 +3,7 @@
 use crate::{files, short};
 use hashmill_files::{Error, Files, Function, Options, Output, Strategy};
 use hashmill_hash::blake3::{self, Hasher, Kernel, Plan};
-use hashmill_testkit::{paint, skip};
+use hashmill_testkit::paint;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 use zeroize::Zeroizing;
@@ -191,7 +191,7 @@ fn files_that_report_too_large_a_size_are_explained() {
     // Files of sysfs report a page and have fewer bytes.
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let Ok(bytes) = std::fs::read(path) else {
-        skip("sizes that promise too much", &format!("no {path} here"));
+        hashmill_testkit::skip("sizes that promise too much", &format!("no {path} here"));
         return;
     };
     for strategy in Strategy::ALL {

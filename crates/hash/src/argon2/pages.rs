@@ -288,7 +288,10 @@ mod tests {
 
     #[test]
     fn more_than_there_is_is_refused() {
-        assert!(Region::map(isize::MAX as usize - 4096, PagePolicy::Largest).is_none());
+        // With 32 bits, a system may have that much to give.
+        if usize::BITS == 64 {
+            assert!(Region::map(isize::MAX as usize - 4096, PagePolicy::Largest).is_none());
+        }
         assert!(Region::map(usize::MAX, PagePolicy::Transparent).is_none());
     }
 }

@@ -169,7 +169,8 @@ mod tests {
         assert_eq!(places(&cores, 4), [0, 2, 1, 3]);
         assert_eq!(described(&[7, 3], &[]), [core(7, 0, 7, 0), core(3, 0, 3, 0)]);
         // Nonsense is nothing, and takes no time.
-        let nonsense = [("cpu_core/cpus", "-,x-3,0-18446744073709551615"), ("cpu_atom/cpus", "")];
+        let far = format!("-,x-3,0-{}", usize::MAX);
+        let nonsense = [("cpu_core/cpus", far.as_str()), ("cpu_atom/cpus", "")];
         assert_eq!(described(&[5], &nonsense), [core(5, 1, 5, 0)]);
     }
 

@@ -1,0 +1,385 @@
+//! Steps for processors and systems that this machine is not: what is built for each, and what runs it.
+//!
+//! All of them build into the ordinary folder of builds: what runs on this machine (build scripts, derive macros) is
+//! there already, and flags for a target do not reach it. A warning is an error here: nobody else sees these.
+
+use std::env::consts;
+use std::path::Path;
+
+use crate::host::{self, ARM64, Arm64Compiler, Need};
+use crate::steps::{Cmd, Step};
+
+/// What this machine needs to build for a target and to run what it built.
+struct Target {
+    triple: &'static str,
+    /// Compiles C, and links; none where Rust's own linker does and nothing is in C.
+    cc: Option<&'static str>,
+    /// Starts a program; none where this machine can.
+    runner: Option<&'static str>,
+    /// Besides those that all have.
+    flags: &'static str,
+}
+
+const X86_64_MUSL: Target =
+    Target { triple: "x86_64-unknown-linux-musl", cc: Some("musl-gcc"), runner: None, flags: "" };
+
+/// The C code calls memory and nothing else of a C library, so the headers of another one do.
+const AARCH64_MUSL: Target = Target {
+    triple: "aarch64-unknown-linux-musl",
+    cc: Some("aarch64-linux-gnu-gcc"),
+    runner: Some("qemu-aarch64 -cpu max"),
+    flags: "",
+};
+
+/// Linked statically, so that the processor alone has to be able to run it, and not the system.
+const I686: Target = Target {
+    triple: "i686-unknown-linux-gnu",
+    cc: Some("i686-linux-gnu-gcc"),
+    runner: None,
+    flags: "-Ctarget-feature=+crt-static",
+};
+
+const WINDOWS: Target = Target {
+    triple: "x86_64-pc-windows-gnu",
+    cc: Some("x86_64-w64-mingw32-gcc"),
+    runner: Some("wine"),
+    flags: "",
+};
+
+/// Its bytes go the other way round.
+const S390X: Target = Target {
+    triple: "s390x-unknown-linux-gnu",
+    cc: Some("s390x-linux-gnu-gcc"),
+    runner: Some("qemu-s390x -L /usr/s390x-linux-gnu"),
+    flags: "",
+};
+
+/// The tests of a package run in its folder. Node 20 dies of memory that grows under WASI, whatever the program, so that
+/// there is enough from the start.
+const WASI: Target = Target {
+    triple: "wasm32-wasip1",
+    cc: None,
+    runner: Some("node --no-warnings ../../xtask/probes/wasi.mjs"),
+    flags: "-Clink-arg=--initial-memory=1073741824",
+};
+
+const WASM: Target = Target {
+    triple: "wasm32-unknown-unknown",
+    cc: None,
+    runner: None,
+    flags: "--cfg getrandom_backend=\"custom\"",
+};
+
+/// Targets without an operating system, and what runs their programs here.
+const BARE: [(&str, Option<&str>); 3] = [
+    ("x86_64-unknown-none", None),
+    ("aarch64-unknown-none-softfloat", Some("qemu-aarch64")),
+    ("thumbv7em-none-eabihf", Some("qemu-arm")),
+];
+
+const fn program(name: &'static str, package: &'static str) -> Need {
+    Need::Program { name, package }
+}
+
+const QEMU_AARCH64: Need = program("qemu-aarch64", "qemu-user");
+const ARM64_GCC: Need = program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu");
+const NODE: Need = program("node", "nodejs");
+
+/// What is run where all tests would take too long: published answers, every kernel beside the portable one, the format
+/// of documents, files of others.
+const ANSWERS: [&str; 9] = [
+    "vectors::",
+    "vectors_of",
+    "standard",
+    "every_kernel",
+    "isa::",
+    "codec::",
+    "golden::",
+    "files::",
+    "malformed::",
+];
+
+/// Two hashes of 2 GiB: the slowest test, and it finds on these what it finds on this machine.
+const WITHOUT_THE_LARGEST: [&str; 2] = ["--skip", "digests_of_two_gibibytes"];
+
+pub(crate) const ALL: &[Step] = &[
+    Step {
+        name: "aarch64",
+        about: "the tests of `hash` for aarch64, under qemu",
+        quick: false,
+        filters: true,
+        // There, the other steps run the NEON kernels on the real thing.
+        applies: || consts::ARCH != "aarch64",
+        needs: &[ARM64_GCC, Need::Arm64Std],
+        runner: Some(QEMU_AARCH64),
+        commands: |setting| Ok(vec![arm64(host::arm64_compiler().as_ref()).tests(setting)]),
+    },
+    Step {
+        name: "musl",
+        about: "the tests of the libraries for x86-64 Linux with musl",
+        quick: false,
+        filters: true,
+        applies: on_debian,
+        needs: &[program("musl-gcc", "musl-tools"), Need::Std(X86_64_MUSL.triple)],
+        runner: None,
+        commands: |setting| {
+            let packages = ["hashmill-hash", "hashmill-doc", "hashmill-files"];
+            Ok(vec![test(&X86_64_MUSL, &packages).tests_of(setting, &WITHOUT_THE_LARGEST)])
+        },
+    },
+    Step {
+        name: "musl-aarch64",
+        about: "known answers of `hash` and `doc` for aarch64 Linux with musl, under qemu",
+        quick: false,
+        filters: true,
+        applies: on_debian,
+        needs: &[ARM64_GCC, Need::Std(AARCH64_MUSL.triple)],
+        runner: Some(QEMU_AARCH64),
+        commands: |setting| Ok(vec![test(&AARCH64_MUSL, &ENGINES).tests_of(setting, &ANSWERS)]),
+    },
+    Step {
+        name: "i686",
+        about: "the tests of `hash` and `doc` for x86 of 32 bits",
+        quick: false,
+        filters: true,
+        applies: on_debian,
+        needs: &[program("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"), Need::Std(I686.triple)],
+        runner: None,
+        commands: |setting| Ok(vec![test(&I686, &ENGINES).tests_of(setting, &WITHOUT_THE_LARGEST)]),
+    },
+    Step {
+        name: "s390x",
+        about: "known answers of `hash` and `doc` for a big-endian processor, under qemu",
+        quick: false,
+        filters: true,
+        applies: on_debian,
+        needs: &[program("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"), Need::Std(S390X.triple)],
+        runner: Some(program("qemu-s390x", "qemu-user")),
+        commands: |setting| Ok(vec![test(&S390X, &ENGINES).tests_of(setting, &ANSWERS)]),
+    },
+    Step {
+        name: "windows",
+        about: "the tests of the libraries for x86-64 Windows, under wine",
+        quick: false,
+        filters: true,
+        applies: on_debian,
+        needs: &[program("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"), Need::Std(WINDOWS.triple)],
+        runner: Some(program("wine", "wine")),
+        commands: |setting| {
+            let packages = ["hashmill-hash", "hashmill-doc", "hashmill-files"];
+            let tests = test(&WINDOWS, &packages).tests_of(setting, &WITHOUT_THE_LARGEST);
+            Ok(vec![random_for_wine(), in_wine(tests, setting.root)])
+        },
+    },
+    Step {
+        name: "wasi",
+        about: "known answers of `hash` and `doc` for WebAssembly with WASI, in Node",
+        quick: false,
+        filters: true,
+        applies: everywhere,
+        needs: &[Need::Std(WASI.triple)],
+        runner: Some(NODE),
+        commands: |setting| Ok(vec![test(&WASI, &ENGINES).tests_of(setting, &ANSWERS)]),
+    },
+    Step {
+        name: "wasm",
+        about: "known answers of `hash` and `doc` in a module for JavaScript, in Node",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[Need::Std(WASM.triple)],
+        runner: Some(NODE),
+        commands: |setting| Ok(wasm(setting.runs)),
+    },
+    Step {
+        name: "bare",
+        about: "`hash` links and computes without an operating system: x86-64, aarch64 soft-float, thumbv7em",
+        quick: false,
+        filters: false,
+        applies: on_debian,
+        needs: &[Need::Std(BARE[0].0), Need::Std(BARE[1].0), Need::Std(BARE[2].0)],
+        runner: Some(QEMU_AARCH64),
+        commands: |setting| Ok(bare(setting.runs)),
+    },
+];
+
+const ENGINES: [&str; 2] = ["hashmill-hash", "hashmill-doc"];
+
+fn everywhere() -> bool {
+    true
+}
+
+/// The compilers and emulators are packages of Debian for this processor. Elsewhere another machine does it.
+fn on_debian() -> bool {
+    consts::OS == "linux" && consts::ARCH == "x86_64"
+}
+
+/// A `cargo test` for a target, without its end.
+fn test(target: &Target, packages: &[&str]) -> Cmd {
+    let mut args = vec!["test", "--locked", "--target", target.triple, "--lib", "--test", "it"];
+    packages.iter().for_each(|package| args.extend(["-p", package]));
+    let lower = target.triple.replace('-', "_");
+    let upper = lower.to_uppercase();
+    let mut cmd = Cmd::cargo(&args).with("RUSTFLAGS", &flags(target));
+    if let Some(cc) = target.cc {
+        cmd = cmd.with(&format!("CC_{lower}"), cc);
+        // With musl, Rust brings what the compiler's wrapper would bring.
+        if cc != "musl-gcc" {
+            cmd = cmd.with(&format!("CARGO_TARGET_{upper}_LINKER"), cc);
+        }
+    }
+    match target.runner {
+        Some(runner) => cmd.with(&format!("CARGO_TARGET_{upper}_RUNNER"), runner),
+        None => cmd,
+    }
+}
+
+fn flags(target: &Target) -> String {
+    format!("-Dwarnings {}", target.flags).trim_end().to_owned()
+}
+
+/// The library path keeps the loader and the C library from one package: `-L` alone finds the cross package's loader and
+/// the C library of `libc6:arm64`, and when their versions differ the first new thread hangs.
+const ARM64_RUNNER: &str =
+    "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib -cpu max";
+
+/// `hash` alone: `testkit` proves its guard pages by starting itself, which the emulator does not pass on. The compiler may
+/// be another one than elsewhere, so the folder is too.
+fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
+    let folder = "target/aarch64";
+    let packages = ["-p", "hashmill-hash", "--all-features"];
+    let test = ["test", "--locked", "--target", ARM64, "--target-dir", folder];
+    let test = Cmd::cargo(&[&test[..], &packages].concat())
+        .with("RUSTFLAGS", "-Dwarnings")
+        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
+        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", ARM64_RUNNER);
+    match compiler {
+        // rustup's cargo takes the compiler that it is told to; rustdoc must match it.
+        Some(Arm64Compiler::Debian { rustc, rustdoc }) => test.with("RUSTC", rustc).with("RUSTDOC", rustdoc),
+        Some(Arm64Compiler::Active) | None => test,
+    }
+}
+
+/// Where wine keeps its drives, and where it finds a library that it may lack.
+const WINE: &str = "target/wine";
+
+/// Rust's standard library takes random bytes from a library that wine has had since its ninth version only.
+fn random_for_wine() -> Cmd {
+    let library = ["--crate-type=cdylib", "--crate-name=bcryptprimitives", "-Cpanic=abort", "-Copt-level=1"];
+    let place = ["--target", WINDOWS.triple, "--out-dir", WINE, "xtask/probes/bcryptprimitives.rs"];
+    Cmd::new("rustc", &[&["--edition=2024"], &library[..], &place].concat())
+}
+
+/// Without a word of what wine lacks besides, and without a trace in the user's folder.
+fn in_wine(cmd: Cmd, root: &Path) -> Cmd {
+    let folder = root.join(WINE).display().to_string();
+    cmd.with("WINEDEBUG", "-all")
+        .with("WINEPREFIX", &format!("{folder}/prefix"))
+        .with("WINEPATH", &format!("Z:{}", folder.replace('/', "\\")))
+}
+
+/// A program of a `probes` file, linked with crates that were built for `target`.
+fn probe(target: &str, crates: &[&str], kind: &str, out: &str, source: &str) -> Cmd {
+    let mut args = vec!["--edition=2024".to_owned(), format!("--target={target}"), "-Dwarnings".to_owned()];
+    args.push(format!("--crate-type={kind}"));
+    for name in crates {
+        args.push(format!("--extern={name}=target/{target}/debug/lib{name}.rlib"));
+    }
+    // Derive macros are for this machine.
+    args.push(format!("-Ldependency=target/{target}/debug/deps"));
+    args.push("-Ldependency=target/debug/deps".to_owned());
+    args.extend(["-o".to_owned(), format!("target/{target}/{out}"), format!("xtask/probes/{source}")]);
+    Cmd::new("rustc", &args.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn wasm(runs: bool) -> Vec<Cmd> {
+    let build = ["build", "--locked", "--target", WASM.triple, "-p", ENGINES[0], "-p", ENGINES[1]];
+    let crates = ["hashmill_hash", "hashmill_doc"];
+    let module = format!("target/{}/probe.wasm", WASM.triple);
+    let mut cmds = vec![
+        Cmd::cargo(&build).with("RUSTFLAGS", &flags(&WASM)),
+        probe(WASM.triple, &crates, "cdylib", "probe.wasm", "wasm.rs"),
+    ];
+    if runs {
+        cmds.push(Cmd::new("node", &["xtask/probes/wasm.mjs", &module]));
+    }
+    cmds
+}
+
+/// A final link is the only honest judge, and what it links is run.
+fn bare(runs: bool) -> Vec<Cmd> {
+    let mut build = vec!["build", "--locked", "-p", ENGINES[0], "--no-default-features"];
+    BARE.iter().for_each(|(target, _)| build.extend(["--target", target]));
+    let mut cmds = vec![Cmd::cargo(&build).with("RUSTFLAGS", "-Dwarnings")];
+    for (target, runner) in BARE {
+        let mut link = probe(target, &["hashmill_hash"], "bin", "bare", "bare.rs");
+        // Where a kernel lies is for its loader to say; this one is put where the linker says, as there is no loader.
+        link.args
+            .extend(["-Cpanic=abort", "-Crelocation-model=static", "-Ccode-model=small"].map(str::to_owned));
+        cmds.push(link);
+        let file = format!("target/{target}/bare");
+        match runner {
+            None => cmds.push(Cmd::new(&file, &[])),
+            Some(runner) if runs => cmds.push(Cmd::new(runner, &[&file])),
+            Some(_) => {}
+        }
+    }
+    cmds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps::Setting;
+
+    fn names(cmd: &Cmd) -> Vec<&str> {
+        cmd.env.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn debians_compiler_is_named_to_cargo_and_rustdoc_goes_with_it() {
+        let debian = Arm64Compiler::Debian { rustc: "/usr/bin/rustc", rustdoc: "/usr/bin/rustdoc" };
+        assert!(names(&arm64(Some(&debian))).ends_with(&["RUSTC", "RUSTDOC"]));
+        assert!(!names(&arm64(Some(&Arm64Compiler::Active))).contains(&"RUSTC"));
+    }
+
+    #[test]
+    fn a_target_brings_its_compiler_linker_and_runner() {
+        let upper =
+            ["CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER", "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER"];
+        let expected = [&["RUSTFLAGS", "CC_s390x_unknown_linux_gnu"][..], &upper].concat();
+        assert_eq!(names(&test(&S390X, &ENGINES)), expected);
+        assert_eq!(names(&test(&X86_64_MUSL, &ENGINES)), ["RUSTFLAGS", "CC_x86_64_unknown_linux_musl"]);
+    }
+
+    #[test]
+    fn a_warning_is_an_error_for_every_target() {
+        let setting = Setting { root: Path::new("/"), filter: &[], runs: true };
+        for step in ALL {
+            for cmd in (step.commands)(&setting).expect("nothing here can fail") {
+                let strict = cmd.args.iter().any(|arg| arg == "-Dwarnings")
+                    || cmd
+                        .env
+                        .iter()
+                        .any(|(name, value)| name == "RUSTFLAGS" && value.starts_with("-Dwarnings"));
+                let builds = ["cargo", "rustc"].contains(&cmd.program.as_str());
+                assert!(strict || !builds || cmd == random_for_wine(), "{}: {cmd:?}", step.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_run_here_is_still_built() {
+        let setting = Setting { root: Path::new("/"), filter: &[], runs: false };
+        let runs = |cmd: &Cmd| {
+            let tests = cmd.args.first().is_some_and(|arg| arg == "test");
+            tests && !cmd.args.contains(&"--no-run".to_owned())
+                || cmd.program == "node"
+                || cmd.program.starts_with("qemu")
+        };
+        for step in ALL.iter().filter(|step| step.runner.is_some()) {
+            let cmds = (step.commands)(&setting).expect("nothing here can fail");
+            assert!(!cmds.is_empty() && !cmds.iter().any(runs), "{}: {cmds:?}", step.name);
+        }
+    }
+}
