@@ -83,7 +83,10 @@ pub(crate) struct VerifyArgs {
     pub(crate) no_progress: bool,
 }
 
-/// Tell whether a hash falls short of the costs asked for, and in what
+/// Tell whether a hash should be replaced to meet the costs asked for, and how it stands to them
+///
+/// A hash is weaker, stronger, different or the same. Weaker ones, and those of another variant, should be replaced, unless
+/// that would lower a cost. More lanes are neither weaker nor stronger.
 ///
 /// Exit codes: 0 yes (one of them), 1 no, 2 no answer for one of them.
 #[derive(Args, Debug)]

@@ -34,9 +34,12 @@ pub(crate) struct SumArgs {
     #[arg(long, value_name = "SEEK", default_value_t = 0, help_heading = "Function")]
     pub(crate) seek: u64,
 
-    /// The hash function; sha256 is for lists that other programs made
-    #[arg(long, value_name = "NAME", default_value = "blake3", help_heading = "Function")]
-    pub(crate) algorithm: AlgorithmName,
+    /// The hash function: blake3 or sha256 [default: blake3; with --check: found out]
+    ///
+    /// SHA-256 is for lists that other programs made or want. Lists of both kinds are told apart by themselves, except
+    /// for files that match neither.
+    #[arg(long, value_name = "NAME", hide_possible_values = true, help_heading = "Function")]
+    pub(crate) algorithm: Option<AlgorithmName>,
 
     /// Hash all files below directories, in the byte order of their paths
     ///
@@ -50,6 +53,8 @@ pub(crate) struct SumArgs {
     pub(crate) follow: bool,
 
     /// One digest for each directory with everything in it (docs/tree-digest.md)
+    ///
+    /// In lists such names end with a slash, and --check knows them by that. With --check: every line is one.
     #[arg(
         long,
         conflicts_with_all = ["recursive", "keyed", "derive_key", "length", "seek", "raw"],
@@ -139,9 +144,8 @@ pub(crate) struct SumArgs {
 }
 
 /// Hash functions by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AlgorithmName {
-    #[default]
     Blake3,
     Sha256,
 }

@@ -55,6 +55,9 @@ pub(crate) struct Checked<'a> {
     pub(crate) name: Option<Name>,
     /// `ok`, `failed`, `missing`, `unreadable` or `malformed`.
     pub(crate) status: &'a str,
+    /// By which function the file matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) algorithm: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use crate::os::{self, Hold};
 use console::Term;
-use hashmill_files::Files;
+use hashmill_files::{Files, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use std::io::{self, IsTerminal, stderr};
 use std::path::PathBuf;
@@ -41,13 +41,13 @@ impl Ended {
 }
 
 impl Bar {
-    /// A bar over the counters of `files`, if anybody can see one. `paths` are stated to learn the total, unless
-    /// that cannot be known.
-    pub(crate) fn over(files: &Arc<Files>, paths: Option<&[PathBuf]>) -> Option<Bar> {
+    /// A bar over the counters of all `files` together, if anybody can see one. `paths` are stated to learn the total,
+    /// unless that cannot be known.
+    pub(crate) fn over(files: Vec<Arc<Files>>, paths: Option<&[PathBuf]>) -> Option<Bar> {
         if !visible() {
             return None;
         }
-        let (files, paths) = (Arc::clone(files), paths.map(<[PathBuf]>::to_vec));
+        let paths = paths.map(<[PathBuf]>::to_vec);
         Bar::start(move |bar, ended| show_files(bar, ended, &files, paths))
     }
 
@@ -110,7 +110,7 @@ fn visible() -> bool {
     stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-fn show_files(bar: &ProgressBar, ended: &Ended, files: &Files, paths: Option<Vec<PathBuf>>) {
+fn show_files(bar: &ProgressBar, ended: &Ended, files: &[Arc<Files>], paths: Option<Vec<PathBuf>>) {
     let total: Option<u64> =
         paths.and_then(|paths| paths.iter().map(|path| path.metadata().ok().map(|m| m.len())).sum());
     let template = match total {
@@ -118,8 +118,9 @@ fn show_files(bar: &ProgressBar, ended: &Ended, files: &Files, paths: Option<Vec
         None => "{spinner} {bytes} {binary_bytes_per_sec} {msg}",
     };
     run(bar, ended, template, total, || {
-        bar.set_position(files.progress().bytes());
-        bar.set_message(format!("{} files", files.progress().files()));
+        let progress = || files.iter().map(|files| files.progress());
+        bar.set_position(progress().map(Progress::bytes).sum());
+        bar.set_message(format!("{} files", progress().map(Progress::files).sum::<u64>()));
     });
 }
 

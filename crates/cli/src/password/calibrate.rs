@@ -206,7 +206,7 @@ fn report(params: Params, time_ns: u64, low: &CalibrateArgs, card: &Card, prices
 fn words(report: &Report, card: &Card, allowed: Duration) -> String {
     let Report { memory_kib, passes, lanes, variant, .. } = report;
     let mut text = format!(
-        "-m {memory_kib} -t {passes} -p {lanes}\n\
+        "-m {memory_kib} -t {passes} -p {lanes} --variant {variant}\n\
          {variant}, {:.1} MiB, {passes} passes, {lanes} lanes: {:.1} ms here, of {:.1} allowed\n",
         f64::from(*memory_kib) / 1024.0,
         report.milliseconds,

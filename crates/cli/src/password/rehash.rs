@@ -1,11 +1,11 @@
-//! `password needs-rehash`: whether hashes fall short of the costs asked for.
+//! `password needs-rehash`: whether hashes should be replaced to meet the costs asked for, and how they stand to them.
 
 use super::bulk::{Entry, Lines};
 use super::{NO, UNKNOWN, YES, costs};
 use crate::flags::NeedsRehashArgs;
 use crate::out::{self, Closed, Out, json};
 use anyhow::Result;
-use hashmill_hash::password::{Limits, PasswordHash, Policy, Syntax};
+use hashmill_hash::password::{Limits, PasswordHash, Policy, Standing, Syntax};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -19,6 +19,10 @@ struct Answer {
     name: Option<String>,
     /// `null` if there is no answer.
     needs_rehash: Option<bool>,
+    /// `same`, `stronger`, `weaker` or `different`; absent if there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<&'static str>,
+    /// Everything in which the hash is not as asked for.
     reasons: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -117,17 +121,38 @@ fn code(needs_rehash: Option<bool>) -> u8 {
 }
 
 fn answer(policy: &Policy, hash: &str, syntax: Syntax) -> Answer {
-    // Nothing is computed, so no cost is too high to be told about.
-    let (needs_rehash, reasons, error) = match PasswordHash::decode(hash, syntax, &Limits::NONE) {
-        Ok(hash) => {
-            let reasons: Vec<String> = policy.shortcomings(&hash).map(|reason| reason.to_string()).collect();
-            (Some(!reasons.is_empty()), reasons, None)
-        }
-        Err(error) => (None, Vec::new(), Some(error.to_string())),
+    let blank = Answer {
+        line: None,
+        name: None,
+        needs_rehash: None,
+        standing: None,
+        reasons: Vec::new(),
+        error: None,
     };
-    Answer { line: None, name: None, needs_rehash, reasons, error }
+    // Nothing is computed, so no cost is too high to be told about.
+    match PasswordHash::decode(hash, syntax, &Limits::NONE) {
+        Ok(hash) => Answer {
+            needs_rehash: Some(policy.wants_rehash(&hash)),
+            standing: Some(match policy.compare(&hash) {
+                Standing::Same => "same",
+                Standing::Stronger => "stronger",
+                Standing::Weaker => "weaker",
+                _ => "different",
+            }),
+            reasons: policy.differences(&hash).map(|difference| difference.to_string()).collect(),
+            ..blank
+        },
+        Err(error) => Answer { error: Some(error.to_string()), ..blank },
+    }
 }
 
+/// `yes` or `no`, how the hash stands to what is asked for, and in what.
 fn words(answer: &Answer) -> String {
-    if answer.reasons.is_empty() { "no".to_owned() } else { format!("yes: {}", answer.reasons.join(", ")) }
+    let head = if answer.needs_rehash == Some(true) { "yes" } else { "no" };
+    match answer.standing {
+        Some(standing) if !answer.reasons.is_empty() => {
+            format!("{head}: {standing}: {}", answer.reasons.join(", "))
+        }
+        _ => head.to_owned(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Hashing: one answer for each file, in the order of the arguments.
 
-use super::{Form, Mode};
+use super::{Form, Lossy, Mode};
 use crate::os;
 use crate::out::json::{self, Name};
 use crate::out::{Closed, Out, shown, write_hex};
@@ -24,9 +24,11 @@ pub(super) struct How {
 
 pub(super) fn run(files: &Files, paths: Vec<PathBuf>, how: &How, mode: Mode, style: Style, out: &mut Out) {
     let items = Operands { paths: paths.into_iter(), walk: None, how, mode };
+    let mut lossy = Lossy::default();
     // Why it stopped before the last file, if so, is known to `out`.
     let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) =
-        files.hash_many(items, Printer { how, mode, style, out });
+        files.hash_many(items, Printer { how, mode, style, out, lossy: &mut lossy });
+    lossy.warn(out);
 }
 
 /// The arguments, and under `--recursive` what is below them.
@@ -82,6 +84,7 @@ struct Printer<'a> {
     mode: Mode,
     style: Style,
     out: &'a mut Out,
+    lossy: &'a mut Lossy,
 }
 
 impl Sink<()> for Printer<'_> {
@@ -93,6 +96,7 @@ impl Sink<()> for Printer<'_> {
             Err(error) => return self.failed(&path, &error),
         };
         let How { form, seek, length, .. } = *self.how;
+        self.lossy.note(form, &path, self.style);
         let frame = match form {
             Form::Plain => Frame::plain(&path, self.style),
             Form::Tagged => Frame::tagged(&path, self.style),

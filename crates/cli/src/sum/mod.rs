@@ -6,16 +6,16 @@ mod tree;
 
 use crate::flags::{AlgorithmName, EngineName, Misuse, SumArgs};
 use crate::os;
-use crate::out::Out;
 use crate::out::progress::Bar;
+use crate::out::{Out, shown};
 use crate::{FAILED, OK};
 use anyhow::{Context, Result, bail};
-use hashmill_files::checkfile::{Algorithm, Style};
+use hashmill_files::checkfile::{Algorithm, Style, can_be_read_back};
 use hashmill_files::{Files, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
 use std::io::Read;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -70,25 +70,64 @@ enum Form {
     Json,
 }
 
+/// Names in a list that nobody can read back from it.
+#[derive(Default)]
+struct Lossy {
+    count: u64,
+    first: PathBuf,
+}
+
+impl Lossy {
+    /// Looks at a name that is written.
+    fn note(&mut self, form: Form, path: &Path, style: Style) {
+        if matches!(form, Form::Plain | Form::Tagged) && !can_be_read_back(path, style) {
+            self.count += 1;
+            if self.count == 1 {
+                self.first = path.to_owned();
+            }
+        }
+    }
+
+    fn warn(&self, out: &mut Out) {
+        let names = match self.count {
+            0 => return,
+            1 => "1 name is".to_owned(),
+            count => format!("{count} names are"),
+        };
+        out.note(&format!(
+            "WARNING: {names} no UTF-8 and cannot be checked in this list, the first is {}; see --zero",
+            shown(&self.first)
+        ));
+    }
+}
+
 /// Does what the flags say.
 pub(crate) fn run(low: SumArgs) -> Result<u8> {
     let HiArgs { action, paths, function, mode, style, options, progress } = HiArgs::new(low)?;
     let files = Arc::new(Files::new(function, options));
-    // Sizes are known beforehand only for files that are named one by one.
-    let named = matches!(action, Action::Hash(ref how) if !how.recursive);
-    let bar = if progress { Bar::over(&files, named.then_some(&paths[..])) } else { None };
-    let mut out = Out::new(bar);
+    let out = |files: Vec<Arc<Files>>, sizes: Option<&[PathBuf]>| {
+        Out::new(if progress { Bar::over(files, sizes) } else { None })
+    };
     Ok(match action {
         Action::Hash(how) => {
+            // Sizes are known beforehand only for files that are named one by one.
+            let mut out = out(vec![Arc::clone(&files)], (!how.recursive).then_some(&paths));
             hash::run(&files, paths, &how, mode, style, &mut out);
             out.finish().code(OK, FAILED)
         }
         Action::Tree(how) => {
+            let mut out = out(vec![Arc::clone(&files)], None);
             tree::run(&files, &paths, &how, style, &mut out);
             out.finish().code(OK, FAILED)
         }
         Action::Check(how) => {
-            check::run(&files, &paths, &how, style, &mut out);
+            // Lists may be of either function, or of both.
+            let (blake3, sha256) = match style.algorithm {
+                Algorithm::Sha256 => (Arc::new(Files::new(Function::blake3(), options)), files),
+                _ => (files, Arc::new(Files::new(Function::sha256(), options))),
+            };
+            let mut out = out(vec![Arc::clone(&blake3), Arc::clone(&sha256)], None);
+            check::run(&check::Hashers { blake3, sha256 }, &paths, &how, style, &mut out);
             out.finish().answer(OK, FAILED)
         }
     })
@@ -98,8 +137,8 @@ impl HiArgs {
     fn new(low: SumArgs) -> Result<HiArgs> {
         let EngineName::Cpu = low.engine;
         let (algorithm, function) = match low.algorithm {
-            AlgorithmName::Blake3 => (Algorithm::Blake3, Function::blake3()),
-            AlgorithmName::Sha256 => (Algorithm::Sha256, sha256(&low)?),
+            Some(AlgorithmName::Sha256) => (Algorithm::Sha256, sha256(&low)?),
+            Some(AlgorithmName::Blake3) | None => (Algorithm::Blake3, Function::blake3()),
         };
         let paths = if low.files.is_empty() { vec![PathBuf::from("-")] } else { low.files };
         if low.raw && paths.len() > 1 {
@@ -142,7 +181,10 @@ impl HiArgs {
             () => Form::Plain,
         };
         let action = if low.check {
+            // Only BLAKE3 has trees, and output to seek in.
+            let said = low.algorithm.is_some() || low.tree || low.seek > 0;
             Action::Check(check::How {
+                said: said.then_some(algorithm),
                 seek: low.seek,
                 tree: low.tree,
                 json: low.json,

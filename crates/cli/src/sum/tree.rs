@@ -1,10 +1,11 @@
 //! `--tree`: one digest for each directory.
 
-use super::Form;
+use super::{Form, Lossy};
 use crate::out::json::{self, Name};
 use crate::out::{Closed, Out, hex, shown};
 use hashmill_files::Files;
 use hashmill_files::checkfile::{Frame, Style};
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -14,15 +15,24 @@ pub(super) struct How {
 }
 
 pub(super) fn run(files: &Files, paths: &[PathBuf], how: &How, style: Style, out: &mut Out) {
+    let mut lossy = Lossy::default();
     for path in paths {
         // Why it stopped, if so, is known to `out`.
-        if let ControlFlow::Break(Closed) = one(files, path, how, style, out) {
-            return;
+        if let ControlFlow::Break(Closed) = one(files, path, how, style, out, &mut lossy) {
+            break;
         }
     }
+    lossy.warn(out);
 }
 
-fn one(files: &Files, path: &Path, how: &How, style: Style, out: &mut Out) -> ControlFlow<Closed> {
+fn one(
+    files: &Files,
+    path: &Path,
+    how: &How,
+    style: Style,
+    out: &mut Out,
+    lossy: &mut Lossy,
+) -> ControlFlow<Closed> {
     let hash = match files.hash_tree(path) {
         Ok(hash) => hash,
         Err(failures) => {
@@ -46,10 +56,11 @@ fn one(files: &Files, path: &Path, how: &How, style: Style, out: &mut Out) -> Co
         }
     };
     let digest = hex(hash.as_bytes());
+    let name = name(path);
     let frame = match how.form {
-        Form::Tagged => Frame::tagged(path, style),
+        Form::Tagged => Frame::tagged(&name, style),
         Form::Bare => Frame::bare(style),
-        Form::Plain | Form::Raw => Frame::plain(path, style),
+        Form::Plain | Form::Raw => Frame::plain(&name, style),
         Form::Json => {
             let line = json::Hashed {
                 name: Name::of(path),
@@ -68,5 +79,21 @@ fn one(files: &Files, path: &Path, how: &How, style: Style, out: &mut Out) -> Co
         out.write_all(digest.as_bytes())?;
         out.write_all(&frame.after)
     })?;
+    lossy.note(how.form, &name, style);
     out.flush()
+}
+
+/// The path as lists have it: with a slash behind a directory, so that nobody takes its digest for that of a file.
+fn name(path: &Path) -> Cow<'_, Path> {
+    let ends = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|last| std::path::is_separator(char::from(*last)));
+    if ends || !path.is_dir() {
+        return Cow::Borrowed(path);
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push("/");
+    Cow::Owned(name.into())
 }

@@ -33,11 +33,11 @@ fn every_format_that_is_written_is_read() {
 fn mismatches_and_missing_files() {
     let (world, foo, _) = world();
     world.write("list", format!("{foo}  f\n{foo}  g\n{foo}  none\n{foo}  f\n"));
-    let warning = "WARNING: 2 computed checksums did NOT match";
+    let warnings = [MISMATCH, "WARNING: 1 listed file does not exist"];
     let missing = "none: FAILED (No such file or directory (os error 2))\n";
-    let out = world.sum(["--check", "list"]).failure(1, &[warning]);
+    let out = world.sum(["--check", "list"]).failure(1, &warnings);
     assert_eq!(out, format!("f: OK\ng: FAILED\n{missing}f: OK\n"));
-    let out = world.sum(["--check", "--quiet", "list"]).failure(1, &[warning]);
+    let out = world.sum(["--check", "--quiet", "list"]).failure(1, &warnings);
     assert_eq!(out, format!("g: FAILED\n{missing}"));
     assert_eq!(world.sum(["--check", "--status", "list"]).failure(1, &[]), "");
     let out = world.sum(["--check", "--ignore-missing", "list"]).failure(1, &[MISMATCH]);
@@ -114,7 +114,7 @@ fn odd_lines_are_accepted_named_or_refused() {
             "list:3: uppercase digest (--strict)",
             "list:4: binary mark (*) before the name (--strict)",
             "list:5: one space before the name (--strict)",
-            "WARNING: 5 computed checksums did NOT match",
+            "WARNING: 5 lines were refused",
         ],
     );
     assert_eq!(out, "g: OK\n", "only the line that a sum program writes");
@@ -125,10 +125,9 @@ fn odd_lines_are_accepted_named_or_refused() {
 fn malformed_lines_name_list_line_and_reason() {
     let (world, foo, _) = world();
     let short = &foo[..40];
-    let mut list = format!(
-        "hello\n{short}  f\n{foo}  \n\\{foo}  a\\t\n{foo}  a\u{fffd}\nSHA256 (f) = {foo}\n{foo}  f\n"
-    )
-    .into_bytes();
+    let mut list =
+        format!("hello\n{short}  f\n{foo}  \n\\{foo}  a\\t\n{foo}  a\u{fffd}\nMD5 (f) = {foo}\n{foo}  f\n")
+            .into_bytes();
     list.extend(b"\xff\xff\n");
     list.extend(vec![b'x'; 100_000]);
     list.extend(b"\n");
@@ -138,27 +137,29 @@ fn malformed_lines_name_list_line_and_reason() {
         1,
         &[
             "list:1: neither `DIGEST  NAME` nor `ALGORITHM (NAME) = DIGEST`",
-            "list:2: the digest has 40 hex digits, not the 64 of 32 bytes",
+            "list:2: the digest has 40 hex digits, not the 64 of BLAKE3 and SHA-256, but as many as SHA-1 (see sha1sum)",
             "list:3: empty name",
             r"list:4: invalid escape in the name; valid are \\, \n and \r",
             "list:5: U+FFFD in the name stands for bytes that are lost; make the list with --zero",
-            "list:6: tagged with another algorithm; see --algorithm",
+            "list:6: a digest of MD5, which is not known here; see md5sum",
             "list:8: invalid UTF-8 at byte 0; names that are no UTF-8 need --zero",
             "list:9: longer than 65536 bytes",
             "list:10: NUL in the name",
-            "WARNING: 9 computed checksums did NOT match",
+            "WARNING: 9 lines are no checksums",
         ],
     );
     assert_eq!(out, "f: OK\n");
     world.write("wide", b"\xff\xfea\0b\0");
-    world.sum(["-c", "wide"]).failure(1, &["wide:1: UTF-16 text; convert the list to UTF-8", MISMATCH]);
+    let no_checksum = "WARNING: 1 line is no checksum";
+    world.sum(["-c", "wide"]).failure(1, &["wide:1: UTF-16 text; convert the list to UTF-8", no_checksum]);
 }
 
 #[test]
 fn a_list_from_standard_input_cannot_name_it() {
     let (world, foo, _) = world();
     let list = format!("{foo}  -\n{foo}  f\n");
-    let out = world.sum_with(["-c", "-"], list.as_bytes()).failure(1, &[MISMATCH]);
+    let unread = "WARNING: 1 listed file could not be read";
+    let out = world.sum_with(["-c", "-"], list.as_bytes()).failure(1, &[unread]);
     assert_eq!(out, "-: FAILED (standard input is the list itself)\nf: OK\n");
     world.write("list", list);
     assert_eq!(world.sum_with(["-c", "list"], b"foo").quiet_success(), "-: OK\nf: OK\n");
@@ -182,7 +183,7 @@ fn json() {
     let objects: Vec<serde_json::Value> =
         done.text().lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect();
     let expected = serde_json::json!([
-        { "list": "list", "line": 1, "path": "f", "status": "ok" },
+        { "list": "list", "line": 1, "path": "f", "status": "ok", "algorithm": "blake3" },
         { "list": "list", "line": 2, "path": "g", "status": "failed" },
         { "list": "list", "line": 3, "path": "none", "status": "missing", "error": "No such file or directory (os error 2)" },
         { "list": "list", "line": 4, "status": "malformed", "error": "neither `DIGEST  NAME` nor `ALGORITHM (NAME) = DIGEST`" },

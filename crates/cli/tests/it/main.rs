@@ -7,6 +7,7 @@ mod check;
 mod info;
 mod lab;
 mod limits;
+mod lists;
 mod password;
 mod password_kdf;
 mod password_terminal;

@@ -492,10 +492,29 @@ fn weak_hashes_are_named_with_their_weakness() {
     let done = ask(&["--hash", &weak]);
     assert_eq!(
         done.quiet_success(),
-        "yes: argon2i instead of argon2id, 64 instead of 19456 KiB of memory, 1 instead of 2 passes\n"
+        "yes: different: argon2i instead of argon2id, 64 instead of 19456 KiB of memory, 1 instead of 2 passes\n"
     );
     let done = ask(&["--hash", &strong]);
-    assert_eq!((done.code(), &*done.text(), &*done.err), (1, "no\n", ""));
+    let stronger = "no: stronger: 20480 instead of 19456 KiB of memory\n";
+    assert_eq!((done.code(), &*done.text(), &*done.err), (1, stronger, ""));
+    assert_eq!(ask(&["--hash", &strong, "-m", "20480"]).text(), "no\n");
+    let fewer = ask(&["--hash", &strong, "-t", "3"]);
+    assert_eq!(
+        (fewer.code(), &*fewer.text()),
+        (1, "no: different: 20480 instead of 19456 KiB of memory, 2 instead of 3 passes\n")
+    );
+    let less = ask(&["--hash", &strong, "-m", "20480", "-t", "3"]);
+    assert_eq!((less.code(), &*less.text()), (0, "yes: weaker: 2 instead of 3 passes\n"));
+    // argon2-cffi's default is no weakness beside ours, and lowering it is no advice.
+    let cffi = strong.replace("m=20480,t=2,p=1", "m=65536,t=3,p=4");
+    assert_ne!(cffi, strong);
+    let done = ask(&["--hash", &cffi]);
+    let expected =
+        "no: stronger: 65536 instead of 19456 KiB of memory, 3 instead of 2 passes, 4 instead of 1 lanes\n";
+    assert_eq!((done.code(), &*done.text()), (1, expected));
+    let lanes = strong.replace("p=1", "p=4");
+    let done = ask(&["--hash", &lanes, "-m", "20480"]);
+    assert_eq!((done.code(), &*done.text()), (1, "no: different: 4 instead of 1 lanes\n"));
     let done = ask(&["--hash", &weak, "-m", "64", "-t", "1", "--variant", "argon2i"]);
     assert_eq!(done.code(), 1);
     // No cost is too high to be told about, as nothing is computed.
@@ -509,6 +528,10 @@ fn weak_hashes_are_named_with_their_weakness() {
     assert_eq!(
         (json(&done)[0]["needs_rehash"].as_bool(), json(&done)[1]["line"].as_u64()),
         (Some(false), Some(2))
+    );
+    assert_eq!(
+        (&json(&done)[0]["standing"], &json(&done)[1]["standing"]),
+        (&"stronger".into(), &"different".into())
     );
     assert_eq!(ask(&["--file", "strong"]).code(), 1);
 }
@@ -536,8 +559,13 @@ fn calibrating_stays_within_time_and_memory() {
     assert!(words.contains("Rented at 2.5 an hour: at least "), "{words}");
     assert!(words.contains(" of the card, which costs 30000 and lasts 3 years."), "{words}");
     // The first line is flags for `password hash`.
-    let flags: Vec<&str> = words.lines().next().expect("flags").split(' ').collect();
-    assert_eq!(run(&world, [vec!["hash"], flags].concat(), b"x").code(), 0);
+    for variant in ["argon2id", "argon2i", "argon2d"] {
+        let args = ["calibrate", "--time", "50ms", "-m", "1MiB", "--variant", variant];
+        let words = run(&world, args, b"").quiet_success();
+        let flags: Vec<&str> = words.lines().next().expect("flags").split(' ').collect();
+        let hash = run(&world, [vec!["hash"], flags].concat(), b"x").quiet_success();
+        assert!(hash.starts_with(&format!("${variant}$")), "{hash}");
+    }
     for (args, line) in [
         (
             &["--time", "soon"][..],

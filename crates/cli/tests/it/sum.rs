@@ -130,8 +130,10 @@ fn sha256() {
         format!("SHA256 (f) = {abc}\n")
     );
     world.write("list", format!("{abc}  f\nSHA256 (f) = {abc}\n{abc} *f\n"));
-    let done = world.sum(["--algorithm", "sha256", "--check", "list"]);
-    assert_eq!((done.code(), &*done.text()), (0, "f: OK\nf: OK\nf: OK\n"));
+    for flags in [&["--algorithm", "sha256", "--check"][..], &["--check"]] {
+        let done = world.sum([flags, &["list"]].concat());
+        assert_eq!((done.code(), &*done.text()), (0, "f: OK\nf: OK\nf: OK\n"));
+    }
 }
 
 #[test]
@@ -181,7 +183,13 @@ fn names_that_are_no_text() {
     let done = world.sum(["-z".as_ref(), name]);
     assert_eq!(done.out, [x.as_bytes(), b"  a\xff\n\0"].concat());
     let done = world.sum(["--tag".as_ref(), name]);
-    assert_eq!(done.quiet_success(), format!("\\BLAKE3 (a\u{fffd}\\n) = {x}\n"));
+    let warning = "WARNING: 1 name is no UTF-8 and cannot be checked in this list, the first is a\u{fffd}\\n; see --zero";
+    assert_eq!(done.failure(0, &[warning]), format!("\\BLAKE3 (a\u{fffd}\\n) = {x}\n"));
+    let other = std::ffi::OsStr::from_bytes(b"\xfe");
+    world.write(other, "x");
+    let warning = warning.replace("1 name is", "2 names are");
+    assert_eq!(world.sum([name, other]).failure(0, &[&warning]).lines().count(), 2);
+    world.sum(["--no-names".as_ref(), name]).quiet_success();
     let done = world.sum(["--json".as_ref(), name]);
     let object: serde_json::Value = serde_json::from_slice(&done.out).expect("JSON");
     assert_eq!((&object["path"], &object["path_hex"]), (&"a\u{fffd}\n".into(), &"61ff0a".into()));
@@ -222,13 +230,38 @@ fn trees() {
     world.write("b/d/g", "2").write("b/d/h", "");
     assert_ne!(world.sum(["--tree", "--no-names", "b"]).quiet_success().trim(), digests[1]);
 
-    let list = world.sum(["--tree", "--tag", "a"]).quiet_success();
-    world.write("list", &list);
-    assert_eq!(world.sum(["--tree", "--check", "list"]).quiet_success(), "a: OK\n");
-    world.write("a/d/g", "4");
-    let out =
-        world.sum(["--tree", "--check", "list"]).failure(1, &["WARNING: 1 computed checksum did NOT match"]);
-    assert_eq!(out, "a: FAILED\n");
+    // A digest of a directory says that it is one, so that nobody takes it for a file's.
+    let (plain, tagged) = (world.sum(["--tree", "a"]).quiet_success(), world.sum(["--tree", "--tag", "a/"]));
+    assert_eq!(plain, format!("{}  a/\n", digests[0]));
+    assert_eq!(tagged.quiet_success(), format!("BLAKE3 (a/) = {}\n", digests[0]));
+    let file = world.sum(["a/f"]).quiet_success();
+    assert_eq!(world.sum(["--tree", "a/f"]).quiet_success(), file, "the tree of a file is the file");
+    for (list, name) in [(plain.clone(), "a/"), (tagged.text(), "a/"), (plain.replace("a/", "a"), "a")] {
+        world.write("list", &list).write("a/d/g", "2");
+        assert_eq!(world.sum(["--tree", "--check", "list"]).quiet_success(), format!("{name}: OK\n"));
+        world.write("a/d/g", "4");
+        let mismatch = ["WARNING: 1 computed checksum did NOT match"];
+        assert_eq!(world.sum(["--tree", "-c", "list"]).failure(1, &mismatch), format!("{name}: FAILED\n"));
+    }
+    // Among digests of files, too.
+    world.write("a/d/g", "2").write("list", format!("{file}{plain}{file}"));
+    assert_eq!(world.sum(["--check", "list"]).quiet_success(), "a/f: OK\na/: OK\na/f: OK\n");
+    let zero = world.sum(["--tree", "-z", "a"]).out;
+    assert_eq!(world.sum_with(["-c", "-z"], &zero).quiet_success(), "a/: OK\0");
+    // Lists without the slash, as they once were, need the flag.
+    world.write("list", plain.replace("a/", "a"));
+    let out = world.sum(["--check", "list"]).failure(
+        1,
+        &[
+            "list: 1 entry is a directory; for a list made with --tree, see --tree",
+            "WARNING: 1 listed file could not be read",
+        ],
+    );
+    assert_eq!(out, "a: FAILED (Is a directory (os error 21))\n");
+    world.write("list", format!("SHA256 (a/) = {}\n", digests[0]));
+    world
+        .sum(["-c", "list"])
+        .failure(1, &["list:1: the digest of a directory is BLAKE3", "WARNING: 1 line is no checksum"]);
     world.sum(["--tree", "none"]).failure(1, &["none: No such file or directory (os error 2)"]);
 }
 

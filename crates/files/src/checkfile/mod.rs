@@ -5,16 +5,20 @@
 //! BLAKE3 (NAME) = HEX        the tagged form
 //! \HEX  NAME                 either form with a backslash in front: NAME contains \\, \n or \r
 //! ```
+//! A name that ends with a slash is that of a directory, and the digest that of its tree.
+//!
 //! Reading accepts three more things that other programs or people put into such files, and notes each: `HEX *NAME`
 //! and `HEX NAME`, uppercase digits, and comments or blank lines. `docs/sum.md` has the whole grammar.
 
+mod foreign;
 mod lines;
 mod parse;
 mod render;
 
+pub use foreign::Foreign;
 pub use lines::{LINE_LIMIT, Line, Lines};
 pub use parse::{Entry, LineError, Note, Parsed, parse};
-pub use render::{Frame, escape};
+pub use render::{Frame, can_be_read_back, escape};
 
 /// What a list is made with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,12 +39,25 @@ impl Algorithm {
             Algorithm::Sha256 => "SHA256",
         }
     }
+
+    /// The name in sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Blake3 => "BLAKE3",
+            Algorithm::Sha256 => "SHA-256",
+        }
+    }
+
+    /// The one with this name in tagged lines.
+    pub fn by_tag(tag: &[u8]) -> Option<Algorithm> {
+        [Algorithm::Blake3, Algorithm::Sha256].into_iter().find(|known| known.tag().as_bytes() == tag)
+    }
 }
 
 /// How the lines of a list are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Style {
-    /// The function whose digests they are.
+    /// The function whose digests are written. Lines that are read name theirs, or leave it open.
     pub algorithm: Algorithm,
     /// Lines end with NUL instead of LF, and names stand as they are, without escapes.
     pub zero: bool,

@@ -3,7 +3,7 @@
 //! A check protects its user only if no line can be taken for another. So the digest must have its full length, a
 //! name must be one that writing could have produced, and every tolerance is noted so that a caller can refuse it.
 
-use super::{LINE_LIMIT, Style};
+use super::{Algorithm, Foreign, LINE_LIMIT, Style};
 use crate::os;
 use std::fmt;
 use std::path::PathBuf;
@@ -26,8 +26,17 @@ pub struct Entry {
     pub label: Vec<u8>,
     /// What the file is supposed to hash to.
     pub digest: [u8; 32],
+    /// By which function, if the line says so.
+    pub algorithm: Option<Algorithm>,
     /// What is unusual about the line.
     pub notes: Vec<Note>,
+}
+
+impl Entry {
+    /// Whether the digest is that of a directory with everything in it.
+    pub fn is_tree(&self) -> bool {
+        self.path.as_os_str().as_encoded_bytes().ends_with(b"/")
+    }
 }
 
 /// Something in a line that no `sum` writes, but that can mean one thing only.
@@ -87,7 +96,12 @@ pub enum LineError {
         index: usize,
     },
     /// It is tagged with the name of another algorithm.
-    OtherAlgorithm,
+    OtherAlgorithm {
+        /// Which, if it is a usual one.
+        known: Option<Foreign>,
+    },
+    /// It is JSON, as this program writes if asked to.
+    Json,
     /// A backslash in the name is followed by something else than a backslash, `n` or `r`.
     Escape,
     /// The name is empty.
@@ -102,9 +116,20 @@ pub enum LineError {
     Unrepresentable,
 }
 
+impl LineError {
+    /// The usual function whose digest the line has, if that is what is wrong with it.
+    pub fn foreign(&self) -> Option<Foreign> {
+        match *self {
+            LineError::OtherAlgorithm { known } => known,
+            LineError::DigestLength { digits } => Foreign::by_digits(digits).next(),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match *self {
             LineError::Form => f.write_str("neither `DIGEST  NAME` nor `ALGORITHM (NAME) = DIGEST`"),
             LineError::TooLong => write!(f, "longer than {LINE_LIMIT} bytes"),
             LineError::Encoding { offset } => {
@@ -112,10 +137,20 @@ impl fmt::Display for LineError {
             }
             LineError::Utf16 => f.write_str("UTF-16 text; convert the list to UTF-8"),
             LineError::DigestLength { digits } => {
-                write!(f, "the digest has {digits} hex digits, not the 64 of 32 bytes")
+                write!(f, "the digest has {digits} hex digits, not the 64 of BLAKE3 and SHA-256")?;
+                let known: Vec<_> = Foreign::by_digits(digits)
+                    .map(|known| format!("{} (see {})", known.name, known.program))
+                    .collect();
+                if known.is_empty() { Ok(()) } else { write!(f, ", but as many as {}", known.join(" or ")) }
             }
             LineError::Digit { index } => write!(f, "digit {} of the digest is not hexadecimal", index + 1),
-            LineError::OtherAlgorithm => f.write_str("tagged with another algorithm; see --algorithm"),
+            LineError::OtherAlgorithm { known: Some(known) } => {
+                write!(f, "a digest of {}, which is not known here; see {}", known.name, known.program)
+            }
+            LineError::OtherAlgorithm { known: None } => {
+                f.write_str("tagged with an algorithm that is not known here")
+            }
+            LineError::Json => f.write_str("JSON, which cannot be checked; make lists without --json"),
             LineError::Escape => f.write_str("invalid escape in the name; valid are \\\\, \\n and \\r"),
             LineError::NoName => f.write_str("empty name"),
             LineError::Nul => f.write_str("NUL in the name"),
@@ -161,16 +196,19 @@ pub fn parse(mut line: &[u8], number: u64, style: Style) -> Result<Parsed, LineE
         Some(rest) if !style.zero => (true, rest),
         _ => (false, line),
     };
-    let (digits, name) = split(rest, style, &mut notes)?;
+    let (digits, name, algorithm) = split(rest, &mut notes)?;
     let digest = decode(digits, &mut notes)?;
     let bytes = if escaped { unescape(name)? } else { name.to_vec() };
     let label = if escaped { [b"\\", name].concat() } else { name.to_vec() };
-    Ok(Parsed::Entry(Entry { path: path(bytes, style)?, label, digest, notes }))
+    Ok(Parsed::Entry(Entry { path: path(bytes, style)?, label, digest, algorithm, notes }))
 }
+
+/// Digits and name, and the algorithm if a tag names it.
+type Parts<'a> = (&'a [u8], &'a [u8], Option<Algorithm>);
 
 /// Digits and name of either form. The digits decide: no tag is a digit, so that two spaces, `) = ` and whatever
 /// else a name may contain cannot make one form look like the other.
-fn split<'a>(line: &'a [u8], style: Style, notes: &mut Vec<Note>) -> Result<(&'a [u8], &'a [u8]), LineError> {
+fn split<'a>(line: &'a [u8], notes: &mut Vec<Note>) -> Result<Parts<'a>, LineError> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     if digits > 0
         && let Some(rest) = line[digits..].strip_prefix(b" ")
@@ -184,21 +222,25 @@ fn split<'a>(line: &'a [u8], style: Style, notes: &mut Vec<Note>) -> Result<(&'a
             notes.push(Note::OneSpace);
             rest
         };
-        return Ok((&line[..digits], name));
+        return Ok((&line[..digits], name, None));
     }
     // An untagged line with a mistake in the digest deserves a better answer than "neither form".
     let word = line.iter().take_while(|&&byte| byte != b' ').count();
     if word == 64 && digits < 64 {
         return Err(LineError::Digit { index: digits });
     }
+    if line.starts_with(b"{\"") {
+        return Err(LineError::Json);
+    }
     let Some(open) = find(line, b" (") else { return Err(LineError::Form) };
     let Some(close) = rfind(line, b") = ").filter(|&close| close >= open + 2) else {
         return Err(LineError::Form);
     };
-    if &line[..open] != style.algorithm.tag().as_bytes() {
-        return Err(LineError::OtherAlgorithm);
-    }
-    Ok((&line[close + 4..], &line[open + 2..close]))
+    let tag = &line[..open];
+    let Some(algorithm) = Algorithm::by_tag(tag) else {
+        return Err(LineError::OtherAlgorithm { known: Foreign::by_tag(tag) });
+    };
+    Ok((&line[close + 4..], &line[open + 2..close], Some(algorithm)))
 }
 
 fn find(line: &[u8], what: &[u8]) -> Option<usize> {

@@ -34,6 +34,13 @@ impl Frame {
     }
 }
 
+/// Whether reading a line gives the name back from which it was made. Names that are no UTF-8 are only kept by lists whose
+/// lines end with NUL, and not on every system.
+pub fn can_be_read_back(path: &Path, style: Style) -> bool {
+    let bytes_are_kept = style.zero && os::NAMES_ARE_BYTES;
+    bytes_are_kept || !path.to_string_lossy().contains('\u{fffd}')
+}
+
 fn end(style: Style) -> &'static [u8] {
     if style.zero { b"\0" } else { b"\n" }
 }

@@ -35,5 +35,5 @@ pub use limits::{Limits, OverLimit, Quantity};
 pub use many::{Login, NewPassword};
 pub use passwords::{Passwords, Verified};
 pub use phc::{Malformed, PhcError, Syntax};
-pub use policy::{Policy, PolicyError, Preset, Rehash};
+pub use policy::{Difference, Policy, PolicyError, Preset, Standing};
 pub use stored::PasswordHash;

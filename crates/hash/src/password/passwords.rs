@@ -3,7 +3,7 @@
 use super::error::{CreateError, VerifyError};
 use super::limits::Limits;
 use super::phc::Syntax;
-use super::policy::{Policy, Rehash};
+use super::policy::{Difference, Policy};
 use super::pool::Pool;
 use super::stored::PasswordHash;
 use crate::argon2::{
@@ -38,10 +38,10 @@ const SHORT_TAG: usize = Limits::DEFAULT.max_tag;
 pub enum Verified {
     /// The stored hash may stay.
     Current,
-    /// The stored hash falls short of the policy.
+    /// The stored hash should be replaced, see [`Policy::wants_rehash`].
     Outdated {
-        /// In what.
-        reasons: Vec<Rehash>,
+        /// Everything in which it differs from the policy.
+        reasons: Vec<Difference>,
         /// What to store instead. If it could not be made, the guest is still who it is: let it in and try next time.
         replacement: Result<PasswordHash, CreateError>,
     },
@@ -185,8 +185,8 @@ impl Passwords {
         if stored.matches(tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
     }
 
-    /// [`verify`](Passwords::verify), and after a match a new hash if the stored one falls short of the policy. The
-    /// salt is only used then; it shall be fresh all the same.
+    /// [`verify`](Passwords::verify), and after a match a new hash if the [policy wants](Policy::wants_rehash) one instead of
+    /// the stored one. The salt is only used then; it shall be fresh all the same.
     ///
     /// # Errors
     /// As `verify`.
@@ -198,10 +198,10 @@ impl Passwords {
     ) -> Result<Verified, VerifyError> {
         let stored = self.decode(stored)?;
         self.verify_decoded(password, &stored)?;
-        let reasons: Vec<Rehash> = self.policy.shortcomings(&stored).collect();
-        if reasons.is_empty() {
+        if !self.policy.wants_rehash(&stored) {
             return Ok(Verified::Current);
         }
+        let reasons = self.policy.differences(&stored).collect();
         Ok(Verified::Outdated { reasons, replacement: self.hash(password, new_salt) })
     }
 

@@ -3,6 +3,7 @@
 use super::limits::{Limits, OverLimit, Quantity};
 use super::stored::PasswordHash;
 use crate::argon2::{Params, Variant, Version};
+use core::cmp::Ordering;
 use core::fmt;
 
 /// What new hashes look like: costs, and the lengths of salt and tag.
@@ -57,45 +58,70 @@ impl Policy {
         self.tag_len
     }
 
-    /// Everything in which `hash` falls short of this policy. Empty if it may stay.
+    /// How `hash` stands to this policy.
     ///
-    /// Variant, version and lanes must be equal. Memory, passes, salt and tag may be more than the policy says: a hash
-    /// that is stronger than needed is left alone.
-    pub fn shortcomings(&self, hash: &PasswordHash) -> impl Iterator<Item = Rehash> {
+    /// What it costs to guess counts: memory, and memory times passes. Less memory with so many more passes that the product
+    /// is larger is neither weaker nor stronger. Lanes say how the work may be shared, not how much it is.
+    pub fn compare(&self, hash: &PasswordHash) -> Standing {
+        match self.weigh(hash) {
+            Weight { less: true, dearer: true, .. } | Weight { other_variant: true, .. } => {
+                Standing::Different
+            }
+            Weight { less: true, .. } => Standing::Weaker,
+            Weight { more: true, .. } => Standing::Stronger,
+            Weight { other_lanes: true, .. } => Standing::Different,
+            _ => Standing::Same,
+        }
+    }
+
+    /// Whether `hash` should be replaced by one after this policy: it is weaker or of another variant, and replacing it
+    /// lowers neither its memory, nor its memory times passes, nor its version.
+    pub fn wants_rehash(&self, hash: &PasswordHash) -> bool {
+        let weight = self.weigh(hash);
+        (weight.less || weight.other_variant) && !weight.dearer
+    }
+
+    fn weigh(&self, hash: &PasswordHash) -> Weight {
         let (old, new) = (hash.params(), self.params);
-        let other = |holds: bool, reason| holds.then_some(reason);
-        let less =
-            |have: u64, want: u64, reason: fn(u64, u64) -> Rehash| (have < want).then(|| reason(have, want));
+        let work = |params: Params| u64::from(params.memory_kib()) * u64::from(params.passes());
+        let costs = [
+            old.memory_kib().cmp(&new.memory_kib()),
+            work(old).cmp(&work(new)),
+            old.version().number().cmp(&new.version().number()),
+        ];
+        let lengths = [hash.salt().len().cmp(&self.salt_len), hash.tag_len().cmp(&self.tag_len)];
+        Weight {
+            less: costs.iter().chain(&lengths).any(|order| order.is_lt()),
+            more: costs.iter().chain(&lengths).any(|order| order.is_gt()),
+            dearer: costs.iter().any(|order| order.is_gt()),
+            other_variant: old.variant() != new.variant(),
+            other_lanes: old.lanes() != new.lanes(),
+        }
+    }
+
+    /// Everything in which `hash` is not as this policy would make it.
+    pub fn differences(&self, hash: &PasswordHash) -> impl Iterator<Item = Difference> {
+        let (old, new) = (hash.params(), self.params);
+        let other = |differs: bool, difference| differs.then_some(difference);
+        let amount = |what: Quantity, have: u64, want: u64| match have.cmp(&want) {
+            Ordering::Less => Some(Difference::Less { what, have, want }),
+            Ordering::Equal => None,
+            Ordering::Greater => Some(Difference::More { what, have, want }),
+        };
         [
             other(
                 old.variant() != new.variant(),
-                Rehash::Variant { have: old.variant(), want: new.variant() },
+                Difference::Variant { have: old.variant(), want: new.variant() },
             ),
             other(
                 old.version() != new.version(),
-                Rehash::Version { have: old.version(), want: new.version() },
+                Difference::Version { have: old.version(), want: new.version() },
             ),
-            less(old.memory_kib().into(), new.memory_kib().into(), |have, want| Rehash::Less {
-                what: Quantity::Memory,
-                have,
-                want,
-            }),
-            less(old.passes().into(), new.passes().into(), |have, want| Rehash::Less {
-                what: Quantity::Passes,
-                have,
-                want,
-            }),
-            other(old.lanes() != new.lanes(), Rehash::Lanes { have: old.lanes(), want: new.lanes() }),
-            less(hash.salt().len() as u64, self.salt_len as u64, |have, want| Rehash::Less {
-                what: Quantity::Salt,
-                have,
-                want,
-            }),
-            less(hash.tag_len() as u64, self.tag_len as u64, |have, want| Rehash::Less {
-                what: Quantity::Tag,
-                have,
-                want,
-            }),
+            amount(Quantity::Memory, old.memory_kib().into(), new.memory_kib().into()),
+            amount(Quantity::Passes, old.passes().into(), new.passes().into()),
+            other(old.lanes() != new.lanes(), Difference::Lanes { have: old.lanes(), want: new.lanes() }),
+            amount(Quantity::Salt, hash.salt().len() as u64, self.salt_len as u64),
+            amount(Quantity::Tag, hash.tag_len() as u64, self.tag_len as u64),
         ]
         .into_iter()
         .flatten()
@@ -127,10 +153,36 @@ impl fmt::Display for PolicyError {
 
 impl core::error::Error for PolicyError {}
 
-/// One thing in which a stored hash falls short of a policy.
+/// How a stored hash stands to a policy, see [`Policy::compare`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Rehash {
+pub enum Standing {
+    /// It is as a new one would be.
+    Same,
+    /// It is nowhere less, and somewhere more.
+    Stronger,
+    /// It is somewhere less, and costs nowhere more.
+    Weaker,
+    /// Neither: another variant or other lanes, or less in one thing and dearer in another.
+    Different,
+}
+
+/// What there is to be found out about a stored hash.
+struct Weight {
+    /// Something is less than the policy says.
+    less: bool,
+    /// Something is more.
+    more: bool,
+    /// Something that makes guessing cost more is more.
+    dearer: bool,
+    other_variant: bool,
+    other_lanes: bool,
+}
+
+/// One thing in which a stored hash is not as a policy says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Difference {
     /// Another variant.
     Variant {
         /// The hash's.
@@ -161,17 +213,26 @@ pub enum Rehash {
         /// The policy's.
         want: u64,
     },
+    /// More memory, more passes, a longer salt or a longer tag.
+    More {
+        /// Of what there is more.
+        what: Quantity,
+        /// The hash's.
+        have: u64,
+        /// The policy's.
+        want: u64,
+    },
 }
 
-impl fmt::Display for Rehash {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Rehash::Variant { have, want } => write!(f, "{have} instead of {want}"),
-            Rehash::Version { have, want } => {
+            Difference::Variant { have, want } => write!(f, "{have} instead of {want}"),
+            Difference::Version { have, want } => {
                 write!(f, "version {} instead of {}", have.number(), want.number())
             }
-            Rehash::Lanes { have, want } => write!(f, "{have} instead of {want} lanes"),
-            Rehash::Less { what, have, want } => match what {
+            Difference::Lanes { have, want } => write!(f, "{have} instead of {want} lanes"),
+            Difference::Less { what, have, want } | Difference::More { what, have, want } => match what {
                 Quantity::Memory => write!(f, "{have} instead of {want} KiB of memory"),
                 Quantity::Passes => write!(f, "{have} instead of {want} passes"),
                 Quantity::Salt => write!(f, "{have} instead of {want} bytes of salt"),
@@ -280,22 +341,101 @@ mod tests {
         }
     }
 
+    /// A hash with these costs, and 16 bytes of salt and 32 of tag.
+    fn made(memory: u32, passes: u32, lanes: u32) -> PasswordHash {
+        PasswordHash::new(Params::new(memory, passes, lanes).unwrap(), vec![0; 16], vec![0; 32])
+    }
+
     #[test]
-    fn every_shortcoming_is_named_and_strength_is_none() {
+    fn weaker_is_told_from_different_and_stronger() {
+        let policy = Policy::default();
+        for (costs, standing, wants) in [
+            ((19_456, 2, 1), Standing::Same, false),
+            ((65_536, 3, 4), Standing::Stronger, false), // argon2-cffi's default
+            ((65_536, 3, 1), Standing::Stronger, false),
+            ((19_456, 3, 1), Standing::Stronger, false),
+            ((65_536, 1, 1), Standing::Stronger, false), // one pass, and more of everything that it costs
+            ((19_456, 2, 4), Standing::Different, false),
+            ((24_000, 1, 1), Standing::Different, false), // more memory, less work
+            ((12_288, 4, 1), Standing::Different, false), // less memory, more work
+            ((12_288, 3, 1), Standing::Weaker, true),     // less of both, although more passes
+            ((19_456, 1, 1), Standing::Weaker, true),
+            ((19_456, 1, 8), Standing::Weaker, true),
+            ((64, 2, 1), Standing::Weaker, true),
+        ] {
+            let (memory, passes, lanes) = costs;
+            let hash = made(memory, passes, lanes);
+            assert_eq!((policy.compare(&hash), policy.wants_rehash(&hash)), (standing, wants), "{costs:?}");
+        }
+    }
+
+    /// Whatever is replaced, the new hash is nowhere cheaper to guess.
+    #[test]
+    fn a_rehash_never_lowers_a_cost() {
+        let steps = [(1, 2), (1, 1), (3, 2), (4, 1)];
+        let policy = Policy::new(Params::new(1024, 4, 2).unwrap());
+        let new = policy.params();
+        let mut replaced = 0;
+        for (memory, passes) in steps.into_iter().flat_map(|memory| steps.map(|passes| (memory, passes))) {
+            for lanes in [1, 2, 4] {
+                for variant in [Variant::Id, Variant::I] {
+                    for version in [Version::V10, Version::V13] {
+                        for (salt, tag) in [(8, 32), (16, 16), (16, 32), (32, 64)] {
+                            let old = Params::new(1024 * memory.0 / memory.1, 4 * passes.0 / passes.1, lanes);
+                            let old = old.unwrap().with_variant(variant).with_version(version);
+                            let hash = PasswordHash::new(old, vec![0; salt], vec![0; tag]);
+                            if policy.wants_rehash(&hash) {
+                                replaced += 1;
+                                let work = |params: Params| params.memory_kib() * params.passes();
+                                assert!(old.memory_kib() <= new.memory_kib() && work(old) <= work(new));
+                                assert!(policy.differences(&hash).next().is_some());
+                            }
+                            let same = policy.compare(&hash) == Standing::Same;
+                            assert_eq!(same, policy.differences(&hash).next().is_none());
+                        }
+                    }
+                }
+            }
+        }
+        assert!(replaced > 50, "{replaced}");
+    }
+
+    #[test]
+    fn kinds_and_lengths_count() {
+        let params = Params::new(64, 3, 2).unwrap();
+        let policy = Policy::new(params);
+        let ask = |params: Params, salt: usize, tag: usize| {
+            let hash = PasswordHash::new(params, vec![0; salt], vec![0; tag]);
+            (policy.compare(&hash), policy.wants_rehash(&hash))
+        };
+        assert_eq!(ask(params.with_variant(Variant::I), 16, 32), (Standing::Different, true));
+        assert_eq!(ask(params.with_version(Version::V10), 16, 32), (Standing::Weaker, true));
+        assert_eq!(ask(params, 15, 32), (Standing::Weaker, true));
+        assert_eq!(ask(params, 16, 31), (Standing::Weaker, true));
+        assert_eq!(ask(params, 17, 33), (Standing::Stronger, false));
+        assert_eq!(ask(params, 17, 31), (Standing::Weaker, true));
+        let dear = Params::new(65, 3, 2).unwrap();
+        assert_eq!(ask(dear.with_variant(Variant::I), 16, 32), (Standing::Different, false));
+        assert_eq!(ask(dear, 16, 16), (Standing::Different, false));
+        let old = Policy::new(params.with_version(Version::V10));
+        assert_eq!(old.compare(&made(64, 3, 2)), Standing::Stronger);
+    }
+
+    #[test]
+    fn every_difference_is_named() {
         let params = Params::new(64, 3, 2).unwrap();
         let policy = Policy::new(params);
         let words = |params: Params, salt: usize, tag: usize| {
             let hash = PasswordHash::new(params, vec![0; salt], vec![0; tag]);
-            policy.shortcomings(&hash).map(|reason| reason.to_string()).collect::<Vec<_>>().join("; ")
+            policy.differences(&hash).map(|one| one.to_string()).collect::<Vec<_>>().join("; ")
         };
         assert_eq!(words(params, 16, 32), "");
-        assert_eq!(words(Params::new(65, 4, 2).unwrap(), 17, 33), "", "more is enough");
         assert_eq!(words(params.with_variant(Variant::I), 16, 32), "argon2i instead of argon2id");
         assert_eq!(words(params.with_version(Version::V10), 16, 32), "version 16 instead of 19");
         assert_eq!(
-            words(Params::new(63, 2, 1).unwrap(), 15, 31),
-            "63 instead of 64 KiB of memory; 2 instead of 3 passes; 1 instead of 2 lanes; \
-             15 instead of 16 bytes of salt; 31 instead of 32 bytes of tag"
+            words(Params::new(63, 4, 1).unwrap(), 15, 33),
+            "63 instead of 64 KiB of memory; 4 instead of 3 passes; 1 instead of 2 lanes; \
+             15 instead of 16 bytes of salt; 33 instead of 32 bytes of tag"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use hashmill_hash::argon2::{HashError, Params, Step, Threads, Variant, Version};
 use hashmill_hash::password::{
-    CreateError, Limits, Login, NewPassword, PasswordHash, Passwords, PhcError, Policy, Preset, Rehash,
+    CreateError, Difference, Limits, Login, NewPassword, PasswordHash, Passwords, PhcError, Policy, Preset,
     Syntax, Verified, VerifyError,
 };
 use std::ops::ControlFlow;
@@ -146,7 +146,7 @@ fn weak_hashes_are_replaced_when_the_password_is_there() {
         panic!("it is weak")
     };
     assert_eq!(reasons.len(), 2);
-    assert!(matches!(reasons[0], Rehash::Less { have: 64, want: 128, .. }));
+    assert!(matches!(reasons[0], Difference::Less { have: 64, want: 128, .. }));
     let new = replacement.expect("a hash").to_string();
     assert!(matches!(now.verify_and_upgrade(b"x", &new, SALT), Ok(Verified::Current)));
     let no_salt = now.verify_and_upgrade(b"x", &old, b"").expect("the guest is who it is");

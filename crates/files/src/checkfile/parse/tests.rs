@@ -1,6 +1,6 @@
 //! One table per question; round trips against the writer.
 
-use super::super::{Algorithm, Frame};
+use super::super::{Algorithm, Frame, can_be_read_back};
 use super::*;
 use std::path::Path;
 
@@ -66,7 +66,8 @@ fn malformed_lines() {
         (format!("BLAKE3 () = {HEX}"), LineError::NoName),
         (format!("BLAKE3 (f) {HEX}"), LineError::Form),
         (format!("BLAKE3 (f) = {HEX} "), LineError::DigestLength { digits: 65 }),
-        (format!("SHA256 (f) = {HEX}"), LineError::OtherAlgorithm),
+        (format!("SHA-256 (f) = {HEX}"), LineError::OtherAlgorithm { known: None }),
+        (format!("{{\"path\":\"f\",\"digest\":\"{HEX}\"}}"), LineError::Json),
         (format!("{short}  f"), LineError::DigestLength { digits: 63 }),
         (format!("{HEX}00  f"), LineError::DigestLength { digits: 66 }),
         (format!("BLAKE3 (f) = {short}"), LineError::DigestLength { digits: 63 }),
@@ -82,6 +83,64 @@ fn malformed_lines() {
     }
     assert_eq!(parse(b"\xff\xfea\0", 1, text()), Err(LineError::Utf16));
     assert_eq!(parse(b"ab\xff", 2, text()), Err(LineError::Encoding { offset: 2 }));
+}
+
+#[test]
+fn tags_name_the_function() {
+    for algorithm in [Algorithm::Blake3, Algorithm::Sha256] {
+        match parse(format!("{} (f) = {HEX}", algorithm.tag()).as_bytes(), 1, text()) {
+            Ok(Parsed::Entry(entry)) => assert_eq!(entry.algorithm, Some(algorithm)),
+            other => panic!("{other:?}"),
+        }
+    }
+    match parse(format!("{HEX}  f").as_bytes(), 1, text()) {
+        Ok(Parsed::Entry(entry)) => assert_eq!(entry.algorithm, None),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn digests_of_other_programs_are_recognised() {
+    let lengths = [("MD5", 32), ("SHA1", 40), ("SHA224", 56), ("SHA384", 96), ("SHA512", 128)];
+    for (tag, digits) in lengths {
+        let hex = HEX.repeat(2);
+        for line in [format!("{}  f", &hex[..digits]), format!("{tag} (f) = {}", &hex[..digits])] {
+            let error = entry(&line).expect_err("not ours");
+            let known = error.foreign().expect("a usual one");
+            assert_eq!(known.name.replace('-', ""), tag);
+            assert!(error.to_string().contains(known.program), "{error}");
+        }
+    }
+    let error = entry(&format!("BLAKE2b (f) = {}", HEX.repeat(2))).expect_err("not ours");
+    assert_eq!(error.to_string(), "a digest of BLAKE2b, which is not known here; see b2sum");
+    let error = entry(&format!("{}  f", HEX.repeat(2))).expect_err("not ours").to_string();
+    assert!(error.ends_with("but as many as SHA-512 (see sha512sum) or BLAKE2b (see b2sum)"), "{error}");
+    let error = entry(&format!("{}  f", &HEX[1..])).expect_err("too short").to_string();
+    assert_eq!(error, "the digest has 63 hex digits, not the 64 of BLAKE3 and SHA-256");
+}
+
+#[cfg(unix)]
+#[test]
+fn it_is_known_which_names_can_be_read_back() {
+    use std::os::unix::ffi::OsStrExt;
+    for (name, as_text) in [
+        (&b"f"[..], true),
+        (b"a\\b\nc\r", true),
+        ("\u{fffd}".as_bytes(), false),
+        (b"\xff", false),
+        (b"a\xffb/c", false),
+    ] {
+        let path = Path::new(std::ffi::OsStr::from_bytes(name));
+        for (zero, expected) in [(false, as_text), (true, true)] {
+            let style = Style { zero, ..text() };
+            assert_eq!(can_be_read_back(path, style), expected, "{}", name.escape_ascii());
+            let frame = Frame::plain(path, style);
+            let mut line = [&frame.before, HEX.as_bytes(), &frame.after].concat();
+            line.pop();
+            let read = matches!(parse(&line, 1, style), Ok(Parsed::Entry(entry)) if entry.path == path);
+            assert_eq!(read, expected, "{}", name.escape_ascii());
+        }
+    }
 }
 
 #[test]
