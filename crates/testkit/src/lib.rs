@@ -9,6 +9,7 @@
 #[allow(unsafe_code)]
 pub mod alloc;
 pub mod data;
+pub mod doc;
 // The one file with `unsafe`: memory that faults when a kernel reads past its input can only be asked of the system.
 #[allow(unsafe_code)]
 pub mod guard;
