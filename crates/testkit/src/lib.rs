@@ -9,6 +9,7 @@
 #[allow(unsafe_code)]
 pub mod alloc;
 pub mod data;
+pub mod doc;
 // A process that copies itself can only be asked of the system.
 #[allow(unsafe_code)]
 pub mod fork;

@@ -1,0 +1,286 @@
+//! Which changes belong to a document, and in which order they can have been made (reference 2.9, 2.12 and 4.7).
+//!
+//! A change is accepted if its dependencies are, and if what it says is right in its *causal past*: its dependencies and
+//! everything before them. So acceptance is a property of a set of changes, whatever the order in which they come. There
+//! is one exception: of two different changes with one actor and sequence number, the first that comes is taken. Two
+//! programs wrote under one name there, and nobody can say which of them is right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bytes::chunks;
+use super::state::State;
+use super::{Action, Actor, Change, Document, Hash, Id, Key, Kind, Op, Refused, refuse};
+
+/// For each actor the sequence number of the last change that is known. Those before it are known too.
+type Past = BTreeMap<Actor, u64>;
+
+/// The changes of a document, those that wait, and those that were refused.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// Accepted, each after what it was made after.
+    changes: Vec<Change>,
+    /// What each of them knew, and itself.
+    pasts: Vec<Past>,
+    by_hash: BTreeMap<Hash, usize>,
+    /// Where each operation stands: which change, and which of its operations.
+    by_op: BTreeMap<Id, (usize, usize)>,
+    /// Those accepted and those waiting, by actor and sequence number.
+    by_seq: BTreeMap<(Actor, u64), Hash>,
+    waiting: Vec<Change>,
+    refused: BTreeMap<Hash, Refused>,
+}
+
+impl History {
+    /// A document without changes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a file with tables of at most `most` rows: every chunk is right, no change is refused, and none waits, but
+    /// behind a document.
+    pub fn load(file: &[u8], most: usize) -> Result<Self, Refused> {
+        let mut history = Self::new();
+        let chunks = chunks(file)?;
+        for chunk in &chunks {
+            let changes = match chunk.kind {
+                0 => {
+                    let read = Document::read(&chunk.body, most)?.check()?;
+                    if history.changes.is_empty() && history.waiting.is_empty() {
+                        history = read;
+                        continue;
+                    }
+                    read.changes
+                }
+                1 => vec![Change::read(&chunk.body, most)?],
+                _ => return Err(Refused::too_large("bundles are not read yet")),
+            };
+            for change in changes {
+                history.deliver(change);
+            }
+            if let Some((_, why)) = history.refused.pop_first() {
+                return Err(why);
+            }
+        }
+        match history.waiting.first() {
+            Some(change) if chunks[0].kind != 0 => {
+                Err(refuse("missing dependencies", format!("of change {} of {}", change.seq, change.actor)))
+            }
+            _ => Ok(history),
+        }
+    }
+
+    /// The changes, each after what it was made after.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// The changes whose dependencies are not all here.
+    pub fn waiting(&self) -> &[Change] {
+        &self.waiting
+    }
+
+    /// Why a change was refused when it came.
+    pub fn refused(&self) -> &BTreeMap<Hash, Refused> {
+        &self.refused
+    }
+
+    /// Takes a change, and whatever waited for it.
+    pub fn deliver(&mut self, change: Change) {
+        match self.by_seq.get(&(change.actor.clone(), change.seq)) {
+            Some(known) if *known == change.hash => return,
+            Some(_) => {
+                let what = format!("{} of {}", change.seq, change.actor);
+                self.refused.insert(change.hash, refuse("duplicate sequence number", what));
+                return;
+            }
+            None => {
+                self.by_seq.insert((change.actor.clone(), change.seq), change.hash);
+                self.waiting.push(change);
+            }
+        }
+        let ready =
+            |history: &Self, change: &Change| change.deps.iter().all(|dep| history.by_hash.contains_key(dep));
+        while let Some(at) = self.waiting.iter().position(|change| ready(self, change)) {
+            let change = self.waiting.remove(at);
+            match self.check(&change) {
+                Ok(past) => self.accept(change, past),
+                Err(why) => {
+                    self.by_seq.remove(&(change.actor, change.seq));
+                    self.refused.insert(change.hash, why);
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, change: Change, mut past: Past) {
+        past.insert(change.actor.clone(), change.seq);
+        let at = self.changes.len();
+        self.by_hash.insert(change.hash, at);
+        self.by_op.extend(change.ops.iter().enumerate().map(|(n, op)| (op.id.clone(), (at, n))));
+        self.refused.remove(&change.hash);
+        self.pasts.push(past);
+        self.changes.push(change);
+    }
+
+    /// What somebody has to send before every change that waits is taken: hashes, ascending.
+    pub fn missing(&self) -> Vec<Hash> {
+        let here: BTreeSet<&Hash> =
+            self.by_hash.keys().chain(self.waiting.iter().map(|change| &change.hash)).collect();
+        let named: BTreeSet<&Hash> = self.waiting.iter().flat_map(|change| &change.deps).collect();
+        named.difference(&here).map(|hash| **hash).collect()
+    }
+
+    /// These changes, and all that their writers knew.
+    pub fn before(&self, heads: &[Hash]) -> Result<Vec<&Change>, Refused> {
+        let past = self.past(heads)?;
+        let known = |change: &&Change| past.get(&change.actor).is_some_and(|seq| change.seq <= *seq);
+        Ok(self.changes.iter().filter(known).collect())
+    }
+
+    /// What is known when these changes are.
+    fn past(&self, heads: &[Hash]) -> Result<Past, Refused> {
+        let mut past = Past::new();
+        for head in heads {
+            let at = self.by_hash.get(head).ok_or_else(|| refuse("unknown heads", Actor((*head).into())))?;
+            for (actor, seq) in &self.pasts[*at] {
+                let known = past.entry(actor.clone()).or_default();
+                *known = (*known).max(*seq);
+            }
+        }
+        Ok(past)
+    }
+
+    /// The rules of a change whose dependencies are here. Gives its past.
+    fn check(&self, change: &Change) -> Result<Past, Refused> {
+        let past = self.past(&change.deps)?;
+        let last = past.get(&change.actor).copied().unwrap_or(0);
+        if change.seq != last + 1 {
+            return Err(refuse("sequence number", format!("{} after {last}", change.seq)));
+        }
+        let known = change.deps.iter().map(|dep| self.changes[self.by_hash[dep]].max_op()).max();
+        let known = known.unwrap_or(0);
+        if change.start <= known {
+            return Err(refuse("start", format!("{} after operation {known}", change.start)));
+        }
+        if change.seq > 1 && change.author().is_some() {
+            return Err(refuse("author", "only the first change of an actor names one"));
+        }
+        let scope = Scope { history: self, past: &past, change };
+        change.ops.iter().try_for_each(|op| {
+            scope.check(op).map_err(|rule| refuse(rule, format!("operation {} of {}", op.id, change.seq)))
+        })?;
+        Ok(past)
+    }
+
+    /// The hashes that no change depends on, ascending.
+    pub fn heads(&self) -> Vec<Hash> {
+        let before: BTreeSet<&Hash> = self.changes.iter().flat_map(|change| &change.deps).collect();
+        let heads = self.by_hash.keys().filter(|hash| !before.contains(hash));
+        heads.copied().collect()
+    }
+
+    /// The document as it is.
+    pub fn state(&self) -> State {
+        let ops = self.changes.iter().flat_map(|change| &change.ops);
+        State::of(ops, self.heads())
+    }
+
+    /// The document as it was when these were its heads.
+    pub fn at(&self, heads: &[Hash]) -> Result<State, Refused> {
+        let ops = self.before(heads)?.into_iter().flat_map(|change| &change.ops);
+        let mut heads = heads.to_vec();
+        heads.sort_unstable();
+        Ok(State::of(ops, heads))
+    }
+}
+
+/// A change with its past: what its operations may refer to.
+struct Scope<'a> {
+    history: &'a History,
+    past: &'a Past,
+    change: &'a Change,
+}
+
+impl Scope<'_> {
+    /// An operation of the past, or of the change itself before the operation that asks.
+    fn find(&self, id: &Id, asking: &Op) -> Option<&Op> {
+        if id >= &asking.id {
+            return None;
+        }
+        if let Some((change, op)) = self.history.by_op.get(id) {
+            let change = &self.history.changes[*change];
+            let known = self.past.get(&change.actor).is_some_and(|seq| change.seq <= *seq);
+            return known.then(|| &change.ops[*op]);
+        }
+        let place = id.counter.checked_sub(self.change.start)?;
+        self.change.ops.get(usize::try_from(place).ok()?).filter(|op| op.id == *id)
+    }
+
+    /// The rules of an operation in its past, by their names.
+    fn check(&self, op: &Op) -> Result<(), &'static str> {
+        let kind = match &op.obj {
+            None => Kind::Map,
+            Some(obj) => self.find(obj, op).and_then(|made| made.action.makes()).ok_or("object")?,
+        };
+        if kind.is_sequence() == matches!(op.key, Key::Map(_)) {
+            return Err("key of the wrong kind");
+        }
+        if let Key::Element(element) = &op.key {
+            let element = self.find(element, op).filter(|found| found.insert && found.obj == op.obj);
+            let element = element.ok_or("element")?;
+            // A mark is a place and no value: it is never changed, but others are inserted behind it.
+            if !op.insert && element.action == Action::Mark {
+                return Err("element");
+            }
+        }
+        if op.action == Action::Mark {
+            self.check_mark(op, kind)?;
+        }
+        if op.preds.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err("order of predecessors");
+        }
+        for pred in &op.preds {
+            let pred = self.find(pred, op).ok_or("predecessor")?;
+            // A deletion is no row of a document, so nothing can be written that names one.
+            let named = !matches!(pred.action, Action::Delete | Action::Mark);
+            if !named || pred.obj != op.obj || pred.register() != op.register() {
+                return Err("predecessor");
+            }
+        }
+        if op.insert && !op.preds.is_empty() {
+            return Err("insertion over something");
+        }
+        match op.action {
+            Action::Delete | Action::Increment if op.preds.is_empty() => Err("no predecessor"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Marks stand in texts. The end of one comes behind its begin, whose id is one less.
+    fn check_mark(&self, op: &Op, kind: Kind) -> Result<(), &'static str> {
+        if kind != Kind::Text {
+            return Err("mark outside a text");
+        }
+        if op.mark.is_some() {
+            return Ok(());
+        }
+        let begin = Id { counter: op.id.counter - 1, actor: op.id.actor.clone() };
+        let begin = self.find(&begin, op).filter(|begin| begin.action == Action::Mark && begin.obj == op.obj);
+        let begin = begin.filter(|begin| begin.mark.is_some()).ok_or("end of no mark")?;
+        let (begin, end) = (self.way(begin, op), self.way(op, op));
+        if begin < end { Ok(()) } else { Err("end of a mark before its begin") }
+    }
+
+    /// The way to an element through those that it was inserted after, from the head on. Ways are ordered as elements are:
+    /// what was inserted after an element comes behind it, and of two inserted after the same the greater id comes first.
+    fn way(&self, op: &Op, asking: &Op) -> Vec<std::cmp::Reverse<Id>> {
+        let mut way = vec![std::cmp::Reverse(op.id.clone())];
+        let mut key = &op.key;
+        while let Key::Element(id) = key {
+            way.push(std::cmp::Reverse(id.clone()));
+            key = &self.find(id, asking).expect("what was accepted refers to what was").key;
+        }
+        way.reverse();
+        way
+    }
+}
