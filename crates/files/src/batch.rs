@@ -15,7 +15,8 @@ pub(crate) const ARENA: usize = 512 * 1024;
 
 /// The results for `paths`, in their order.
 pub(crate) fn hash(files: &Files, paths: &[&Path]) -> Vec<Result<Digest, Error>> {
-    let mut batch = Batch { files, arena: files.arenas.take(), used: 0, bytes: 0, waiting: Vec::new() };
+    let arenas = files.arenas.here();
+    let mut batch = Batch { files, arena: arenas.take(), used: 0, bytes: 0, waiting: Vec::new() };
     let mut results: Vec<_> = paths.iter().map(|_| Err(Error::Refused("not hashed yet"))).collect();
     for (index, path) in paths.iter().enumerate() {
         if batch.arena.len() - batch.used < SMALL {
@@ -28,7 +29,7 @@ pub(crate) fn hash(files: &Files, paths: &[&Path]) -> Vec<Result<Digest, Error>>
         }
     }
     batch.flush(&mut results);
-    files.arenas.give(batch.arena);
+    arenas.give(batch.arena);
     files.progress.add_files(paths.len() as u64);
     results
 }

@@ -4,7 +4,7 @@ use crate::batch;
 use crate::error::Error;
 use crate::function::{Digest, Function};
 use crate::os;
-use crate::plan::{STREAM_TILE, Strategy};
+use crate::plan::{Mapping, STREAM_TILE, Strategy};
 use crate::pool::{Buffers, Pool};
 use crate::source::{self, read};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub struct Options {
     /// How bytes are fetched.
     pub strategy: Strategy,
+    /// Whether files may be mapped, which needs a handler for a signal.
+    pub mapping: Mapping,
     /// The most threads; `None` is one per processor. Of a number beyond 256 no more than the processors are started.
     pub threads: Option<NonZero<usize>>,
     /// The most bytes of a file that one thread takes at a time, where a strategy works in tiles: rounded down to a power
@@ -26,9 +28,13 @@ pub struct Options {
 }
 
 /// Hashes files with one function. Threads and buffers are made when first needed and kept for the next file.
+///
+/// A forked child may use what it inherits: it starts threads of its own. Files that other threads of the parent were
+/// hashing stay with the parent.
 pub struct Files {
     pub(crate) function: Function,
     pub(crate) strategy: Strategy,
+    pub(crate) mapping: Mapping,
     /// What the options say of tiles.
     pub(crate) tile: Option<NonZero<usize>>,
     pub(crate) pool: Pool,
@@ -47,6 +53,7 @@ impl Files {
         Files {
             function,
             strategy: options.strategy,
+            mapping: options.mapping,
             tile: options.tile,
             pool: Pool::new(options.threads),
             buffers: Buffers::new(STREAM_TILE),

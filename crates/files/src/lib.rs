@@ -15,7 +15,11 @@
 //! Every [`Strategy`] gives the same digest; they differ in time and memory only. Memory is bounded whatever the
 //! file's size: sources hand out tiles of at most a few MiB, and never more of them than there are threads.
 //!
-//! Threads are rayon's, in a pool of this crate's own that starts with the first piece of work worth sharing.
+//! Threads are rayon's, in a pool of this crate's own that starts with the first piece of work worth sharing. What a
+//! process has of them and of buffers stays with it: a forked child makes its own.
+//!
+//! The first file that is mapped brings a handler for the signal SIGBUS with it; [`Mapping`] says why, and how to do
+//! without.
 
 #![deny(unsafe_code)]
 
@@ -39,5 +43,5 @@ pub use error::Error;
 pub use files::{Files, Options, Progress};
 pub use function::{Digest, Function, Output};
 pub use many::{Input, Item, Sink};
-pub use plan::Strategy;
+pub use plan::{Mapping, Strategy};
 pub use update::HasherExt;

@@ -9,6 +9,7 @@ use crate::batch;
 use crate::error::Error;
 use crate::files::Files;
 use crate::function::Digest;
+use crate::pool::Alarm;
 use rayon::{ScopeFifo, ThreadPool};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -123,7 +124,7 @@ impl Files {
 struct Crew<'a> {
     files: &'a Files,
     pool: &'a ThreadPool,
-    /// Nobody wants further answers.
+    /// Nobody wants further answers, or somebody panicked.
     stop: AtomicBool,
 }
 
@@ -135,6 +136,8 @@ impl Crew<'_> {
     ) -> ControlFlow<S::Break> {
         let (sender, receiver) = mpsc::channel();
         self.pool.in_place_scope_fifo(|scope| {
+            // Before the scope waits for what is under way: a panic of the caller's iterator or sink ends that, too.
+            let _alarm = Alarm(&self.stop);
             let flow = self.dispatch(scope, items, &sender, &receiver, &mut sink);
             self.stop.store(flow.is_break(), Ordering::Relaxed);
             flow
@@ -172,6 +175,10 @@ impl Crew<'_> {
                 early.extend(receiver.recv());
             }
             early.extend(receiver.try_iter());
+            if self.stop.load(Ordering::Relaxed) {
+                // A thread has panicked, and the scope hands that on.
+                return ControlFlow::Break(());
+            }
             while let Some(answers) = early.remove(&emitted) {
                 emitted += 1;
                 emit_all(answers, sink)?;
@@ -180,15 +187,17 @@ impl Crew<'_> {
     }
 
     fn work<T>(&self, number: u64, group: Vec<Item<T>>, sender: &Sender<(u64, Vec<Answer<T>>)>) {
+        let mut due = Due { number, answers: Vec::new(), sender };
+        // Raised before the answers are sent, so that whoever gets none knows why.
+        let _alarm = Alarm(&self.stop);
         if !self.stop.load(Ordering::Relaxed) {
-            let mut due = Due { number, answers: Vec::new(), sender };
             due.answers = self.files.answer(group);
         }
     }
 }
 
 /// Answers that somebody waits for: sent when dropped, if need be without answers. So a panic does not leave the calling
-/// thread waiting for ever; the scope hands it on as soon as everything else has ended.
+/// thread waiting for ever; the scope hands it on as soon as what is under way has ended.
 struct Due<'a, T> {
     number: u64,
     answers: Vec<Answer<T>>,

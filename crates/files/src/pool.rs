@@ -1,8 +1,11 @@
-//! Threads and buffers: both made when first needed, both kept for the next file.
+//! Threads and buffers: both made when first needed, both kept for the next file, both of one process: a forked child has
+//! neither the threads of its parent nor whoever held a lock there.
 
+use hashmill_hash::process::PerProcess;
 use rayon::ThreadPool;
 use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// More threads than this start only where there are as many processors. Waking and stopping them takes rayon a time that
@@ -13,25 +16,33 @@ const MOST_THREADS: usize = 256;
 /// Threads that start with the first piece of work worth sharing.
 pub(crate) struct Pool {
     asked: Option<NonZero<usize>>,
-    threads: OnceLock<usize>,
-    started: OnceLock<Option<ThreadPool>>,
+    /// How many may work; 0 if nobody has asked yet.
+    threads: AtomicUsize,
+    started: PerProcess<OnceLock<Option<ThreadPool>>>,
 }
 
 impl Pool {
     /// A pool of as many threads as `asked`, or of one per processor.
     pub(crate) fn new(asked: Option<NonZero<usize>>) -> Pool {
-        Pool { asked, threads: OnceLock::new(), started: OnceLock::new() }
+        Pool { asked, threads: AtomicUsize::new(0), started: PerProcess::new(OnceLock::new()) }
     }
 
     /// How many threads may work at once.
     pub(crate) fn threads(&self) -> usize {
-        // Asking the system takes longer than hashing a small file: only what is worth sharing asks.
+        // Asking the system takes longer than hashing a small file: only what is worth sharing asks, once. Two that ask at
+        // the same time get the same answer.
+        let known = self.threads.load(Ordering::Relaxed);
+        if known > 0 {
+            return known;
+        }
         let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        *self.threads.get_or_init(|| match self.asked.map(NonZero::get) {
+        let threads = match self.asked.map(NonZero::get) {
             None => processors(),
             Some(asked) if asked <= MOST_THREADS => asked,
             Some(asked) => asked.min(processors().max(MOST_THREADS)),
-        })
+        };
+        self.threads.store(threads, Ordering::Relaxed);
+        threads
     }
 
     /// The threads, or `None` where one thread was asked for, or where the system gives no more.
@@ -43,7 +54,7 @@ impl Pool {
             let name = |index| format!("hashmill-{index}");
             rayon::ThreadPoolBuilder::new().num_threads(self.threads()).thread_name(name).build().ok()
         };
-        self.started.get_or_init(start).as_ref()
+        self.started.get_or(OnceLock::new).get_or_init(start).as_ref()
     }
 }
 
@@ -85,22 +96,54 @@ impl DerefMut for Buffer {
 /// Buffers of one size, handed out and given back: as many as were ever in use at once.
 pub(crate) struct Buffers {
     size: usize,
-    free: Mutex<Vec<Buffer>>,
+    free: PerProcess<Mutex<Vec<Buffer>>>,
+}
+
+/// Buffers of this process.
+pub(crate) struct Shelf<'a> {
+    size: usize,
+    free: &'a Mutex<Vec<Buffer>>,
 }
 
 impl Buffers {
     /// Buffers of `size` bytes.
     pub(crate) fn new(size: usize) -> Buffers {
-        Buffers { size, free: Mutex::new(Vec::new()) }
+        Buffers { size, free: PerProcess::new(Mutex::default()) }
+    }
+
+    /// Those of this process, for a call that takes and gives: asking which process it is takes a system call.
+    pub(crate) fn here(&self) -> Shelf<'_> {
+        Shelf { size: self.size, free: self.free.get_or(Mutex::default) }
     }
 
     pub(crate) fn take(&self) -> Buffer {
-        let kept = lock(&self.free).pop();
+        self.here().take()
+    }
+
+    pub(crate) fn give(&self, buffer: Buffer) {
+        self.here().give(buffer);
+    }
+}
+
+impl Shelf<'_> {
+    pub(crate) fn take(&self) -> Buffer {
+        let kept = lock(self.free).pop();
         kept.unwrap_or_else(|| Buffer::new(self.size))
     }
 
     pub(crate) fn give(&self, buffer: Buffer) {
-        lock(&self.free).push(buffer);
+        lock(self.free).push(buffer);
+    }
+}
+
+/// Raises a flag if the thread that has it panics: what others still do is of no use then.
+pub(crate) struct Alarm<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// What a [`Hasher`] can do with a file.
 ///
+/// Large files are mapped, with a handler for SIGBUS: see [`Mapping`](crate::Mapping).
+///
 /// For a hasher with input besides the file. A digest of the file alone comes faster from
 /// [`Files`](crate::Files), which also keeps its threads to itself.
 pub trait HasherExt {

@@ -20,6 +20,10 @@ pub mod oracle;
 pub mod paint;
 pub mod rng;
 pub mod secret;
+// Handlers for signals, likewise.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+pub mod signal;
 pub mod skip;
 // A stack that can be read when its thread has ended takes memory lent to a thread.
 #[allow(unsafe_code)]

@@ -47,6 +47,7 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/testkit/src/alloc.rs", "an allocator that counts"),
     Place::new("crates/testkit/src/fork.rs", "a child process that is a copy"),
     Place::new("crates/testkit/src/guard.rs", "memory that faults when a kernel reads past its input"),
+    Place::new("crates/testkit/src/signal.rs", "a handler for a signal"),
     Place::new("crates/testkit/src/stack.rs", "the stack of a thread that has ended"),
     Place::new("xtask/probes/no_std.rs", "an exported symbol keeps the probe's code"),
     Place::new("xtask/probes/bare.rs", "a program without a library starts and ends by itself"),
@@ -69,6 +70,7 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/cli/src/os/", "sizes of pages, the terminal, signals, standard streams"),
     Place::new("crates/testkit/src/fork.rs", "processes that fork"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
+    Place::new("crates/testkit/src/lib.rs", "signals exist on Unix only"),
     Place::new("crates/testkit/src/stack.rs", "threads on memory of the caller's"),
     Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),
 ];

@@ -38,6 +38,7 @@ impl<'a> Mapped<'a> {
     /// A file of `len` bytes, to be seen through windows of `window` bytes.
     pub(crate) fn new(file: &'a File, len: u64, window: usize) -> Mapped<'a> {
         os::advise_sequential(file);
+        guard::prepare();
         let whole = if len <= window as u64 { map(file, 0, len as usize) } else { None };
         Mapped { file, len, whole }
     }
@@ -132,8 +133,7 @@ fn touch(window: &[u8]) {
 mod guard {
     use std::ops::Range;
     use std::ptr;
-    use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering, compiler_fence, fence};
+    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
 
     /// One window under watch. The handler may only touch atomics, so the list has a fixed length.
     struct Slot {
@@ -196,8 +196,7 @@ mod guard {
     impl Watch {
         /// `None` if the handler cannot be installed or too many windows are watched already.
         pub(super) fn over(window: &[u8]) -> Option<Watch> {
-            static INSTALLED: OnceLock<bool> = OnceLock::new();
-            if !INSTALLED.get_or_init(install) {
+            if !prepare() {
                 return None;
             }
             let slot = SLOTS.iter().find(|slot| slot.claim())?;
@@ -217,6 +216,24 @@ mod guard {
     impl Drop for Watch {
         fn drop(&mut self) {
             self.0.start.store(FREE, Ordering::Release);
+        }
+    }
+
+    /// Whether the handler is there, installed now if nobody has tried yet. Nobody waits for another thread that is at it:
+    /// in a child that was forked meanwhile it would never end. Until then, bytes are read.
+    pub(super) fn prepare() -> bool {
+        const UNTRIED: u8 = 0;
+        const BUSY: u8 = 1;
+        const INSTALLED: u8 = 2;
+        const REFUSED: u8 = 3;
+        static STATE: AtomicU8 = AtomicU8::new(UNTRIED);
+        match STATE.compare_exchange(UNTRIED, BUSY, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) => {
+                let installed = install();
+                STATE.store(if installed { INSTALLED } else { REFUSED }, Ordering::Release);
+                installed
+            }
+            Err(state) => state == INSTALLED,
         }
     }
 
@@ -346,6 +363,10 @@ mod guard {
 #[cfg(not(unix))]
 mod guard {
     pub(super) struct Watch;
+
+    pub(super) fn prepare() -> bool {
+        true
+    }
 
     impl Watch {
         pub(super) fn over(_: &[u8]) -> Option<Watch> {

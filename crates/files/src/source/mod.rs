@@ -23,6 +23,7 @@ pub(crate) fn hash_file(files: &Files, file: &File, prefix: &[u8]) -> Result<Dig
         threads: files.pool.threads(),
         tree: files.function.mode().is_some(),
         positioned: os::POSITIONED,
+        mapping: files.mapping,
         most: files.tile,
     };
     match route(files.strategy, facts) {

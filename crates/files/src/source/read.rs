@@ -14,12 +14,12 @@ use crate::files::Files;
 use crate::function::Digest;
 use crate::merge::Merger;
 use crate::plan::{STREAM_TILE, waiting_tiles};
-use crate::pool::{Buffer, lock};
+use crate::pool::{Alarm, Buffer, lock};
 use hashmill_hash::blake3::hazmat::Mode;
 use rayon::ThreadPool;
 use std::io::{self, Read};
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Hashes all of `reader`, on all threads if it is worth it.
 pub(crate) fn hash(files: &Files, reader: &mut (impl Read + Send)) -> Result<Digest, Error> {
@@ -98,7 +98,9 @@ fn pipeline(
     }
 
     let merger = Mutex::new(Merger::new(mode));
+    let broken = AtomicBool::new(false);
     let hash_tile = &|index: u64, tile: Buffer, len: usize| {
+        let _alarm = Alarm(&broken);
         let value = files.function.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]);
         lock(&merger).push(index, value);
         files.progress.add_bytes(len as u64);
@@ -113,10 +115,10 @@ fn pipeline(
             if waiting.load(Ordering::Relaxed) >= enough {
                 return hash_tile(index, tile, len);
             }
-            waiting.fetch_add(1, Ordering::Relaxed);
+            let place = Waiting::one_more(waiting);
             scope.spawn_fifo(move |_| {
+                let _place = place;
                 hash_tile(index, tile, len);
-                waiting.fetch_sub(1, Ordering::Relaxed);
             });
         };
         let first_len = first.len();
@@ -124,7 +126,8 @@ fn pipeline(
         for index in 1.. {
             let ended = len < tile.len();
             hand_over(index, tile, len);
-            if ended {
+            // After a panic of a helper, the scope hands that on: no need to wait for the end of the input.
+            if ended || broken.load(Ordering::Relaxed) {
                 break;
             }
             tile = files.buffers.take();
@@ -142,6 +145,22 @@ fn pipeline(
     let merger = merger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let [left, right] = merger.finish().expect("at least two tiles were pushed");
     Ok(Digest { output: files.function.root(mode, &left, &right), len: total })
+}
+
+/// A tile that waits for a thread, or is in work on one.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Waiting<'_> {
+    fn one_more(count: &AtomicUsize) -> Waiting<'_> {
+        count.fetch_add(1, Ordering::Relaxed);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Reads until `buffer` is full or the input ends.

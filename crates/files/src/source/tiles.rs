@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::function::Digest;
 use crate::merge::Merger;
-use crate::pool::lock;
+use crate::pool::{Alarm, lock};
 use hashmill_hash::blake3::hazmat::Mode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -78,7 +78,7 @@ struct Job<'a, T> {
     mode: Mode<'a>,
     /// The next tile that nobody has. Taken in order, so that a disk sees nearly sequential reads.
     next: AtomicU64,
-    /// Somebody failed: the rest is of no use.
+    /// Somebody failed or panicked: the rest is of no use.
     stop: AtomicBool,
 }
 
@@ -87,6 +87,7 @@ impl<T: Tiles> Job<'_, T> {
         let merger = Mutex::new(Merger::new(self.mode));
         let failure = Mutex::new(None);
         let work = || {
+            let _alarm = Alarm(&self.stop);
             if let Err(error) = self.work(&merger) {
                 self.stop.store(true, Ordering::Relaxed);
                 lock(&failure).get_or_insert(error);

@@ -25,6 +25,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("files::Progress", "counts"),
     ("many::Input", "where bytes come from"),
     ("many::Item", "a path and the caller's tag"),
+    ("plan::Mapping", "a choice"),
     ("plan::Strategy", "a choice"),
     ("plan::UnknownStrategy", "nothing"),
     ("walk::Visit", "a path"),

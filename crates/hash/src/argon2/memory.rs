@@ -160,6 +160,9 @@ impl Stream<'_> {
 
 /// Memory that is kept between hashes. Grows when a hash needs more, never shrinks, and is wiped before it goes back to
 /// the system.
+///
+/// On Linux it is in no core dump, whatever its size, and a forked child finds zeroes (but for reserved large pages, which
+/// a child inherits as they are until one of both writes). Elsewhere it is ordinary memory. The system may swap it out.
 #[cfg(feature = "std")]
 #[derive(Default)]
 pub struct Arena {

@@ -1,15 +1,17 @@
 //! Memory from the operating system: the only file here that knows which one it is.
 //!
 //! A fill reads blocks from all over its memory, so the larger the pages, the fewer of its reads wait for a page table.
+//!
+//! On Linux, memory of every size is mapped for itself, and kept out of core dumps and, but for reserved large pages, out of
+//! forked children. Elsewhere it comes from the allocator and has no such protection. Nowhere is it kept out of swap.
 
 use core::ptr::NonNull;
-use std::alloc::{self, Layout};
 
 /// Which pages to ask for. What cannot be had is replaced by the next smaller kind, never refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum PagePolicy {
-    /// Ordinary memory from the allocator.
+    /// Ordinary pages.
     Plain,
     /// Large pages where the system gives them without being prepared: what a service wants.
     #[default]
@@ -24,7 +26,7 @@ pub enum PagePolicy {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum PageKind {
-    /// Whatever the allocator has, usually 4 KiB.
+    /// Whatever is ordinary, usually 4 KiB.
     Plain,
     /// Ordinary pages that the system was asked to join into large ones.
     Transparent,
@@ -53,10 +55,7 @@ pub(super) struct Region {
     kind: PageKind,
 }
 
-/// Alignment of what comes from the allocator: a page, so that blocks never straddle two more than they must.
-const PLAIN_ALIGN: usize = 4096;
-
-/// Below this, a large page would be mostly empty, and the allocator has warm memory. At half of a page it pays already:
+/// Below this, a large page would be mostly empty. At half of a page it pays already:
 /// small pages lie anywhere and fight for the same places in the cache (1 MiB on Zen 4: 103 ns per block in a good case,
 /// 165 in a bad one).
 const LARGE_FROM: usize = 1 << 20;
@@ -64,16 +63,9 @@ const LARGE_FROM: usize = 1 << 20;
 impl Region {
     /// At least `len` bytes, `len` > 0. `None` if the system refuses.
     pub(super) fn map(len: usize, policy: PagePolicy) -> Option<Region> {
-        if policy != PagePolicy::Plain
-            && len >= LARGE_FROM
-            && let Some(region) = system::map(len, policy)
-        {
-            return Some(region);
-        }
-        let layout = Layout::from_size_align(len, PLAIN_ALIGN).ok()?;
-        // SAFETY: the layout is not empty.
-        let first = NonNull::new(unsafe { alloc::alloc(layout) })?;
-        Some(Region { first, len, kind: PageKind::Plain })
+        let large =
+            (policy != PagePolicy::Plain && len >= LARGE_FROM).then(|| system::map_large(len, policy));
+        large.flatten().or_else(|| system::map_plain(len))
     }
 
     pub(super) fn first(&self) -> NonNull<u8> {
@@ -100,13 +92,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        if self.kind == PageKind::Plain {
-            let layout = Layout::from_size_align(self.len, PLAIN_ALIGN).expect("as in `map`");
-            // SAFETY: from `alloc` with this layout.
-            unsafe { alloc::dealloc(self.first.as_ptr(), layout) };
-        } else {
-            system::unmap(self);
-        }
+        system::unmap(self);
     }
 }
 
@@ -117,7 +103,7 @@ unsafe impl Sync for Region {}
 
 #[cfg(target_os = "linux")]
 mod system {
-    use super::{PageKind, PagePolicy, Region};
+    use super::{LARGE_FROM, PageKind, PagePolicy, Region};
     use core::ptr::{self, NonNull};
     use libc::c_int;
 
@@ -126,7 +112,17 @@ mod system {
     /// `MADV_COLLAPSE`, which `libc` knows for one C library only. The number is the kernel's, the same for all.
     const COLLAPSE: c_int = 25;
 
-    pub(super) fn map(len: usize, policy: PagePolicy) -> Option<Region> {
+    /// Blocks begin at pages of this size at least, so that they never straddle two.
+    const PAGE: usize = 4096;
+
+    pub(super) fn map_plain(len: usize) -> Option<Region> {
+        let len = len.checked_next_multiple_of(PAGE)?;
+        // Little memory has its pages at once: page by page takes several times as long.
+        let populate = if len < LARGE_FROM { libc::MAP_POPULATE } else { 0 };
+        Some(Region { first: map_anonymous(len, populate)?, len, kind: PageKind::Plain })
+    }
+
+    pub(super) fn map_large(len: usize, policy: PagePolicy) -> Option<Region> {
         let reserved = matches!(policy, PagePolicy::Reserved | PagePolicy::Largest);
         // A page of 1 GiB for a tenth of it would be a waste of what is scarce.
         let largest = policy == PagePolicy::Largest && len > HUGE_1G / 2;
@@ -219,10 +215,21 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{PagePolicy, Region};
+    use super::{PageKind, PagePolicy, Region};
+    use core::ptr::NonNull;
+    use std::alloc::{self, Layout};
 
-    /// Only the allocator.
-    pub(super) fn map(_: usize, _: PagePolicy) -> Option<Region> {
+    /// Alignment of what comes from the allocator: a page, so that blocks never straddle two more than they must.
+    const ALIGN: usize = 4096;
+
+    pub(super) fn map_plain(len: usize) -> Option<Region> {
+        let layout = Layout::from_size_align(len, ALIGN).ok()?;
+        // SAFETY: the layout is not empty.
+        let first = NonNull::new(unsafe { alloc::alloc(layout) })?;
+        Some(Region { first, len, kind: PageKind::Plain })
+    }
+
+    pub(super) fn map_large(_: usize, _: PagePolicy) -> Option<Region> {
         None
     }
 
@@ -230,7 +237,11 @@ mod system {
         None
     }
 
-    pub(super) fn unmap(_: &mut Region) {}
+    pub(super) fn unmap(region: &mut Region) {
+        let layout = Layout::from_size_align(region.len, ALIGN).expect("as in `map_plain`");
+        // SAFETY: from `alloc` with this layout.
+        unsafe { alloc::dealloc(region.first.as_ptr(), layout) };
+    }
 }
 
 #[cfg(all(test, feature = "std"))]
@@ -251,6 +262,39 @@ mod tests {
                 unsafe {
                     region.first().write(1);
                     region.first().add(len - 1).write(2);
+                }
+            }
+        }
+    }
+
+    /// What the kernel notes about the mapping that holds `address`: two letters a flag.
+    #[cfg(target_os = "linux")]
+    fn flags(address: usize) -> Option<String> {
+        let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let mut inside = false;
+        maps.lines().find_map(|line| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let number = |hex: &str| usize::from_str_radix(hex, 16).ok();
+            if let Some((first, end)) = range.and_then(|(first, end)| Some((number(first)?, number(end)?))) {
+                inside = (first..end).contains(&address);
+            }
+            line.strip_prefix("VmFlags:").filter(|_| inside).map(str::to_owned)
+        })
+    }
+
+    /// A core dump and a child hold none of it, however little it is.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_of_every_size_is_kept_out_of_dumps_and_children() {
+        for policy in [PagePolicy::Plain, PagePolicy::Transparent] {
+            for len in [1, 8 << 10, LARGE_FROM - 1, LARGE_FROM, 3 * LARGE_FROM + 1] {
+                let region = Region::map(len, policy).unwrap();
+                for address in [region.first().addr().get(), region.first().addr().get() + len - 1] {
+                    let Some(flags) = flags(address) else {
+                        return hashmill_testkit::skip("flags of mappings", "no /proc/self/smaps with them");
+                    };
+                    let has = |flag| flags.split_whitespace().any(|it| it == flag);
+                    assert!(has("dd") && has("wf"), "{policy:?}, {len} bytes:{flags}");
                 }
             }
         }

@@ -19,12 +19,10 @@ fn input() -> Input<'static> {
 fn a_warm_hasher_allocates_nothing() {
     for (memory, passes, lanes) in [(64, 1, 1), (1 << 10, 2, 1), (8 << 10, 1, 4)] {
         let mut hasher = Hasher::new(Params::new(memory, passes, lanes).unwrap()).threads(Threads::Serial);
-        let (cold, first) = count(|| hasher.hash::<32>(&input()).unwrap());
+        let (_, first) = count(|| hasher.hash::<32>(&input()).unwrap());
         let (warm, second) = count(|| hasher.hash::<32>(&input()).unwrap());
         assert_eq!(first, second);
         assert_eq!(warm, 0, "{memory} {passes} {lanes}");
-        // The allocator counts: memory below a large page comes from it.
-        assert!(cold > 0 || memory > 1 << 9);
     }
 }
 
@@ -62,7 +60,7 @@ fn a_warm_search_allocates_nothing() {
     let recipe = Recipe::NonceIsPassword { header_len: None };
     let pow = Pow::new(Params::new(64, 1, 1).unwrap(), recipe, Order::BigEndian);
     let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Plain, 2).unwrap();
-    let job = NonceJob { header: b"a header", target: [0; 32] };
+    let job = NonceJob::new(b"a header", [0; 32]);
     lane.search(&job, 0..4, &Watch::new(), &|_| {}).unwrap();
     let (calls, searched) = count(|| lane.search(&job, 0..50, &Watch::new(), &|_| {}).unwrap());
     assert_eq!((calls, searched.hashes), (0, 50));
