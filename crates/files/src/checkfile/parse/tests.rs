@@ -1,6 +1,5 @@
 //! One table per question; round trips against the writer.
 
-use super::super::{Algorithm, Frame};
 use super::*;
 use std::path::Path;
 
@@ -101,6 +100,7 @@ fn labels_show_the_name_as_written() {
 #[cfg(unix)]
 #[test]
 fn what_is_written_can_be_read() {
+    use crate::checkfile::{Algorithm, Frame};
     use std::os::unix::ffi::OsStrExt;
     let names: [&[u8]; 10] =
         [b"f", b"a\\b", b"a\nb", b"a\rb\r", b"\\", b"a  b", b") = x (", b" ", b"#x", b"-"];
