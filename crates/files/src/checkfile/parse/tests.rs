@@ -86,6 +86,11 @@ fn malformed_lines() {
 #[test]
 fn labels_show_the_name_as_written() {
     let line = format!("\\{HEX}  a\\nb\\\\");
+    if std::path::is_separator('\\') {
+        // There it would divide the name.
+        assert!(matches!(parse(line.as_bytes(), 1, text()), Err(LineError::Backslash)));
+        return;
+    }
     match parse(line.as_bytes(), 1, text()) {
         Ok(Parsed::Entry(entry)) => {
             assert_eq!(entry.path, Path::new("a\nb\\"));
