@@ -26,6 +26,15 @@ pub(crate) struct Ended {
     pub(crate) log: PathBuf,
 }
 
+impl Ended {
+    /// A step that is there to run tests has failed if none ran.
+    pub(crate) fn must_have_tested(&mut self) {
+        if self.tally.passed + self.tally.failed == 0 {
+            self.failure.get_or_insert_with(|| "no test ran".to_owned());
+        }
+    }
+}
+
 /// Runs every command of a step in `root`, the later ones even if an earlier one fails.
 pub(crate) fn step(root: &Path, name: &str, commands: &[Cmd], verbose: bool) -> anyhow::Result<Ended> {
     let started = Instant::now();
@@ -146,6 +155,14 @@ mod tests {
         assert!(ended.failure.expect("`cargo no-such` fails").ends_with(": cargo no-such"));
         let log = fs::read_to_string(&ended.log).expect("the log");
         assert!(log.contains("no-such") && log.contains("\ncargo 1."), "both streams are in it: {log}");
+    }
+
+    #[test]
+    fn a_step_that_tests_nothing_fails() {
+        let mut ended = run("test-of-tests", &[Cmd::new("cargo", &["--version"])]);
+        assert_eq!(ended.failure, None);
+        ended.must_have_tested();
+        assert_eq!(ended.failure.as_deref(), Some("no test ran"));
     }
 
     #[test]

@@ -11,8 +11,12 @@
 mod argon2;
 mod argon2_order;
 mod column;
+#[cfg(test)]
+mod discipline;
 mod isa;
 mod row;
+#[cfg(test)]
+mod shells;
 
 use argon2::Store;
 use std::fs;

@@ -146,6 +146,11 @@ fn it_is_known_which_names_can_be_read_back() {
 #[test]
 fn labels_show_the_name_as_written() {
     let line = format!("\\{HEX}  a\\nb\\\\");
+    if std::path::is_separator('\\') {
+        // There it would divide the name.
+        assert!(matches!(parse(line.as_bytes(), 1, text()), Err(LineError::Backslash)));
+        return;
+    }
     match parse(line.as_bytes(), 1, text()) {
         Ok(Parsed::Entry(entry)) => {
             assert_eq!(entry.path, Path::new("a\nb\\"));
@@ -160,6 +165,7 @@ fn labels_show_the_name_as_written() {
 #[cfg(unix)]
 #[test]
 fn what_is_written_can_be_read() {
+    use crate::checkfile::{Algorithm, Frame};
     use std::os::unix::ffi::OsStrExt;
     let names: [&[u8]; 10] =
         [b"f", b"a\\b", b"a\nb", b"a\rb\r", b"\\", b"a  b", b") = x (", b" ", b"#x", b"-"];
