@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn a_crate_without_unsafe_forbids_it() {
-        assert_eq!(lines("crates/cli/src/main.rs", "fn main() {}\n"), [0]);
-        assert_eq!(lines("crates/cli/src/main.rs", "#![forbid(unsafe_code)]\nfn main() {}\n"), CLEAN);
+        assert_eq!(lines("crates/workloads/src/lib.rs", "fn main() {}\n"), [0]);
+        assert_eq!(lines("crates/workloads/src/lib.rs", "#![forbid(unsafe_code)]\nfn main() {}\n"), CLEAN);
         assert_eq!(lines("crates/hash/src/lib.rs", "\n"), CLEAN);
     }
 

@@ -16,7 +16,7 @@ pub(crate) use sum::{AlgorithmName, EngineName, SumArgs};
 
 use crate::os::{self, Output};
 use crate::{FAILED, out};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use hashmill_lab::cmd::one_line;
 use std::ffi::OsString;
@@ -65,8 +65,10 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Ear
     let mut parser = Line::command();
     let (args, operands) = operands::take_out(&parser, "sum", args);
     let args = with_long_id(args);
-    let mut matches = parser.try_get_matches_from_mut(args).map_err(Early)?;
-    let mut command = Line::from_arg_matches_mut(&mut matches).map_err(Early)?.command;
+    let near_passwords = args.get(1).is_some_and(|word| word == "password");
+    let early = |error| Early { error, near_passwords };
+    let mut matches = parser.try_get_matches_from_mut(args).map_err(early)?;
+    let mut command = Line::from_arg_matches_mut(&mut matches).map_err(early)?.command;
     if let Command::Sum(low) = &mut command {
         low.files.extend(operands.into_iter().map(PathBuf::from));
     }
@@ -83,19 +85,34 @@ fn with_long_id(mut args: Vec<OsString>) -> Vec<OsString> {
 
 /// Help, a version or a mistake: in each case the program ends before it does anything.
 #[derive(Debug)]
-pub(crate) struct Early(clap::Error);
+pub(crate) struct Early {
+    error: clap::Error,
+    /// What was typed may be a password.
+    near_passwords: bool,
+}
 
 impl Early {
+    /// What is wrong, on one line.
+    fn message(&self) -> String {
+        let word = self.error.get(ContextKind::InvalidArg).map(ToString::to_string);
+        let unexpected = self.error.kind() == ErrorKind::UnknownArgument;
+        if self.near_passwords && unexpected && word.is_none_or(|word| !word.starts_with('-')) {
+            return "a word that is not expected here; passwords are no arguments, as others could see them (see --help)"
+                .to_owned();
+        }
+        one_line(&self.error)
+    }
+
     /// Prints it and tells the exit code.
     pub(crate) fn show(&self) -> ExitCode {
-        let code = self.0.exit_code().clamp(0, 255) as u8;
-        let is_help = self.0.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-        if self.0.use_stderr() && !is_help {
-            out::complain(&one_line(&self.0));
+        let code = self.error.exit_code().clamp(0, 255) as u8;
+        let is_help = self.error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        if self.error.use_stderr() && !is_help {
+            out::complain(&self.message());
             return ExitCode::from(code);
         }
-        let there = if self.0.use_stderr() { Ok(()) } else { Output::new().check() };
-        ExitCode::from(match there.and_then(|()| self.0.print()) {
+        let there = if self.error.use_stderr() { Ok(()) } else { Output::new().check() };
+        ExitCode::from(match there.and_then(|()| self.error.print()) {
             Ok(()) => code,
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => os::end_unread(FAILED),
             Err(error) => {
@@ -113,13 +130,25 @@ mod tests {
     fn mistake(line: &str) -> String {
         let args = line.split(' ').map(OsString::from);
         let early = parse(args).expect_err("a mistake");
-        assert_eq!(early.0.exit_code(), 2);
-        one_line(&early.0)
+        assert_eq!(early.error.exit_code(), 2);
+        early.message()
     }
 
     #[test]
     fn the_definition_is_consistent() {
         Line::command().debug_assert();
+    }
+
+    #[test]
+    fn a_password_among_the_arguments_is_not_repeated() {
+        for line in ["hashmill password hash sesame", "hashmill password verify --hash x sesame"] {
+            let message = mistake(line);
+            assert!(
+                !message.contains("sesame") && message.contains("passwords are no arguments"),
+                "{message}"
+            );
+        }
+        assert!(mistake("hashmill password hash --sesame").contains("'--sesame'"), "a flag is named");
     }
 
     #[test]

@@ -98,6 +98,18 @@ fn what_only_prints_ends_with_its_reader() {
     assert_eq!((done.code(), done.text().lines().count()), (0, 1));
 }
 
+/// The lab's commands that find something out are no success for a reader who left; those that show something are.
+#[test]
+fn a_verdict_of_the_lab_that_nobody_reads_is_none() {
+    let world = World::new();
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/tests/golden/report.json");
+    unread(&world, &["lab", "list"], 0).failure(0, &[]);
+    unread(&world, &["lab", "report", golden], 0).failure(0, &[]);
+    let done = unread(&world, &["lab", "check", golden], 0);
+    let expected = "hashmill lab: cannot write the output: Broken pipe (os error 32)\n";
+    assert_eq!((done.code(), &*done.err), (2, expected));
+}
+
 /// The runtime puts `/dev/null` in the place of a closed stream, where everything can be written.
 #[test]
 fn a_closed_standard_output_is_a_failure() {

@@ -79,6 +79,13 @@ pub(super) enum Command {
     Session,
 }
 
+impl Command {
+    /// Whether the exit code answers a question, so that one who breaks off the output has had no answer.
+    pub(super) fn is_verdict(&self) -> bool {
+        !matches!(self, Command::List(_) | Command::Report(_) | Command::Schema(_) | Command::Session)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// Cases: workload/engine/class/size/tN[/kernel][/knob=value…], with * and missing ends, or a suite's name.

@@ -35,13 +35,14 @@ pub(super) enum Error {
 }
 
 impl Error {
-    pub(super) fn exit(&self) -> Exit {
+    /// The exit code, of a command whose exit code is a verdict or of one that only prints.
+    pub(super) fn exit(&self, is_verdict: bool) -> Exit {
         match self {
             Error::Read { source: ReadError::Io { .. }, .. } => Exit::Usage,
             Error::Read { .. } | Error::Refused(_) => Exit::Invalid,
             Error::Build(error) if !error.is_usage() => Exit::Invalid,
-            // A reader that closed the pipe, such as `head`, has what it wanted.
-            Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
+            // A reader that closed the pipe, such as `head`, has what it wanted. But nothing was found to be in order.
+            Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe && !is_verdict => Exit::Ok,
             _ => Exit::Usage,
         }
     }

@@ -121,10 +121,11 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
         Ok(lab) => lab,
         Err(error) => return early(mount, &error),
     };
+    let is_verdict = lab.command.is_verdict();
     let result = dispatch(mount, lab.command, &mut Console { out: &mut out, colour });
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(Error::Output));
     result.unwrap_or_else(|error| {
-        let exit = error.exit();
+        let exit = error.exit(is_verdict);
         if exit != Exit::Ok {
             writeln!(std::io::stderr(), "{}: {error}", mount.name).ok();
         }
