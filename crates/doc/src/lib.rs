@@ -10,6 +10,7 @@ mod document;
 mod edit;
 mod error;
 mod fill;
+pub mod legacy;
 mod literal;
 mod meta;
 mod migrate;
@@ -35,6 +36,7 @@ pub use error::{
     ApplyError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError, LoadError,
     OpFault, Place, Rule,
 };
+pub use legacy::Change as ExpandedChange;
 pub use literal::{Elements, Entries, Literal};
 pub use meta::{ChangeMetadata, Stats};
 pub use migrate::StringMigration;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
+use crate::error::EditError;
 use crate::literal::Literal;
 use crate::types::{ObjId, ObjType, ScalarValue, Value};
 use crate::view::View;
@@ -16,9 +17,10 @@ pub trait FromValue: Sized {
     /// The value as this type, if it is one. For objects this is only told the kind.
     fn from_value(value: &Value<'_>) -> Option<Self>;
 
-    /// As [`Self::from_value`], with the document to look into objects.
-    fn from_document(_view: &View<'_>, value: &Value<'_>, _id: &ObjId) -> Option<Self> {
-        Self::from_value(value)
+    /// As [`Self::from_value`], with the document to look into objects. Nothing for a value of another type; an error where
+    /// the document could not be read.
+    fn from_document(_view: &View<'_>, value: &Value<'_>, _id: &ObjId) -> Result<Option<Self>, EditError> {
+        Ok(Self::from_value(value))
     }
 
     /// Bytes as many of this type: `u8` alone.
@@ -96,10 +98,10 @@ impl FromValue for String {
         }
     }
 
-    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Result<Option<Self>, EditError> {
         match value {
-            Value::Object(ObjType::Text) => view.text(id).ok(),
-            value => Self::from_value(value),
+            Value::Object(ObjType::Text) => view.text(id).map(Some),
+            value => Ok(Self::from_value(value)),
         }
     }
 }
@@ -115,12 +117,12 @@ impl<T: FromValue> FromValue for Vec<T> {
         }
     }
 
-    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Result<Option<Self>, EditError> {
         match value {
             Value::Object(ObjType::List) => {
                 view.list_range(id, ..).map(|(value, id)| T::from_document(view, &value, &id)).collect()
             }
-            value => Self::from_value(value),
+            value => Ok(Self::from_value(value)),
         }
     }
 }
@@ -135,12 +137,17 @@ macro_rules! maps {
                 None
             }
 
-            fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
-                let (ObjType::Map | ObjType::Table) = value.as_object()? else { return None };
+            fn from_document(
+                view: &View<'_>,
+                value: &Value<'_>,
+                id: &ObjId,
+            ) -> Result<Option<Self>, EditError> {
+                let Some(ObjType::Map | ObjType::Table) = value.as_object() else { return Ok(None) };
                 let entries = view.map_range(id, ..);
-                entries
-                    .map(|(key, value, id)| Some((key.to_owned(), T::from_document(view, &value, &id)?)))
-                    .collect()
+                let entry = |(key, value, id): (&str, Value<'_>, ObjId)| {
+                    Ok(T::from_document(view, &value, &id)?.map(|value| (key.to_owned(), value)))
+                };
+                entries.map(entry).collect()
             }
         }
     };
@@ -151,16 +158,16 @@ maps!(HashMap<String, T, S>, S: BuildHasher + Default);
 
 /// Anything, with everything inside it.
 impl FromValue for Literal {
-    const EXPECTED: &'static str = "a value that is not nested too deep";
+    const EXPECTED: &'static str = "a value";
 
     fn from_value(value: &Value<'_>) -> Option<Self> {
         value.as_scalar().map(|scalar| Literal::Scalar(scalar.clone().into_owned()))
     }
 
-    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Result<Option<Self>, EditError> {
         match value {
-            Value::Object(_) => view.hydrate(id).ok(),
-            value => Self::from_value(value),
+            Value::Object(_) => view.hydrate(id).map(Some),
+            value => Ok(Self::from_value(value)),
         }
     }
 }
@@ -176,10 +183,10 @@ impl<T: FromValue> FromValue for Option<T> {
         }
     }
 
-    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Option<Self> {
+    fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Result<Option<Self>, EditError> {
         match value {
-            Value::Scalar(ScalarValue::Null) => Some(None),
-            value => T::from_document(view, value, id).map(Some),
+            Value::Scalar(ScalarValue::Null) => Ok(Some(None)),
+            value => Ok(T::from_document(view, value, id)?.map(Some)),
         }
     }
 }

@@ -89,8 +89,8 @@ impl Editor<'_> {
             match *step {
                 Step::Keep { old: from, len } => *at += width(&old[from..from + len]),
                 Step::Delete { old: from, len } => {
-                    let units = isize::try_from(width(&old[from..from + len])).unwrap_or(isize::MAX);
-                    self.splice_text(obj, *at, units, "")?;
+                    let units = isize::try_from(width(&old[from..from + len]));
+                    self.splice_text(obj, *at, units.expect("no text in memory is longer"), "")?;
                 }
                 Step::Insert { new: from, len } => {
                     let text = new[from..from + len].concat();

@@ -108,7 +108,7 @@ impl<'a> View<'a> {
     ) -> Result<Option<T>, EditError> {
         let Some((value, id)) = self.get(obj, prop)? else { return Ok(None) };
         let wrong = EditError::WrongValue { expected: T::EXPECTED };
-        T::from_document(self, &value, &id).map(Some).ok_or(wrong)
+        T::from_document(self, &value, &id)?.map(Some).ok_or(wrong)
     }
 
     /// The winning value at the end of a way from the root through keys and indexes.
@@ -556,8 +556,7 @@ impl State {
 
     #[inline(never)]
     pub(crate) fn scalar(&self, val: Val) -> ScalarValue<'_> {
-        // Everything in the heap was checked or written by this engine.
-        self.raw(val).decode().unwrap_or(ScalarValue::Null)
+        self.raw(val).decode().expect("everything in the heap was checked or written by this engine")
     }
 
     /// A value as users see it. Inside its callers, because a value that is handed from one function to the next through

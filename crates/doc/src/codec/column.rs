@@ -16,6 +16,12 @@ use crate::error::{DecodeError, FormatError, LimitError, Place, Rule};
 /// Bit of a specification that says the column is deflated.
 const DEFLATED: u32 = 8;
 
+/// What changes say about themselves.
+pub(super) const MESSAGE: u32 = 0x35;
+
+/// What is as short as this is left to our own compressor.
+const SHORT: usize = 1 << 12;
+
 /// Columns at least this long are deflated in documents and bundles.
 pub(crate) const DEFLATE_FROM: usize = 256;
 
@@ -24,21 +30,30 @@ pub(crate) const DEFLATE_FROM: usize = 256;
 pub(crate) enum Effort {
     /// For numbers that rarely repeat for long: where the harder level gains half a percent and takes three times as long.
     Numbers,
-    /// As small as zlib's usual level to a third of a percent, in two thirds of the time.
+    /// As small as zlib's usual level to half a percent, in two thirds of the time.
     Texts,
+    /// For names and everything else that repeats for long: as small as zlib's usual level, in four fifths of the time.
+    Names,
+    /// For what people say again and again about changes: whole sentences come back from far away.
+    Messages,
 }
 
 impl Effort {
     /// For the columns whose kind alone says what is in them.
     pub(crate) fn of(spec: u32) -> Self {
-        if spec & 7 == kind::DELTA { Self::Numbers } else { Self::Texts }
+        match spec & 7 {
+            kind::DELTA => Self::Numbers,
+            kind::RAW => Self::Texts,
+            _ if spec == MESSAGE => Self::Messages,
+            _ => Self::Names,
+        }
     }
 
     /// Up to this many bytes our own compressor takes less time than libdeflate does.
     fn short(self) -> usize {
         match self {
             Self::Numbers => super::deflate::LONGEST,
-            Self::Texts => 1 << 12,
+            Self::Texts | Self::Names | Self::Messages => SHORT,
         }
     }
 
@@ -46,6 +61,8 @@ impl Effort {
         match self {
             Self::Numbers => 1,
             Self::Texts => 5,
+            Self::Names => 6,
+            Self::Messages => 7,
         }
     }
 }
@@ -55,11 +72,23 @@ impl Effort {
 struct Compressors {
     short: Deflater,
     /// One for each effort.
-    long: [Option<Compressor>; 2],
+    long: [Option<Compressor>; 4],
+}
+
+impl Compressors {
+    fn long(&mut self, bytes: &[u8], effort: Effort) -> Vec<u8> {
+        let make =
+            || Compressor::new(CompressionLvl::new(effort.level()).expect("there are levels up to 12"));
+        let compressor = self.long[effort as usize].get_or_insert_with(make);
+        let mut out = vec![0; compressor.deflate_compress_bound(bytes.len())];
+        let len = compressor.deflate_compress(bytes, &mut out).expect("the bound is enough");
+        out.truncate(len);
+        out
+    }
 }
 
 thread_local! {
-    /// Making one costs more than deflating a short column, so a thread keeps what it has: 0.1, 0.2 and 0.7 MB.
+    /// Making one costs more than deflating a short column, so a thread keeps what it has: 0.1, 0.2 and 0.7 MB each.
     static COMPRESSORS: RefCell<Compressors> = RefCell::default();
 }
 
@@ -196,6 +225,15 @@ impl Columns<'_> {
     }
 }
 
+/// A column as it lies in a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored<'a> {
+    /// Without the bit that says that it is deflated.
+    pub(crate) spec: u32,
+    pub(crate) deflated: bool,
+    pub(crate) bytes: &'a [u8],
+}
+
 /// Specifications and lengths, before the bytes.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -253,6 +291,16 @@ impl Layout {
         self.columns.iter().any(|(spec, _)| spec & DEFLATED != 0)
     }
 
+    /// Takes the bytes of all columns from the reader as they are.
+    pub(crate) fn stored<'a>(&self, reader: &mut Reader<'a>) -> Result<Vec<Stored<'a>>, ChunkError> {
+        let take = |&(spec, len): &(u32, usize)| {
+            let offset = reader.offset();
+            let bytes = reader.take(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
+            Ok(Stored { spec: spec & !DEFLATED, deflated: spec & DEFLATED != 0, bytes })
+        };
+        self.columns.iter().map(take).collect()
+    }
+
     /// Takes the bytes of all columns from the reader, inflating what is deflated. `budget` shrinks by what they hold.
     pub(crate) fn take<'a>(
         &self,
@@ -260,34 +308,28 @@ impl Layout {
         budget: &mut u64,
         limits: &Limits,
     ) -> Result<Columns<'a>, ChunkError> {
-        let mut stored = Vec::with_capacity(self.columns.len());
-        for &(spec, len) in &self.columns {
-            let offset = reader.offset();
-            let bytes = reader.take(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
-            stored.push((spec, bytes));
-        }
+        let stored = self.stored(reader)?;
         let too_long = || ChunkError::limit("inflated bytes", limits.inflated_bytes);
-        let unpack = |(spec, bytes): (u32, &'a [u8]), budget: u64| {
-            let plain = spec & !DEFLATED;
-            if spec & DEFLATED == 0 {
-                return Ok((plain, Plain::Found(bytes)));
+        let unpack = |Stored { spec, deflated, bytes }: Stored<'a>, budget: u64| {
+            if !deflated {
+                return Ok((spec, Plain::Found(bytes)));
             }
             match inflate(bytes, budget) {
-                Ok(bytes) => Ok((plain, Plain::Inflated(Arc::new(bytes)))),
-                Err(Inflate::Corrupt) => Err(Fault::in_column(plain, 0, Rule::Deflate).into()),
+                Ok(bytes) => Ok((spec, Plain::Inflated(Arc::new(bytes)))),
+                Err(Inflate::Corrupt) => Err(Fault::in_column(spec, 0, Rule::Deflate).into()),
                 Err(Inflate::TooLong) => Err(too_long()),
             }
         };
-        let packed = |(spec, bytes): &(u32, &[u8])| if spec & DEFLATED == 0 { 0 } else { bytes.len() };
-        let packed: usize = stored.iter().map(packed).sum();
+        let packed: usize =
+            stored.iter().filter(|column| column.deflated).map(|column| column.bytes.len()).sum();
         let columns: Vec<_> = if packed as u64 >= limits.parallel_from && packed as u64 * MOST <= *budget {
             // Together they hold less than the budget, so none has to know of the others.
-            let unpack = |column: &(u32, &'a [u8])| unpack(*column, *budget);
+            let unpack = |column: &Stored<'a>| unpack(*column, *budget);
             let columns: Vec<Result<_, ChunkError>> = stored.par_iter().with_max_len(1).map(unpack).collect();
             columns.into_iter().collect::<Result<_, _>>()?
         } else {
             let mut left = *budget;
-            let unpack = |column: (u32, &'a [u8])| {
+            let unpack = |column: Stored<'a>| {
                 let column = unpack(column, left)?;
                 left = left.checked_sub(column.1.len() as u64).ok_or_else(too_long)?;
                 Ok(column)
@@ -335,15 +377,16 @@ pub(crate) fn inflate(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Inflate> {
 /// Deflates to raw DEFLATE.
 pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
     COMPRESSORS.with_borrow_mut(|compressors| {
-        if bytes.len() <= effort.short() {
-            return compressors.short.deflate(bytes);
+        let deflated = match bytes.len() <= effort.short() {
+            true => compressors.short.deflate(bytes),
+            false => compressors.long(bytes, effort),
+        };
+        // Numbers that repeat after all.
+        if effort == Effort::Numbers && bytes.len() > SHORT && deflated.len() < bytes.len() / 2 {
+            let harder = compressors.long(bytes, Effort::Names);
+            return if harder.len() < deflated.len() { harder } else { deflated };
         }
-        let make = || Compressor::new(CompressionLvl::new(effort.level()).unwrap_or_default());
-        let compressor = compressors.long[effort as usize].get_or_insert_with(make);
-        let mut out = vec![0; compressor.deflate_compress_bound(bytes.len())];
-        let len = compressor.deflate_compress(bytes, &mut out).expect("the bound is enough");
-        out.truncate(len);
-        out
+        deflated
     })
 }
 

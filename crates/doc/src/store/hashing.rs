@@ -263,7 +263,7 @@ impl State {
 
     /// Whether a change is in the history. Only changes with numbers that are taken are compared by their hashes.
     pub(crate) fn has(&self, change: &Change) -> bool {
-        let seq = u32::try_from(change.seq()).unwrap_or(u32::MAX);
+        let Ok(seq) = u32::try_from(change.seq()) else { return false };
         let actor = self.actors.find(change.actor_id()).filter(|actor| self.history.seq(*actor) >= seq);
         let row = actor.and_then(|actor| self.history.by_seq(actor, seq));
         row.is_some_and(|row| self.hash(row) == change.hash())

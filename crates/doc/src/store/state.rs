@@ -16,6 +16,7 @@ use super::register::{self, Values, Visible};
 use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use super::undo::Unfinished;
 use super::written::Written;
+use crate::codec::kept::Kept;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::types::{ObjType, OpId, TextEncoding};
@@ -62,6 +63,8 @@ pub(crate) struct State {
     /// The greatest counter used.
     pub(crate) max_op: u32,
     pub(crate) written: Written,
+    /// The chunk that it was loaded from, until something comes to it.
+    pub(crate) kept: Option<Kept>,
     pub(crate) branches: Branches,
     /// The change in the making. It stays here when whoever makes it is leaked.
     pub(crate) unfinished: Option<Unfinished>,
@@ -82,6 +85,7 @@ impl State {
             history: History::default(),
             max_op: 0,
             written: Written::default(),
+            kept: None,
             branches: Branches::default(),
             unfinished: None,
         }

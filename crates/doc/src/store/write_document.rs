@@ -28,6 +28,9 @@ type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
 impl State {
     /// The document chunk.
     pub(crate) fn write_document(&self, compress: bool) -> Vec<u8> {
+        if let Some(kept) = self.kept.as_ref().filter(|kept| kept.rows() == self.history.len()) {
+            return kept.write(compress);
+        }
         let mut used = vec![false; self.actors.len()];
         self.history.runs().for_each(|run| used[run.actor as usize] = true);
         let mut order: Vec<u32> =
@@ -40,7 +43,8 @@ impl State {
         let columns = |values: bool| {
             let ops = if values { OpWriter::default() } else { OpWriter::without_values() };
             let mut writer = DocWriter { state: self, pasts: &pasts, index: &index, ops, new: Vec::new() };
-            objects.iter().for_each(|object| writer.object(object));
+            let mut chains = Default::default();
+            objects.iter().for_each(|object| writer.object(object, &mut chains));
             let actors = order.iter().map(|actor| self.actors.bytes(*actor)).collect();
             let changes = self.change_table(&index);
             let out = DocumentOut { actors, heads: self.named_heads(), changes, ops: writer.ops };
@@ -85,8 +89,9 @@ impl State {
             let rows = chain.ops.iter().filter(|op| op.action != Action::Delete);
             rows.for_each(|op| values.push(self.raw(op.val())));
         };
+        let mut chains = Default::default();
         for (object, keys) in objects {
-            self.chains(keys, pasts, |_, chain| {
+            self.chains(keys, pasts, &mut chains, |_, chain| {
                 if let Some(past) = chain.past {
                     values.append(&past.rows);
                 }
@@ -128,16 +133,17 @@ impl State {
         &'a self,
         keys: &[&'a Entry],
         pasts: &'a Pasts,
+        chains: &mut [Chain<'a>; ABREAST],
         mut each: impl FnMut(&'a Entry, &Chain<'a>),
     ) {
-        let mut chains: [Chain<'_>; ABREAST] = Default::default();
         for keys in keys.chunks(ABREAST) {
             let mut next = [0; ABREAST];
             next.iter_mut().zip(keys).for_each(|(next, entry)| *next = entry.last);
             chains.iter_mut().for_each(Chain::clear);
             let mut live = next.iter().filter(|next| **next > 0).count();
             while live > 0 {
-                let open = next.iter_mut().zip(&mut chains).zip(keys).filter(|((next, _), _)| **next > 0);
+                let open =
+                    next.iter_mut().zip(chains.iter_mut()).zip(keys).filter(|((next, _), _)| **next > 0);
                 for ((next, chain), entry) in open {
                     let op = &self.log.keyed[*next as usize - 1];
                     if chain.ops.is_empty() && op.before > 0 {
@@ -153,7 +159,7 @@ impl State {
                     live -= usize::from(*next == 0);
                 }
             }
-            for (entry, chain) in keys.iter().zip(&mut chains) {
+            for (entry, chain) in keys.iter().zip(chains.iter_mut()) {
                 chain.finish(self);
                 each(entry, chain);
             }
@@ -197,11 +203,11 @@ impl<'a> DocWriter<'a, '_> {
         if id.is_none() { id } else { OpId::new(id.ctr, self.index[id.actor as usize]) }
     }
 
-    fn object(&mut self, (object, keys): &Ordered<'a>) {
+    fn object(&mut self, (object, keys): &Ordered<'a>, chains: &mut [Chain<'a>; ABREAST]) {
         let (id, state) = (self.id(object.id), self.state);
         // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
         let mut alike = (0, 0);
-        state.chains(keys, self.pasts, |entry, chain| {
+        state.chains(keys, self.pasts, chains, |entry, chain| {
             let key = state.heap.text(entry.key);
             if !chain.linear || !chain.scalars {
                 let (rows, actor) = std::mem::take(&mut alike);

@@ -5,6 +5,7 @@ mod bounds;
 mod commits;
 mod convergence;
 mod cursors;
+mod decode;
 mod files;
 mod forge;
 mod golden;

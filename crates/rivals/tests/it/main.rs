@@ -10,6 +10,8 @@ mod blake3_streams;
 mod blake3_subtrees;
 mod doc_changes;
 mod doc_cursors;
+mod doc_decode;
+mod doc_files;
 mod doc_stories;
 mod doc_threads;
 mod doc_traces;

@@ -1,0 +1,61 @@
+//! A change taken apart says what the official crate says of it, and can be put together again.
+
+use hashmill_doc::{Change, ExpandedChange, ScalarValue, legacy};
+use hashmill_rivals::doc::official::Official;
+use hashmill_rivals::doc::stage::changes;
+use hashmill_rivals::doc::story::Story;
+use hashmill_testkit::skip;
+use serde_json::Value;
+
+/// Compares all that is said of a change; gives how many operations it has.
+fn compare(bytes: &[u8]) -> usize {
+    let ours = Change::from_bytes(bytes).unwrap_or_else(|error| panic!("{error}: {bytes:02x?}"));
+    let decoded = ours.decode();
+    let theirs = automerge::Change::from_bytes(bytes.to_vec()).expect("their own change").decode();
+    let [said, expected] = [serde_json::to_value(&decoded), serde_json::to_value(&theirs)];
+    let (said, expected): (Value, Value) = (said.expect("JSON"), expected.expect("JSON"));
+    assert!(said == expected, "{said:#}\n{expected:#}");
+    assert_eq!(decoded.hash, Some(ours.hash()));
+    assert_eq!(ExpandedChange::from(&ours), decoded);
+    let again = Change::try_from(&decoded).unwrap_or_else(|error| panic!("{error}: {said:#}"));
+    assert_eq!(again.raw_bytes(), bytes);
+    let read = serde_json::from_value::<ExpandedChange>(said.clone());
+    let put = |op: &legacy::Op| match &op.action {
+        legacy::OpType::Put(ScalarValue::F64(value)) => value.is_finite(),
+        _ => true,
+    };
+    if decoded.operations.iter().all(put) {
+        assert_eq!(read.expect("our own JSON"), decoded);
+    } else {
+        assert!(read.is_err(), "JSON has null for each number that is none");
+    }
+    decoded.operations.len()
+}
+
+#[test]
+fn stories_decode_alike() {
+    let stories = (0..60).flat_map(|seed| changes::<Official>(&Story::invent(seed, 60)));
+    let lens: Vec<usize> = stories.map(|bytes| compare(&bytes)).collect();
+    assert!(lens.len() > 300 && lens.iter().sum::<usize>() > lens.len(), "{} changes", lens.len());
+}
+
+/// The real documents; of the changes with many operations only some, because both sides spell each of them out.
+#[test]
+fn real_documents_decode_alike() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/automerge");
+    for name in ["exemplar", "essay.amrg", "godot-modeled.amrg"] {
+        let bytes = match std::fs::read(format!("{folder}/{name}")) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                skip(&format!("taking apart {name}"), &error.to_string());
+                continue;
+            }
+        };
+        let doc = hashmill_doc::Document::load(&bytes).expect("a sound document");
+        let changes = doc.get_changes(&[]);
+        let step = (changes.len() / 500).max(1);
+        let compared = changes.iter().step_by(step).filter(|change| change.len() < 20_000);
+        let operations: usize = compared.map(|change| compare(&change.raw_bytes())).sum();
+        assert!(operations > 0 || changes.len() < 3, "{name}");
+    }
+}
