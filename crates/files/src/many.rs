@@ -135,15 +135,17 @@ impl Crew<'_> {
         mut sink: S,
     ) -> ControlFlow<S::Break> {
         let (sender, receiver) = mpsc::channel();
-        self.pool.in_place_scope_fifo(|scope| {
+        let flow = self.pool.in_place_scope_fifo(|scope| {
             // Before the scope waits for what is under way: a panic of the caller's iterator or sink ends that, too.
             let _alarm = Alarm(&self.stop);
             let flow = self.dispatch(scope, items, &sender, &receiver, &mut sink);
-            self.stop.store(flow.is_break(), Ordering::Relaxed);
+            self.stop.store(!matches!(flow, Some(ControlFlow::Continue(()))), Ordering::Relaxed);
             flow
-        })
+        });
+        flow.expect("the scope hands on the panic of a thread")
     }
 
+    /// Gives nothing when a thread has panicked.
     fn dispatch<'scope, T: Send + 'scope, S: Sink<T>>(
         &'scope self,
         scope: &ScopeFifo<'scope>,
@@ -151,7 +153,7 @@ impl Crew<'_> {
         sender: &Sender<(u64, Vec<Answer<T>>)>,
         receiver: &Receiver<(u64, Vec<Answer<T>>)>,
         sink: &mut S,
-    ) -> ControlFlow<S::Break> {
+    ) -> Option<ControlFlow<S::Break>> {
         // Groups 0..emitted are answered and emitted, emitted..sent are not; `early` holds those that are answered
         // before their turn.
         let mut sent = 0;
@@ -169,19 +171,22 @@ impl Crew<'_> {
                 }
                 sent += 1;
             } else if sent == emitted && !more {
-                return ControlFlow::Continue(());
+                return Some(ControlFlow::Continue(()));
             } else if !early.contains_key(&emitted) {
-                sink.pause()?;
+                if let stopped @ ControlFlow::Break(_) = sink.pause() {
+                    return Some(stopped);
+                }
                 early.extend(receiver.recv());
             }
             early.extend(receiver.try_iter());
             if self.stop.load(Ordering::Relaxed) {
-                // A thread has panicked, and the scope hands that on.
-                return ControlFlow::Break(());
+                return None;
             }
             while let Some(answers) = early.remove(&emitted) {
                 emitted += 1;
-                emit_all(answers, sink)?;
+                if let stopped @ ControlFlow::Break(_) = emit_all(answers, sink) {
+                    return Some(stopped);
+                }
             }
         }
     }

@@ -273,12 +273,14 @@ impl TryFrom<&Change> for Packed {
     fn try_from(change: &Change) -> Result<Self, DecodeError> {
         let fault = |rule| DecodeError::from(FormatError { place: Place::default(), rule });
         let actors = Actors::of(change);
-        let values: Vec<(Option<ScalarValue<'_>>, Vec<u8>)> =
+        let mut values: Vec<(Option<ScalarValue<'_>>, Vec<u8>)> =
             change.operations.iter().map(|op| (value(op), Vec::new())).collect();
-        let mut values = values;
         let mut scratch = Scratch::default();
         for (op, (value, bytes)) in change.operations.iter().zip(&mut values) {
-            let value = value.as_ref().map_or(RawValue::NULL, |value| RawValue::encode(value, bytes));
+            let value = match value {
+                Some(value) => RawValue::encode(value, bytes).map_err(fault)?,
+                None => RawValue::NULL,
+            };
             let (row, refs) = row(op, value, &actors).map_err(fault)?;
             scratch.writer.row(&row, &refs, RowKind::Change);
         }
