@@ -8,7 +8,7 @@ use hashmill_testkit::oracle::phc as oracle;
 pub fn phc(data: &[u8]) {
     let Some((&first, text)) = data.split_first() else { return };
     let syntax = if first & 1 == 0 { Syntax::Strict } else { Syntax::Lenient };
-    let limits = if first & 2 == 0 { Limits::DEFAULT } else { Limits::NONE };
+    let limits = if first & 2 == 0 { Limits::RECOMMENDED } else { Limits::NONE };
     let read = PasswordHash::decode(text, syntax, &limits);
     if let Err(error) = read {
         assert!(error.offset() <= text.len());

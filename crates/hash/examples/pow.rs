@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn search(workers: &mut Workers, budget: Duration, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let header: Vec<u8> = (0..92).map(|i| (31 * i + 7) as u8).collect();
-    let job = NonceJob { header: &header, target: [0xff; 32] };
+    let job = NonceJob::new(&header, [0xff; 32]);
     let (watch, start) = (Watch::new(), Instant::now());
     let stopped = thread::scope(|scope| {
         scope.spawn(|| {

@@ -33,6 +33,7 @@ pub trait NonceEngine: Send {
 
 /// What nonces are tried on.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct NonceJob<'a> {
     /// The bytes that are hashed with each nonce.
     pub header: &'a [u8],
@@ -40,8 +41,16 @@ pub struct NonceJob<'a> {
     pub target: [u8; 32],
 }
 
+impl<'a> NonceJob<'a> {
+    /// These bytes, and digests up to `target`.
+    pub const fn new(header: &'a [u8], target: [u8; 32]) -> NonceJob<'a> {
+        NonceJob { header, target }
+    }
+}
+
 /// What an engine can do at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct NonceLimits {
     /// How many nonces are tried at the same time.
     pub in_flight: usize,
@@ -49,8 +58,16 @@ pub struct NonceLimits {
     pub memory: u64,
 }
 
+impl NonceLimits {
+    /// So many nonces at the same time, in so many bytes of memory.
+    pub const fn new(in_flight: usize, memory: u64) -> NonceLimits {
+        NonceLimits { in_flight, memory }
+    }
+}
+
 /// A nonce that is good enough.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Hit {
     /// The nonce.
     pub nonce: u64,
@@ -58,13 +75,28 @@ pub struct Hit {
     pub digest: [u8; 32],
 }
 
+impl Hit {
+    /// A nonce and its digest.
+    pub const fn new(nonce: u64, digest: [u8; 32]) -> Hit {
+        Hit { nonce, digest }
+    }
+}
+
 /// How far a search came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Searched {
     /// How many digests were computed and compared.
     pub hashes: u64,
     /// Every nonce of the range below this one was tried. The end of the range, unless the search was stopped.
     pub next: u64,
+}
+
+impl Searched {
+    /// So many digests, and every nonce below `next`.
+    pub const fn new(hashes: u64, next: u64) -> Searched {
+        Searched { hashes, next }
+    }
 }
 
 /// A view into a search from other threads: asks it to stop, and counts.

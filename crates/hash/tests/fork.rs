@@ -236,8 +236,8 @@ fn a_search_goes_on_or_is_refused() {
     let Some(_alone) = alone() else { return };
     let recipe = Recipe::NonceIsPassword { header_len: None };
     let pow = Pow::new(Params::new(64, 1, 1).expect("costs"), recipe, Order::BigEndian);
-    let job = NonceJob { header: b"a header", target: [0; 32] };
-    let done = Ok(Searched { hashes: 20, next: 20 });
+    let job = NonceJob::new(b"a header", [0; 32]);
+    let done = Ok(Searched::new(20, 20));
     let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Transparent, 2).expect("memory");
     let mut workers =
         Workers::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {}).expect("threads");

@@ -113,8 +113,7 @@ const ARGON2: [(argon2::Variant, &str); 3] = [
 ];
 
 fn argon2() -> Result<usize, String> {
-    let input =
-        argon2::Input { password: &[1; 32], salt: &[2; 16], secret: &[3; 8], associated_data: &[4; 12] };
+    let input = argon2::Input::new(&[1; 32], &[2; 16]).with_secret(&[3; 8]).with_associated_data(&[4; 12]);
     let params = argon2::Params::new(32, 3, 4).map_err(|error| error.to_string())?;
     let mut tally = Tally::default();
     for kernel in argon2::Kernel::all() {

@@ -88,7 +88,8 @@ impl Seat {
         let watch = Arc::new(Watch::new());
         let shared = Arc::clone(&watch);
         let thread = thread::spawn(move || {
-            let job = NonceJob { header: &header(), target: [0; 32] };
+            let header = header();
+            let job = NonceJob::new(&header, [0; 32]);
             let searched = workers.search(&job, 0..u64::MAX, &shared, &|_| {});
             (workers, searched)
         });
@@ -107,7 +108,7 @@ impl Seat {
         watch.stop().set();
         let (workers, searched) = thread.join().map_err(|_| Fault::failed("the search panicked"))?;
         self.state = State::Idle(workers);
-        let Searched { hashes, next } = searched.map_err(refused)?;
+        let Searched { hashes, next, .. } = searched.map_err(refused)?;
         if next == u64::MAX || hashes != watch.hashes() || next > hashes {
             return Err(Fault::failed(format!(
                 "{hashes} hashes, {} counted, next is {next}",

@@ -115,8 +115,8 @@ fn choose(
     let least = Params::MIN_KIB_PER_LANE * most.lanes();
     // What is chosen must be what verify takes.
     let most_passes = |memory: u32| {
-        let by_work = Limits::DEFAULT.work_kib / u64::from(memory);
-        Limits::DEFAULT.passes.min(u32::try_from(by_work).unwrap_or(u32::MAX)).max(1)
+        let by_work = Limits::RECOMMENDED.work_kib / u64::from(memory);
+        Limits::RECOMMENDED.passes.min(u32::try_from(by_work).unwrap_or(u32::MAX)).max(1)
     };
     let (mut memory, mut passes) = (most.memory_kib(), 1);
     let mut time = measure(with(memory, passes))?;
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn limits_hold_at_both_ends() {
         let (_, passes, _) = on_a_machine((8, 1), u64::MAX / 2, 0, 1).expect("a choice");
-        assert_eq!(passes, Limits::DEFAULT.passes, "verify would refuse more");
+        assert_eq!(passes, Limits::RECOMMENDED.passes, "verify would refuse more");
         let (memory, passes, _) = on_a_machine((1 << 20, 1), u64::MAX / 2, 0, 1).expect("a choice");
         assert_eq!((memory, passes), (1 << 20, 8), "verify would refuse more work");
         let error = on_a_machine((65536, 4), 1000, 0, 100).expect_err("too little time");

@@ -24,7 +24,7 @@ pub(super) fn policy(flags: &PolicyFlags) -> Result<Policy> {
 
 /// The defaults, changed by whatever was said.
 pub(super) fn limits(flags: &LimitFlags) -> Result<Limits> {
-    let mut limits = Limits::DEFAULT;
+    let mut limits = Limits::RECOMMENDED;
     if let Some(most) = flags.max_memory {
         limits.memory_kib = kib("--max-memory", most)?;
     }

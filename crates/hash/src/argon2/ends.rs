@@ -9,6 +9,7 @@ use zeroize::Zeroize;
 
 /// What goes into a hash besides its parameters. Only the password is always secret.
 #[derive(Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct Input<'a> {
     /// The password, or for key derivation the secret to stretch.
     pub password: &'a [u8],
@@ -24,6 +25,16 @@ impl<'a> Input<'a> {
     /// A password and its salt.
     pub const fn new(password: &'a [u8], salt: &'a [u8]) -> Input<'a> {
         Input { password, salt, secret: &[], associated_data: &[] }
+    }
+
+    /// The same with a key that is kept apart from the hashes ("pepper").
+    pub const fn with_secret(self, secret: &'a [u8]) -> Input<'a> {
+        Input { secret, ..self }
+    }
+
+    /// The same bound to something else, too.
+    pub const fn with_associated_data(self, associated_data: &'a [u8]) -> Input<'a> {
+        Input { associated_data, ..self }
     }
 
     fn check(&self) -> Result<(), HashError> {

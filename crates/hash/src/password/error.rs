@@ -1,5 +1,6 @@
 //! Why a password was not hashed, or not accepted.
 
+use super::limits::OverLimit;
 use super::phc::PhcError;
 use crate::argon2::HashError;
 use core::fmt;
@@ -44,6 +45,9 @@ pub enum VerifyError {
     Mismatch,
     /// The store's: this is no password hash, or it would cost too much.
     Phc(PhcError),
+    /// The store's: a hash that was read within other limits would cost more than those in use. Nothing is known about
+    /// the password.
+    OverLimit(OverLimit),
     /// See there. Nothing is known about the password.
     Hash(HashError),
 }
@@ -53,6 +57,7 @@ impl fmt::Display for VerifyError {
         match self {
             VerifyError::Mismatch => f.write_str("the password does not match"),
             VerifyError::Phc(error) => error.fmt(f),
+            VerifyError::OverLimit(error) => error.fmt(f),
             VerifyError::Hash(error) => error.fmt(f),
         }
     }

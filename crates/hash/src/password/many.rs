@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn strings_from_elsewhere_share_what_one_of_them_may_have() {
         let policy = Policy::new(Params::new(64, 1, 1).unwrap());
-        let limits = Limits { memory_kib: 1000, ..Limits::DEFAULT };
+        let limits = Limits { memory_kib: 1000, ..Limits::RECOMMENDED };
         let passwords = Passwords::new(policy).limits(limits).threads(Threads::Serial);
         assert_eq!([1000, 500, 499, 64].map(|kib| passwords.room_for(kib)), [1, 2, 2, 15]);
         assert_eq!(passwords.room_for(5000), 1, "one at a time at least");

@@ -30,7 +30,7 @@ pub struct Passwords {
 }
 
 /// Tags up to this many bytes, which are all that the default limits let through, are computed in place.
-const SHORT_TAG: usize = Limits::DEFAULT.max_tag;
+const SHORT_TAG: usize = Limits::RECOMMENDED.max_tag;
 
 /// What [`Passwords::verify_and_upgrade`] found. The password matched.
 #[derive(Debug)]
@@ -48,12 +48,11 @@ pub enum Verified {
 }
 
 impl Passwords {
-    /// New hashes after `policy`; old ones are read strictly and within the default limits, raised where the policy
-    /// needs more.
+    /// New hashes after `policy`; old ones are read strictly and may cost eight times as much ([`Limits::around`]).
     pub fn new(policy: Policy) -> Passwords {
         Passwords {
             policy,
-            limits: Limits::DEFAULT.covering(&policy),
+            limits: Limits::around(&policy),
             syntax: Syntax::Strict,
             secret: Zeroizing::default(),
             plan: Plan::host(),
@@ -62,7 +61,8 @@ impl Passwords {
         }
     }
 
-    /// The same with other limits for stored strings. See [`Limits::for_policy`] for the tightest.
+    /// The same with other limits for stored strings. [`Limits::for_policy`] are the tightest; with
+    /// [`Limits::RECOMMENDED`] somebody who chooses strings makes each check cost seconds and 2 GiB.
     pub fn limits(self, limits: Limits) -> Passwords {
         Passwords { limits, ..self }
     }
@@ -143,11 +143,11 @@ impl Passwords {
         self.verify_decoded(password, &self.decode(stored)?)
     }
 
-    /// [`verify`](Passwords::verify) of a string that has been read already. Limits were checked then. Allocates nothing
+    /// [`verify`](Passwords::verify) of a string that has been read already, perhaps within other limits. Allocates nothing
     /// once the memory is there.
     ///
     /// # Errors
-    /// As `verify`.
+    /// As `verify`, but for costs over the limits [`VerifyError::OverLimit`].
     pub fn verify_decoded(&self, password: &[u8], stored: &PasswordHash) -> Result<(), VerifyError> {
         self.verify_by(password, stored, |params, input, tag| self.compute(params, input, tag))
     }
@@ -167,6 +167,16 @@ impl Passwords {
     }
 
     fn verify_by(
+        &self,
+        password: &[u8],
+        stored: &PasswordHash,
+        compute: impl FnOnce(Params, &Input<'_>, &mut [u8]) -> Result<(), HashError>,
+    ) -> Result<(), VerifyError> {
+        self.limits.check(stored.params()).map_err(VerifyError::OverLimit)?;
+        self.compare(password, stored, compute)
+    }
+
+    fn compare(
         &self,
         password: &[u8],
         stored: &PasswordHash,
@@ -213,7 +223,9 @@ impl Passwords {
     pub fn verify_nobody(&self, password: &[u8]) -> Result<(), VerifyError> {
         let zeroes = |len| vec![0; len];
         let (salt, tag) = (zeroes(self.policy.salt_len()), zeroes(self.policy.tag_len()));
-        self.verify_decoded(password, &PasswordHash::new(self.policy.params(), salt, tag))?;
+        // Whatever the limits: a guest whom nobody knows costs as much as one whose hash is new.
+        let nobody = PasswordHash::new(self.policy.params(), salt, tag);
+        self.compare(password, &nobody, |params, input, tag| self.compute(params, input, tag))?;
         Err(VerifyError::Mismatch)
     }
 
@@ -227,7 +239,7 @@ impl Passwords {
         salt: &'a [u8],
         associated_data: &'a [u8],
     ) -> Input<'a> {
-        Input { password, salt, secret: &self.secret, associated_data }
+        Input::new(password, salt).with_secret(&self.secret).with_associated_data(associated_data)
     }
 
     pub(super) fn stored_limits(&self) -> &Limits {
@@ -314,7 +326,7 @@ impl fmt::Debug for Passwords {
 }
 
 pub(super) fn check_salt(salt: &[u8]) -> Result<(), CreateError> {
-    let fits = Limits::DEFAULT.check_salt(salt.len()).is_ok();
+    let fits = Limits::RECOMMENDED.check_salt(salt.len()).is_ok();
     if fits { Ok(()) } else { Err(CreateError::SaltLen { given: salt.len() }) }
 }
 

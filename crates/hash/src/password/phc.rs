@@ -140,7 +140,7 @@ impl core::str::FromStr for PasswordHash {
 
     /// [`decode`](PasswordHash::decode), strictly and within the default limits.
     fn from_str(text: &str) -> Result<PasswordHash, PhcError> {
-        PasswordHash::decode(text, Syntax::Strict, &Limits::DEFAULT)
+        PasswordHash::decode(text, Syntax::Strict, &Limits::RECOMMENDED)
     }
 }
 

@@ -29,7 +29,7 @@ impl Policy {
     /// # Errors
     /// A length outside of that.
     pub fn with_salt_len(self, salt_len: usize) -> Result<Policy, PolicyError> {
-        Limits::DEFAULT.check_salt(salt_len)?;
+        Limits::RECOMMENDED.check_salt(salt_len)?;
         Ok(Policy { salt_len, ..self })
     }
 
@@ -38,7 +38,7 @@ impl Policy {
     /// # Errors
     /// A length outside of that.
     pub fn with_tag_len(self, tag_len: usize) -> Result<Policy, PolicyError> {
-        Limits { min_tag: Params::MIN_TAG_LEN, ..Limits::DEFAULT }.check_tag(tag_len)?;
+        Limits { min_tag: Params::MIN_TAG_LEN, ..Limits::RECOMMENDED }.check_tag(tag_len)?;
         Ok(Policy { tag_len, ..self })
     }
 

@@ -50,6 +50,7 @@ impl PasswordVerifier<str> for Passwords {
         self.verify(password, hash).map_err(|error| match error {
             VerifyError::Mismatch => Error::PasswordInvalid,
             VerifyError::Phc(error) => from_phc(&error),
+            VerifyError::OverLimit(error) => over_limit(error.what),
             VerifyError::Hash(error) => from_hash(&error),
         })
     }

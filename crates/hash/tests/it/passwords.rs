@@ -107,6 +107,20 @@ fn a_hostile_string_is_refused_and_not_computed() {
     assert!(matches!(tight.verify(b"x", "nonsense"), Err(VerifyError::Phc(PhcError::Malformed { .. }))));
 }
 
+/// Reading has limits of its own, which know of no policy: costs are held to those in use all the same.
+#[test]
+fn a_costly_hash_that_was_read_already_is_refused() {
+    let text = "$argon2id$v=19$m=2097152,t=4,p=1$c29tZXNhbHQ$MTIzNDU2Nzg5MDEyMzQ1Njc4OTA";
+    let read: PasswordHash = text.parse().expect("within what is recommended");
+    for passwords in [cheap(), Passwords::default()] {
+        let refused = passwords.verify_decoded(b"x", &read);
+        assert!(matches!(refused, Err(VerifyError::OverLimit(over)) if over.given == 2 << 20), "{refused:?}");
+        assert!(matches!(passwords.verify(b"x", text), Err(VerifyError::Phc(PhcError::OverLimit { .. }))));
+    }
+    let tight = Passwords::new(policy(64, 1, 1)).limits(Limits::for_policy(&policy(8, 1, 1)));
+    assert_eq!(tight.verify_nobody(b"x"), Err(VerifyError::Mismatch), "whatever the limits");
+}
+
 #[test]
 fn salts_have_bounds() {
     for len in [0, 7, 65] {
@@ -185,23 +199,25 @@ fn many_at_once_are_what_each_is_alone() {
     let (given, stored) = logins(60);
     let logins: Vec<_> =
         given.iter().zip(&stored).map(|(password, stored)| Login { password, stored }).collect();
-    let alone = cheap();
+    // Their costs are all sorts, not those of one policy.
+    let any = || cheap().limits(Limits::RECOMMENDED);
+    let alone = any();
     let expected: Vec<_> = logins.iter().map(|login| alone.verify(login.password, login.stored)).collect();
     assert!(expected.iter().filter(|result| result.is_ok()).count() > 40);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
     for passwords in [
-        cheap(),
-        cheap().threads(Threads::Serial),
-        cheap().threads(Threads::AtMost(2)),
-        cheap().memory_budget(70),
-        cheap().memory_budget(200),
+        any(),
+        any().threads(Threads::Serial),
+        any().threads(Threads::AtMost(2)),
+        any().memory_budget(70),
+        any().memory_budget(200),
     ] {
         assert_eq!(passwords.verify_many(&logins), expected);
         // On a thread of the pool too, where waiting for oneself would be easy.
         assert_eq!(pool.install(|| passwords.verify_many(&logins)), expected);
     }
     for count in 0..4 {
-        assert_eq!(cheap().verify_many(&logins[..count]), expected[..count]);
+        assert_eq!(any().verify_many(&logins[..count]), expected[..count]);
     }
 }
 

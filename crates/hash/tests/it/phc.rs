@@ -8,7 +8,7 @@ use hashmill_testkit::oracle::phc as oracle;
 const GOOD: &str = "$argon2id$v=19$m=64,t=2,p=1$c29tZXNhbHQ$MTIzNDU2Nzg5MDEyMzQ1Njc4OTA";
 
 fn decode(text: &str, syntax: Syntax) -> Result<PasswordHash, PhcError> {
-    PasswordHash::decode(text, syntax, &Limits::DEFAULT)
+    PasswordHash::decode(text, syntax, &Limits::RECOMMENDED)
 }
 
 fn strict(text: &str) -> Result<PasswordHash, PhcError> {
@@ -105,7 +105,7 @@ fn limits_come_before_any_work() {
         Err(PhcError::OverLimit { offset, error }) => (offset, error.what, error.given, error.bound),
         other => panic!("{text}: {other:?}"),
     };
-    let limits = &Limits::DEFAULT;
+    let limits = &Limits::RECOMMENDED;
     let most = u64::from(u32::MAX);
     assert_eq!(over(&with("m=64", "m=4294967295"), limits), (15, Quantity::Memory, most, 1 << 21));
     assert_eq!(over(&with("t=2", "t=4294967295"), limits), (15, Quantity::Passes, most, 1024));
@@ -165,7 +165,7 @@ fn expected(text: &[u8], syntax: Syntax) -> Option<(Params, Vec<u8>, Vec<u8>)> {
     let [m, t, p] = phc.costs;
     let params = Params::new(m, t, p).ok()?.with_version(Version::from_number(phc.version).ok()?);
     let params = params.with_variant(phc.variant.parse().expect("the oracle knows three"));
-    let fits = Limits::DEFAULT.check(params).is_ok()
+    let fits = Limits::RECOMMENDED.check(params).is_ok()
         && (8..=64).contains(&phc.salt.len())
         && (16..=128).contains(&phc.tag.len());
     fits.then_some((params, phc.salt, phc.tag))
@@ -194,7 +194,7 @@ fn strings_with_faults_are_read_as_the_oracle_reads_them() {
             }
         }
         for syntax in [Syntax::Strict, Syntax::Lenient] {
-            let ours = PasswordHash::decode(&text, syntax, &Limits::DEFAULT);
+            let ours = PasswordHash::decode(&text, syntax, &Limits::RECOMMENDED);
             if let Err(error) = ours {
                 assert!(error.offset() <= text.len());
             }

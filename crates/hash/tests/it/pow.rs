@@ -34,7 +34,7 @@ fn digests_of_two_gibibytes() {
         Lane::new(Pow::blocknet(), Plan::host(), PagePolicy::Transparent, 1).expect("3 GiB are free");
     let hits = Mutex::new(Vec::new());
     let watch = Watch::new();
-    let job = NonceJob { header: &header, target: [0xff; 32] };
+    let job = NonceJob::new(&header, [0xff; 32]);
     lane.search(&job, 0..2, &watch, &|hit| hits.lock().unwrap().push(hit)).unwrap();
     let hits = hits.into_inner().unwrap();
     assert_eq!((hits.len(), watch.hashes()), (2, 2));

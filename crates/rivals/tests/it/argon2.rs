@@ -29,12 +29,8 @@ impl fmt::Debug for Job {
 
 impl Job {
     fn input(&self) -> Input<'_> {
-        Input {
-            password: &self.password,
-            salt: &self.salt,
-            secret: &self.secret,
-            associated_data: &self.associated_data,
-        }
+        let input = Input::new(&self.password, &self.salt);
+        input.with_secret(&self.secret).with_associated_data(&self.associated_data)
     }
 
     fn of_c(&self) -> Vec<u8> {
