@@ -6,7 +6,7 @@
 use super::hazmat::Mode;
 use super::kernel::Cv;
 use super::lanes::{self, EvenPasses, Job, Key};
-use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT, tree};
+use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT, dead, tree};
 
 /// A message of more chunks than this fills the lanes by itself.
 const MAX_SHARED_CHUNKS: usize = 16;
@@ -29,6 +29,15 @@ pub fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
 /// If `out` and `messages` differ in length.
 pub fn hash_all_with(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
     assert_eq!(messages.len(), out.len(), "one place for each digest");
+    hash_each(plan, mode, messages, out);
+    if !matches!(mode, Mode::Hash) {
+        dead::wipe();
+    }
+}
+
+/// Never inlined: what it and its calls have of the key has to lie below their caller.
+#[inline(never)]
+fn hash_each(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
     let key = mode.key();
     single_chunks(plan, &key, messages, out);
     // Nothing is left to do, as in most batches.

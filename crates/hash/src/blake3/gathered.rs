@@ -1,6 +1,6 @@
 //! [`Gathered`]: a hasher in front of which small pieces gather.
 
-use super::{CHUNK_LEN, Hash, Hasher, OutputReader};
+use super::{CHUNK_LEN, Hash, Hasher, OutputReader, dead};
 use core::fmt;
 use zeroize::Zeroize;
 
@@ -60,25 +60,45 @@ impl Gathered {
 
     /// Back to the state before any input, in the same mode.
     pub fn reset(&mut self) -> &mut Gathered {
+        self.start_anew();
+        self.forget_calls();
+        self
+    }
+
+    /// Never inlined: what it copies has to lie below its caller. Likewise [`flushed`](Gathered::flushed).
+    #[inline(never)]
+    fn start_anew(&mut self) {
         self.hasher.reset();
         self.held = 0;
-        self
     }
 
     /// The digest of what has come in so far. Further input may follow.
     pub fn finalize(&self) -> Hash {
-        self.flushed().finalize()
+        let hash = self.flushed(Hasher::finalize);
+        self.forget_calls();
+        hash
     }
 
     /// As much output as wanted for what has come in so far. Further input may follow.
     pub fn finalize_xof(&self) -> OutputReader {
-        self.flushed().finalize_xof()
+        let reader = self.flushed(Hasher::finalize_xof);
+        self.forget_calls();
+        reader
     }
 
-    fn flushed(&self) -> Hasher {
+    /// What `finish` makes of the hasher with all that has come in.
+    #[inline(never)]
+    fn flushed<R>(&self, finish: impl FnOnce(&Hasher) -> R) -> R {
         let mut hasher = self.hasher.clone();
         hasher.update(&self.buffer[..self.held]);
-        hasher
+        finish(&hasher)
+    }
+
+    /// Wipes the copies of the key that calls have left on the stack.
+    fn forget_calls(&self) {
+        if self.hasher.is_keyed() {
+            dead::wipe();
+        }
     }
 }
 
@@ -100,6 +120,7 @@ impl Drop for Gathered {
     fn drop(&mut self) {
         if self.hasher.is_keyed() {
             self.buffer.zeroize();
+            self.forget_calls();
         }
     }
 }

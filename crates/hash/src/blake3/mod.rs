@@ -11,6 +11,7 @@
 //!
 //! All results are the same on every kernel and every machine. [`Plan`] says which kernel does what here.
 
+mod dead;
 mod digest;
 mod gathered;
 mod hasher;

@@ -32,6 +32,8 @@ mod pow;
 mod secrets;
 #[cfg(feature = "std")]
 mod silent;
+#[cfg(feature = "std")]
+mod stack;
 mod stream;
 mod subtrees;
 #[cfg(feature = "digest")]

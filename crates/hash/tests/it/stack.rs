@@ -1,0 +1,82 @@
+//! After `Gathered` and batches with a key, the key is nowhere on the stack: copies that calls made there are wiped.
+//!
+//! Tests are compiled without optimisation, so the calls below lend what they have and move nothing: copies that a caller
+//! makes are the caller's.
+
+use crate::plans::plans;
+use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::blake3::{Gathered, Hash, Hasher, Plan, batch};
+use hashmill_testkit::stack::{READABLE, left_by};
+use hashmill_testkit::{paint, skip};
+use std::hint::black_box;
+use std::sync::Mutex;
+
+static KEY: [u8; 32] = *b"\x91whats the Elv\xe9sh word for fr\xcfen";
+
+/// How many times eight bytes of the key in a row, or one of its words in four lanes side by side, are in `left`.
+fn traces(left: &[u8]) -> usize {
+    let (words, _) = KEY.as_chunks::<4>();
+    let pairs: Vec<Vec<u8>> = words.windows(2).map(<[[u8; 4]]>::concat).collect();
+    let lanes: Vec<Vec<u8>> = words.iter().map(|word| word.repeat(4)).collect();
+    let shapes: Vec<_> = pairs.iter().chain(&lanes).collect();
+    let holds = |place: &usize| shapes.iter().any(|shape| left[*place..].starts_with(shape));
+    (0..left.len()).step_by(4).filter(holds).count()
+}
+
+/// Fails where `call` leaves something of the key.
+fn check(leaks: &mut Vec<String>, name: &str, call: &(dyn Fn() + Sync)) {
+    // Once before: what is set up lazily is not part of it.
+    call();
+    let count = traces(&left_by(call));
+    leaks.extend((count > 0).then(|| format!("{name}: {count}")));
+}
+
+fn gathered(leaks: &mut Vec<String>, plan: Plan, len: usize) {
+    let input = paint(len);
+    let start = || Gathered::new(Hasher::with_mode(&Mode::KeyedHash(&KEY)).with_plan(plan));
+    let place = Mutex::new(Box::new(start()));
+    check(leaks, &format!("{plan:?}, gathered {len} bytes"), &|| {
+        let mut gathered = place.lock().expect("no panic");
+        for piece in input.chunks(999) {
+            gathered.update(piece);
+        }
+        black_box(gathered.finalize());
+        gathered.reset();
+    });
+    let several = Mutex::new([(); 2].map(|()| Some(Box::new(start()))).into_iter().collect::<Vec<_>>());
+    check(leaks, &format!("{plan:?}, dropped after {len} bytes"), &|| {
+        let last = several.lock().expect("no panic").pop();
+        // The memory is behind a pointer, and dropped there.
+        if let Some(mut gathered) = last.expect("one for each call") {
+            gathered.update(&input);
+        }
+    });
+}
+
+fn batches(leaks: &mut Vec<String>, plan: Plan, len: usize) {
+    let input = paint(len);
+    for (name, step) in [("even", 0), ("ragged", 37)] {
+        let messages: Vec<&[u8]> = (0..21).map(|at| &input[..len - (at * step).min(len)]).collect();
+        let out = Mutex::new(vec![Hash::from_bytes([0; 32]); messages.len()]);
+        check(leaks, &format!("{plan:?}, {name} batch of {len} bytes"), &|| {
+            let mut out = out.lock().expect("no panic");
+            batch::hash_all_with(plan, &Mode::KeyedHash(black_box(&KEY)), &messages, &mut out);
+        });
+    }
+}
+
+#[test]
+fn no_key_is_left_on_the_stack() {
+    if !READABLE {
+        return skip("keys on dead stacks", "no stack of a thread can be read here");
+    }
+    assert!(traces(&[&[0; 8][..], &KEY].concat()) > 3, "what is looked for can be found");
+    let mut leaks = Vec::new();
+    for plan in plans() {
+        for len in [0, 1, 64, 100, 1024, 1025, 2048, 5000, 16 << 10, (16 << 10) + 1, 70_000] {
+            gathered(&mut leaks, plan, len);
+            batches(&mut leaks, plan, len);
+        }
+    }
+    assert!(leaks.is_empty(), "{} leaks\n{}", leaks.len(), leaks.join("\n"));
+}
