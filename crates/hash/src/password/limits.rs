@@ -9,11 +9,11 @@ use core::fmt;
 /// each check cost as much as the caps say, and as many checks at once as there are callers
 /// ([`Passwords::memory_budget`](super::Passwords::memory_budget) bounds all of them together).
 ///
-/// | limits | the dearest string that they let through, measured on one core of Zen 5 |
+/// | limits | the dearest string that they let through, on one core of Zen 4 |
 /// |---|---|
-/// | [`Limits::around`] a policy, what [`Passwords`](super::Passwords) take | [`FACTOR`](Limits::FACTOR) times a new hash: for the default policy 152 MiB, about 0.15 s |
-/// | [`Limits::for_policy`], for a service whose strings are all its own | a new hash: for the default policy 19 MiB, about 0.02 s |
-/// | [`Limits::RECOMMENDED`], for tools that people use on strings of their own | 2 GiB, four passes: 4.5 s |
+/// | [`Limits::around`] a policy, what [`Passwords`](super::Passwords) take | [`FACTOR`](Limits::FACTOR) times a new hash: for the default policy 152 MiB, 0.13 s |
+/// | [`Limits::for_policy`], for a service whose strings are all its own | a new hash: for the default policy 19 MiB, 0.014 s |
+/// | [`Limits::RECOMMENDED`], for tools that people use on strings of their own | 2 GiB, four passes: about 6 s |
 /// | [`Limits::NONE`] | 4 TiB, years |
 ///
 /// New caps may come. Outside of this crate limits are made from one of these, and their fields changed.
