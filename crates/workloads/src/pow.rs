@@ -182,7 +182,8 @@ pub(crate) fn refused(error: EngineError) -> Fault {
 
 /// The digests of nonces below `count`, in their order.
 fn search(engine: &mut dyn NonceEngine, count: u64) -> Result<Vec<[u8; 32]>, Fault> {
-    let job = NonceJob::new(&header(), [0xff; 32]);
+    let header = header();
+    let job = NonceJob::new(&header, [0xff; 32]);
     let found = Mutex::new(vec![None; count as usize]);
     let note = |hit: Hit| {
         if let Ok(mut found) = found.lock() {

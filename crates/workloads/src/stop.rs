@@ -88,7 +88,8 @@ impl Seat {
         let watch = Arc::new(Watch::new());
         let shared = Arc::clone(&watch);
         let thread = thread::spawn(move || {
-            let job = NonceJob::new(&header(), [0; 32]);
+            let header = header();
+            let job = NonceJob::new(&header, [0; 32]);
             let searched = workers.search(&job, 0..u64::MAX, &shared, &|_| {});
             (workers, searched)
         });
