@@ -12,6 +12,7 @@ pub mod data;
 // The one file with `unsafe`: memory that faults when a kernel reads past its input can only be asked of the system.
 #[allow(unsafe_code)]
 pub mod guard;
+pub mod mutate;
 pub mod oracle;
 pub mod paint;
 pub mod rng;
