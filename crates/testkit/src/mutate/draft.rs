@@ -125,7 +125,7 @@ impl Draft {
         let Some(Cells::Raw(raw)) = column(0x57) else { return None };
         let (count, pred_actor, pred_ctr) = (numbers(0x70)?, numbers(0x71)?, steps(0x73)?);
         let (expand, mark) = (flags(0x94)?, texts(0xa5)?);
-        let (mut ops, mut at, mut pred) = (vec![], 0, 0);
+        let (mut ops, mut at, mut pred) = (vec![], 0_usize, 0);
         for row in 0..action.len() {
             let cell = |cells: &[Option<u64>]| cells.get(row).copied().flatten();
             let obj = match cell(&obj_ctr) {
@@ -138,7 +138,7 @@ impl Draft {
                 (None, ctr) => Key::Element(id(cell(&key_actor), ctr? as u64)?),
             };
             let meta = cell(&meta)?;
-            let end = at + usize::try_from(meta >> 4).ok()?;
+            let end = at.checked_add(usize::try_from(meta >> 4).ok()?)?;
             let value = raw.get(at..end)?.to_vec();
             at = end;
             let mut preds = vec![];
@@ -229,7 +229,7 @@ impl Draft {
 
     /// The id of an operation.
     pub fn id(&self, row: usize) -> Id {
-        (self.start + row as u64, self.actor)
+        (self.start.wrapping_add(row as u64), self.actor)
     }
 
     /// Who is named by its operations.

@@ -84,11 +84,12 @@ impl Universe {
     pub fn forge(&mut self, author: &[u8], deps: Vec<Hash>, care: Care, rng: &mut Rng) -> Change {
         let actor = self.actors.number(author);
         let past = self.past(&deps);
-        let end = |draft: &Draft| draft.start + draft.ops.len() as u64;
+        let end = |draft: &Draft| draft.start.saturating_add(draft.ops.len() as u64);
         let known = past.iter().map(|at| end(&self.changes[*at].1)).max().unwrap_or(1);
         let own = self.changes.iter().filter(|(_, draft)| draft.actor == actor);
-        let (seq, last) =
-            own.fold((1, 1), |(seq, last), (_, draft)| (seq.max(draft.seq + 1), last.max(end(draft))));
+        let (seq, last) = own.fold((1, 1), |(seq, last), (_, draft)| {
+            (seq.max(draft.seq.saturating_add(1)), last.max(end(draft)))
+        });
         let mut draft = Draft {
             deps,
             actor,
@@ -134,7 +135,8 @@ impl Universe {
     fn knows(&self, past: &[usize], id: Id) -> bool {
         past.iter().any(|at| {
             let draft = &self.changes[*at].1;
-            draft.actor == id.1 && (draft.start..draft.start + draft.ops.len() as u64).contains(&id.0)
+            draft.actor == id.1
+                && id.0.checked_sub(draft.start).is_some_and(|row| row < draft.ops.len() as u64)
         })
     }
 

@@ -65,7 +65,7 @@ fn row(columns: &mut [Column], rng: &mut Rng) {
         _ => {
             let len = row.len();
             cells.repeat(row.clone(), target);
-            let moved = if target <= row.start { row.start + len..row.end + len } else { row };
+            let moved = if target <= row.start { row.start.saturating_add(len)..row.end.saturating_add(len) } else { row };
             cells.remove(moved);
         }
     });
@@ -81,8 +81,8 @@ fn stretch(columns: &mut [Column], rng: &mut Rng) {
     each_row(columns, at, at, |cells, row, _| {
         let mut len = row.len();
         for _ in 0..doublings {
-            cells.repeat(row.start..row.start + len, row.start);
-            len *= 2;
+            cells.repeat(row.start..row.start.saturating_add(len), row.start);
+            len = len.saturating_mul(2);
         }
     });
 }
