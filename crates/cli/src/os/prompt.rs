@@ -13,7 +13,9 @@ mod unix {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::{Errno, retry_on_intr};
     use rustix::process::getpgrp;
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+    use rustix::termios::{
+        LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
+    };
     use std::fs::File;
     use std::io::{self, ErrorKind, Read, Write};
     use zeroize::Zeroizing;
@@ -35,6 +37,9 @@ mod unix {
             (&terminal).write_all(prompt.as_bytes())?;
             let event = line(&terminal, &mut hold, most);
             (&terminal).write_all(b"\n")?;
+            if let Event::Signal(..) = event {
+                hidden.forget_keys();
+            }
             drop(hidden);
             drop(hold);
             match event {
@@ -84,6 +89,14 @@ mod unix {
             modes.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON;
             set(terminal, &modes)?;
             Ok(hidden)
+        }
+
+        /// Drops what was typed and not yet read: a part of a password is nothing for whoever reads the terminal next.
+        fn forget_keys(&self) {
+            if in_front(self.terminal) {
+                // It fails only if the terminal is gone.
+                let _ = tcflush(self.terminal, QueueSelector::IFlush);
+            }
         }
     }
 
