@@ -30,6 +30,9 @@ pub(crate) const DEFLATE_FROM: usize = 256;
 pub(crate) enum Effort {
     /// For numbers that rarely repeat for long: where the harder level gains half a percent and takes three times as long.
     Numbers,
+    /// For the differences of counters: as [`Self::Numbers`], unless they shrink to less than half, which says that they
+    /// repeat after all.
+    Differences,
     /// As small as zlib's usual level to half a percent, in two thirds of the time.
     Texts,
     /// For names and everything else that repeats for long: as small as zlib's usual level, in four fifths of the time.
@@ -42,7 +45,7 @@ impl Effort {
     /// For the columns whose kind alone says what is in them.
     pub(crate) fn of(spec: u32) -> Self {
         match spec & 7 {
-            kind::DELTA => Self::Numbers,
+            kind::DELTA => Self::Differences,
             kind::RAW => Self::Texts,
             _ if spec == MESSAGE => Self::Messages,
             _ => Self::Names,
@@ -52,14 +55,14 @@ impl Effort {
     /// Up to this many bytes our own compressor takes less time than libdeflate does.
     fn short(self) -> usize {
         match self {
-            Self::Numbers => super::deflate::LONGEST,
+            Self::Numbers | Self::Differences => super::deflate::LONGEST,
             Self::Texts | Self::Names | Self::Messages => SHORT,
         }
     }
 
     fn level(self) -> i32 {
         match self {
-            Self::Numbers => 1,
+            Self::Numbers | Self::Differences => 1,
             Self::Texts => 5,
             Self::Names => 6,
             Self::Messages => 7,
@@ -72,7 +75,7 @@ impl Effort {
 struct Compressors {
     short: Deflater,
     /// One for each effort.
-    long: [Option<Compressor>; 4],
+    long: [Option<Compressor>; 5],
 }
 
 impl Compressors {
@@ -406,8 +409,7 @@ pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
             true => compressors.short.deflate(bytes),
             false => compressors.long(bytes, effort),
         };
-        // Numbers that repeat after all.
-        if effort == Effort::Numbers && bytes.len() > SHORT && deflated.len() < bytes.len() / 2 {
+        if effort == Effort::Differences && bytes.len() > SHORT && deflated.len() < bytes.len() / 2 {
             let harder = compressors.long(bytes, Effort::Names);
             return if harder.len() < deflated.len() { harder } else { deflated };
         }
