@@ -407,7 +407,7 @@ fn load_chunk(
     sorted.1.sort_unstable();
     if verify == Verify::Later && sorted.0 == sorted.1 && rows.len() == view.heads.len() {
         rows.iter().zip(&view.heads).for_each(|(row, hash)| state.history.learn(*row, *hash));
-        state.kept = Kept::of(body, state.history.len()).map_err(ChunkFault::Chunk)?;
+        state.kept = Kept::of(body, &view, state.history.len()).map_err(ChunkFault::Chunk)?;
         return Ok(state);
     }
     if body.len() as u64 >= limits.parallel_from {
@@ -420,7 +420,7 @@ fn load_chunk(
     let named =
         rows.iter().zip(&view.heads).all(|(row, hash)| state.history.known().get(*row) == Some(*hash));
     if named && rows.len() == view.heads.len() {
-        state.kept = Kept::of(body, state.history.len()).map_err(ChunkFault::Chunk)?;
+        state.kept = Kept::of(body, &view, state.history.len()).map_err(ChunkFault::Chunk)?;
     }
     Ok(state)
 }

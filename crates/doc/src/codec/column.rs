@@ -30,6 +30,9 @@ pub(crate) const DEFLATE_FROM: usize = 256;
 pub(crate) enum Effort {
     /// For numbers that rarely repeat for long: where the harder level gains half a percent and takes three times as long.
     Numbers,
+    /// For the differences of counters: as [`Self::Numbers`], unless they shrink to less than half, which says that they
+    /// repeat after all.
+    Differences,
     /// As small as zlib's usual level to half a percent, in two thirds of the time.
     Texts,
     /// For names and everything else that repeats for long: as small as zlib's usual level, in four fifths of the time.
@@ -42,7 +45,7 @@ impl Effort {
     /// For the columns whose kind alone says what is in them.
     pub(crate) fn of(spec: u32) -> Self {
         match spec & 7 {
-            kind::DELTA => Self::Numbers,
+            kind::DELTA => Self::Differences,
             kind::RAW => Self::Texts,
             _ if spec == MESSAGE => Self::Messages,
             _ => Self::Names,
@@ -52,14 +55,14 @@ impl Effort {
     /// Up to this many bytes our own compressor takes less time than libdeflate does.
     fn short(self) -> usize {
         match self {
-            Self::Numbers => super::deflate::LONGEST,
+            Self::Numbers | Self::Differences => super::deflate::LONGEST,
             Self::Texts | Self::Names | Self::Messages => SHORT,
         }
     }
 
     fn level(self) -> i32 {
         match self {
-            Self::Numbers => 1,
+            Self::Numbers | Self::Differences => 1,
             Self::Texts => 5,
             Self::Names => 6,
             Self::Messages => 7,
@@ -72,7 +75,7 @@ impl Effort {
 struct Compressors {
     short: Deflater,
     /// One for each effort.
-    long: [Option<Compressor>; 4],
+    long: [Option<Compressor>; 5],
 }
 
 impl Compressors {
@@ -213,6 +216,11 @@ impl Columns<'_> {
     /// How many bytes all columns hold.
     pub(crate) fn len(&self) -> usize {
         self.columns.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+
+    /// How many bytes each column holds, in their order.
+    pub(crate) fn lens(&self) -> impl Iterator<Item = usize> {
+        self.columns.iter().map(|(_, bytes)| bytes.len())
     }
 
     /// The first column not in `known`.
@@ -374,6 +382,26 @@ pub(crate) fn inflate(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Inflate> {
     }
 }
 
+/// Inflates what was inflated before, so that its length is known.
+pub(crate) struct Inflater(Decompressor);
+
+impl Default for Inflater {
+    fn default() -> Self {
+        Self(Decompressor::new())
+    }
+}
+
+impl Inflater {
+    /// Inflates to exactly the bytes of `out`.
+    pub(crate) fn fill(&mut self, bytes: &[u8], out: &mut [u8]) -> Result<(), Inflate> {
+        match self.0.deflate_decompress(bytes, out) {
+            Ok(len) if len == out.len() => Ok(()),
+            Ok(_) | Err(DecompressionError::BadData) => Err(Inflate::Corrupt),
+            Err(DecompressionError::InsufficientSpace) => Err(Inflate::TooLong),
+        }
+    }
+}
+
 /// Deflates to raw DEFLATE.
 pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
     COMPRESSORS.with_borrow_mut(|compressors| {
@@ -381,8 +409,7 @@ pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
             true => compressors.short.deflate(bytes),
             false => compressors.long(bytes, effort),
         };
-        // Numbers that repeat after all.
-        if effort == Effort::Numbers && bytes.len() > SHORT && deflated.len() < bytes.len() / 2 {
+        if effort == Effort::Differences && bytes.len() > SHORT && deflated.len() < bytes.len() / 2 {
             let harder = compressors.long(bytes, Effort::Names);
             return if harder.len() < deflated.len() { harder } else { deflated };
         }
@@ -422,8 +449,14 @@ impl ColumnsOut {
     }
 
     pub(crate) fn write_layout(&self, out: &mut Vec<u8>) {
-        put_u64(out, self.layout.len() as u64);
-        for &(spec, len) in &self.layout {
+        Self::layout_of(self.layout.iter().copied(), out);
+    }
+
+    /// Writes the layout of columns of which these are the specifications and lengths.
+    pub(crate) fn layout_of(columns: impl Iterator<Item = (u32, usize)> + Clone, out: &mut Vec<u8>) {
+        let there = columns.filter(|(_, len)| *len > 0);
+        put_u64(out, there.clone().count() as u64);
+        for (spec, len) in there {
             put_u64(out, spec.into());
             put_u64(out, len as u64);
         }

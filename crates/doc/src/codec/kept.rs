@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::chunk::{ChunkType, frame};
-use super::column::{ChunkError, ColumnsOut, DEFLATE_FROM, Fault, Layout, PARALLEL_FROM, Stored, inflate};
-use super::document::COLUMNS;
+use super::chunk::{ChunkType, frame, frame_of};
+use super::column::{ChunkError, ColumnsOut, DEFLATE_FROM, Fault, Inflater, Layout, Stored};
+use super::document::{COLUMNS, DocumentView};
 use super::reader::Reader;
 
 /// The body of a chunk whose long columns are deflated: it takes a small part of what is made of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     body: Arc<[u8]>,
+    /// How many bytes each column inflates to.
+    lens: Arc<[usize]>,
     /// How many changes it holds.
     rows: u32,
 }
@@ -45,14 +45,15 @@ impl<'a> Parts<'a> {
 impl Kept {
     /// Keeps the body of a chunk that was read and holds so many changes, unless it is long for what it says, or says what
     /// this version of the format does not know.
-    pub(crate) fn of(body: &[u8], rows: u32) -> Result<Option<Self>, ChunkError> {
+    pub(crate) fn of(body: &[u8], view: &DocumentView<'_>, rows: u32) -> Result<Option<Self>, ChunkError> {
         let parts = Parts::of(body)?;
         let short = |column: &Stored<'_>| column.deflated || column.bytes.len() < DEFLATE_FROM;
         let mut sections = parts.sections.iter().zip(COLUMNS);
         let keep = sections.all(|(section, known)| {
             section.iter().all(|column| short(column) && known.contains(&column.spec))
         });
-        Ok(keep.then(|| Self { body: body.into(), rows }))
+        let lens = || view.changes.lens().chain(view.ops.lens()).collect();
+        Ok(keep.then(|| Self { body: body.into(), lens: lens(), rows }))
     }
 
     /// How many changes it holds.
@@ -67,23 +68,26 @@ impl Kept {
             return frame(ChunkType::Document, &[&self.body]);
         }
         let Parts { names, sections: [changes, ops], rows } = Parts::of(&self.body).expect(READ);
-        let plain = |column: &Stored<'_>| {
-            let inflated = column.deflated.then(|| inflate(column.bytes, u64::MAX).expect(READ));
-            (column.spec, inflated)
-        };
-        let stored: Vec<&Stored<'_>> = changes.iter().chain(&ops).collect();
-        let inflated: Vec<_> = if self.body.len() < PARALLEL_FROM {
-            stored.iter().map(|column| plain(column)).collect()
-        } else {
-            stored.par_iter().with_max_len(1).map(|column| plain(column)).collect()
-        };
-        let mut sections = [ColumnsOut::default(), ColumnsOut::default()];
-        for (i, (column, (spec, inflated))) in stored.iter().zip(&inflated).enumerate() {
-            let bytes = inflated.as_deref().unwrap_or(column.bytes);
-            sections[usize::from(i >= changes.len())].push(*spec, bytes);
-        }
         let mut head = names.to_vec();
-        sections.iter().for_each(|section| section.write_layout(&mut head));
-        frame(ChunkType::Document, &[&head, sections[0].data(), sections[1].data(), rows])
+        let (changes_lens, ops_lens) = self.lens.split_at(changes.len());
+        for (section, lens) in [(&changes, changes_lens), (&ops, ops_lens)] {
+            let specs = section.iter().map(|column| column.spec);
+            ColumnsOut::layout_of(specs.zip(lens.iter().copied()), &mut head);
+        }
+        let len = head.len() + self.lens.iter().sum::<usize>() + rows.len();
+        frame_of(ChunkType::Document, len, |body| {
+            let (start, mut rest) = body.split_at_mut(head.len());
+            start.copy_from_slice(&head);
+            let mut inflater = Inflater::default();
+            for (column, len) in changes.iter().chain(&ops).zip(&*self.lens) {
+                let (room, behind) = rest.split_at_mut(*len);
+                match column.deflated {
+                    true => inflater.fill(column.bytes, room).expect(READ),
+                    false => room.copy_from_slice(column.bytes),
+                }
+                rest = behind;
+            }
+            rest.copy_from_slice(rows);
+        })
     }
 }

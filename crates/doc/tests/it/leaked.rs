@@ -81,7 +81,11 @@ const NEXT: [(&str, Next); 13] = [
         other
     }),
     ("a fork", |doc| doc.fork().with_actor(ActorId::from([3]))),
-    ("a clone", |doc| doc.clone()),
+    ("a clone", |doc| {
+        let copy = doc.clone();
+        doc.check(true);
+        copy
+    }),
     ("a fork of the past", |doc| doc.fork_at(&doc.get_heads()).unwrap().with_actor(ActorId::from([3]))),
     ("a change of the past", |mut doc| {
         let heads = doc.get_heads();
@@ -117,9 +121,9 @@ fn a_leaked_transaction_ends_as_a_dropped_one() {
                 let mut tx = doc.transaction();
                 edit(&mut tx, kind);
                 if leak {
-                    std::mem::forget(tx)
+                    std::mem::forget(tx);
                 } else {
-                    drop(tx)
+                    drop(tx);
                 }
                 let mut doc = next(doc);
                 // And more work, twice: a change that was never finished would come between.
