@@ -6,7 +6,7 @@ use crate::codec::change::{Change, Scratch};
 use crate::codec::limits::{Limits, Meter};
 use crate::edit::{CommitOptions, Open};
 use crate::error::{ApplyError, EditError};
-use crate::queue::Queue;
+use crate::queue::{Applied, Queue};
 use crate::read::ReadDoc;
 use crate::store::state::State;
 use crate::transaction::Transaction;
@@ -261,18 +261,28 @@ impl Document {
 
     /// Applies changes from elsewhere, in any order. Those whose dependencies are missing wait for them.
     ///
-    /// When one of them cannot be applied, none of this call is: the document is as it was.
+    /// When one of them cannot be applied, none of this call is: the document is as it was. Changes of earlier calls that
+    /// waited for these and turn out to break a rule are dropped, and keep nothing back: [`Self::apply_valid`] tells them.
     pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
         let mut meter = Meter::of_file(&self.limits);
-        self.apply_metered(changes, &mut meter)
+        self.apply_metered(changes, &mut meter).map(drop)
     }
 
-    /// As [`Self::apply_changes`], for a call that does other work, too.
+    /// Applies those changes from elsewhere that can be, in any order, and tells what became of each. Those whose
+    /// dependencies are missing wait for them; those that break a rule are refused, with all that depend on them, and keep
+    /// nothing else back. For changes from several sources, of which some may be wrong.
+    pub fn apply_valid(&mut self, changes: impl IntoIterator<Item = Change>) -> Applied {
+        let mut meter = Meter::of_file(&self.limits);
+        let Self { state, queue, limits, .. } = self;
+        queue.apply_valid(Arc::make_mut(state), changes, limits, &mut meter)
+    }
+
+    /// As [`Self::apply_changes`], for a call that does other work, too. Gives which changes of earlier calls were dropped.
     pub(crate) fn apply_metered(
         &mut self,
         changes: impl IntoIterator<Item = Change>,
         meter: &mut Meter,
-    ) -> Result<(), ApplyError> {
+    ) -> Result<Vec<(ChangeHash, ApplyError)>, ApplyError> {
         let Self { state, queue, limits, .. } = self;
         queue.apply(Arc::make_mut(state), changes, limits, meter)
     }

@@ -229,7 +229,7 @@ impl Editor<'_> {
     ) -> Result<(), EditError> {
         let (number, kind) = self.object(obj)?;
         let mut scratch = Vec::new();
-        let raw = RawValue::encode(value, &mut scratch);
+        let raw = encode(value, &mut scratch)?;
         self.room(1, raw.bytes.len())?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
@@ -289,7 +289,7 @@ impl Editor<'_> {
         let (number, kind) = self.object(obj)?;
         let by = ScalarValue::Int(by);
         let mut scratch = Vec::new();
-        let raw = RawValue::encode(&by, &mut scratch);
+        let raw = encode(&by, &mut scratch)?;
         self.room(1, raw.bytes.len())?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => self.write_key(number, key, Write::Increment(raw)).map(drop),
@@ -395,7 +395,7 @@ impl Editor<'_> {
             return Err(EditError::WrongType { found: kind });
         }
         let mut scratch = Vec::new();
-        let raw = RawValue::encode(value, &mut scratch);
+        let raw = encode(value, &mut scratch)?;
         self.room(1, raw.bytes.len())?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
@@ -591,6 +591,12 @@ enum Write<'a> {
     Object(ObjType),
     Increment(RawValue<'a>),
     Delete,
+}
+
+/// A value in the form of the columns.
+fn encode<'a>(value: &'a ScalarValue<'_>, scratch: &'a mut Vec<u8>) -> Result<RawValue<'a>, EditError> {
+    let expected = "a value of a known type, or of one of the unknown types 10 to 15";
+    RawValue::encode(value, scratch).map_err(|_| EditError::WrongValue { expected })
 }
 
 /// The start and length of a deletion that may go backwards.

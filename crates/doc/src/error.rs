@@ -36,7 +36,7 @@ pub enum Rule {
     /// Bytes after the last field.
     #[error("{0} bytes are left over after the last field")]
     Leftover(usize),
-    /// Hashes, actors or predecessors out of their order.
+    /// Hashes, actors or successors out of their order.
     #[error("{0} are not in ascending order")]
     NotAscending(&'static str),
     /// Columns not sorted by specification.
@@ -93,9 +93,12 @@ pub enum Rule {
     /// A value whose bytes do not fit its type.
     #[error("a value's bytes do not fit its type")]
     Value,
-    /// An operation whose parts contradict each other.
+    /// An operation that breaks a rule.
     #[error("an operation is malformed: {0}")]
-    Operation(&'static str),
+    Operation(OpFault),
+    /// A row of a document that is a deletion: those follow from what names them.
+    #[error("a document has no rows for deletions")]
+    Deletion,
     /// Operations not in document order.
     #[error("operations are out of order")]
     OperationOrder,
@@ -105,6 +108,9 @@ pub enum Rule {
     /// Sequence numbers of an actor with a hole or a duplicate.
     #[error("changes are out of order")]
     ChangeOrder,
+    /// A change whose first operation does not come after those it depends on.
+    #[error("a change does not come after those it depends on")]
+    StartOp,
     /// A counter inside a change to which no operation belongs, or two do.
     #[error("operations do not fill the changes they belong to")]
     OperationCount,
@@ -185,7 +191,15 @@ pub enum ApplyError {
         /// What is wrong with it.
         fault: Fault,
     },
-    /// The change asks for more memory than it may.
+    /// The change depends on one that was refused.
+    #[error("change {hash} depends on change {on}, which was refused")]
+    Dependency {
+        /// The change.
+        hash: ChangeHash,
+        /// What it depends on.
+        on: ChangeHash,
+    },
+    /// The change asks for more memory or work than it may.
     #[error(transparent)]
     Limit(#[from] LimitError),
 }
@@ -218,12 +232,15 @@ pub enum Fault {
         /// What is wrong with it.
         rule: OpFault,
     },
+    /// Its bytes, which could be read when it came, cannot be read again.
+    #[error("its bytes cannot be read again: {0}")]
+    Unreadable(Rule),
     /// An author recorded later than in the actor's first change.
     #[error("it records an author, which only its actor's first change may")]
     Author,
 }
 
-/// How an operation contradicts the document.
+/// The rule that an operation breaks, by itself or against the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpFault {
@@ -233,13 +250,19 @@ pub enum OpFault {
     /// A key in a sequence or an element in a map.
     #[error("its key is of the wrong kind for its object")]
     KeyKind,
+    /// A key and an element.
+    #[error("it has a key and an element at once")]
+    TwoKeys,
     /// The element does not exist in its object.
     #[error("its element does not exist")]
     Element,
+    /// A change of the head of a sequence, which is no element.
+    #[error("it updates the head of a sequence")]
+    Head,
     /// A predecessor that does not exist at its place.
     #[error("a predecessor does not exist at its place")]
     Pred,
-    /// Predecessors out of order.
+    /// Predecessors out of order, or one of them twice.
     #[error("its predecessors are not in ascending order")]
     PredOrder,
     /// A delete or an increment of nothing.
@@ -251,15 +274,42 @@ pub enum OpFault {
     /// An insertion into a map.
     #[error("an insertion needs a list or text")]
     InsertMap,
+    /// An insertion at a key.
+    #[error("it inserts at a key")]
+    InsertKey,
+    /// A deletion or an increment that is an insertion.
+    #[error("what it does inserts nothing, and it is an insertion")]
+    Inserts,
     /// An increment that is not by a number.
     #[error("an increment is not by a number")]
     Increment,
+    /// A character that is none.
+    #[error("its character is not UTF-8")]
+    Text,
+    /// A value on a deletion, on what makes an object, or on the end of a mark.
+    #[error("it has a value that it cannot have")]
+    Value,
     /// A mark outside text, or a mark that is no insertion.
     #[error("a mark is not an insertion into text")]
     Mark,
+    /// The name of a mark on something else.
+    #[error("it has the name of a mark and is none")]
+    MarkName,
+    /// The wish to expand on something else than a mark.
+    #[error("it expands and is no mark")]
+    Expand,
     /// The end of a mark before its begin.
     #[error("the end of a mark comes before its begin")]
     MarkOrder,
+    /// Its object, element or a predecessor has a counter that is not below its own.
+    #[error("it refers to an operation that is not earlier")]
+    Later,
+    /// Its object, element or a predecessor is not in the past of its change.
+    #[error("it refers to an operation that is not in the past of its change")]
+    Past,
+    /// An element that does not stand where its insertion puts it.
+    #[error("an element does not stand where it was inserted")]
+    ElementOrder,
 }
 
 /// A file that could not be loaded.

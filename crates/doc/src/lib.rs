@@ -15,6 +15,7 @@ mod migrate;
 mod queue;
 mod read;
 mod rescue;
+mod rules;
 mod storage;
 mod store;
 mod transaction;
@@ -35,6 +36,7 @@ pub use error::{
 pub use literal::Literal;
 pub use meta::{ChangeMetadata, Stats};
 pub use migrate::StringMigration;
+pub use queue::Applied;
 pub use read::ReadDoc;
 pub use rescue::{Kept, Loss, Rescue};
 pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};

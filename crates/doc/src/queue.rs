@@ -7,11 +7,25 @@ use smallvec::SmallVec;
 
 use crate::codec::change::Change;
 use crate::codec::limits::{Limits, Meter, cost};
-use crate::error::{ApplyError, Fault, LimitError};
+use crate::error::{ApplyError, LimitError};
+use crate::rules;
 use crate::store::apply::Refusal;
 use crate::store::state::State;
 use crate::store::undo::Mark;
 use crate::types::{ActorId, ChangeHash};
+
+/// What became of changes that came together. Those that were here before are in none of the lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied {
+    /// Part of the document now, with those that had waited for them, in the order in which they were applied.
+    pub taken: Vec<ChangeHash>,
+    /// Wait for changes that are not here yet.
+    pub waiting: Vec<ChangeHash>,
+    /// Never to be part of the document as they are, and why; among them changes that had waited. Only for those that were
+    /// refused because of a limit it is worth to come again.
+    pub refused: Vec<(ChangeHash, ApplyError)>,
+}
 
 /// Changes that wait. Cloning copies it; it is empty most of the time.
 #[derive(Clone, Debug, Default)]
@@ -19,27 +33,52 @@ pub(crate) struct Queue {
     waiting: HashMap<ChangeHash, (u64, Change)>,
     /// Who waits for a hash first.
     by_dep: HashMap<ChangeHash, Vec<ChangeHash>>,
-    /// Which change waits with an actor's sequence number: there is never a second one.
-    by_seq: HashMap<(ActorId, u64), ChangeHash>,
+    /// Which changes wait with an actor's sequence number: whichever is ready first is that change.
+    by_seq: HashMap<(ActorId, u64), Vec<ChangeHash>>,
     /// Numbers the arrivals.
     arrived: u64,
+    /// How long they are together.
+    bytes: u64,
 }
 
-/// What to take back when a batch fails.
+/// What to take back when a batch fails, and what to tell when it does not.
 struct Batch {
+    /// Nothing of it counts unless all of it does.
+    whole: bool,
     /// Changes before it, and the heads.
     rows: u32,
     heads: SmallVec<[u32; 2]>,
     /// Before its first change.
     mark: Option<Mark>,
-    /// Which of its changes wait.
-    queued: Vec<ChangeHash>,
+    /// Which of its changes had to wait.
+    queued: HashSet<ChangeHash>,
+    /// Those that had waited before it and do no longer.
+    woken: Vec<(u64, Change)>,
+    taken: Vec<ChangeHash>,
+    refused: Vec<(ChangeHash, ApplyError)>,
 }
 
 impl Batch {
-    fn begin(state: &State) -> Self {
-        let (rows, heads) = (state.history.len(), state.history.heads.clone());
-        Self { rows, heads, mark: None, queued: vec![] }
+    fn begin(state: &State, whole: bool) -> Self {
+        Self {
+            whole,
+            rows: state.history.len(),
+            heads: state.history.heads.clone(),
+            mark: None,
+            queued: HashSet::new(),
+            woken: vec![],
+            taken: vec![],
+            refused: vec![],
+        }
+    }
+
+    /// A change that had waited is refused: an error where it came with the batch and that is all or nothing.
+    fn refuse(&mut self, hash: ChangeHash, why: ApplyError) -> Result<(), ApplyError> {
+        if self.whole && self.queued.contains(&hash) {
+            return Err(why);
+        }
+        self.refused.push((hash, why));
+        Ok(())
     }
 }
 
@@ -58,32 +97,73 @@ impl Queue {
         self.waiting.contains_key(hash)
     }
 
-    /// Applies what can be applied, now and of what was waiting; keeps the rest. All or nothing.
+    /// Applies what can be applied, now and of what was waiting; keeps the rest. All or nothing, but for changes that had
+    /// waited and break a rule: these are given, and wait no longer.
     pub(crate) fn apply(
         &mut self,
         state: &mut State,
         changes: impl IntoIterator<Item = Change>,
         limits: &Limits,
         meter: &mut Meter,
-    ) -> Result<(), ApplyError> {
+    ) -> Result<Vec<(ChangeHash, ApplyError)>, ApplyError> {
         let mut changes = changes.into_iter();
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
-        let mut batch = Batch::begin(state);
-        let result = changes.try_for_each(|change| {
-            if !self.is_new(state, &change)? {
-                return Ok(());
-            }
-            match self.take(state, &change, (limits, meter), &mut batch)? {
-                Some(missing) => self.wait(missing, change, &mut batch),
-                None if self.by_dep.is_empty() => {}
-                None => self.wake(state, change.hash(), (limits, meter), &mut batch)?,
-            }
-            Ok(())
-        });
-        if result.is_err() {
+        let mut batch = Batch::begin(state, true);
+        let result = changes.try_for_each(|change| self.offer(state, change, (limits, meter), &mut batch));
+        if let Err(error) = result {
             self.restore(state, batch);
+            return Err(error);
         }
-        result
+        self.refuse_dependents(&mut batch);
+        Ok(batch.refused)
+    }
+
+    /// As [`Self::apply`], each change for itself.
+    pub(crate) fn apply_valid(
+        &mut self,
+        state: &mut State,
+        changes: impl IntoIterator<Item = Change>,
+        limits: &Limits,
+        meter: &mut Meter,
+    ) -> Applied {
+        let mut batch = Batch::begin(state, false);
+        for change in changes {
+            let hash = change.hash();
+            if let Err(error) = self.offer(state, change, (limits, meter), &mut batch) {
+                batch.refused.push((hash, error));
+            }
+        }
+        self.refuse_dependents(&mut batch);
+        let mut waiting: Vec<ChangeHash> =
+            batch.queued.into_iter().filter(|hash| self.contains(hash)).collect();
+        waiting.sort_unstable();
+        Applied { taken: batch.taken, waiting, refused: batch.refused }
+    }
+
+    /// Applies a change and what waited for it, or lets it wait.
+    fn offer(
+        &mut self,
+        state: &mut State,
+        change: Change,
+        (limits, meter): (&Limits, &mut Meter),
+        batch: &mut Batch,
+    ) -> Result<(), ApplyError> {
+        if !self.is_new(state, &change)? {
+            return Ok(());
+        }
+        meter.pay(change.body_len());
+        let alone = !batch.whole;
+        match Self::take(state, &change, (limits, meter), (batch, alone))? {
+            Some(missing) => {
+                self.has_room(&change, limits)?;
+                batch.queued.insert(change.hash());
+                self.arrived += 1;
+                self.wait(missing, (self.arrived, change));
+                Ok(())
+            }
+            None if self.waiting.is_empty() => Ok(()),
+            None => self.wake(state, &change, (limits, meter), batch),
+        }
     }
 
     /// Takes over what `other` has and `state` lacks, when nothing waits here and nothing contradicts it; gives whether
@@ -104,7 +184,7 @@ impl Queue {
         rows: &[u32],
         limits: &Limits,
     ) -> bool {
-        let mut batch = Batch::begin(state);
+        let mut batch = Batch::begin(state, true);
         let mut meter = Meter::of_file(limits);
         let numbers = state.numbers_for(other, rows);
         for rows in other.stretches(rows) {
@@ -129,21 +209,38 @@ impl Queue {
         }
     }
 
+    /// Whether one more may wait.
+    fn has_room(&self, change: &Change, limits: &Limits) -> Result<(), LimitError> {
+        if self.waiting.len() as u64 >= limits.changes {
+            return Err(LimitError { what: "changes that wait for others", limit: limits.changes });
+        }
+        let bytes = self.bytes + change.body_len() as u64;
+        let limit = limits.inflated_bytes;
+        let what = "bytes of changes that wait for others";
+        if bytes > limit { Err(LimitError { what, limit }) } else { Ok(()) }
+    }
+
     /// Lets a change wait for one that is missing.
-    fn wait(&mut self, missing: ChangeHash, change: Change, batch: &mut Batch) {
+    fn wait(&mut self, missing: ChangeHash, (arrived, change): (u64, Change)) {
         let hash = change.hash();
-        batch.queued.push(hash);
         self.by_dep.entry(missing).or_default().push(hash);
-        self.by_seq.insert((change.actor_id().clone(), change.seq()), hash);
-        self.arrived += 1;
-        self.waiting.insert(hash, (self.arrived, change));
+        self.by_seq.entry((change.actor_id().clone(), change.seq())).or_default().push(hash);
+        self.bytes += change.body_len() as u64;
+        self.waiting.insert(hash, (arrived, change));
     }
 
     /// Ends the waiting of a change.
-    fn release(&mut self, hash: &ChangeHash) -> Option<Change> {
-        let (_, change) = self.waiting.remove(hash)?;
-        self.by_seq.remove(&(change.actor_id().clone(), change.seq()));
-        Some(change)
+    fn release(&mut self, hash: &ChangeHash) -> Option<(u64, Change)> {
+        let (arrived, change) = self.waiting.remove(hash)?;
+        self.bytes -= change.body_len() as u64;
+        let key = (change.actor_id().clone(), change.seq());
+        if let Some(hashes) = self.by_seq.get_mut(&key) {
+            hashes.retain(|other| other != hash);
+            if hashes.is_empty() {
+                self.by_seq.remove(&key);
+            }
+        }
+        Some((arrived, change))
     }
 
     /// Forgets who waits for what where nobody waits.
@@ -156,33 +253,24 @@ impl Queue {
     }
 
     /// Whether a change is neither applied nor waiting. Two changes with one sequence number mean two writers with one
-    /// actor id.
+    /// actor id: the one that was applied stays.
     fn is_new(&self, state: &State, change: &Change) -> Result<bool, ApplyError> {
         let (actor, seq, hash) = (change.actor_id(), change.seq(), change.hash());
-        let applied =
-            state.actors.find(actor).is_some_and(|actor| u64::from(state.history.seq(actor)) >= seq);
-        if applied && state.has(change) {
-            return Ok(false);
+        if state.actors.find(actor).is_none_or(|actor| u64::from(state.history.seq(actor)) < seq) {
+            return Ok(self.waiting.is_empty() || !self.contains(&hash));
         }
-        let mut taken = applied;
-        if !self.waiting.is_empty() {
-            if self.contains(&hash) {
-                return Ok(false);
-            }
-            taken |= self.by_seq.contains_key(&(actor.clone(), seq));
-        }
-        if taken { Err(ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash }) } else { Ok(true) }
+        let actor = actor.clone();
+        if state.has(change) { Ok(false) } else { Err(ApplyError::DuplicateSeq { actor, seq, hash }) }
     }
 
-    /// Applies a change, unless one that it depends on is missing: that one is given.
+    /// Applies a change, unless one that it depends on is missing: that one is given. When it fails `alone`, nothing of it is
+    /// left, and the batch goes on.
     fn take(
-        &self,
         state: &mut State,
         change: &Change,
         (limits, meter): (&Limits, &mut Meter),
-        batch: &mut Batch,
+        (batch, alone): (&mut Batch, bool),
     ) -> Result<Option<ChangeHash>, ApplyError> {
-        meter.pay(change.body_len());
         let heads = state.history.heads.len() as u64;
         meter.spend(heads.saturating_mul(1 + change.deps().len() as u64), cost::GLANCE)?;
         let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
@@ -193,36 +281,105 @@ impl Queue {
             }
         }
         limits.check_total(state.history.operations() + change.len() as u64)?;
-        apply(state, change, deps, (meter, &mut batch.mark))?;
+        if !alone {
+            apply(state, change, deps, (meter, &mut batch.mark))?;
+            return Ok(None);
+        }
+        let mut mark = None;
+        let result = apply(state, change, deps, (meter, &mut mark));
+        match (mark, &result) {
+            (Some(mark), Err(_)) => {
+                let passed = state.undo(&mark);
+                state.history.log_len = state.log.runs.len();
+                meter.burn(passed, cost::GLANCE);
+            }
+            (Some(mark), Ok(())) if batch.whole => match &mut batch.mark {
+                Some(before) => before.join(&mark),
+                None => batch.mark = Some(mark),
+            },
+            _ => {}
+        }
+        result?;
+        if !batch.whole {
+            batch.taken.push(change.hash());
+        }
         Ok(None)
     }
 
-    /// Applies everything that waited for a change.
+    /// Applies everything that waited for a change that was applied.
     fn wake(
         &mut self,
         state: &mut State,
-        hash: ChangeHash,
+        change: &Change,
         (limits, meter): (&Limits, &mut Meter),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
-        let mut ready = self.waited_for(&hash);
-        while let Some(change) = ready.pop() {
-            match self.take(state, &change, (limits, meter), batch)? {
-                Some(missing) => self.wait(missing, change, batch),
-                None => ready.extend(self.waited_for(&change.hash())),
+        let mut ready = self.applied(change, batch)?;
+        while let Some((arrived, change)) = ready.pop() {
+            let hash = change.hash();
+            let came = batch.queued.contains(&hash);
+            if !came {
+                meter.pay(change.body_len());
+            }
+            let alone = !(batch.whole && came);
+            // Another one with its sequence number may have been ready meanwhile.
+            let result = self
+                .is_new(state, &change)
+                .and_then(|_| Self::take(state, &change, (limits, &mut *meter), (&mut *batch, alone)));
+            if let Ok(Some(missing)) = result {
+                self.wait(missing, (arrived, change));
+                continue;
+            }
+            if !came {
+                batch.woken.push((arrived, change.clone()));
+            }
+            match result {
+                Ok(_) => ready.extend(self.applied(&change, batch)?),
+                Err(why) => batch.refuse(hash, why)?,
             }
         }
         Ok(())
     }
 
-    /// Ends the waiting of those that waited for a change first.
-    fn waited_for(&mut self, hash: &ChangeHash) -> Vec<Change> {
-        let waited = self.by_dep.remove(hash).unwrap_or_default();
-        waited.iter().filter_map(|hash| self.release(hash)).collect()
+    /// Ends the waiting of those that waited for a change first, which are given, and of those with its sequence number.
+    fn applied(&mut self, change: &Change, batch: &mut Batch) -> Result<Vec<(u64, Change)>, ApplyError> {
+        let (actor, seq) = (change.actor_id().clone(), change.seq());
+        let rivals = self.by_seq.get(&(actor.clone(), seq)).cloned().unwrap_or_default();
+        for hash in rivals {
+            if let Some(rival) = self.release(&hash) {
+                if !batch.queued.contains(&hash) {
+                    batch.woken.push(rival);
+                }
+                batch.refuse(hash, ApplyError::DuplicateSeq { actor: actor.clone(), seq, hash })?;
+            }
+        }
+        let waited = self.by_dep.remove(&change.hash()).unwrap_or_default();
+        Ok(waited.iter().filter_map(|hash| self.release(hash)).collect())
     }
 
-    /// Takes a failed batch back. Changes that had waited and were applied in it are dropped: they were the fault or
-    /// depend on what was taken back, and whoever sent them will send them again.
+    /// Those that wait for what was refused wait in vain: they are refused, too.
+    fn refuse_dependents(&mut self, batch: &mut Batch) {
+        let refused = |(_, why): &&(ChangeHash, ApplyError)| !matches!(why, ApplyError::Limit(_));
+        let mut todo: Vec<ChangeHash> = batch.refused.iter().filter(refused).map(|(hash, _)| *hash).collect();
+        if todo.is_empty() || self.waiting.is_empty() {
+            return;
+        }
+        let mut waiters: HashMap<ChangeHash, Vec<ChangeHash>> = HashMap::new();
+        for (hash, (_, change)) in &self.waiting {
+            change.deps().iter().for_each(|dep| waiters.entry(*dep).or_default().push(*hash));
+        }
+        while let Some(on) = todo.pop() {
+            for hash in waiters.remove(&on).unwrap_or_default() {
+                if self.release(&hash).is_some() {
+                    batch.refused.push((hash, ApplyError::Dependency { hash, on }));
+                    todo.push(hash);
+                }
+            }
+        }
+        self.sweep();
+    }
+
+    /// Takes a failed batch back: changes that had waited before it wait again.
     fn restore(&mut self, state: &mut State, batch: Batch) {
         if let Some(mark) = batch.mark {
             let rows = batch.rows..state.history.len();
@@ -237,6 +394,10 @@ impl Queue {
         state.history.heads = batch.heads;
         batch.queued.iter().for_each(|hash| drop(self.release(hash)));
         self.sweep();
+        for (arrived, change) in batch.woken {
+            let missing = change.deps().iter().find(|dep| state.row(dep).is_none()).copied();
+            self.wait(missing.expect("it waited for a change that is not here"), (arrived, change));
+        }
     }
 
     /// See [`crate::Document::get_missing_deps`].
@@ -265,9 +426,7 @@ fn apply(
         return Err(LimitError { what: "bytes of values", limit: u32::MAX.into() }.into());
     }
     let fault = |fault| ApplyError::Fault { hash: change.hash(), fault };
-    if change.seq() > 1 && change.author().is_some() {
-        return Err(fault(Fault::Author));
-    }
+    rules::author(change.seq(), change.author().is_some()).map_err(fault)?;
     state.apply(change, deps, (meter, mark)).map_err(|why| match why {
         Refusal::Fault(found) => fault(found),
         Refusal::Limit(limit) => limit.into(),

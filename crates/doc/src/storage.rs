@@ -8,8 +8,9 @@ use crate::codec::document::DocumentView;
 use crate::codec::limits::{Limits, Meter};
 use crate::codec::reader::Reader;
 use crate::document::Document;
-use crate::error::{ApplyError, Fault, LimitError, LoadError};
+use crate::error::{ApplyError, LimitError, LoadError};
 use crate::migrate::StringMigration;
+use crate::rules;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
 
@@ -191,7 +192,7 @@ impl Document {
             self.take(state.map_err(|error| error.map_err(at))?, meter)?;
         } else {
             let changes = self.changes_in(chunk, number, base, meter)?;
-            self.apply_metered(changes, meter)?;
+            all_of(self.apply_metered(changes, meter))?;
         }
         Ok(())
     }
@@ -203,7 +204,7 @@ impl Document {
             self.state = std::sync::Arc::new(state);
             return Ok(());
         }
-        self.apply_metered(self.new_in(&state), meter)
+        all_of(self.apply_metered(self.new_in(&state), meter))
     }
 
     /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
@@ -212,13 +213,10 @@ impl Document {
     pub fn load_incremental(&mut self, bytes: &[u8]) -> Result<usize, LoadError> {
         let before = self.operations();
         if self.is_empty() {
-            let options =
-                LoadOptions { encoding: self.state.encoding, limits: self.limits, ..LoadOptions::default() };
-            let good = LoadOptions { partial: OnPartialLoad::Ignore, ..options.clone() };
-            let mut loaded = Self::load_with(bytes, good)?;
-            if loaded.is_empty() {
-                // Nothing of it was good: say why.
-                loaded = Self::load_with(bytes, options)?;
+            let mut loaded = Self::of(State::new(self.state.encoding), self.limits);
+            match loaded.read(bytes, Verify::Now) {
+                Err(LoadError::Format(_) | LoadError::Heads { .. }) if !loaded.is_empty() => {}
+                result => result?,
             }
             self.state = loaded.state;
             self.queue = loaded.queue;
@@ -337,6 +335,11 @@ impl Document {
     }
 }
 
+/// In a file, those that waited for a later chunk count as well.
+fn all_of(applied: Result<Vec<(ChangeHash, ApplyError)>, ApplyError>) -> Result<(), ApplyError> {
+    applied?.into_iter().next().map_or(Ok(()), |(_, why)| Err(why))
+}
+
 /// What loading one chunk fails with: a fault to be placed in the file, or an error about the whole.
 enum ChunkFault {
     Chunk(ChunkError),
@@ -372,14 +375,15 @@ pub(crate) fn load_marks(
     State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true, meter)
 }
 
-/// Only the first change of an actor may say who stands behind it.
+/// Asks of every change for its author.
 fn authors(state: &State) -> Result<(), ApplyError> {
-    let mut runs = state.history.runs();
-    let later =
-        runs.find(|run| (run.seq > 1 || run.rows > 1) && author_in(state.heap.get(run.extra)).is_some());
-    let Some(run) = later else { return Ok(()) };
-    let row = if run.seq > 1 { run.row } else { run.row + 1 };
-    Err(ApplyError::Fault { hash: state.hash(row), fault: Fault::Author })
+    for run in state.history.runs().filter(|run| author_in(state.heap.get(run.extra)).is_some()) {
+        for n in 0..run.rows.min(2) {
+            let fault = |fault| ApplyError::Fault { hash: state.hash(run.row + n), fault };
+            rules::author((run.seq + n).into(), true).map_err(fault)?;
+        }
+    }
+    Ok(())
 }
 
 fn load_chunk(

@@ -1,5 +1,6 @@
 //! The change chunk: who did what, after what.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -18,6 +19,7 @@ use super::single::Single;
 use super::stroke::Stroke;
 use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
+use crate::rules;
 use crate::types::{ActorId, ChangeHash, OpId};
 
 /// Uncompressed chunks longer than this are deflated by [`Change::bytes`].
@@ -114,7 +116,9 @@ impl<'a> ChangeView<'a> {
         let [obj, other] = single.ids().map(|id| id.actor);
         let named = usize::from(obj > 0) + usize::from(other > 0 && other != obj);
         let section = reader.take(len).ok()?;
-        (named == view.names.others.len() && view.start_op < u32::MAX)
+        let id = OpId::new(view.start_op, 0);
+        let earlier = single.ids().into_iter().all(|other| rules::reference(id, other).is_ok());
+        (earlier && named == view.names.others.len() && view.start_op < u32::MAX)
             .then(|| (Self { section, extra: reader.rest(), ..view }, single))
     }
 
@@ -194,9 +198,8 @@ impl Others<'_, '_> {
         if actor == 0 { self.view.actor } else { self.view.names.others[actor as usize - 1] }
     }
 
-    fn ascending(&self, ids: &[OpId]) -> bool {
-        ids.windows(2)
-            .all(|pair| (pair[0].ctr, self.bytes(pair[0].actor)) < (pair[1].ctr, self.bytes(pair[1].actor)))
+    fn cmp(&self, a: OpId, b: OpId) -> Ordering {
+        a.ctr.cmp(&b.ctr).then_with(|| self.bytes(a.actor).cmp(self.bytes(b.actor)))
     }
 }
 
@@ -214,11 +217,8 @@ fn recode<'a>(
             others.note(elem);
         }
         reader.refs.iter().for_each(|pred| others.note(*pred));
-        if !others.ascending(&reader.refs) {
-            return Err(
-                Fault::in_column(super::ops::spec::PRED_CTR, 0, Rule::NotAscending("predecessors")).into()
-            );
-        }
+        rules::predecessors(&reader.refs, |a, b| others.cmp(a, b))
+            .map_err(|rule| Fault::in_column(super::ops::spec::PRED_CTR, 0, Rule::Operation(rule)))?;
         writer.row(&row, &reader.refs, RowKind::Change);
         if let Some(mut run) = run_after(&row, &reader.refs) {
             count += recode_run(reader, writer, &mut run, limits.operations.saturating_sub(count))?
@@ -292,7 +292,7 @@ pub(crate) fn run_after(row: &super::ops::Row<'_>, refs: &[OpId]) -> Option<Run>
 /// Checks `rows` values of one type and length.
 pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Result<(), Rule> {
     if len == 0 {
-        return RawValue { code, bytes: &[] }.check();
+        return rules::value(RawValue { code, bytes: &[] });
     }
     // Plain ASCII text, the bulk of what people type, is checked in one pass.
     if code == super::value::code::STR && bytes.is_ascii() {
@@ -302,7 +302,7 @@ pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Res
     if RawValue::are_short_numbers(code, len, bytes) {
         return Ok(());
     }
-    bytes.chunks_exact(len).try_for_each(|bytes| RawValue { code, bytes }.check())
+    bytes.chunks_exact(len).try_for_each(|bytes| rules::value(RawValue { code, bytes }))
 }
 
 /// Buffers for reading and writing many changes with strings of one lifetime.

@@ -133,6 +133,11 @@ impl Meter {
         self.spend(text.len() as u64 / cost::BYTES, cost::GLANCE)
     }
 
+    /// Takes the cost of `count` things that are done, or all that is left.
+    pub(crate) fn burn(&mut self, count: u64, cost: u64) {
+        self.left = self.left.saturating_sub(count.saturating_mul(cost));
+    }
+
     /// Takes the cost of `count` things, before they are done.
     #[inline]
     pub(crate) fn spend(&mut self, count: u64, cost: u64) -> Result<(), LimitError> {

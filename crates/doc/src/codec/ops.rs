@@ -7,7 +7,8 @@ use super::cursor::{Col, Deltas, Flags, Numbers, Texts, arrives, counter, follow
 use super::limits::Meter;
 use super::reader::Reader;
 use super::value::RawValue;
-use crate::error::Rule;
+use crate::error::{OpFault, Rule};
+use crate::rules;
 use crate::types::{ObjType, OpId};
 
 /// Column specifications.
@@ -102,40 +103,6 @@ pub(crate) struct Row<'a> {
     pub(crate) value: RawValue<'a>,
     pub(crate) expand: bool,
     pub(crate) mark: Option<&'a str>,
-}
-
-impl Row<'_> {
-    /// Rules that need nothing but the row.
-    pub(super) fn check(&self) -> Result<(), Rule> {
-        self.value.check()?;
-        let fault = |what| Err(Rule::Operation(what));
-        if matches!(self.key, RawKey::Elem(elem) if elem.is_none()) && !self.insert {
-            return fault("it updates the head of a sequence");
-        }
-        if self.insert && matches!(self.key, RawKey::Map(_)) {
-            return fault("it inserts at a key");
-        }
-        match self.action {
-            Action::Set => {}
-            Action::Increment if self.value.increment().is_none() => {
-                return fault("an increment is not by a number");
-            }
-            Action::Increment if self.insert => return fault("an increment is an insertion"),
-            Action::Increment => {}
-            Action::Mark if !self.insert => return fault("a mark is not an insertion"),
-            Action::Mark if self.mark.is_none() && !self.value.is_null() => {
-                return fault("the end of a mark has a value");
-            }
-            Action::Mark => return Ok(()),
-            Action::Delete if self.insert => return fault("a deletion is an insertion"),
-            Action::Delete | Action::MakeMap | Action::MakeList | Action::MakeText | Action::MakeTable => {
-                if !self.value.is_null() {
-                    return fault("it has a value it cannot have");
-                }
-            }
-        }
-        if self.mark.is_some() { fault("it has a mark name and is no mark") } else { Ok(()) }
-    }
 }
 
 /// A run of rows that one typed or deleted: the state [`OpReader::extend`] needs to see whether the next rows go on.
@@ -284,8 +251,19 @@ impl<'a> OpReader<'a> {
         let mark = self.mark.next()?;
         self.meter.text(mark.unwrap_or_default())?;
         let row = Row { id, obj, key, insert, action, value, expand, mark };
-        row.check().map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
+        self.check(&row).map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
         Ok(Some(row))
+    }
+
+    /// What a row says by itself, and of those that it names.
+    fn check(&self, row: &Row<'_>) -> Result<(), Rule> {
+        rules::operation(row)?;
+        let document = self.kind == RowKind::Document;
+        let names = |other: &OpId| match document {
+            true => rules::reference(*other, row.id),
+            false => rules::reference(row.id, *other),
+        };
+        self.refs.iter().try_for_each(names).map_err(Rule::Operation)
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
@@ -342,7 +320,7 @@ impl<'a> OpReader<'a> {
                 let actor = self.actor(actor).map_err(|rule| self.key_actor.fault(rule))?;
                 Ok(RawKey::Elem(OpId::new(counter(ctr).map_err(|rule| self.key_ctr.fault(rule))?, actor)))
             }
-            (Some(_), ..) => Err(self.key_str.fault(Rule::Operation("a key and an element at once"))),
+            (Some(_), ..) => Err(self.key_str.fault(Rule::Operation(OpFault::TwoKeys))),
             (None, ..) => Err(self.key_str.fault(Rule::Missing)),
         }
     }
@@ -534,7 +512,7 @@ impl<'a> OpReader<'a> {
     fn fault_from(&self, start: usize, meta: u64) -> usize {
         let Ok(len @ 1..) = usize::try_from(meta >> 4) else { return start };
         let values = self.raw.all()[start..].chunks_exact(len);
-        let bad = |bytes| RawValue { code: (meta & 15) as u8, bytes }.check().is_err();
+        let bad = |bytes| rules::value(RawValue { code: (meta & 15) as u8, bytes }).is_err();
         start + values.clone().position(bad).map_or(values.len(), |index| index + 1) * len
     }
 }

@@ -4,6 +4,7 @@ use super::block::Block;
 use super::literals::{Literals, OneRow};
 use super::ops::{Action, RawKey, Row, spec};
 use super::value::RawValue;
+use crate::rules;
 use crate::types::OpId;
 
 /// Keys and values that are longer together are for the general writer and reader.
@@ -53,7 +54,10 @@ impl<'a> Put<'a> {
         };
         let put = Self { obj, key, action, value, pred };
         let known = (obj.actor as usize) < actors && (pred.actor as usize) < actors;
-        let sound = known && u64::from(meta) == value.meta() && put.row(OpId::NONE).check().is_ok();
+        let sound = known
+            && u64::from(meta) == value.meta()
+            && rules::value(value).is_ok()
+            && rules::alone(&put.row(OpId::NONE)).is_ok();
         let len = row.end()?;
         (sound && put.is_short()).then_some((put, len))
     }
@@ -156,7 +160,10 @@ mod tests {
                     // Another key or value is another operation; then it is written just so.
                     if let Some((read, len)) = Put::read(&bad, 2) {
                         assert_eq!(general(&read), bad[..len]);
-                        assert!(read.row(OpId::NONE).check().is_ok());
+                        assert_eq!(
+                            (rules::value(read.value), rules::alone(&read.row(OpId::NONE))),
+                            (Ok(()), Ok(()))
+                        );
                     }
                 }
             }

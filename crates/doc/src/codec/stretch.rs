@@ -8,6 +8,7 @@ use super::delta::Ramp;
 use super::op_writer::{OpWriter, RawColumn};
 use super::ops::{Action, OpReader};
 use super::value::RawValue;
+use crate::rules;
 use crate::types::OpId;
 
 /// Rows that insert values into one object, and whose ids and keys are of one actor each.
@@ -267,7 +268,8 @@ impl<'a> OpReader<'a> {
         }
         rows.left -= 1;
         let value = self.value()?;
-        value.check().map_err(|rule| Fault::in_column(super::ops::spec::RAW, self.raw.offset(), rule))?;
+        rules::value(value)
+            .map_err(|rule| Fault::in_column(super::ops::spec::RAW, self.raw.offset(), rule))?;
         Ok(Some(Rewrite { id: OpId::new(id, rows.actor), value, succ }))
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::leb;
 use crate::error::Rule;
+use crate::rules;
 use crate::types::ScalarValue;
 
 /// Type codes of the value metadata column.
@@ -18,6 +19,8 @@ pub(crate) mod code {
     pub(crate) const BYTES: u8 = 7;
     pub(crate) const COUNTER: u8 = 8;
     pub(crate) const TIMESTAMP: u8 = 9;
+    /// The greatest there is room for.
+    pub(crate) const LAST: u8 = 15;
 }
 
 /// A value in the form of the columns. Types above 9 are kept as they are.
@@ -37,16 +40,6 @@ impl<'a> RawValue<'a> {
     /// The entry of the metadata column.
     pub(crate) fn meta(self) -> u64 {
         (self.bytes.len() as u64) << 4 | u64::from(self.code)
-    }
-
-    /// Checks that the bytes are what the type says.
-    #[inline]
-    pub(crate) fn check(self) -> Result<(), Rule> {
-        // Most values are such numbers.
-        match *self.bytes {
-            [a] if self.code == code::INT && a < 0x80 => Ok(()),
-            _ => self.decode().map(drop),
-        }
     }
 
     /// The number that a counter starts at, or that is added to one.
@@ -78,7 +71,7 @@ impl<'a> RawValue<'a> {
     }
 
     /// Whether these are sound whole numbers of one or two bytes each, which most are. Everything else is for
-    /// [`Self::check`].
+    /// [`rules::value`].
     pub(crate) fn are_short_numbers(code: u8, len: usize, bytes: &[u8]) -> bool {
         let signed = match code {
             code::UINT => false,
@@ -123,8 +116,8 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// The form of `value`, with `scratch` for the bytes of numbers.
-    pub(crate) fn encode(value: &'a ScalarValue<'_>, scratch: &'a mut Vec<u8>) -> Self {
+    /// The form of `value`, with `scratch` for the bytes of numbers. A type that the format does not have has none.
+    pub(crate) fn encode(value: &'a ScalarValue<'_>, scratch: &'a mut Vec<u8>) -> Result<Self, Rule> {
         scratch.clear();
         let (code, bytes) = match value {
             ScalarValue::Null => (code::NULL, &[][..]),
@@ -152,10 +145,12 @@ impl<'a> RawValue<'a> {
                 leb::put_i64(scratch, *v);
                 (code::TIMESTAMP, &scratch[..])
             }
-            // Codes are four bits wide in the file.
-            ScalarValue::Unknown { type_code, bytes } => (type_code & 15, &bytes[..]),
+            ScalarValue::Unknown { type_code, bytes } => {
+                rules::unknown_type(*type_code)?;
+                (*type_code, &bytes[..])
+            }
         };
-        RawValue { code, bytes }
+        Ok(RawValue { code, bytes })
     }
 }
 
@@ -181,7 +176,7 @@ mod tests {
         ];
         let mut scratch = vec![];
         for value in values {
-            let raw = RawValue::encode(&value, &mut scratch);
+            let raw = RawValue::encode(&value, &mut scratch).unwrap();
             assert_eq!(raw.decode(), Ok(value.clone()));
             assert_eq!(raw.meta() & 15, u64::from(raw.code));
         }
@@ -193,7 +188,7 @@ mod tests {
             let is_number = matches!(code, code::UINT | code::INT | code::COUNTER | code::TIMESTAMP);
             for number in 0..=u16::MAX {
                 for bytes in [&number.to_le_bytes()[..], &number.to_le_bytes()[..1]] {
-                    let sound = is_number && RawValue { code, bytes }.check().is_ok();
+                    let sound = is_number && rules::value(RawValue { code, bytes }).is_ok();
                     assert_eq!(RawValue::are_short_numbers(code, bytes.len(), bytes), sound, "{bytes:?}");
                 }
             }
@@ -206,7 +201,7 @@ mod tests {
         for shift in 0..63 {
             for value in [1i64 << shift, (1 << shift) - 1, -1 << shift, (-1 << shift) - 1] {
                 let value = ScalarValue::Int(value);
-                let raw = RawValue::encode(&value, &mut scratch);
+                let raw = RawValue::encode(&value, &mut scratch).unwrap();
                 let short = RawValue::short_int(raw.code, raw.bytes);
                 assert_eq!(short.is_some(), raw.bytes.len() <= 3);
                 assert!(short.is_none_or(|short| ScalarValue::Int(short) == value), "{value:?}");
@@ -217,7 +212,7 @@ mod tests {
 
     #[test]
     fn refuses_bytes_that_do_not_fit() {
-        let check = |code, bytes| RawValue { code, bytes }.check();
+        let check = |code, bytes| rules::value(RawValue { code, bytes });
         assert_eq!(check(code::NULL, &[0]), Err(Rule::Value));
         assert_eq!(check(code::UINT, &[1, 1]), Err(Rule::Value));
         assert_eq!(check(code::COUNTER, &[0x80, 0]), Err(Rule::LebOverlong));

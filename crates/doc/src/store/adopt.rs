@@ -98,17 +98,17 @@ impl State {
         // They are searched for what the change was made after.
         let heads = self.history.heads.len() as u64;
         meter.spend(heads.saturating_mul(1 + deps.len() as u64), cost::GLANCE)?;
-        self.comes_next(actor, (change.seq, change.start), &deps)?;
+        self.comes_next(actor, (change.seq, change.start), &deps, None)?;
         self.mark_in(mark, OpId::new(change.start, actor));
-        self.latest = self.history.heads.iter().all(|head| deps.contains(head));
+        let latest = self.history.heads.iter().all(|head| deps.contains(head));
         let first_run = self.log.runs.len().saturating_sub(1);
         let actors = SmallVec::from_slice(numbers);
-        let incoming = Incoming { author: actor, actors, start: change.start, first_run };
+        // What they refer to was in their past when they came to the other document.
+        let incoming = Incoming { author: actor, actors, start: change.start, first_run, latest, past: None };
         let end = change.start + run.ops * count;
         meter.pay(BODY * count as usize);
         self.room_for(run.message.len as usize + run.extra.len as usize, meter)?;
         let result = self.adopt_runs(other, (run, change.start..end), &incoming, meter);
-        self.latest = true;
         result
             .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
         self.max_op = self.max_op.max(end - 1);
@@ -164,7 +164,7 @@ impl State {
             What::Text { origin, bytes } => {
                 self.room_for(bytes.len as usize, meter)?;
                 let origin = incoming.id(origin);
-                let gap = self.gap(obj, origin, id, meter)?;
+                let gap = self.gap(obj, origin, id, (incoming, meter))?;
                 self.insert_text(obj, gap, origin, id, other.heap.text(bytes));
                 Ok(())
             }
@@ -172,7 +172,7 @@ impl State {
                 let values = (at..at + part.len).map(|at| other.log.values[at as usize]);
                 self.room_for(values.clone().map(|val| other.raw(val).bytes.len()).sum(), meter)?;
                 let origin = incoming.id(origin);
-                let gap = self.gap(obj, origin, id, meter)?;
+                let gap = self.gap(obj, origin, id, (incoming, meter))?;
                 let keep = |(n, val): (u32, Val)| match val.as_object() {
                     Some((kind, _)) => self.make(id.plus(n), kind, obj),
                     None => self.keep_raw(other.raw(val)),
@@ -182,7 +182,7 @@ impl State {
                 Ok(())
             }
             What::Delete { elem, step } => {
-                self.apply_deletes(obj, incoming.id(elem), step, id, part.len, meter)
+                self.apply_deletes(obj, (incoming.id(elem), step), id, part.len, (incoming, meter))
             }
             What::Mark(number) => {
                 let row = other.mark_row(part, number);

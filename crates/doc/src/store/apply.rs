@@ -1,11 +1,14 @@
 //! Making a change that came from elsewhere part of the state. Everything is checked before it counts: a change that
 //! breaks a rule leaves nothing behind.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::history::ChangeRun;
 use super::keyed::{Key, Keyed};
 use super::log::{MarkOp, Val};
+use super::seen::Seen;
 use super::seq::{At, Gap, Kind, Seq};
 use super::state::State;
 use super::undo::Mark;
@@ -15,8 +18,9 @@ use crate::codec::limits::{Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
 use crate::codec::single::Single;
 use crate::codec::stroke::Stroke;
-use crate::codec::value::code;
+use crate::codec::value::{RawValue, code};
 use crate::error::{Fault, LimitError, OpFault};
+use crate::rules;
 use crate::types::{ActorId, ObjType, OpId};
 
 /// The change being applied.
@@ -27,6 +31,10 @@ pub(super) struct Incoming {
     pub(super) start: u32,
     /// The last run of the log before it.
     pub(super) first_run: usize,
+    /// It has all other changes in its past.
+    pub(super) latest: bool,
+    /// What is in its past, where that is not all there is and somebody asks.
+    pub(super) past: Option<Arc<Seen>>,
 }
 
 /// Why a change is not applied.
@@ -71,6 +79,12 @@ impl Incoming {
     pub(super) fn id(&self, id: OpId) -> OpId {
         if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor as usize]) }
     }
+
+    /// What an operation refers to is in the past, or before it in the change.
+    #[inline]
+    fn sees(&self, id: OpId) -> Result<(), OpFault> {
+        rules::past(self.past.as_ref().is_none_or(|past| id.actor == self.author || past.covers(id)))
+    }
 }
 
 impl State {
@@ -84,27 +98,22 @@ impl State {
     ) -> Result<(), Refusal<Fault>> {
         let actor = self.actors.add(change.actor_id());
         let (start, len) = (change.start_op() as u32, change.len() as u32);
-        self.comes_next(actor, (change.seq() as u32, start), &deps)?;
+        let past = self.history.past(&deps, meter)?;
+        self.comes_next(actor, (change.seq() as u32, start), &deps, past.as_deref())?;
         let names = change.names();
         let actors = self.numbers_of(actor, &names);
         self.mark_in(mark, OpId::new(start, actor));
-        self.latest = self.history.heads.iter().all(|head| deps.contains(head));
-        let incoming =
-            Incoming { author: actor, actors, start, first_run: self.log.runs.len().saturating_sub(1) };
+        let first_run = self.log.runs.len().saturating_sub(1);
+        let incoming = Incoming { author: actor, actors, start, first_run, latest: past.is_none(), past };
         let single = change.single().and_then(|single| self.apply_single(&single, &incoming, meter));
         let result = match single {
-            Some(result) => result.map_err(|why| why.map(|rule| (start, rule))),
+            Some(result) => result.map_err(|why| why.map(|rule| operation((start, rule)))),
             None => {
                 let view = change.view();
-                let mut reader = view.ops().metered(*meter);
-                let result = self.apply_ops(&mut reader, &incoming);
-                *meter = reader.meter;
-                result
+                self.apply_ops(&mut view.ops(), &incoming, meter)
             }
         };
-        self.latest = true;
-        result
-            .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
+        result?;
         self.max_op = self.max_op.max(start - 1 + len);
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());
@@ -119,25 +128,26 @@ impl State {
             message,
             extra,
             deps,
-            log: self.log_of(incoming.first_run, start, actor),
+            log: self.log_of(first_run, start, actor),
         };
         let row = self.push_changes(run);
+        if let Some(past) = incoming.past {
+            self.history.keep_past(past);
+        }
         self.history.learn(row, change.hash());
         Ok(())
     }
 
     /// Whether a change can be the next one of its actor, by its sequence number and the counter of its first operation.
-    pub(super) fn comes_next(&self, actor: u32, (seq, start): (u32, u32), deps: &[u32]) -> Result<(), Fault> {
-        let (last, found) = (u64::from(self.history.seq(actor)), u64::from(seq));
-        if found != last + 1 {
-            return Err(Fault::Seq { last, found });
-        }
-        let known = deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0);
-        let known = u64::from(known.max(self.history.end(actor)));
-        if u64::from(start) < known {
-            return Err(Fault::StartOp { start: start.into(), known: known - 1 });
-        }
-        Ok(())
+    pub(super) fn comes_next(
+        &self,
+        actor: u32,
+        (seq, start): (u32, u32),
+        deps: &[u32],
+        past: Option<&Seen>,
+    ) -> Result<(), Fault> {
+        rules::sequence(past.map_or(self.history.seq(actor), |past| past.seq(actor)), seq)?;
+        rules::start(start, deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0))
     }
 
     /// The numbers of a change's actors: the author, then the others.
@@ -187,43 +197,51 @@ impl State {
         incoming: &Incoming,
         meter: &mut Meter,
     ) -> Option<Applied> {
-        let obj = self.number(incoming.id(stroke.obj))?;
+        let object = incoming.id(stroke.obj);
+        let obj = self.number(object)?;
         let seq = self.seq(obj).filter(|seq| seq.is_text)?;
         let (elem, id) = (incoming.id(stroke.elem), OpId::new(incoming.start, incoming.author));
-        let Some(text) = stroke.text else { return Some(self.apply_deletes(obj, elem, 0, id, 1, meter)) };
-        let gap = match self.gap_in(seq, elem, id, meter) {
+        if let Err(rule) = incoming.sees(object) {
+            return Some(Err(rule.into()));
+        }
+        let Some(text) = stroke.text else {
+            return Some(self.apply_deletes(obj, (elem, 0), id, 1, (incoming, meter)));
+        };
+        let gap = match self.gap_in(seq, elem, id, (incoming, meter)) {
             Ok(gap) => gap,
             Err(why) => return Some(Err(why)),
         };
-        self.insert_text(obj, gap, elem, id, std::str::from_utf8(text).unwrap_or_default());
-        Some(Ok(()))
+        Some(utf8(text).map(|text| self.insert_text(obj, gap, elem, id, text)))
     }
 
+    /// Applies all operations of a change. What reading them costs was paid when the change was made; `meter` pays for what
+    /// shows only here.
     fn apply_ops(
         &mut self,
         reader: &mut OpReader<'_>,
         incoming: &Incoming,
-    ) -> Result<(), Refusal<(u32, OpFault)>> {
-        // The codec read every row when the change was made, at the same cost.
-        while let Some(row) = reader.next().ok().flatten() {
+        meter: &mut Meter,
+    ) -> Result<(), Refusal<Fault>> {
+        while let Some(row) = reader.next().map_err(unreadable)? {
             let refs: SmallVec<[OpId; 4]> = reader.refs.iter().map(|pred| incoming.id(*pred)).collect();
-            let at = |ctr: u32| move |why: Refusal<OpFault>| why.map(|rule| (ctr, rule));
-            self.apply_row(&row, &refs, incoming, &mut reader.meter).map_err(at(row.id.ctr))?;
+            let at = |ctr: u32| move |why: Refusal<OpFault>| why.map(|rule| operation((ctr, rule)));
+            self.apply_row(&row, &refs, incoming, meter).map_err(at(row.id.ctr))?;
             let Some(mut run) = run_after(&row, &reader.refs) else { continue };
             let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object.into());
             let obj = obj.map_err(at(row.id.ctr))?;
             loop {
                 let before = run;
-                let Some(rows) = reader.extend(&mut run).ok().filter(|rows| *rows > 0) else { break };
+                let rows = reader.extend(&mut run).map_err(|fault| unreadable(fault.into()))?;
+                if rows == 0 {
+                    break;
+                }
                 let id = incoming.id(before.id).plus(1);
                 match run.kind {
-                    RunKind::Insert => {
-                        self.apply_inserts(obj, id, rows, reader).map_err(at(id.ctr))?;
-                    }
+                    RunKind::Insert => self.apply_inserts(obj, id, rows, reader, (incoming, meter))?,
                     RunKind::Delete => {
                         let first = incoming.id(step_from(before.elem, run.step));
                         let (step, rows) = (run.step as i8, rows as u32);
-                        self.apply_deletes(obj, first, step, id, rows, &mut reader.meter)
+                        self.apply_deletes(obj, (first, step), id, rows, (incoming, meter))
                             .map_err(at(id.ctr))?;
                     }
                 }
@@ -239,28 +257,21 @@ impl State {
         incoming: &Incoming,
         meter: &mut Meter,
     ) -> Applied {
-        let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object)?;
-        let sequence = self.objects[obj as usize].kind.is_sequence();
+        let object = incoming.id(row.obj);
+        let obj = self.number(object).ok_or(OpFault::Object)?;
+        incoming.sees(object)?;
+        let kind = self.objects[obj as usize].kind;
+        rules::place(kind, row)?;
+        rules::text_alone_has_marks(row.action, kind == ObjType::Text)?;
+        rules::supersedes(row.action, row.insert, refs.len())?;
         let id = incoming.id(row.id);
         match row.key {
-            RawKey::Map(_) if sequence => Err(OpFault::KeyKind.into()),
-            RawKey::Elem(_) if !sequence => {
-                Err(if row.insert { OpFault::InsertMap } else { OpFault::KeyKind }.into())
-            }
             RawKey::Map(key) => self.apply_key(obj, key, row, id, refs, (incoming, meter)),
             RawKey::Elem(elem) if row.insert => {
-                if !refs.is_empty() {
-                    return Err(OpFault::InsertPred.into());
-                }
-                self.apply_insert(obj, incoming.id(elem), row, id, meter)
+                self.apply_insert(obj, incoming.id(elem), row, id, (incoming, meter))
             }
             RawKey::Elem(elem) => self.apply_update(obj, incoming.id(elem), row, id, refs, (incoming, meter)),
         }
-    }
-
-    fn needs_preds(row: &Row<'_>, refs: &[OpId]) -> Result<(), OpFault> {
-        let needs = matches!(row.action, Action::Delete | Action::Increment);
-        if needs && refs.is_empty() { Err(OpFault::NoPred) } else { Ok(()) }
     }
 
     fn apply_key(
@@ -272,24 +283,22 @@ impl State {
         refs: &[OpId],
         (incoming, meter): (&Incoming, &mut Meter),
     ) -> Applied {
-        Self::needs_preds(row, refs)?;
-        if row.action == Action::Mark {
-            return Err(OpFault::Mark.into());
-        }
         let entry = self.map(obj).and_then(|map| map.get(key, &self.heap));
         conflict(meter, entry.map_or(0, |entry| entry.values.len()), refs)?;
         for pred in refs {
+            incoming.sees(*pred)?;
             let visible = entry.is_some_and(|entry| entry.values.iter().any(|value| value.id == *pred));
             let there = |op: &Keyed| match op.key() {
                 Key::Map(bytes) => op.obj == obj && self.heap.get(bytes) == key.as_bytes(),
                 Key::Elem(_) => false,
             };
-            if !visible && !self.preceding(*pred, incoming).is_some_and(there) {
-                return Err(OpFault::Pred.into());
+            if !visible {
+                let op = self.preceding(*pred, incoming).filter(|op| there(op));
+                rules::predecessor(op.map(|op| op.action))?;
             }
         }
         let val = self.value_of(row, id, obj);
-        self.put_key(obj, key, &keyed(id, obj, row.action, val), refs);
+        self.put_key_in(obj, key, &keyed(id, obj, row.action, val), refs, incoming.latest);
         Ok(())
     }
 
@@ -306,12 +315,11 @@ impl State {
         origin: OpId,
         row: &Row<'_>,
         id: OpId,
-        meter: &mut Meter,
+        work: (&Incoming, &mut Meter),
     ) -> Applied {
-        let gap = self.gap(obj, origin, id, meter)?;
+        let gap = self.gap(obj, origin, id, work)?;
         let text = self.seq(obj).is_some_and(|seq| seq.is_text);
         match row.action {
-            Action::Mark if !text => return Err(OpFault::Mark.into()),
             Action::Mark => {
                 let name = row.mark.map(|name| self.heap.name(name));
                 let val = self.keep_raw(row.value);
@@ -321,8 +329,7 @@ impl State {
                 }
             }
             Action::Set if text && is_char(row.value.code, row.value.bytes) => {
-                let text = std::str::from_utf8(row.value.bytes).unwrap_or_default();
-                self.insert_text(obj, gap, origin, id, text);
+                self.insert_text(obj, gap, origin, id, utf8(row.value.bytes)?);
             }
             _ => {
                 let val = self.value_of(row, id, obj);
@@ -338,13 +345,26 @@ impl State {
         obj: u32,
         origin: OpId,
         id: OpId,
-        meter: &mut Meter,
+        work: (&Incoming, &mut Meter),
     ) -> Result<Gap, Refusal<OpFault>> {
-        self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, meter)
+        self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, work)
     }
 
-    fn gap_in(&self, seq: &Seq, origin: OpId, id: OpId, meter: &mut Meter) -> Result<Gap, Refusal<OpFault>> {
-        let at = if origin.is_none() { None } else { Some(seq.find(origin).ok_or(OpFault::Element)?) };
+    #[inline]
+    fn gap_in(
+        &self,
+        seq: &Seq,
+        origin: OpId,
+        id: OpId,
+        (incoming, meter): (&Incoming, &mut Meter),
+    ) -> Result<Gap, Refusal<OpFault>> {
+        let at = if origin.is_none() {
+            None
+        } else {
+            let at = seq.find(origin).ok_or(OpFault::Element)?;
+            incoming.sees(origin)?;
+            Some(at)
+        };
         Ok(seq.place(at, id, &self.ctx(), meter)?)
     }
 
@@ -353,56 +373,58 @@ impl State {
         let seq = self.seq(obj).ok_or(OpFault::Mark)?;
         let begin = seq.find(OpId::new(end.ctr - 1, end.actor)).ok_or(OpFault::MarkOrder)?;
         let end = seq.find(end).ok_or(OpFault::Mark)?;
-        if seq.span(begin).kind == Kind::Mark && seq.before(begin, end) {
-            Ok(())
-        } else {
-            Err(OpFault::MarkOrder)
-        }
+        rules::mark_end(seq.span(begin).kind == Kind::Mark && seq.before(begin, end))
     }
 
-    fn apply_inserts(&mut self, obj: u32, id: OpId, rows: u64, reader: &mut OpReader<'_>) -> Applied {
-        let text = self.seq(obj).ok_or(OpFault::InsertMap)?.is_text;
-        let mut next = id;
-        // In a text each of them is an element of its own.
-        let empty = if text { cost::STEP } else { cost::GLANCE };
-        let read = reader.take_values(rows, empty, |code, len, bytes, rows| {
-            self.insert_piece(obj, next, (code, len, bytes), rows as u32, text);
+    /// Inserts as many values as the reader passed over, the first after the element before `id`.
+    fn apply_inserts(
+        &mut self,
+        obj: u32,
+        id: OpId,
+        rows: u64,
+        reader: &mut OpReader<'_>,
+        (incoming, meter): (&Incoming, &mut Meter),
+    ) -> Result<(), Refusal<Fault>> {
+        let at = |why: Refusal<OpFault>| why.map(|rule| operation((id.ctr, rule)));
+        let text = self.seq(obj).ok_or(at(OpFault::InsertMap.into()))?.is_text;
+        let (mut next, mut refused) = (id, None);
+        let read = reader.take_values(rows, cost::GLANCE, |code, len, bytes, rows| {
+            if refused.is_none() {
+                let piece = (code, len, bytes, rows as u32);
+                refused = self.insert_piece((obj, text), next, piece, (incoming, &mut *meter)).err();
+            }
             next = next.plus(rows as u32);
             Ok(())
         });
-        match read {
-            Err(ChunkError::Limit(limit)) => Err(limit.into()),
-            read => {
-                debug_assert!(read.is_ok(), "the codec read these values before");
-                Ok(())
-            }
-        }
+        read.map_err(unreadable)?;
+        refused.map_or(Ok(()), |why| Err(at(why)))
     }
 
     /// Inserts `rows` values of one type and length, the first after the element before `id`.
     fn insert_piece(
         &mut self,
-        obj: u32,
+        (obj, text): (u32, bool),
         id: OpId,
-        (code, len, bytes): (u8, usize, &[u8]),
-        rows: u32,
-        text: bool,
-    ) {
+        (code, len, bytes, rows): (u8, usize, &[u8], u32),
+        (incoming, meter): (&Incoming, &mut Meter),
+    ) -> Applied {
         let origin = OpId::new(id.ctr - 1, id.actor);
-        let Some(seq) = self.seq(obj) else { return };
-        let Some(at) = seq.find(origin) else { return };
         // Behind an element of this change stands nothing newer: nothing is passed over.
-        let mut free = Meter::UNLIMITED;
-        let Ok(gap) = seq.place(Some(at), id, &self.ctx(), &mut free) else { return };
+        let gap = self.gap(obj, origin, id, (incoming, &mut *meter))?;
         let chars = text && len > 0 && bytes.chunks_exact(len).all(|bytes| is_char(code, bytes));
-        if chars && let Ok(text) = std::str::from_utf8(bytes) {
-            self.insert_text(obj, gap, origin, id, text);
-            return;
+        if chars {
+            self.insert_text(obj, gap, origin, id, utf8(bytes)?);
+            return Ok(());
+        }
+        if text {
+            // Each of them is an element of its own.
+            meter.spend(rows.into(), cost::STEP)?;
         }
         let values: Vec<Val> = (0..rows as usize)
-            .map(|n| self.keep_raw(crate::codec::value::RawValue { code, bytes: &bytes[n * len..][..len] }))
+            .map(|n| self.keep_raw(RawValue { code, bytes: &bytes[n * len..][..len] }))
             .collect();
         self.insert_values(obj, gap, origin, id, &values);
+        Ok(())
     }
 
     fn apply_update(
@@ -414,26 +436,25 @@ impl State {
         refs: &[OpId],
         (incoming, meter): (&Incoming, &mut Meter),
     ) -> Applied {
-        Self::needs_preds(row, refs)?;
         if row.action == Action::Delete && refs == [elem] {
-            return self.apply_deletes(obj, elem, 0, id, 1, meter);
+            return self.apply_deletes(obj, (elem, 0), id, 1, (incoming, meter));
         }
         let at = self.element(obj, elem)?;
+        incoming.sees(elem)?;
         let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
         let values = seq.reg(seq.span(at)).map(|reg| &reg.values);
         conflict(meter, values.map_or(0, |values| values.len()), refs)?;
         for pred in refs.iter().filter(|pred| **pred != elem) {
+            incoming.sees(*pred)?;
             let visible = values.is_some_and(|values| values.iter().any(|value| value.id == *pred));
             let there = |op: &Keyed| op.obj == obj && op.key() == Key::Elem(elem);
-            if !visible && !self.preceding(*pred, incoming).is_some_and(there) {
-                return Err(OpFault::Pred.into());
+            if !visible {
+                let op = self.preceding(*pred, incoming).filter(|op| there(op));
+                rules::predecessor(op.map(|op| op.action))?;
             }
         }
-        if row.action == Action::Mark {
-            return Err(OpFault::Mark.into());
-        }
         let val = self.value_of(row, id, obj);
-        self.put_elem(obj, at, &keyed(id, obj, row.action, val), refs);
+        self.put_elem_in(obj, at, &keyed(id, obj, row.action, val), refs, incoming.latest);
         Ok(())
     }
 
@@ -447,16 +468,16 @@ impl State {
     pub(super) fn apply_deletes(
         &mut self,
         obj: u32,
-        elem: OpId,
-        step: i8,
+        (elem, step): (OpId, i8),
         id: OpId,
         rows: u32,
-        meter: &mut Meter,
+        (incoming, meter): (&Incoming, &mut Meter),
     ) -> Applied {
         let (mut elem, mut id, mut left) = (elem, id, rows);
         while left > 0 {
             meter.spend(1, cost::GLANCE)?;
             let at = self.element(obj, elem)?;
+            incoming.sees(elem)?;
             let span = self.seq(obj).map(|seq| *seq.span(at)).ok_or(OpFault::KeyKind)?;
             let n = if !span.visible || span.reg > 0 {
                 let reg = self.seq(obj).and_then(|seq| seq.reg(&span));
@@ -473,6 +494,7 @@ impl State {
                 self.delete_run(obj, at, n, id, 1);
                 n
             };
+            incoming.sees(super::log::stepped(elem, step, n - 1))?;
             elem = super::log::stepped(elem, step, n);
             id = id.plus(n);
             left -= n;
@@ -494,6 +516,24 @@ impl State {
     }
 }
 
+/// An operation that breaks a rule, by its counter.
+fn operation((counter, rule): (u32, OpFault)) -> Fault {
+    Fault::Operation { counter: counter.into(), rule }
+}
+
+/// A change that was read when it was made, and cannot be read again.
+fn unreadable(error: ChunkError) -> Refusal<Fault> {
+    match error {
+        ChunkError::Fault(fault) => Refusal::Fault(Fault::Unreadable(fault.rule)),
+        ChunkError::Limit(limit) => Refusal::Limit(limit),
+    }
+}
+
+/// Characters, which were checked when they were read.
+fn utf8(text: &[u8]) -> Result<&str, Refusal<OpFault>> {
+    std::str::from_utf8(text).map_err(|_| OpFault::Text.into())
+}
+
 /// So many values are moved at a glance.
 const MOVED: u64 = 32;
 
@@ -511,11 +551,4 @@ fn keyed(id: OpId, obj: u32, action: Action, val: Val) -> Keyed {
 /// Whether a value is text of exactly one character.
 fn is_char(kind: u8, bytes: &[u8]) -> bool {
     kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
-}
-
-impl ObjType {
-    /// Maps and tables: addressed by key.
-    pub(crate) fn is_map(self) -> bool {
-        !self.is_sequence()
-    }
 }

@@ -1,12 +1,15 @@
 //! The changes of a document and what each was made after, as runs: a chain of equal small changes is one entry.
 
 use smallvec::SmallVec;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::hashes::Hashes;
 use super::heap::Bytes;
 use super::lanes::Lanes;
 use super::pages::Pages;
+use super::seen::{Present, Recent, Seen};
+use crate::codec::limits::Meter;
+use crate::error::LimitError;
 use crate::types::{ChangeHash, OpId};
 
 /// Changes by one actor, each made right after the one before, with as many operations and at the same time.
@@ -71,6 +74,7 @@ pub(crate) struct History {
     /// Where the operations of the last change end in the log.
     pub(crate) log_len: usize,
     hashes: Mutex<Hashes>,
+    recent: Recent,
 }
 
 impl Clone for History {
@@ -85,6 +89,7 @@ impl Clone for History {
             heads: self.heads.clone(),
             log_len: self.log_len,
             hashes: Mutex::new(self.known().clone()),
+            recent: self.recent.clone(),
         }
     }
 }
@@ -160,11 +165,6 @@ impl History {
         self.last.get(actor as usize).map_or(0, |last| last.0)
     }
 
-    /// Counter after an actor's last operation.
-    pub(crate) fn end(&self, actor: u32) -> u32 {
-        self.last.get(actor as usize).map_or(0, |last| last.1)
-    }
-
     /// An actor's last change.
     pub(crate) fn last_of(&self, actor: u32) -> Option<u32> {
         match self.runs.last() {
@@ -186,6 +186,22 @@ impl History {
         let run = &self.runs[number as usize];
         let row = (id.ctr - first) / run.ops;
         (row < run.rows).then(|| (number as usize, run.row + row))
+    }
+
+    /// The past of a change that will be made after `deps`; nothing where it is all there is.
+    pub(super) fn past(&self, deps: &[u32], meter: &mut Meter) -> Result<Option<Arc<Seen>>, LimitError> {
+        if self.heads.iter().all(|head| deps.contains(head)) {
+            return Ok(None);
+        }
+        let there = Present { history: self, heads: &self.heads, last: &self.last };
+        self.recent.before(deps, there, meter).map(Some)
+    }
+
+    /// Keeps the past of the last change, for those that will be made after it.
+    pub(super) fn keep_past(&mut self, past: Arc<Seen>) {
+        let Some(run) = self.runs.last() else { return };
+        let last = (run.actor, run.seq + run.rows - 1, run.start + run.ops * run.rows);
+        self.recent.learn(self.rows - 1, last, past);
     }
 
     /// Appends one change or a run of them. Gives the row of the first.
@@ -241,6 +257,7 @@ impl History {
 
     /// Forgets the last changes, all but their place among the heads.
     pub(crate) fn cut(&mut self, rows: u32) {
+        self.recent.cut(rows);
         while self.rows > rows {
             let number = self.runs.len() - 1;
             let run = self.runs.get_mut(number);

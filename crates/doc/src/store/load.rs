@@ -7,6 +7,7 @@ use super::heap::Bytes;
 use super::history::ChangeRun;
 use super::keyed::{Key, Keyed};
 use super::load_group::{Group, Op};
+use super::load_order::Way;
 use super::log::{LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::register::Values;
@@ -19,8 +20,9 @@ use crate::codec::limits::{Limits, Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
 use crate::codec::stretch::Stretch;
 use crate::codec::value::code;
-use crate::error::{LimitError, Rule};
-use crate::types::{OpId, TextEncoding};
+use crate::error::{LimitError, OpFault, Rule};
+use crate::rules;
+use crate::types::{ObjType, OpId, TextEncoding};
 
 /// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
 /// with the log.
@@ -45,10 +47,14 @@ pub(super) struct Loader {
     group: Option<Group>,
     /// Room for the rows of the next one.
     spare: Vec<Op>,
+    /// Where the element of the open sequence that was read last was inserted.
+    way: Way,
     /// Begins of marks in the open sequence whose ends did not come yet.
     begins: HashSet<OpId>,
     /// Ends of marks may come without a begin.
     loose_marks: bool,
+    /// Some changes were not made one after another.
+    pub(super) branched: bool,
     /// Sequences that are done, with the groups of their registers.
     seqs: Vec<(u32, Seq, Vec<u32>)>,
     /// Their indexes, which are not made yet.
@@ -83,8 +89,8 @@ fn fault(rule: Rule) -> Fault {
     Fault::at(0, rule)
 }
 
-fn operation(what: &'static str) -> Fault {
-    fault(Rule::Operation(what))
+fn operation(rule: OpFault) -> Fault {
+    fault(Rule::Operation(rule))
 }
 
 impl State {
@@ -116,7 +122,9 @@ impl State {
             open: None,
             group: None,
             spare: Vec::new(),
+            way: Way::default(),
             begins: HashSet::new(),
+            branched: false,
             loose_marks,
             seqs: Vec::new(),
             indexes: Vec::new(),
@@ -181,13 +189,14 @@ impl Loader {
         if self.state.actors.cmp(obj, last.obj).is_lt() {
             return Err(fault(Rule::OperationOrder));
         }
-        let number = self.state.number(obj).ok_or_else(|| operation("its object does not exist"))?;
+        let number = self.state.number(obj).ok_or_else(|| operation(OpFault::Object))?;
         Ok(Last { obj, number })
     }
 
     fn leave(&mut self) -> Result<(), Fault> {
         self.end_group()?;
         self.begins.clear();
+        self.way.clear();
         if let Some((number, builder)) = self.open.take() {
             let (seq, index) = builder.arrange();
             self.seqs.push((number, seq, std::mem::take(&mut self.reg_groups)));
@@ -200,16 +209,15 @@ impl Loader {
         if refs.windows(2).any(|pair| self.state.actors.cmp(pair[0], pair[1]).is_ge()) {
             return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::NotAscending("successors")));
         }
-        if refs.first().is_some_and(|first| self.state.actors.cmp(*first, row.id).is_le()) {
-            return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder));
-        }
         if row.action == Action::Delete {
-            return Err(operation("a document has no deletions"));
+            return Err(fault(Rule::Deletion));
         }
         let kind = self.state.objects[last.number as usize].kind;
+        rules::place(kind, row).map_err(operation)?;
+        rules::text_alone_has_marks(row.action, kind == ObjType::Text).map_err(operation)?;
         match row.key {
-            RawKey::Map(key) if kind.is_map() => self.key_row(key, row, refs, last, at),
-            RawKey::Elem(elem) if kind.is_sequence() => {
+            RawKey::Map(key) => self.key_row(key, row, refs, last, at),
+            RawKey::Elem(elem) => {
                 if self.open.is_none() {
                     let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
                     self.open = Some((last.number, Builder::new(text)));
@@ -221,7 +229,6 @@ impl Loader {
                     self.update_row(elem, row, refs, last, at)
                 }
             }
-            _ => Err(operation("its key is of the wrong kind for its object")),
         }
     }
 
@@ -234,9 +241,6 @@ impl Loader {
     }
 
     fn key_row(&mut self, key: &str, row: &Row<'_>, refs: &[OpId], last: Last, at: u32) -> Result<(), Fault> {
-        if row.action == Action::Mark {
-            return Err(operation("a mark is not an insertion into text"));
-        }
         let same = self.group.as_ref().is_some_and(|group| group.is_key(key, &self.state.heap));
         if !same {
             if self.group.as_ref().is_some_and(|group| !group.before_key(key, &self.state.heap)) {
@@ -265,9 +269,8 @@ impl Loader {
                 // Each of their changes is hashed with the key in it.
                 reader.meter.text(key)?;
                 count.add(1)?;
-                if row.succ.is_some_and(|succ| self.state.actors.cmp(succ, row.id).is_le()) {
-                    return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder).into());
-                }
+                let obj = self.state.objects[last.number as usize].id;
+                earlier(row.id, obj, row.succ.map(|succ| (row.id, succ)))?;
                 let len = row.value.bytes.len();
                 let val =
                     Val { code: row.value.code, bytes: raw_bytes((reader.raw_offset() - len) as u32, len) };
@@ -302,10 +305,12 @@ impl Loader {
     ) -> Result<(), Fault> {
         let mark = row.action == Action::Mark;
         let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
-        if mark && (!text || !refs.is_empty()) {
-            return Err(operation("a mark is not an insertion into text"));
-        }
+        self.way.go_on(row.id, 1, origin, &self.state.actors).map_err(operation)?;
         if mark {
+            // Who changes or deletes the boundary of a mark names no element.
+            if !refs.is_empty() {
+                return Err(operation(OpFault::Element));
+            }
             self.mark_row(row)?;
         }
         let value = row.value;
@@ -355,7 +360,7 @@ impl Loader {
         if self.begins.remove(&begin) || self.loose_marks {
             Ok(())
         } else {
-            Err(operation("the end of a mark comes before its begin"))
+            Err(operation(OpFault::MarkOrder))
         }
     }
 
@@ -395,19 +400,19 @@ impl Loader {
         self.end_group()?;
         let succ = before.single.map(|id| super::log::stepped(id, step, 1));
         let stretch = Stretch { id: before.id.plus(1), origin: before.id, len: rows as u32, succ, step };
-        self.check_order(&stretch)?;
+        self.check_stretch(&stretch, last)?;
         self.values(&stretch, last, reader)
     }
 
-    /// Successors come after what they supersede.
-    fn check_order(&self, stretch: &Stretch) -> Result<(), Fault> {
-        let late = |(id, succ)| self.state.actors.cmp(succ, id).is_gt();
-        match stretch.ends() {
-            Some(ends) if !ends.into_iter().all(late) => {
-                Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::OperationOrder))
-            }
-            _ => Ok(()),
-        }
+    /// Rows that were looked at together keep the rules for what they refer to: ids ascend, and successors go up or down
+    /// as far, so the ends speak for those between.
+    fn check_stretch(&mut self, stretch: &Stretch, last: Last) -> Result<(), Fault> {
+        let obj = self.state.objects[last.number as usize].id;
+        let Stretch { id, origin, len, .. } = *stretch;
+        rules::reference(id, origin)
+            .and_then(|()| self.way.go_on(id, len, origin, &self.state.actors))
+            .map_err(operation)?;
+        earlier(stretch.id, obj, stretch.ends().into_iter().flatten())
     }
 
     /// The rows of a sequence that only tell where a value was inserted and whether it is still there.
@@ -440,7 +445,7 @@ impl Loader {
     ) -> Result<(), ChunkError> {
         reader.meter.rows(1)?;
         count.add(stretch.len.into())?;
-        self.check_order(stretch)?;
+        self.check_stretch(stretch, last)?;
         let (_, builder) = self.open.as_mut().expect("a sequence is open");
         let at = reader.raw_offset() as u32;
         match if builder.is_text() { reader.ascii(stretch.len)? } else { None } {
@@ -516,16 +521,13 @@ impl Loader {
         if self.group.is_none() {
             let (_, builder) = self.open.as_mut().expect("a sequence is open");
             let span = builder.pop(&self.state.ctx()).filter(|span| span.kind != Kind::Mark);
-            let mut span = span.ok_or_else(|| operation("its element does not exist"))?;
+            let mut span = span.ok_or_else(|| operation(OpFault::Element))?;
             let succ = Some(std::mem::take(&mut span.gone)).filter(|gone| !gone.is_none());
             let inserted = self.state.inserted(&span, 0);
             self.group = Some(Group::of_element(last.number, span, inserted, succ.into_iter().collect()));
         }
         if self.group.as_ref().and_then(Group::element) != Some(elem) {
-            return Err(operation("its element does not exist"));
-        }
-        if row.action == Action::Mark {
-            return Err(operation("a mark is not an insertion into text"));
+            return Err(operation(OpFault::Element));
         }
         let val = self.val(row, last, at);
         self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
@@ -548,7 +550,7 @@ impl Loader {
         }
         let amounts = |val: Val| self.state.raw(val).number().unwrap_or(0);
         let resolved = group.resolve(&self.state.actors, amounts);
-        let resolved = resolved.ok_or_else(|| operation("an increment has no predecessor"))?;
+        let resolved = resolved.ok_or_else(|| operation(OpFault::NoPred))?;
         resolved.ops.into_iter().for_each(|(op, preds)| self.push_keyed(op, &preds, number));
         match group.span {
             None => self.push_key(&group, number, resolved.values),
@@ -662,6 +664,7 @@ impl Loader {
     pub(super) fn push_changes(&mut self, run: ChangeRun) {
         self.state.max_op = self.state.max_op.max((run.start + run.ops * run.rows).saturating_sub(1));
         self.state.push_changes(run);
+        self.branched |= self.state.history.heads.len() > 1;
     }
 }
 
@@ -688,6 +691,14 @@ fn type_into(builder: &mut Builder, stretch: &Stretch, at: u32, text: &str) {
         builder.push(span, if span.visible { &text[n as usize..][..len as usize] } else { "" });
         n += len;
     }
+}
+
+/// An operation is later than its object, and what supersedes each of these is later than they are.
+fn earlier(id: OpId, obj: OpId, succ: impl IntoIterator<Item = (OpId, OpId)>) -> Result<(), Fault> {
+    let later = succ.into_iter().try_for_each(|(id, succ)| rules::reference(succ, id));
+    rules::reference(id, obj)
+        .and(later)
+        .map_err(|rule| Fault::in_column(spec::SUCC_CTR, 0, Rule::Operation(rule)))
 }
 
 fn raw_bytes(at: u32, len: usize) -> Bytes {

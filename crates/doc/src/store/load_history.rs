@@ -7,6 +7,7 @@ use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::{ChangeReader, ChangeRow, DocumentView};
 use crate::codec::limits::{Limits, Meter, cost};
 use crate::error::Rule;
+use crate::rules;
 
 fn fault(rule: Rule) -> Fault {
     Fault::at(0, rule)
@@ -71,7 +72,8 @@ impl Loader {
         let mut rows = view.change_rows(*meter);
         let read = self.changes(&mut rows, &mut items, &mut lanes, limits);
         *meter = rows.meter;
-        read.map_err(|error| rows.place(error))
+        let judged = read.and_then(|()| if self.branched { self.state.judge(meter) } else { Ok(()) });
+        judged.map_err(|error| rows.place(error))
     }
 
     fn changes(
@@ -119,7 +121,7 @@ impl Loader {
         lanes: &mut [Lane],
     ) -> Result<u32, Fault> {
         let lane = &mut lanes[row.actor as usize];
-        if row.seq != lane.seq + 1 || row.max_op < lane.max_op {
+        if rules::sequence(lane.seq, row.seq).is_err() || row.max_op < lane.max_op {
             return Err(fault(Rule::ChangeOrder));
         }
         if row.max_op == u32::MAX {
@@ -128,6 +130,8 @@ impl Loader {
         (lane.seq, lane.max_op) = (row.seq, row.max_op);
         let next = items[lane.next..lane.end].first().map(|run| run.id.ctr);
         let start = next.filter(|ctr| *ctr <= row.max_op).unwrap_or(row.max_op + 1);
+        let end = deps.iter().map(|dep| self.state.history.at(*dep).end()).max().unwrap_or(0);
+        rules::start(start, end).map_err(|_| fault(Rule::StartOp))?;
         let first_run = self.state.log.runs.len().saturating_sub(1);
         let ops = row.max_op + 1 - start;
         self.emit(start, ops, items, lane)?;

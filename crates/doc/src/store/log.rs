@@ -102,7 +102,7 @@ pub(crate) struct Log {
 }
 
 /// Where the log ended at some time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogMark {
     pub(crate) runs: u32,
     last_len: u32,

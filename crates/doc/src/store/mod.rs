@@ -5,8 +5,8 @@
 //! that were one.
 //!
 //! Layers, each using only those before it: `sort`; [`held`]; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`];
-//! [`log`] with `keyed`; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, [`history`]; [`state`]; [`undo`], [`apply`],
-//! `adopt`, [`write`], `load`.
+//! [`log`] with `keyed`; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, `seen`, [`history`]; [`state`]; [`undo`],
+//! [`apply`], `adopt`, [`write`], `load`.
 
 pub(crate) mod actors;
 mod adopt;
@@ -23,11 +23,13 @@ pub(crate) mod lanes;
 pub(crate) mod load;
 mod load_group;
 mod load_history;
+mod load_order;
 pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod pages;
 pub(crate) mod past;
 pub(crate) mod register;
+mod seen;
 pub(crate) mod seq;
 pub(crate) mod shards;
 mod small;

@@ -59,8 +59,6 @@ pub(crate) struct State {
     pub(crate) history: History,
     /// The greatest counter used.
     pub(crate) max_op: u32,
-    /// The change being made or applied has everything else in its past.
-    pub(crate) latest: bool,
     pub(crate) written: Written,
 }
 
@@ -78,7 +76,6 @@ impl State {
             numbers: Lanes::default(),
             history: History::default(),
             max_op: 0,
-            latest: true,
             written: Written::default(),
         }
     }
@@ -380,10 +377,14 @@ impl State {
         seq.show(at, shown, &ctx);
     }
 
-    /// An operation on a key of a map, with its predecessors.
+    /// An operation on a key of a map, with its predecessors, in a change that has everything else in its past.
     pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: &Keyed, preds: &[OpId]) {
+        self.put_key_in(obj, key, op, preds, true);
+    }
+
+    /// The same in a change that may not be the `latest`.
+    pub(super) fn put_key_in(&mut self, obj: u32, key: &str, op: &Keyed, preds: &[OpId], latest: bool) {
         let number = self.amount(op);
-        let latest = self.latest;
         let (map, heap, log, actors) = self.map_mut(obj);
         let at = log.keyed.len() as u32;
         map.update(key, heap, |entry| {
@@ -393,12 +394,17 @@ impl State {
         });
     }
 
-    /// An update of an element, with its predecessors.
+    /// An update of an element, with its predecessors, in a change that has everything else in its past.
     pub(crate) fn put_elem(&mut self, obj: u32, at: At, op: &Keyed, preds: &[OpId]) {
+        self.put_elem_in(obj, at, op, preds, true);
+    }
+
+    /// The same in a change that may not be the `latest`.
+    pub(super) fn put_elem_in(&mut self, obj: u32, at: At, op: &Keyed, preds: &[OpId], latest: bool) {
         let number = self.amount(op);
         let at = self.own(obj, at);
         let index = self.log.keyed.len() as u32;
-        let (actors, latest) = (self.actors.clone(), self.latest);
+        let actors = self.actors.clone();
         let (seq, _) = self.seq_mut(obj);
         let elem = seq.span(at).id;
         let reg = seq.reg_mut(at);

@@ -28,6 +28,11 @@ impl Mark {
         }
     }
 
+    /// Goes before the later operations that `other` goes before, too.
+    pub(crate) fn join(&mut self, other: &Self) {
+        other.firsts.iter().for_each(|first| self.extend(*first));
+    }
+
     fn seek(&self, actor: u32) -> Result<usize, usize> {
         self.firsts.binary_search_by_key(&actor, |first| first.actor)
     }
@@ -63,8 +68,12 @@ impl State {
         }
     }
 
-    /// Forgets every operation since `mark`.
-    pub(crate) fn undo(&mut self, mark: &Mark) {
+    /// Forgets every operation since `mark`; gives how many spans it went through for that.
+    pub(crate) fn undo(&mut self, mark: &Mark) -> u64 {
+        if self.log.mark() == mark.log {
+            return 0;
+        }
+        let mut passed = 0;
         // The last run may have gone on.
         let first_run = mark.log.runs.saturating_sub(1) as usize;
         let mut touched: Vec<u32> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
@@ -77,7 +86,8 @@ impl State {
             }
         }
         for obj in touched.into_iter().filter(|obj| *obj < mark.objects) {
-            if self.seq(obj).is_some() {
+            if let Some(seq) = self.seq(obj) {
+                passed += seq.spans().count() as u64;
                 let seq = self.seq_without(obj, mark);
                 self.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
             }
@@ -86,6 +96,7 @@ impl State {
         mark.firsts.iter().for_each(|first| self.numbers.cut(*first));
         self.log.cut(mark.log);
         self.max_op = mark.max_op;
+        passed
     }
 
     fn undo_key(&mut self, obj: u32, key: super::heap::Bytes, mark: &Mark) {

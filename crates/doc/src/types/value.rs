@@ -23,6 +23,11 @@ impl ObjType {
     pub fn is_sequence(self) -> bool {
         matches!(self, ObjType::List | ObjType::Text)
     }
+
+    /// Maps and tables: addressed by key.
+    pub(crate) fn is_map(self) -> bool {
+        !self.is_sequence()
+    }
 }
 
 impl fmt::Display for ObjType {

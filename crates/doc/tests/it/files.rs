@@ -1,8 +1,8 @@
 //! Files that others wrote.
 
 use hashmill_doc::{
-    ActorId, ChangeHash, Document, EditError, LoadError, LoadOptions, ObjType, Place, ROOT, ReadDoc, Rule,
-    ScalarValue, Transactable, Value, Verify,
+    ActorId, ChangeHash, Document, EditError, LoadError, LoadOptions, ObjType, OpFault, Place, ROOT, ReadDoc,
+    Rule, ScalarValue, Transactable, Value, Verify,
 };
 
 macro_rules! fixture {
@@ -66,7 +66,7 @@ fn fixtures_load_or_say_why_not() {
 
 #[test]
 fn malformed_samples_name_the_chunk_the_place_and_the_rule() {
-    let end_before_begin = Rule::Operation("the end of a mark comes before its begin");
+    let end_before_begin = Rule::Operation(OpFault::MarkOrder);
     let cases = [
         (fixture!("counter_value_is_overlong"), Some(0x57), 2, Rule::LebOverlong),
         (fixture!("counter_value_has_incorrect_meta"), Some(0x57), 2, Rule::Value),

@@ -210,7 +210,8 @@ fn refused(bytes: &[u8], times: u64) {
     assert_eq!(rescue.losses.len(), 1);
 }
 
-/// So many changes without operations, in a document. Each is made after the one before, or after none.
+/// So many changes without operations, in a document: of one actor, each made after the one before, or of as many actors,
+/// each made after none.
 fn empty_changes(count: u64, chained: bool, message: &str) -> [(u64, String); 8] {
     let deps = if chained {
         [format!("7f00{}", run(count - 1, "01")), format!("7f00{}", run(count - 2, "01"))]
@@ -219,9 +220,10 @@ fn empty_changes(count: u64, chained: bool, message: &str) -> [(u64, String); 8]
     };
     let [deps, index] = deps;
     let message = digits(&[&number(message.len() as u64), message.as_bytes()].concat());
+    let seqs = if chained { run(count, "01") } else { format!("7f01{}", run(count - 1, "00")) };
     [
-        (0x01, run(count, "00")),
-        (0x03, run(count, "01")),
+        (0x01, if chained { run(count, "00") } else { each(0..count) }),
+        (0x03, seqs),
         (0x13, run(count, "00")),
         (0x23, run(count, "00")),
         (0x35, run(count, &message)),
@@ -229,6 +231,25 @@ fn empty_changes(count: u64, chained: bool, message: &str) -> [(u64, String); 8]
         (0x43, index),
         (0x56, run(count, "07")),
     ]
+}
+
+/// A literal run of different numbers.
+fn each(numbers: std::ops::Range<u64>) -> String {
+    let count = numbers.end - numbers.start;
+    // As a signed number below zero.
+    let mut header: Vec<u8> = vec![];
+    let mut left = -(count as i64);
+    while left != -1 || header.last().is_none_or(|last| last & 0x40 == 0) {
+        header.iter_mut().last().into_iter().for_each(|last| *last |= 0x80);
+        header.push(left as u8 & 0x7f);
+        left >>= 7;
+    }
+    digits(&header) + &numbers.map(|value| digits(&number(value))).collect::<String>()
+}
+
+/// So many actors in order.
+fn writers(count: u64) -> Vec<Vec<u8>> {
+    (0..count as u32).map(|n| n.to_be_bytes().to_vec()).collect()
 }
 
 fn without_empty(columns: &[(u64, String)]) -> Vec<(u64, String)> {
@@ -251,8 +272,8 @@ fn changes_of_a_document_are_claimed_up_to_a_limit() {
     assert_eq!(computed(&tables(0, &actor, &table(7000, true, "m"), &[])), 1);
     ENDLESS.iter().for_each(|count| refused(&tables(0, &actor, &table(*count, true, "m"), &[]), 4));
     // Heads are searched for what a change was made after: many cost more.
-    assert_eq!(computed(&tables(0, &actor, &table(400, false, "m"), &[])), 400);
-    refused(&tables(0, &actor, &table(4000, false, "m"), &[]), 4);
+    assert_eq!(computed(&tables(0, &writers(400), &table(400, false, "m"), &[])), 400);
+    refused(&tables(0, &writers(4000), &table(4000, false, "m"), &[]), 4);
     // A long message or a long name that a run repeats is hashed each time.
     let long = "m".repeat(1000);
     assert_eq!(computed(&tables(0, &actor, &table(2000, true, &long), &[])), 1);
@@ -403,12 +424,12 @@ fn many_actors_are_sorted_once() {
 
 #[test]
 fn a_change_far_back_that_many_name_is_hashed_once_more() {
-    // A chain of changes, then others that each name one in its middle: most hashes of a chain are not kept.
+    // A chain of changes, then others by others that each name one in its middle: most hashes of a chain are not kept.
     let (chain, others) = (100, 300);
     let count = chain + others;
     let changes = [
-        (0x01, run(count, "00")),
-        (0x03, run(count, "01")),
+        (0x01, run(chain, "00") + &each(1..others + 1)),
+        (0x03, format!("{}7f{:02x}7f{}", run(chain, "01"), 0x80 | (0x7f & -99_i64), run(others - 1, "00"))),
         (0x13, run(count, "00")),
         (0x23, run(count, "00")),
         (0x40, format!("7f00{}", run(count - 1, "01"))),
@@ -419,5 +440,5 @@ fn a_change_far_back_that_many_name_is_hashed_once_more() {
         ),
         (0x56, run(count, "07")),
     ];
-    assert_eq!(computed(&tables(0, &[vec![7]], &changes, &[])) as u64, 1 + others);
+    assert_eq!(computed(&tables(0, &writers(1 + others), &changes, &[])) as u64, 1 + others);
 }

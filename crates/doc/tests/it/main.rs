@@ -13,6 +13,7 @@ mod malformed;
 mod ported;
 mod reading;
 mod rescue;
+mod rules;
 mod threads;
 
 /// A small generator of numbers: tests must be the same everywhere.
