@@ -13,6 +13,7 @@
 //! assert_eq!(refused.rule, "magic");
 //! ```
 
+mod bundle;
 mod bytes;
 mod change;
 mod column;
