@@ -10,6 +10,7 @@ mod history;
 mod hostile;
 mod limits;
 mod malformed;
+mod oracle;
 mod ported;
 mod reading;
 mod rescue;
