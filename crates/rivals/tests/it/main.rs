@@ -10,6 +10,7 @@ mod blake3_streams;
 mod blake3_subtrees;
 mod doc_changes;
 mod doc_cursors;
+mod doc_oracle;
 mod doc_stories;
 mod doc_threads;
 mod doc_traces;
