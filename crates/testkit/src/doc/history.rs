@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bundle;
 use super::bytes::chunks;
 use super::state::State;
-use super::{Action, Actor, Change, Document, Hash, Id, Key, Kind, Op, Refused, refuse};
+use super::{Action, Actor, Change, Document, Hash, Id, Key, Kind, Op, Refused, hex, refuse};
 
 /// For each actor the sequence number of the last change that is known. Those before it are known too.
 type Past = BTreeMap<Actor, u64>;
@@ -147,7 +147,7 @@ impl History {
     fn past(&self, heads: &[Hash]) -> Result<Past, Refused> {
         let mut past = Past::new();
         for head in heads {
-            let at = self.by_hash.get(head).ok_or_else(|| refuse("unknown heads", Actor((*head).into())))?;
+            let at = self.by_hash.get(head).ok_or_else(|| refuse("unknown heads", hex(head)))?;
             for (actor, seq) in &self.pasts[*at] {
                 let known = past.entry(actor.clone()).or_default();
                 *known = (*known).max(*seq);

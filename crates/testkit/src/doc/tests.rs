@@ -27,7 +27,7 @@ const GOLDEN: [(&str, &str); 4] = [
     ),
 ];
 
-fn hex(text: &str) -> Vec<u8> {
+fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
     digits.chunks(2).map(byte).collect()
@@ -40,8 +40,8 @@ fn document(chunk: &Chunk) -> Document {
 #[test]
 fn golden_changes_and_documents_say_the_same() {
     for (n, (change, doc)) in GOLDEN.iter().enumerate() {
-        let (change, doc) = (hex(change), hex(doc));
-        let before = if n == 2 { hex(GOLDEN[1].0) } else { vec![] };
+        let (change, doc) = (unhex(change), unhex(doc));
+        let before = if n == 2 { unhex(GOLDEN[1].0) } else { vec![] };
         let state = judge(&[before, change.clone()].concat()).unwrap_or_else(|why| panic!("{n}: {why}"));
         assert_eq!(judge(&doc).unwrap_or_else(|why| panic!("{n}: {why}")), state, "{n}");
         // The checksum of a change is the beginning of its hash.
@@ -57,12 +57,12 @@ fn golden_changes_and_documents_say_the_same() {
 #[test]
 fn a_golden_bundle_says_the_same() {
     let bundle = "856f4a83d47e4355035500011000112233445566778899aabbccddeeff08010203021302230233024502500260027f007f017f017f017f0000017f007f00081503210234014202560257017002b301027f016b7f00017f017f14017f007f00";
-    assert_eq!(judge(&hex(bundle)), judge(&hex(GOLDEN[0].0)));
+    assert_eq!(judge(&unhex(bundle)), judge(&unhex(GOLDEN[0].0)));
 }
 
 #[test]
 fn a_golden_text_has_its_marks() {
-    let state = judge(&hex(GOLDEN[2].1)).unwrap();
+    let state = judge(&unhex(GOLDEN[2].1)).unwrap();
     let (_, text) = state.objects.last_key_value().unwrap();
     assert_eq!(text.text(), "héllo");
     let bold: Vec<bool> = text.elements.iter().map(|element| element.marks.contains_key("bold")).collect();
