@@ -58,7 +58,7 @@ impl Document {
 
     pub(crate) fn of(state: State, limits: Limits) -> Self {
         Self {
-            state: Arc::new(state),
+            state: Arc::new(State { limits, ..state }),
             queue: Queue::default(),
             writer: Writer::default(),
             limits,
@@ -129,7 +129,7 @@ impl Document {
         let limits = std::mem::replace(&mut self.limits, Limits::NONE);
         let applied = self.apply_changes([change]);
         self.limits = limits;
-        debug_assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
+        assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
         self.state.row(&hash).map(|row| Commit { row })
     }
 
@@ -264,7 +264,7 @@ impl Document {
     /// When one of them cannot be applied, none of this call is: the document is as it was. Changes of earlier calls that
     /// waited for these and turn out to break a rule are dropped, and keep nothing back: [`Self::apply_valid`] tells them.
     pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
-        let mut meter = Meter::of_file(&self.limits);
+        let mut meter = Meter::of_call(&self.limits);
         self.apply_metered(changes, &mut meter).map(drop)
     }
 
@@ -272,7 +272,7 @@ impl Document {
     /// dependencies are missing wait for them; those that break a rule are refused, with all that depend on them, and keep
     /// nothing else back. For changes from several sources, of which some may be wrong.
     pub fn apply_valid(&mut self, changes: impl IntoIterator<Item = Change>) -> Applied {
-        let mut meter = Meter::of_file(&self.limits);
+        let mut meter = Meter::of_call(&self.limits);
         let Self { state, queue, limits, .. } = self;
         queue.apply_valid(Arc::make_mut(state), changes, limits, &mut meter)
     }

@@ -14,6 +14,7 @@ use super::pages::Pages;
 use super::register::{self, Values, Visible};
 use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use super::written::Written;
+use crate::codec::limits::{Limits, Size};
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::types::{ObjType, OpId, TextEncoding};
@@ -59,6 +60,8 @@ pub(crate) struct State {
     pub(crate) history: History,
     /// The greatest counter used.
     pub(crate) max_op: u32,
+    /// What it may become.
+    pub(crate) limits: Limits,
     pub(crate) written: Written,
 }
 
@@ -76,7 +79,19 @@ impl State {
             numbers: Lanes::default(),
             history: History::default(),
             max_op: 0,
+            limits: Limits::NONE,
             written: Written::default(),
+        }
+    }
+
+    /// What there is, with so many operations and changes that are not part of the history yet.
+    pub(crate) fn size(&self, operations: u64, changes: u64) -> Size {
+        Size {
+            entries: self.log.runs.len() as u64 + self.log.keyed.len() as u64 + u64::from(self.log.apart),
+            operations: self.history.operations() + operations,
+            changes: u64::from(self.history.len()) + changes,
+            bytes: self.heap.len() as u64,
+            longest: self.actors.longest(),
         }
     }
 
@@ -260,6 +275,7 @@ impl State {
                 gap = seq.behind(seq.find(id).expect("it was just inserted"));
                 origin = id;
             }
+            self.log.apart += len;
         } else {
             seq.insert(gap, span, &ctx);
         }
