@@ -15,6 +15,7 @@ mod leaked;
 mod limits;
 mod literals;
 mod malformed;
+mod oracle;
 mod ported;
 mod reading;
 mod rescue;

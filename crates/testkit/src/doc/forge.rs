@@ -14,6 +14,9 @@ pub struct Forge {
     pub history: History,
     /// Everything that was made, in this order.
     pub made: Vec<Change>,
+    /// Only what programs write: counters without holes, what is visible as predecessors, no tables, no types of later
+    /// versions, and in texts nothing but letters.
+    pub plain: bool,
     rng: Rng,
 }
 
@@ -21,7 +24,7 @@ impl Forge {
     /// Goes on from `history`.
     pub fn new(seed: u64, history: History) -> Self {
         let made = history.changes().to_vec();
-        Self { history, made, rng: Rng::new(seed) }
+        Self { history, made, plain: false, rng: Rng::new(seed) }
     }
 
     /// The `n`-th writer. Their names are not in the order of their numbers.
@@ -84,7 +87,7 @@ impl Forge {
         let start = past.iter().map(|change| change.max_op()).max().unwrap_or(0) + 1;
         let mut ops: Vec<Op> = past.iter().flat_map(|change| change.ops.clone()).collect();
         let before = ops.len();
-        let start = start + if self.chance(8) { self.rng.below(5) as u64 } else { 0 };
+        let start = start + if !self.plain && self.chance(8) { self.rng.below(5) as u64 } else { 0 };
         for _ in 0..self.rng.below(5) {
             self.write(&mut ops, before, actor, start);
         }
@@ -106,9 +109,12 @@ impl Forge {
             4 => Value::F64(n),
             5 => Value::Bytes(n.to_le_bytes()[..self.rng.below(8)].to_vec()),
             6 => Value::Timestamp((n as i64) >> self.rng.below(64)),
+            7 if self.plain => Value::Int(7),
             7 => Value::Unknown(10 + (n >> 40) as u8 % 6, vec![n as u8; self.rng.below(3)]),
             8..11 => Value::Counter((n as i64) >> self.rng.below(64)),
-            _ => Value::Str(["", "a", "é", "👨‍👩‍👧", "words"][self.rng.below(5)].to_owned()),
+            _ => Value::Str(
+                [if self.plain { "b" } else { "" }, "a", "é", "👨‍👩‍👧", "words"][self.rng.below(5)].to_owned(),
+            ),
         }
     }
 
@@ -163,13 +169,20 @@ impl Forge {
             object.keys.values().chain(object.elements.iter().map(|element| &element.values)).flatten();
         let visible: Vec<_> = entries.filter(|entry| there.contains(&entry.id)).collect();
         op.preds = visible.iter().map(|entry| entry.id.clone()).collect();
-        if self.chance(6) {
+        if !self.plain && self.chance(6) {
             // What nobody's program does, and everybody has to understand.
             op.preds = there.iter().filter(|_| self.chance(2)).cloned().collect();
         }
         let counts = |entry: &&super::Entry| matches!(entry.value, Content::Scalar(Value::Counter(_)));
         let counter = visible.iter().any(counts);
+        if self.plain && kind == Kind::Text {
+            if op.preds.is_empty() {
+                return;
+            }
+            op.action = Action::Delete;
+        }
         match self.rng.below(6) {
+            _ if op.action == Action::Delete => {}
             0 | 1 if !op.preds.is_empty() => op.action = Action::Delete,
             2 | 3 if counter && !op.preds.is_empty() => {
                 op.action = Action::Increment;
@@ -182,8 +195,9 @@ impl Forge {
     }
 
     fn make(&mut self) -> Action {
+        let tables = if self.plain { 4 } else { 5 };
         [Action::MakeMap, Action::MakeList, Action::MakeText, Action::MakeText, Action::MakeTable]
-            [self.rng.below(5)]
+            [self.rng.below(tables)]
     }
 
     /// Adds an insertion: typed text, a value, an object, or a mark with its end.
@@ -194,8 +208,8 @@ impl Forge {
             ..op.clone()
         };
         match self.rng.below(6) {
-            0 => op.action = self.make(),
-            1 => op.value = self.value(),
+            0 if !self.plain || kind == Kind::List => op.action = self.make(),
+            1 if !self.plain || kind == Kind::List => op.value = self.value(),
             2 | 3 if kind == Kind::Text => {
                 op.action = Action::Mark;
                 (op.expand, op.mark) = (self.chance(2), Some(["bold", "link"][self.rng.below(2)].to_owned()));

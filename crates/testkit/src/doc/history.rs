@@ -2,14 +2,15 @@
 //!
 //! A change is accepted if its dependencies are, and if what it says is right in its *causal past*: its dependencies and
 //! everything before them. So acceptance is a property of a set of changes, whatever the order in which they come. There
-//! is one exception: of two different changes with one actor and sequence number, the first that comes is taken. Two
-//! programs wrote under one name there, and nobody can say which of them is right.
+//! is one exception: of two different changes with one actor and sequence number, the one is taken that is ready first.
+//! Two programs wrote under one name there, and nobody can say which of them is right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bundle;
 use super::bytes::chunks;
 use super::state::State;
-use super::{Action, Actor, Change, Document, Hash, Id, Key, Kind, Op, Refused, refuse};
+use super::{Action, Actor, Change, Document, Hash, Id, Key, Kind, Op, Refused, hex, refuse};
 
 /// For each actor the sequence number of the last change that is known. Those before it are known too.
 type Past = BTreeMap<Actor, u64>;
@@ -24,7 +25,6 @@ pub struct History {
     by_hash: BTreeMap<Hash, usize>,
     /// Where each operation stands: which change, and which of its operations.
     by_op: BTreeMap<Id, (usize, usize)>,
-    /// Those accepted and those waiting, by actor and sequence number.
     by_seq: BTreeMap<(Actor, u64), Hash>,
     waiting: Vec<Change>,
     refused: BTreeMap<Hash, Refused>,
@@ -52,7 +52,7 @@ impl History {
                     read.changes
                 }
                 1 => vec![Change::read(&chunk.body, most)?],
-                _ => return Err(Refused::too_large("bundles are not read yet")),
+                _ => bundle::read(&chunk.body, most)?,
             };
             for change in changes {
                 history.deliver(change);
@@ -86,29 +86,34 @@ impl History {
 
     /// Takes a change, and whatever waited for it.
     pub fn deliver(&mut self, change: Change) {
-        match self.by_seq.get(&(change.actor.clone(), change.seq)) {
-            Some(known) if *known == change.hash => return,
-            Some(_) => {
-                let what = format!("{} of {}", change.seq, change.actor);
-                self.refused.insert(change.hash, refuse("duplicate sequence number", what));
-                return;
-            }
-            None => {
-                self.by_seq.insert((change.actor.clone(), change.seq), change.hash);
-                self.waiting.push(change);
-            }
+        if self.by_hash.contains_key(&change.hash) || self.waiting.contains(&change) {
+            return;
         }
+        self.waiting.push(change);
+        self.refuse_names();
         let ready =
             |history: &Self, change: &Change| change.deps.iter().all(|dep| history.by_hash.contains_key(dep));
         while let Some(at) = self.waiting.iter().position(|change| ready(self, change)) {
             let change = self.waiting.remove(at);
             match self.check(&change) {
-                Ok(past) => self.accept(change, past),
-                Err(why) => {
-                    self.by_seq.remove(&(change.actor, change.seq));
-                    self.refused.insert(change.hash, why);
+                Ok(past) => {
+                    self.accept(change, past);
+                    self.refuse_names();
                 }
+                Err(why) => drop(self.refused.insert(change.hash, why)),
             }
+        }
+    }
+
+    /// Refuses what waits and is called as another change that was taken.
+    fn refuse_names(&mut self) {
+        let taken = |change: &Change| self.by_seq.contains_key(&(change.actor.clone(), change.seq));
+        let (refused, waiting): (Vec<Change>, _) =
+            std::mem::take(&mut self.waiting).into_iter().partition(taken);
+        self.waiting = waiting;
+        for change in refused {
+            let what = format!("{} of {}", change.seq, change.actor);
+            self.refused.insert(change.hash, refuse("sequence number twice", what));
         }
     }
 
@@ -116,6 +121,7 @@ impl History {
         past.insert(change.actor.clone(), change.seq);
         let at = self.changes.len();
         self.by_hash.insert(change.hash, at);
+        self.by_seq.insert((change.actor.clone(), change.seq), change.hash);
         self.by_op.extend(change.ops.iter().enumerate().map(|(n, op)| (op.id.clone(), (at, n))));
         self.refused.remove(&change.hash);
         self.pasts.push(past);
@@ -141,7 +147,7 @@ impl History {
     fn past(&self, heads: &[Hash]) -> Result<Past, Refused> {
         let mut past = Past::new();
         for head in heads {
-            let at = self.by_hash.get(head).ok_or_else(|| refuse("unknown heads", Actor((*head).into())))?;
+            let at = self.by_hash.get(head).ok_or_else(|| refuse("unknown heads", hex(head)))?;
             for (actor, seq) in &self.pasts[*at] {
                 let known = past.entry(actor.clone()).or_default();
                 *known = (*known).max(*seq);
@@ -166,9 +172,11 @@ impl History {
             return Err(refuse("author", "only the first change of an actor names one"));
         }
         let scope = Scope { history: self, past: &past, change };
-        change.ops.iter().try_for_each(|op| {
-            scope.check(op).map_err(|rule| refuse(rule, format!("operation {} of {}", op.id, change.seq)))
-        })?;
+        for op in &change.ops {
+            op.check()?;
+            let place = |rule| refuse(rule, format!("operation {} of {}", op.id, change.seq));
+            scope.check(op).map_err(place)?;
+        }
         Ok(past)
     }
 

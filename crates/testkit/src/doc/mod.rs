@@ -13,6 +13,7 @@
 //! assert_eq!(refused.rule, "magic");
 //! ```
 
+mod bundle;
 mod bytes;
 mod change;
 mod column;
@@ -39,6 +40,11 @@ pub use value::Value;
 /// The hash of a change.
 pub type Hash = [u8; 32];
 
+/// Bytes for people.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Rows of one table that [`judge`] goes through: a few bytes may claim any number.
 pub const MOST: usize = 50_000;
 
@@ -53,7 +59,7 @@ pub struct Actor(pub Arc<[u8]>);
 
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

@@ -105,6 +105,11 @@ impl Op {
     pub(super) fn check(&self) -> Result<(), Refused> {
         let fault = |rule| Err(refuse(rule, format!("operation {}", self.id)));
         let null = self.value == Value::Null;
+        let element = if let Key::Element(id) = &self.key { Some(id) } else { None };
+        let named = self.obj.iter().chain(element).chain(&self.preds);
+        if named.into_iter().any(|id| id.counter >= self.id.counter) {
+            return fault("reference to what is not earlier");
+        }
         match (&self.key, self.insert) {
             (Key::Head, false) => return fault("an update of no element"),
             (Key::Map(_), true) => return fault("an insertion into a map"),
@@ -138,6 +143,8 @@ pub(super) enum Form<'a> {
     Change(&'a Id),
     /// Ids; successors.
     Document,
+    /// The actors of ids, whose counters are these; predecessors. Counters of objects are differences.
+    Bundle(&'a [u64]),
 }
 
 /// An operation, and what its columns name: predecessors in a change, successors in a document.
@@ -157,7 +164,14 @@ pub(super) fn read(columns: &Columns, actors: &[Actor], form: Form<'_>) -> Resul
     };
     let count = |ctr: Option<i64>, what| ctr.map(|ctr| counter(ctr, what)).transpose();
 
-    let (obj_actor, obj_ctr) = (columns.numbers(0x01, rows)?, columns.numbers(0x02, rows)?);
+    let obj_actor = columns.numbers(0x01, rows)?;
+    let obj_ctr: Vec<Option<u64>> = match form {
+        // What is negative is no counter either way.
+        Form::Bundle(_) => {
+            columns.deltas(0x03, rows)?.into_iter().map(|ctr| ctr.map(|ctr| ctr as u64)).collect()
+        }
+        _ => columns.numbers(0x02, rows)?,
+    };
     let (key_actor, key_ctr) = (columns.numbers(0x11, rows)?, columns.deltas(0x13, rows)?);
     let key_text = columns.texts(0x15, rows)?;
     let (insert, action) = (columns.flags(0x34, rows)?, columns.numbers(0x42, rows)?);
@@ -166,6 +180,7 @@ pub(super) fn read(columns: &Columns, actors: &[Actor], form: Form<'_>) -> Resul
     let (expand, mark) = (columns.flags(0x94, rows)?, columns.texts(0xa5, rows)?);
     let (id_actor, id_ctr, refs) = match form {
         Form::Change(_) => (vec![], vec![], [0x70, 0x71, 0x73]),
+        Form::Bundle(_) => (columns.numbers(0x21, rows)?, vec![], [0x70, 0x71, 0x73]),
         Form::Document => (columns.numbers(0x21, rows)?, columns.deltas(0x23, rows)?, [0x80, 0x81, 0x83]),
     };
     let ref_count = columns.numbers(refs[0], rows)?;
@@ -192,6 +207,7 @@ pub(super) fn read(columns: &Columns, actors: &[Actor], form: Form<'_>) -> Resul
         };
         let id = match form {
             Form::Change(first) => Id { counter: first.counter + row as u64, actor: first.actor.clone() },
+            Form::Bundle(counters) => id(need(id_actor[row], "an id")?, counters[row])?,
             Form::Document => {
                 let ctr = counter(need(id_ctr[row], "an id")?, "an id")?;
                 id(need(id_actor[row], "an id")?, ctr)?

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::{Action, Actor, Hash, Id, Key, Kind, Op, Value};
+use super::{Action, Hash, Id, Key, Kind, Op, Value, hex};
 
 /// A document at some heads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,8 +82,7 @@ impl State {
 
     /// Everything, a line for each thing: two states are equal if their lines are.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> =
-            self.heads.iter().map(|head| format!("head {}", Actor((*head).into()))).collect();
+        let mut lines: Vec<String> = self.heads.iter().map(|head| format!("head {}", hex(head))).collect();
         for (id, object) in &self.objects {
             let name = id.as_ref().map_or_else(|| "root".to_owned(), Id::to_string);
             lines.push(format!("{name} is a {:?}", object.kind));

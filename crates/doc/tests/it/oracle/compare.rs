@@ -1,0 +1,220 @@
+//! What the engine shows, in the words of the oracle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hashmill_doc::{
+    ActorId, Change, ChangeHash, Document, ObjId, ObjType, ReadDoc, ScalarValue, Value as Shown, View,
+};
+use hashmill_testkit::doc::{
+    Actor, Change as Made, Content, Element, Entry, Hash, History, Id, Kind, MOST, Object, State, Value,
+    chunks,
+};
+
+fn actor(actor: &ActorId) -> Actor {
+    Actor(actor.as_bytes().into())
+}
+
+fn id(obj: &ObjId) -> Option<Id> {
+    match obj {
+        ObjId::Root => None,
+        ObjId::Id { counter, actor: by, .. } => Some(Id { counter: *counter, actor: actor(by) }),
+    }
+}
+
+fn obj(id: &Option<Id>) -> ObjId {
+    id.as_ref().map_or(ObjId::Root, |id| ObjId::Id {
+        counter: id.counter,
+        actor: ActorId::from(&id.actor.0[..]),
+        hint: u32::MAX,
+    })
+}
+
+fn kind(kind: ObjType) -> Kind {
+    match kind {
+        ObjType::Map => Kind::Map,
+        ObjType::List => Kind::List,
+        ObjType::Text => Kind::Text,
+        ObjType::Table => Kind::Table,
+    }
+}
+
+fn value(value: &ScalarValue<'_>) -> Value {
+    match value {
+        ScalarValue::Null => Value::Null,
+        ScalarValue::Boolean(value) => Value::Bool(*value),
+        ScalarValue::Int(value) => Value::Int(*value),
+        ScalarValue::Uint(value) => Value::Uint(*value),
+        ScalarValue::F64(value) => Value::F64(value.to_bits()),
+        ScalarValue::Str(text) => Value::Str(text.clone().into_owned()),
+        ScalarValue::Bytes(bytes) => Value::Bytes(bytes.clone().into_owned()),
+        ScalarValue::Counter(value) => Value::Counter(*value),
+        ScalarValue::Timestamp(value) => Value::Timestamp(*value),
+        ScalarValue::Unknown { type_code, bytes } => Value::Unknown(*type_code, bytes.clone().into_owned()),
+    }
+}
+
+fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
+    let value = match shown {
+        Shown::Object(of) => Content::Object(kind(*of)),
+        Shown::Scalar(scalar) => Content::Scalar(value(scalar)),
+    };
+    Entry { id: id(by).expect("the root is no value"), value }
+}
+
+/// What the engine cannot be asked for in the state of the oracle: marks, and the losers at a place in a text that takes
+/// no room.
+fn askable(mut state: State) -> State {
+    for object in state.objects.values_mut() {
+        for element in &mut object.elements {
+            element.marks.clear();
+            if object.kind == Kind::Text && element.text().is_empty() {
+                element.values.drain(..element.values.len() - 1);
+            }
+        }
+    }
+    state
+}
+
+fn object(view: &View<'_>, of: &ObjId) -> Object {
+    let kind = kind(view.object_type(of).expect("the oracle has this object"));
+    let entries = |values: Vec<(Shown<'_>, ObjId)>| values.iter().map(entry).collect::<Vec<_>>();
+    let (mut keys, mut elements) = (BTreeMap::new(), vec![]);
+    if kind.is_sequence() {
+        let mut index = 0;
+        for winner in view.list_range(of, ..) {
+            let winner = entry(&winner);
+            let mut element = Element { values: vec![winner.clone()], marks: BTreeMap::new() };
+            let width = if kind == Kind::Text { element.text().chars().count() } else { 1 };
+            if width > 0 {
+                element.values = entries(view.get_all(of, index).expect("a sequence"));
+            }
+            assert_eq!(element.values.last(), Some(&winner), "the winner at {index} of {of}");
+            elements.push(element);
+            index += width;
+        }
+        assert_eq!(view.length(of), index, "the length of {of}");
+    } else {
+        for key in view.keys(of) {
+            keys.insert(key.to_owned(), entries(view.get_all(of, key).expect("a map")));
+        }
+    }
+    let object = Object { kind, keys, elements };
+    if kind == Kind::Text {
+        assert_eq!(view.text(of).expect("a text"), object.text());
+    }
+    object
+}
+
+/// Panics unless a view shows `state`: every value of every object, with its id.
+#[track_caller]
+fn shows(view: &View<'_>, state: &State, when: &str) {
+    let state = askable(state.clone());
+    let objects = state.objects.keys().map(|id| (id.clone(), object(view, &obj(id))));
+    let shown = State { heads: state.heads.clone(), objects: objects.collect() };
+    if let Some(difference) = state.difference(&shown) {
+        panic!("{when}: the oracle (-) and the engine (+) differ:\n{difference}");
+    }
+}
+
+fn hashes(hashes: &[ChangeHash]) -> Vec<Hash> {
+    hashes.iter().map(|hash| hash.0).collect()
+}
+
+pub(super) fn hash_of(hash: &Hash) -> ChangeHash {
+    ChangeHash(*hash)
+}
+
+/// The changes of a document, as the oracle reads them.
+pub(super) fn read(changes: &[Change]) -> History {
+    let mut history = History::new();
+    for change in changes {
+        let bytes = change.raw_bytes();
+        let read = chunks(&bytes).and_then(|chunks| Made::read(&chunks[0].body, MOST));
+        let read = read.unwrap_or_else(|why| panic!("the oracle refuses a change of the engine: {why}"));
+        assert_eq!(read.hash, change.hash().0);
+        history.deliver(read);
+    }
+    history
+}
+
+/// Panics unless the engine has what the oracle has: changes, heads, what is missing, and every value.
+#[track_caller]
+pub(super) fn agree_now(doc: &Document, history: &History, when: &str) {
+    doc.check(true);
+    let ours: BTreeSet<Hash> = doc.get_changes(&[]).iter().map(|change| change.hash().0).collect();
+    let theirs: BTreeSet<Hash> = history.changes().iter().map(|change| change.hash).collect();
+    if let Some(hash) = ours.difference(&theirs).next() {
+        let why = history.refused().get(hash).map_or_else(|| "it waits".to_owned(), ToString::to_string);
+        panic!("{when}: only the engine takes a change: {why}");
+    }
+    if let Some(change) = history.changes().iter().find(|change| !ours.contains(&change.hash)) {
+        let again = Change::from_bytes(&change.bytes()).map(|change| doc.clone().apply_valid([change]));
+        panic!("{when}: only the oracle takes a change: {again:?}");
+    }
+    assert_eq!(hashes(&doc.get_heads()), history.heads(), "{when}: heads");
+    if history.refused().is_empty() {
+        assert_eq!(hashes(&doc.get_missing_deps(&[])), history.missing(), "{when}: what is missing");
+    }
+    shows(&doc.view(), &history.state(), when);
+}
+
+/// As [`agree_now`], and at these heads.
+#[track_caller]
+pub(super) fn agree_at(doc: &Document, history: &History, heads: &[Hash], when: &str) {
+    let state = history.at(heads).expect("heads that are here");
+    let ours: Vec<ChangeHash> = heads.iter().map(hash_of).collect();
+    shows(&doc.at(&ours).expect("heads that are here"), &state, &format!("{when}, at {ours:?}"));
+}
+
+/// As [`agree_now`], at every head of the history, in every change, and in what is saved.
+#[track_caller]
+pub(super) fn agree(doc: &mut Document, history: &History, when: &str) {
+    agree_now(doc, history, when);
+    for change in history.changes() {
+        agree_at(doc, history, &[change.hash], when);
+        let ours = doc.get_change_by_hash(&hash_of(&change.hash)).expect("a change that is here");
+        assert_eq!(ours.raw_bytes(), change.bytes(), "{when}");
+    }
+    saves(doc, history, when);
+}
+
+/// Panics unless what is saved is read by both, and is the same.
+#[track_caller]
+pub(super) fn saves(doc: &mut Document, history: &History, when: &str) {
+    for file in [doc.save(), doc.save_nocompress()] {
+        let read = History::load(&file, MOST)
+            .unwrap_or_else(|why| panic!("{when}: the oracle refuses a save: {why}"));
+        assert_eq!(read.state(), history.state(), "{when}: a save says something else");
+        let loaded =
+            Document::load(&file).unwrap_or_else(|why| panic!("{when}: a save does not load: {why}"));
+        agree_now(&loaded, history, &format!("{when}, saved and loaded"));
+    }
+}
+
+/// Hands a change to both, and to the engine as it would come from elsewhere.
+pub(super) fn deliver(doc: &mut Document, history: &mut History, change: &Made) {
+    history.deliver(change.clone());
+    give(doc, change);
+}
+
+/// Hands a change to the engine. It is taken, waits, or is refused; whatever waited for it is judged by itself.
+pub(super) fn give(doc: &mut Document, change: &Made) {
+    if let Ok(change) = Change::from_bytes(&change.bytes()) {
+        doc.apply_valid([change]);
+    }
+}
+
+/// Tries every seed, and tells of all that fail.
+pub(super) fn each(seeds: Range<u64>, case: impl Fn(u64)) {
+    let mut failed = vec![];
+    for seed in seeds.clone() {
+        if let Err(why) = catch_unwind(AssertUnwindSafe(|| case(seed))) {
+            let why = why.downcast::<String>().map_or_else(|_| "?".to_owned(), |why| *why);
+            failed.push(format!("seed {seed}: {why}"));
+        }
+    }
+    let (some, all) = (failed.len(), seeds.count());
+    assert!(failed.is_empty(), "{some} of {all} seeds:\n{}", failed.join("\n"));
+}

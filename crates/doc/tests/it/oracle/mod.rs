@@ -1,0 +1,7 @@
+//! The engine beside the oracle, which knows the format and its meaning from the reference alone.
+
+mod compare;
+mod files;
+mod mutated;
+mod orders;
+mod programs;
