@@ -162,7 +162,7 @@ impl Stream<'_> {
 /// the system.
 ///
 /// On Linux it is in no core dump, whatever its size, and a forked child finds zeroes (but for reserved large pages, which
-/// a child inherits as they are until one of both writes). Elsewhere it is ordinary memory. The system may swap it out.
+/// a child could read; it takes memory of its own instead). Elsewhere it is ordinary memory. The system may swap it out.
 #[cfg(feature = "std")]
 #[derive(Default)]
 pub struct Arena {
@@ -184,6 +184,10 @@ impl Arena {
     /// # Errors
     /// [`HashError::OutOfMemory`] if the system refuses; what was there before is kept.
     pub fn reserve(&mut self, blocks: u64) -> Result<(), HashError> {
+        if self.region.as_ref().is_some_and(Region::is_the_parents) {
+            self.region = None;
+            self.dirty = 0;
+        }
         if blocks <= self.capacity() {
             return Ok(());
         }
@@ -214,7 +218,9 @@ impl Arena {
 
     /// Wipes what hashes have left.
     pub fn wipe(&mut self) {
-        if let Some(region) = &mut self.region {
+        if let Some(region) = &mut self.region
+            && !region.is_the_parents()
+        {
             // SAFETY: inside the region, as `dirty` never exceeds what a matrix had.
             unsafe { wipe_raw(region.first().cast(), self.dirty as usize) };
         }
@@ -261,5 +267,31 @@ impl Drop for Arena {
 impl core::fmt::Debug for Arena {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Arena").field("blocks", &self.capacity()).field("pages", &self.pages()).finish()
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use hashmill_testkit::fork::{Child, FORKS, in_child};
+
+    /// Writing to a page that is reserved for the parent may kill a child.
+    #[test]
+    fn a_child_does_not_touch_reserved_pages_of_its_parent() {
+        if !FORKS {
+            return hashmill_testkit::skip("reserved pages in a child", "this system does not fork");
+        }
+        let mut arena = Arena::new(PagePolicy::Plain);
+        arena.reserve(64).unwrap();
+        arena.region.as_mut().unwrap().pretend(PageKind::Huge2M);
+        arena.dirty = 64;
+        let child = in_child(|| {
+            let parents = arena.region.as_ref().is_some_and(Region::is_the_parents);
+            arena.reserve(32).unwrap();
+            parents && arena.pages() == Some(PageKind::Plain) && arena.dirty == 0
+        });
+        assert_eq!(child, Child::Agreed);
+        arena.reserve(32).unwrap();
+        assert_eq!(arena.pages(), Some(PageKind::Huge2M), "the parent goes on with its own");
     }
 }

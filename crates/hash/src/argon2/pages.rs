@@ -5,6 +5,7 @@
 //! On Linux, memory of every size is mapped for itself, and kept out of core dumps and, but for reserved large pages, out of
 //! forked children. Elsewhere it comes from the allocator and has no such protection. Nowhere is it kept out of swap.
 
+use crate::process::Process;
 use core::ptr::NonNull;
 
 /// Which pages to ask for. What cannot be had is replaced by the next smaller kind, never refused.
@@ -53,6 +54,8 @@ pub(super) struct Region {
     first: NonNull<u8>,
     len: usize,
     kind: PageKind,
+    /// Who took it.
+    process: Process,
 }
 
 /// Below this, a large page would be mostly empty. At half of a page it pays already:
@@ -80,6 +83,18 @@ impl Region {
         self.kind
     }
 
+    /// Whether these are pages that are reserved for the parent of a forked child, which is this process: a write there needs
+    /// another reserved page, and kills where none is left.
+    pub(super) fn is_the_parents(&self) -> bool {
+        matches!(self.kind, PageKind::Huge2M | PageKind::Huge1G) && self.process != Process::current()
+    }
+
+    /// The same region called another kind. For tests on systems that have none of them.
+    #[cfg(test)]
+    pub(super) fn pretend(&mut self, kind: PageKind) {
+        self.kind = kind;
+    }
+
     /// Makes all pages present now and large where the system can. Gives the share that is large, if it tells.
     pub(super) fn settle(&mut self) -> Option<f64> {
         match self.kind {
@@ -103,7 +118,7 @@ unsafe impl Sync for Region {}
 
 #[cfg(target_os = "linux")]
 mod system {
-    use super::{LARGE_FROM, PageKind, PagePolicy, Region};
+    use super::{LARGE_FROM, PageKind, PagePolicy, Process, Region};
     use core::ptr::{self, NonNull};
     use libc::c_int;
 
@@ -119,7 +134,12 @@ mod system {
         let len = len.checked_next_multiple_of(PAGE)?;
         // Little memory has its pages at once: page by page takes several times as long.
         let populate = if len < LARGE_FROM { libc::MAP_POPULATE } else { 0 };
-        Some(Region { first: map_anonymous(len, populate)?, len, kind: PageKind::Plain })
+        Some(Region {
+            first: map_anonymous(len, populate)?,
+            len,
+            kind: PageKind::Plain,
+            process: Process::current(),
+        })
     }
 
     pub(super) fn map_large(len: usize, policy: PagePolicy) -> Option<Region> {
@@ -135,7 +155,8 @@ mod system {
 
     fn map_reserved(len: usize, page: usize, flag: c_int, kind: PageKind) -> Option<Region> {
         let len = len.checked_next_multiple_of(page)?;
-        let region = Region { first: map_anonymous(len, libc::MAP_HUGETLB | flag)?, len, kind };
+        let first = map_anonymous(len, libc::MAP_HUGETLB | flag)?;
+        let region = Region { first, len, kind, process: Process::current() };
         // Pages may be reserved and still not be there (a limit of the control group): the first touch would kill
         // the process, so it happens here, where it can fail. Before Linux 5.14 it always does.
         region.advise(libc::MADV_POPULATE_WRITE).then_some(region)
@@ -153,7 +174,7 @@ mod system {
         }
         // SAFETY: the aligned part ends before the mapping does.
         unmap_range(unsafe { first.as_ptr().add(len) }, HUGE_2M - head);
-        let region = Region { first, len, kind: PageKind::Transparent };
+        let region = Region { first, len, kind: PageKind::Transparent, process: Process::current() };
         // Refused where large pages are switched off; then they are small.
         region.advise(libc::MADV_HUGEPAGE);
         Some(region)
@@ -215,7 +236,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{PageKind, PagePolicy, Region};
+    use super::{PageKind, PagePolicy, Process, Region};
     use core::ptr::NonNull;
     use std::alloc::{self, Layout};
 
@@ -226,7 +247,7 @@ mod system {
         let layout = Layout::from_size_align(len, ALIGN).ok()?;
         // SAFETY: the layout is not empty.
         let first = NonNull::new(unsafe { alloc::alloc(layout) })?;
-        Some(Region { first, len, kind: PageKind::Plain })
+        Some(Region { first, len, kind: PageKind::Plain, process: Process::current() })
     }
 
     pub(super) fn map_large(_: usize, _: PagePolicy) -> Option<Region> {

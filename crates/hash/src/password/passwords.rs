@@ -338,14 +338,15 @@ mod tests {
     /// However a hash ends, its memory is in the pool again, and empty.
     #[test]
     fn memory_comes_back_on_every_path() {
+        type End = fn() -> ControlFlow<()>;
         let policy = Policy::new(Params::new(64, 2, 1).unwrap());
         let stored = Passwords::new(policy).hash(b"right", b"sixteen bytes ok").unwrap();
         let short = PasswordHash::new(policy.params(), vec![0; 16], vec![0; 3]);
-        let at_three = |step: Step, end: fn() -> ControlFlow<()>| match step.done {
+        let at_three = |step: Step, end: End| match step.done {
             3 => end(),
             _ => ControlFlow::Continue(()),
         };
-        let ends: [(&PasswordHash, fn() -> ControlFlow<()>); 4] = [
+        let ends: [(&PasswordHash, End); 4] = [
             (&stored, || ControlFlow::Continue(())),
             (&stored, || ControlFlow::Break(())),
             (&stored, || resume_unwind(Box::new("the caller's own"))),
