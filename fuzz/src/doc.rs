@@ -1,14 +1,19 @@
 //! No bytes may panic, hang, or take more memory than the limits allow; what is accepted can be saved, and what is saved
 //! can be loaded again with the same heads.
 
+use std::borrow::Cow;
+
 use hashmill_doc::{
-    ActorId, Change, Cursor, Document, Limits, LoadOptions, MoveCursor, ObjId, ObjType, OnPartialLoad, ROOT,
+    ActorId, Change, Cursor, Document, Limits, LoadError, LoadOptions, ObjId, ObjType, OnPartialLoad, ROOT,
     ReadDoc, Transactable,
 };
-use sha2::{Digest as _, Sha256};
+use hashmill_testkit::mutate::chunk;
+
+use crate::accepted::{accepted, same};
+use crate::verdict::Verdict;
 
 /// What one input may ask for: a hundredth of what a fuzzer's process has.
-const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: Limits = Limits {
     inflated_bytes: 1 << 20,
     operations: 1 << 16,
     total: 1 << 17,
@@ -20,55 +25,103 @@ const LIMITS: Limits = Limits {
 /// The same for threads that read side by side, however little there is to read.
 const TOGETHER: Limits = Limits { parallel_from: 0, ..LIMITS };
 
-fn options() -> LoadOptions {
+pub(crate) fn options() -> LoadOptions {
     LoadOptions::new().limits(LIMITS).actor(ActorId::from([7; 4]))
 }
 
+/// How many ways there are to frame an input; see [`framed`]. The first byte divided by it says which of some ways to load
+/// is tried, 0 all of them.
+pub(crate) const FRAMES: u8 = 5;
+
 /// The first byte says what the rest is: a file, or the body of a chunk of one type, whose checksum is made right so that
 /// the fuzzer need not guess it.
-pub fn doc_load(data: &[u8]) {
-    let Some((&first, rest)) = data.split_first() else { return };
+pub fn doc_load(data: &[u8]) -> Verdict {
+    let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let bytes = framed(first, rest);
-    for partial in [OnPartialLoad::Error, OnPartialLoad::Ignore] {
-        let options = options().on_partial_load(partial);
-        let together = Document::load_with(&bytes, options.clone().limits(TOGETHER));
-        match Document::load_with(&bytes, options) {
-            Ok(doc) => {
-                let together = together.unwrap_or_else(|error| panic!("side by side: {error}"));
-                together.check(true);
-                assert_eq!((together.get_heads(), seen(&together)), (doc.get_heads(), seen(&doc)));
-                keeps(doc);
-            }
-            Err(error) => {
-                assert!(!error.to_string().is_empty());
-                assert_eq!(together.expect_err("side by side it loads"), error);
+    let way = first / FRAMES % 4;
+    let mut verdict = Verdict::Refused;
+    for (number, partial) in [(1, OnPartialLoad::Error), (2, OnPartialLoad::Ignore)] {
+        if way == 0 || way == number {
+            verdict = load_by_itself(&bytes, partial);
+        }
+        if way == 0 || (way == 3 && number == 1) {
+            load_side_by_side(&bytes, partial);
+        }
+    }
+    verdict
+}
+
+fn load_by_itself(bytes: &[u8], partial: OnPartialLoad) -> Verdict {
+    match Document::load_with(bytes, options().on_partial_load(partial)) {
+        Ok(doc) => {
+            accepted(&doc);
+            if doc.is_empty() { Verdict::Refused } else { Verdict::Accepted }
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            match error {
+                LoadError::Heads { computed, .. } => Verdict::OtherHeads(computed),
+                _ => Verdict::Refused,
             }
         }
+    }
+}
+
+/// What several threads read, one reads.
+fn load_side_by_side(bytes: &[u8], partial: OnPartialLoad) {
+    let options = options().on_partial_load(partial);
+    let together = Document::load_with(bytes, options.clone().limits(TOGETHER));
+    match Document::load_with(bytes, options) {
+        Ok(doc) => {
+            let together = together.unwrap_or_else(|error| panic!("side by side: {error}"));
+            together.check(true);
+            same(&doc, &together);
+        }
+        Err(error) => assert_eq!(together.expect_err("side by side it loads"), error),
     }
 }
 
 /// As [`doc_load`], added to a document that has something in it; what is refused must leave it as it was.
-pub fn doc_incremental(data: &[u8]) {
-    let Some((&first, rest)) = data.split_first() else { return };
+pub fn doc_incremental(data: &[u8]) -> Verdict {
+    let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let bytes = framed(first, rest);
-    for limits in [LIMITS, TOGETHER] {
-        let mut doc = within(limits);
-        doc.merge(&small()).expect("a new document takes everything");
-        let before = (doc.get_heads(), seen(&doc));
-        match doc.load_incremental(&bytes) {
-            Ok(_) => keeps(doc),
-            Err(error) => {
-                assert!(!error.to_string().is_empty());
-                assert_eq!((doc.get_heads(), seen(&doc)), before);
-            }
+    let way = first / FRAMES % 3;
+    let mut verdict = Verdict::Refused;
+    for (number, limits) in [(1, LIMITS), (2, TOGETHER)] {
+        if way == 0 || way == number {
+            verdict = incremental(&bytes, small_within(limits));
         }
     }
+    verdict
+}
+
+fn incremental(bytes: &[u8], mut doc: Document) -> Verdict {
+    let before = doc.clone();
+    match doc.load_incremental(bytes) {
+        Ok(_) => kept(&doc, &before),
+        Err(error) => refused(&doc, &before, &error),
+    }
+}
+
+/// Something was accepted into a document, or nothing was there to accept.
+fn kept(doc: &Document, before: &Document) -> Verdict {
+    accepted(doc);
+    let waiting = doc.get_missing_deps(&[]).len() > before.get_missing_deps(&[]).len();
+    if waiting || doc.get_heads() != before.get_heads() { Verdict::Accepted } else { Verdict::Refused }
+}
+
+/// Nothing was: there is a reason, and the document is as it was.
+pub(crate) fn refused(doc: &Document, before: &Document, error: &impl ToString) -> Verdict {
+    assert!(!error.to_string().is_empty());
+    doc.check(true);
+    same(doc, before);
+    Verdict::Refused
 }
 
 /// As [`doc_load`], for files that do not load: what is had of them is a document, and the report names every byte that is
 /// not in it, in the order of the file.
-pub fn doc_rescue(data: &[u8]) {
-    let Some((&first, rest)) = data.split_first() else { return };
+pub fn doc_rescue(data: &[u8]) -> Verdict {
+    let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let bytes = framed(first, rest);
     let rescue = Document::rescue(&bytes, options());
     let mut end = 0;
@@ -83,41 +136,46 @@ pub fn doc_rescue(data: &[u8]) {
         Ok(doc) => assert_eq!((rescue.losses.len(), rescue.document.get_heads()), (0, doc.get_heads())),
         Err(error) => assert!(!rescue.losses.is_empty() || !rescue.missing.is_empty(), "{error}"),
     }
-    keeps(rescue.document);
+    accepted(&rescue.document);
+    if rescue.document.is_empty() { Verdict::Refused } else { Verdict::Accepted }
 }
 
-/// The body of one change, applied to an empty document and to one that has something in it.
-pub fn doc_change(data: &[u8]) {
+/// The body of one change, applied to an empty document where it depends on nothing, and to one that has something in it.
+pub fn doc_change(data: &[u8]) -> Verdict {
     let bytes = framed(2, data);
-    let Ok(change) = Change::from_bytes_with(&bytes, &LIMITS) else { return };
-    assert_eq!(change.raw_bytes(), bytes, "a change keeps its bytes, or it would lose its name");
-    let mut full = within(LIMITS);
-    full.merge(&small()).expect("a new document takes everything");
-    for mut doc in [within(LIMITS), full] {
-        let before = (doc.get_heads(), seen(&doc));
-        match doc.apply_changes([change.clone()]) {
-            Ok(()) => keeps(doc),
-            Err(error) => {
-                assert!(!error.to_string().is_empty());
-                assert_eq!((doc.get_heads(), seen(&doc)), before);
-            }
+    let Ok(change) = Change::from_bytes_with(&bytes, &LIMITS) else { return Verdict::Refused };
+    assert_eq!(change.raw_bytes(), *bytes, "a change keeps its bytes, or it would lose its name");
+    let mut docs = vec![small_within(LIMITS)];
+    if change.deps().is_empty() {
+        docs.push(within(LIMITS));
+    }
+    let mut verdict = Verdict::Refused;
+    for mut doc in docs {
+        let before = doc.clone();
+        let found = match doc.apply_changes([change.clone()]) {
+            Ok(()) => kept(&doc, &before),
+            Err(error) => refused(&doc, &before, &error),
+        };
+        if found == Verdict::Accepted {
+            verdict = found;
         }
     }
+    verdict
 }
 
 /// A cursor as bytes, or as text where the first byte says so, looked for in a document that has something in it.
-pub fn doc_cursor(data: &[u8]) {
-    let Some((&first, rest)) = data.split_first() else { return };
+pub fn doc_cursor(data: &[u8]) -> Verdict {
+    let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let read = match (first & 1, str::from_utf8(rest)) {
         (0, _) => Cursor::try_from(rest),
         (_, Ok(text)) => text.parse(),
-        (_, Err(_)) => return,
+        (_, Err(_)) => return Verdict::Refused,
     };
     let cursor = match read {
         Ok(cursor) => cursor,
         Err(error) => {
             assert!(!error.to_string().is_empty());
-            return;
+            return Verdict::Refused;
         }
     };
     assert_eq!(Cursor::try_from(&cursor.to_bytes()[..]), Ok(cursor.clone()));
@@ -134,30 +192,41 @@ pub fn doc_cursor(data: &[u8]) {
             }
         }
     }
+    Verdict::Accepted
 }
 
 /// A file as it is, or a chunk around a body.
-fn framed(first: u8, rest: &[u8]) -> Vec<u8> {
-    let Some(kind) = (first % 5).checked_sub(1) else { return rest.to_vec() };
-    let mut framed = vec![kind];
-    let mut length = rest.len();
-    while length >= 0x80 {
-        framed.push(length as u8 | 0x80);
-        length >>= 7;
-    }
-    framed.push(length as u8);
-    framed.extend_from_slice(rest);
-    let checksum = Sha256::digest(&framed);
-    [&[0x85, 0x6f, 0x4a, 0x83], &checksum[..4], &framed].concat()
+pub(crate) fn framed(first: u8, rest: &[u8]) -> Cow<'_, [u8]> {
+    let Some(kind) = (first % FRAMES).checked_sub(1) else { return rest.into() };
+    let mut framed = vec![];
+    chunk::seal(&mut framed, kind, rest);
+    framed.into()
 }
 
 /// An empty document with limits.
-fn within(limits: Limits) -> Document {
+pub(crate) fn within(limits: Limits) -> Document {
     Document::load_with(&[], options().limits(limits)).expect("nothing at all is a document")
 }
 
+/// What [`small`] has, within limits that have room for it.
+pub(crate) fn small_within(limits: Limits) -> Document {
+    thread_local! {
+        static MADE: [(Limits, Document); 2] = [LIMITS, TOGETHER].map(|limits| (limits, small_made(limits)));
+    }
+    MADE.with(|made| match made.iter().find(|(of, _)| *of == limits) {
+        Some((_, doc)) => doc.clone(),
+        None => small_made(limits),
+    })
+}
+
+fn small_made(limits: Limits) -> Document {
+    let mut doc = within(limits);
+    doc.merge(&small()).expect("a new document takes everything");
+    doc
+}
+
 /// A document with a text, a list and a counter, by the actor that many seeds have as well.
-fn small() -> Document {
+pub(crate) fn small() -> Document {
     let actor: [u8; 16] = std::array::from_fn(|i| i as u8 * 0x11);
     let mut doc = Document::new().with_actor(ActorId::from(actor));
     let mut tx = doc.transaction();
@@ -175,36 +244,4 @@ fn small() -> Document {
 /// The object at a key of the root.
 fn object(doc: &impl ReadDoc, key: &str) -> ObjId {
     doc.get(ROOT, key).expect("a map").expect("a key that is there").1
-}
-
-/// What can be seen of the root.
-fn seen(doc: &Document) -> Vec<(String, String)> {
-    doc.map_range(ROOT, ..).map(|(key, value, _)| (key.to_owned(), format!("{value:?}"))).collect()
-}
-
-/// A cursor at an element that is there is at it, however it moves.
-fn points(doc: &Document) {
-    for (_, _, id) in doc.map_range(ROOT, ..) {
-        let sequence = matches!(doc.object_type(&id), Ok(ObjType::List | ObjType::Text));
-        for index in 0..doc.length(&id).min(if sequence { 16 } else { 0 }) {
-            let [after, before] = [MoveCursor::After, MoveCursor::Before].map(|moving| {
-                let cursor = doc.get_cursor_moving(&id, index, moving).expect("an index below the length");
-                doc.get_cursor_position(&id, &cursor).expect("a cursor of this document")
-            });
-            assert!(after == before && after <= index, "{after} and {before} for {index}");
-        }
-    }
-}
-
-/// What was accepted can be saved and loaded, twice over.
-fn keeps(mut doc: Document) {
-    doc.check(true);
-    points(&doc);
-    let heads = doc.get_heads();
-    let what = seen(&doc);
-    for saved in [doc.save(), doc.save_nocompress()] {
-        let again =
-            Document::load_with(&saved, options()).unwrap_or_else(|error| panic!("{error}: {heads:?}"));
-        assert_eq!((again.get_heads(), seen(&again)), (heads.clone(), what.clone()));
-    }
 }

@@ -5,19 +5,31 @@
 //! should look for lengths, splits and orders of calls, not for contents.
 #![forbid(unsafe_code)]
 
+pub mod accepted;
 mod blake3_modes;
 mod blake3_split;
 mod checkfile;
+mod deliver;
 mod doc;
+mod doc_converse;
+mod doc_limits;
+mod doc_orders;
+mod edits;
+pub mod hunt;
 mod phc;
 pub mod script;
 mod subject;
+mod verdict;
 
 pub use blake3_modes::blake3_modes;
 pub use blake3_split::blake3_split;
 pub use checkfile::checkfile;
 pub use doc::{doc_change, doc_cursor, doc_incremental, doc_load, doc_rescue};
+pub use doc_converse::doc_converse;
+pub use doc_limits::doc_limits;
+pub use doc_orders::doc_orders;
 pub use phc::phc;
+pub use verdict::Verdict;
 
 /// The body of a target: it must return, whatever the input.
 pub type Body = fn(&[u8]);
@@ -27,10 +39,13 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("blake3_modes", blake3_modes),
     ("blake3_split", blake3_split),
     ("checkfile", checkfile),
-    ("doc_change", doc_change),
-    ("doc_cursor", doc_cursor),
-    ("doc_incremental", doc_incremental),
-    ("doc_load", doc_load),
-    ("doc_rescue", doc_rescue),
+    ("doc_change", |data| drop(doc_change(data))),
+    ("doc_converse", |data| drop(doc_converse(data))),
+    ("doc_cursor", |data| drop(doc_cursor(data))),
+    ("doc_incremental", |data| drop(doc_incremental(data))),
+    ("doc_load", |data| drop(doc_load(data))),
+    ("doc_limits", |data| drop(doc_limits(data))),
+    ("doc_orders", |data| drop(doc_orders(data))),
+    ("doc_rescue", |data| drop(doc_rescue(data))),
     ("phc", phc),
 ];

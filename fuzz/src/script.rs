@@ -25,6 +25,11 @@ impl<'a> Script<'a> {
         self.step().unwrap_or(0)
     }
 
+    /// All that is left.
+    pub fn rest(self) -> &'a [u8] {
+        self.0
+    }
+
     /// The next two bytes as a number.
     pub fn short(&mut self) -> usize {
         usize::from(u16::from_le_bytes([self.byte(), self.byte()]))

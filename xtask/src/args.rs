@@ -1,5 +1,7 @@
 //! The command line of `cargo xtask`, parsed into one value.
 
+use std::ffi::OsString;
+
 use anyhow::{Context, bail};
 use lexopt::prelude::*;
 
@@ -14,6 +16,8 @@ pub(crate) enum Command {
     Suite(Request),
     Tidy,
     Fuzz(FuzzRequest),
+    /// The arguments of the program that does it.
+    Mutate(Vec<OsString>),
     Codegen,
     Numbers,
     Tune(TuneRequest),
@@ -28,6 +32,10 @@ impl Command {
                 Short('h') | Long("help") => return Ok(Self::Help),
                 Long("quick") => quick = true,
                 Short('v') | Long("verbose") => verbose = true,
+                // What follows is for another program.
+                Value(word) if words.is_empty() && word == "mutate" => {
+                    return Ok(Self::Mutate(parser.raw_args()?.collect()));
+                }
                 Value(word) => words.push(word.string()?),
                 _ => return Err(arg.unexpected().into()),
             }
@@ -88,6 +96,7 @@ pub(crate) fn help() -> String {
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 tune [DATE]               measure this host and print its row of the plan; DATE: 2026-01-31, goes into the row\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\
+         \x20 mutate [TARGET…] [--help]   make inputs for the targets of documents by mutation, count, keep what is found\n\
          \n\
          REQUIRE_ALL=1 turns everything skipped into a failure. Logs: target/xtask/STEP.log\n"
     )
@@ -127,6 +136,14 @@ mod tests {
         let Ok(Command::Fuzz(request)) = parse(&["fuzz", "checkfile", "5"]) else { panic!("fuzz") };
         assert_eq!((request.target.as_deref(), request.seconds), (Some("checkfile"), 5));
         assert!(parse(&["fuzz", "checkfile", "soon"]).is_err());
+    }
+
+    #[test]
+    fn what_follows_mutate_is_for_another_program() {
+        let Ok(Command::Mutate(rest)) = parse(&["mutate", "doc_load", "--seconds", "5"]) else {
+            panic!("mutate")
+        };
+        assert_eq!(rest, ["doc_load", "--seconds", "5"]);
     }
 
     #[test]

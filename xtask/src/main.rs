@@ -10,6 +10,7 @@ mod codegen;
 mod fuzz;
 mod host;
 mod metadata;
+mod mutate;
 mod numbers;
 mod platforms;
 mod report;
@@ -53,6 +54,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             Ok(faults.is_empty())
         }
         Command::Fuzz(request) => fuzz::run(&root, &request),
+        Command::Mutate(arguments) => mutate::run(&root, &arguments),
         Command::Tune(request) => tune::run(&root, &request),
         Command::Codegen => codegen::write(&root).map(|()| true),
         Command::Numbers => numbers::write(&root).map(|()| true),

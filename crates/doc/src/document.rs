@@ -76,7 +76,7 @@ impl Document {
 
     pub(crate) fn of(state: State, limits: Limits) -> Self {
         Self {
-            state: Arc::new(state),
+            state: Arc::new(State { limits, ..state }),
             branch: Branch::new(),
             queue: Queue::default(),
             writer: Writer::default(),
@@ -166,7 +166,7 @@ impl Document {
         let limits = std::mem::replace(&mut self.limits, Limits::NONE);
         let applied = self.apply_changes([change]);
         self.limits = limits;
-        debug_assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
+        assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
         self.state.row(&hash).map(|row| Commit { branch: self.branch, row })
     }
 
@@ -305,7 +305,7 @@ impl Document {
     /// When one of them cannot be applied, none of this call is: the document is as it was. Changes of earlier calls that
     /// waited for these and turn out to break a rule are dropped, and keep nothing back: [`Self::apply_valid`] tells them.
     pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
-        let mut meter = Meter::of_file(&self.limits);
+        let mut meter = Meter::of_call(&self.limits);
         self.apply_metered(changes, &mut meter).map(drop)
     }
 
@@ -314,7 +314,7 @@ impl Document {
     /// nothing else back. For changes from several sources, of which some may be wrong.
     pub fn apply_valid(&mut self, changes: impl IntoIterator<Item = Change>) -> Applied {
         let (state, queue, limits) = self.receiving();
-        queue.apply_valid(state, changes, limits, &mut Meter::of_file(limits))
+        queue.apply_valid(state, changes, limits, &mut Meter::of_call(limits))
     }
 
     /// As [`Self::apply_changes`], for a call that does other work, too. Gives which changes of earlier calls were dropped.

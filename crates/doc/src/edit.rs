@@ -8,6 +8,7 @@ use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
 use crate::store::branches::Branch;
+use crate::store::heap::Heap;
 use crate::store::history::ChangeRun;
 use crate::store::keyed::{Key, Keyed};
 use crate::store::log::Val;
@@ -25,6 +26,8 @@ pub(crate) struct Open {
     start: u32,
     /// Counter of the next operation.
     next: u32,
+    /// Up to this counter, and up to so many bytes, nobody has to ask whether the document may have more.
+    free: (u32, usize),
     first_run: usize,
     /// The change builds on exactly the heads.
     isolated: bool,
@@ -78,12 +81,14 @@ impl Open {
         let first_run = state.log.runs.len().saturating_sub(1);
         state.begin(OpId::new(start, actor));
         let seq = state.history.seq(actor) + 1;
+        let free = u64::from(start) + state.limits.spare(state.size(0, 1));
         Self {
             branch,
             actor,
             seq,
             start,
             next: start,
+            free: (u32::try_from(free).unwrap_or(u32::MAX), state.limits.values().min(Heap::SURE)),
             first_run,
             isolated: false,
             alone: false,
@@ -201,12 +206,26 @@ impl Editor<'_> {
     }
 
     /// Checks that there are counters and bytes for what is to come, before anything is changed.
+    #[inline]
     fn room(&self, ops: usize, bytes: usize) -> Result<(), EditError> {
+        let counters = u64::from(self.open.next) + ops as u64;
+        if counters >= u64::from(self.open.free.0) || self.state.heap.len() + bytes > self.open.free.1 {
+            return self.scarce(ops, bytes);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::room`], where there may be none.
+    #[cold]
+    fn scarce(&self, ops: usize, bytes: usize) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
         if counters >= u64::from(u32::MAX) || self.state.heap.room(bytes).is_err() {
             return Err(EditError::Full);
         }
-        Ok(())
+        let mut size = self.state.size(self.open.len() as u64 + ops as u64, 1);
+        size.entries += ops as u64;
+        size.bytes += bytes as u64;
+        Ok(self.state.limits.check(size)?)
     }
 
     pub(crate) fn object(&self, obj: &ObjId) -> Result<(u32, ObjType), EditError> {

@@ -402,9 +402,16 @@ pub enum EditError {
         /// What the place takes.
         expected: &'static str,
     },
-    /// The document has used all 2^32 operation counters.
+    /// The document has used all 2^32 operation counters, or as many bytes.
     #[error("the document has no operation counters left")]
     Full,
+    /// The document would become more than its limits allow, and could not be loaded again within them.
+    #[error("{}", within(.0))]
+    Limit(#[from] LimitError),
+}
+
+fn within(error: &LimitError) -> String {
+    format!("the document would exceed the limit of {} {}", error.limit, error.what)
 }
 
 /// A cursor that names nothing in an object.

@@ -141,6 +141,7 @@ impl Queue {
     }
 
     /// Applies a change and what waited for it, or lets it wait.
+    #[inline]
     fn offer(
         &mut self,
         state: &mut State,
@@ -185,7 +186,7 @@ impl Queue {
         limits: &Limits,
     ) -> bool {
         let mut batch = Batch::begin(state, true);
-        let mut meter = Meter::of_file(limits);
+        let mut meter = Meter::of_call(limits);
         let numbers = state.numbers_for(other, rows);
         for rows in other.stretches(rows) {
             let operations = u64::from(other.history.at(rows.start).run.ops) * rows.len() as u64;
@@ -194,6 +195,10 @@ impl Queue {
                 self.restore(state, batch);
                 return false;
             }
+        }
+        if limits.check(state.size(0, 0)).is_err() {
+            self.restore(state, batch);
+            return false;
         }
         true
     }
@@ -281,12 +286,24 @@ impl Queue {
             }
         }
         limits.check_total(state.history.operations() + change.len() as u64)?;
-        if !alone {
-            apply(state, change, deps, (meter, &mut batch.mark))?;
-            return Ok(None);
+        if alone {
+            Self::take_alone(state, change, deps, (limits, meter), batch)?;
+        } else {
+            apply(state, change, deps, (limits, meter, &mut batch.mark))?;
         }
+        Ok(None)
+    }
+
+    /// Applies a change whose dependencies are there, or leaves nothing of it.
+    fn take_alone(
+        state: &mut State,
+        change: &Change,
+        deps: SmallVec<[u32; 2]>,
+        (limits, meter): (&Limits, &mut Meter),
+        batch: &mut Batch,
+    ) -> Result<(), ApplyError> {
         let mut mark = None;
-        let result = apply(state, change, deps, (meter, &mut mark));
+        let result = apply(state, change, deps, (limits, meter, &mut mark));
         match (mark, &result) {
             (Some(mark), Err(_)) => {
                 let passed = state.undo(&mark);
@@ -299,11 +316,10 @@ impl Queue {
             },
             _ => {}
         }
-        result?;
-        if !batch.whole {
+        if result.is_ok() && !batch.whole {
             batch.taken.push(change.hash());
         }
-        Ok(None)
+        result
     }
 
     /// Applies everything that waited for a change that was applied.
@@ -415,11 +431,12 @@ impl Queue {
 }
 
 /// Applies a change whose dependencies are the rows `deps`. What it leaves when it fails is taken back by `mark`.
+#[inline]
 fn apply(
     state: &mut State,
     change: &Change,
     deps: SmallVec<[u32; 2]>,
-    (meter, mark): (&mut Meter, &mut Option<Mark>),
+    work: (&Limits, &mut Meter, &mut Option<Mark>),
 ) -> Result<(), ApplyError> {
     // Chunks of the heap may be half empty.
     if state.heap.room(change.body_len() * 3).is_err() {
@@ -427,7 +444,7 @@ fn apply(
     }
     let fault = |fault| ApplyError::Fault { hash: change.hash(), fault };
     rules::author(change.seq(), change.author().is_some()).map_err(fault)?;
-    state.apply(change, deps, (meter, mark)).map_err(|why| match why {
+    state.apply(change, deps, work).map_err(|why| match why {
         Refusal::Fault(found) => fault(found),
         Refusal::Limit(limit) => limit.into(),
     })

@@ -62,7 +62,7 @@ impl Document {
             values: None,
             losses: Vec::new(),
             budget: bytes.len().saturating_mul(PASSES),
-            meter: Meter::of_file(&options.limits),
+            meter: Meter::of_call(&options.limits),
         };
         let (mut at, mut number) = (0, 0);
         while at < bytes.len() {

@@ -142,7 +142,7 @@ impl Document {
     /// Applies chunk after chunk until one is bad.
     fn read(&mut self, bytes: &[u8], verify: Verify) -> Result<(), LoadError> {
         let mut reader = Reader::new(bytes);
-        let (mut number, mut meter) = (0, Meter::of_file(&self.limits));
+        let (mut number, mut meter) = (0, Meter::of_call(&self.limits));
         while !reader.is_empty() {
             let base = reader.offset();
             let place = |error: ChunkError| LoadError::from(error.place(number, base));
@@ -202,7 +202,7 @@ impl Document {
     pub(crate) fn take(&mut self, state: State, meter: &mut Meter) -> Result<(), ApplyError> {
         if self.is_empty() {
             self.limits.check_total(state.history.operations())?;
-            self.state = std::sync::Arc::new(state);
+            self.state = std::sync::Arc::new(State { limits: self.limits, ..state });
             return Ok(());
         }
         all_of(self.apply_metered(self.new_in(&state), meter))
@@ -223,7 +223,7 @@ impl Document {
             self.queue = loaded.queue;
             return Ok(self.operations());
         }
-        let mut meter = Meter::of_file(&self.limits);
+        let mut meter = Meter::of_call(&self.limits);
         let changes = self.good_changes(bytes, &mut meter)?;
         self.apply_metered(changes, &mut meter)?;
         Ok(self.operations() - before)
@@ -330,9 +330,12 @@ impl Document {
         let mut doc = Self::of(State::new(self.state.encoding), Limits::NONE);
         let Self { state, queue, limits, .. } = &mut doc;
         let rows = self.state.ancestors(&rows);
-        let applied = queue.adopt_rows(std::sync::Arc::make_mut(state), &self.state, &rows, limits);
-        debug_assert!(applied, "these changes were applied before");
+        if !queue.adopt_rows(std::sync::Arc::make_mut(state), &self.state, &rows, limits) {
+            // They were applied before: what is missing is room for their bytes.
+            return Err(crate::EditError::Full);
+        }
         doc.limits = self.limits;
+        doc.state_mut().limits = self.limits;
         Ok(doc)
     }
 }

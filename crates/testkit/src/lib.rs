@@ -16,6 +16,7 @@ pub mod fork;
 // Memory that faults when a kernel reads past its input, too.
 #[allow(unsafe_code)]
 pub mod guard;
+pub mod mutate;
 pub mod oracle;
 pub mod paint;
 pub mod rng;

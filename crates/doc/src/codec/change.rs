@@ -482,7 +482,7 @@ impl Change {
             static SCRATCH: std::cell::RefCell<Scratch<'static>> = std::cell::RefCell::default();
         }
         SCRATCH.with_borrow_mut(|scratch| {
-            let mut meter = Meter::of_change(limits);
+            let mut meter = Meter::of_call(limits);
             Self::from_chunk(&chunk, limits, &mut meter, scratch)
                 .map_err(|fault| fault.place(number, chunk.header))
         })

@@ -2,8 +2,9 @@
 
 use crate::error::LimitError;
 
-/// Limits on what one call may read. A few bytes of run-length encoding or DEFLATE can stand for gigabytes; these
-/// bound them before anything is allocated.
+/// Limits on what an input may ask for, and on what a document may become. A few bytes of run-length encoding or DEFLATE can
+/// stand for gigabytes; these bound them before anything is allocated. What is written here keeps to the same numbers, so
+/// that it can be read again: an edit beyond them is an error.
 ///
 /// Work is counted in steps. A step is one operation that is looked at for itself, one that an operation names as its
 /// predecessor or successor, one change of a document, or sixteen of what is cheaper: values without bytes in a row, values
@@ -13,17 +14,17 @@ use crate::error::LimitError;
 /// many steps as they hold bytes when inflated, times a constant, plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that one chunk may inflate to, all columns together.
+    /// Bytes that one chunk may inflate to, all columns together. Edits leave an eighth of it to what is not a value, key or
+    /// message.
     pub inflated_bytes: u64,
     /// Operations in one change.
     pub operations: u64,
-    /// Operations of a document, in its file too. Changes from elsewhere are refused that would go beyond: many small chunks
-    /// add up.
+    /// Operations of a document. Changes from elsewhere are refused that would go beyond: many small chunks add up.
     pub total: u64,
-    /// Changes in one document chunk or bundle.
+    /// Changes of a document, and changes that wait for others.
     pub changes: u64,
-    /// Steps that reading one change may cost beyond what its bytes pay for. A call that reads a file, or that applies
-    /// changes, may cost four times as many.
+    /// Steps that one call may cost beyond what bytes pay for: reading a change or a file, or applying changes. What a
+    /// document holds may not cost more to read, either.
     pub steps: u64,
     /// Bytes of a chunk from which several threads read it side by side: below, waking them takes longer. [`u64::MAX`] keeps
     /// all work on the thread that calls.
@@ -31,19 +32,32 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// One gibibyte, 2^26 operations at once and 2^27 in all, 2^26 changes, 2^18 steps that no bytes pay for: above any
-    /// document known. A step takes a tenth of a microsecond to read and up to two to apply, so a hundred bytes cost some
-    /// tenths of a second at most; who reads from strangers sets the limits lower.
+    /// One gibibyte, 2^26 operations at once and 2^27 in all, 2^26 changes, 7 · 2^20 steps that no bytes pay for: above any
+    /// document known. docs/documents.md says what the dearest inputs take; who reads from strangers sets the limits lower.
     fn default() -> Self {
         Self {
             inflated_bytes: 1 << 30,
             operations: 1 << 26,
             total: 1 << 27,
             changes: 1 << 26,
-            steps: 1 << 18,
+            steps: 7 << 20,
             parallel_from: 1 << 14,
         }
     }
+}
+
+/// What a document holds, as far as reading it again costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Runs of operations and operations on keys: each is at most three of what is looked at for itself, since it may divide
+    /// a run of others and supersede one.
+    pub(crate) entries: u64,
+    pub(crate) operations: u64,
+    pub(crate) changes: u64,
+    /// Of values, keys, texts and messages.
+    pub(crate) bytes: u64,
+    /// The length of the longest name of an actor.
+    pub(crate) longest: usize,
 }
 
 impl Limits {
@@ -59,6 +73,45 @@ impl Limits {
         steps: MAX,
         parallel_from: 1 << 14,
     };
+
+    /// Whether a document may be so large.
+    pub(crate) fn check(&self, size: Size) -> Result<(), LimitError> {
+        self.check_total(size.operations)?;
+        let at_most = |count: u64, limit: u64, what| {
+            if count > limit { Err(LimitError { what, limit }) } else { Ok(()) }
+        };
+        at_most(size.changes, self.changes, "changes")?;
+        at_most(size.bytes, self.values() as u64, "bytes of values")?;
+        at_most(self.work(size), self.paid(size), STEPS)
+            .map_err(|_| LimitError { what: STEPS, limit: self.steps })
+    }
+
+    /// How many bytes of values, keys, texts and messages a document may have.
+    pub(crate) fn values(&self) -> usize {
+        usize::try_from(self.inflated_bytes - self.inflated_bytes / 8).unwrap_or(usize::MAX)
+    }
+
+    /// How many more operations there may be for sure.
+    pub(crate) fn spare(&self, size: Size) -> u64 {
+        if size.changes > self.changes {
+            return 0;
+        }
+        let row = 4 * (cost::STEP + size.longest as u64 / cost::BYTES);
+        let work = self.paid(size).saturating_sub(self.work(size)) / row;
+        work.min(self.total.saturating_sub(size.operations))
+    }
+
+    /// In parts of a step.
+    fn work(&self, size: Size) -> u64 {
+        let row = cost::STEP + size.longest as u64 / cost::BYTES;
+        let rows = (3 * size.entries).saturating_add(2 * size.changes);
+        rows.saturating_mul(row).saturating_add(size.operations.saturating_mul(cost::GLANCE))
+    }
+
+    fn paid(&self, size: Size) -> u64 {
+        let steps = size.bytes.saturating_mul(Self::STEPS_PER_BYTE).saturating_add(self.steps);
+        steps.saturating_mul(cost::STEP)
+    }
 
     /// Whether a document may have so many operations.
     pub(crate) fn check_total(&self, operations: u64) -> Result<(), LimitError> {
@@ -79,8 +132,7 @@ pub(crate) mod cost {
     pub(super) const BYTES: u64 = 16;
 }
 
-/// A call with many changes may cost so many times what one change may.
-const FILE: u64 = 4;
+const STEPS: &str = "steps that no bytes pay for";
 
 /// The work that may still be done for an input.
 #[derive(Clone, Copy, Debug)]
@@ -93,14 +145,9 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// For reading one change. Its bytes pay as they are read.
-    pub(crate) fn of_change(limits: &Limits) -> Self {
+    /// For one call. Bytes pay as they are read or applied.
+    pub(crate) fn of_call(limits: &Limits) -> Self {
         Self::of(limits.steps)
-    }
-
-    /// For reading a file, or for applying changes. Their bytes pay as they are read or applied.
-    pub(crate) fn of_file(limits: &Limits) -> Self {
-        Self::of(limits.steps.saturating_mul(FILE))
     }
 
     const fn of(steps: u64) -> Self {
@@ -146,7 +193,7 @@ impl Meter {
                 self.left = left;
                 Ok(())
             }
-            None => Err(LimitError { what: "steps that no bytes pay for", limit: self.steps }),
+            None => Err(LimitError { what: STEPS, limit: self.steps }),
         }
     }
 }
@@ -158,19 +205,16 @@ mod tests {
     #[test]
     fn work_is_paid_for_or_refused() {
         let limits = Limits { steps: 2, ..Limits::default() };
-        let mut meter = Meter::of_change(&limits);
+        let mut meter = Meter::of_call(&limits);
         meter.pay(1);
         assert_eq!(meter.spend(6, cost::STEP), Ok(()));
         let refused = Err(LimitError { what: "steps that no bytes pay for", limit: 2 });
         assert_eq!(meter.spend(1, cost::GLANCE), refused);
         meter.pay(1);
         assert_eq!(meter.spend(64, cost::GLANCE), Ok(()));
-        let mut file = Meter::of_file(&limits);
-        assert_eq!(file.spend(8, cost::STEP), Ok(()));
-        assert!(file.spend(1, cost::GLANCE).is_err());
-        assert!(Meter::of_file(&limits).spend(MAX, MAX).is_err());
+        assert!(Meter::of_call(&limits).spend(MAX, MAX).is_err());
         // Long names count.
-        let mut file = Meter::of_file(&limits);
+        let mut file = Meter::of_call(&Limits { steps: 8, ..limits });
         file.set_names(16 * 16);
         assert_eq!(file.rows(3), Ok(()));
         assert_eq!(file.text(&"k".repeat(16 * 32)), Ok(()));

@@ -180,9 +180,9 @@ fn no_prefix_and_no_flipped_bit_panics() {
                 let _ = Change::from_bytes(&frame(ChunkType::Change, &[&body]));
                 let few = Limits { steps: 1 << 8, ..Limits::default() };
                 if let Ok(view) = DocumentView::parse(&body, &few) {
-                    let mut rows = view.change_rows(Meter::of_file(&few));
+                    let mut rows = view.change_rows(Meter::of_call(&few));
                     while let Ok(Some(_)) = rows.next() {}
-                    let mut rows = view.op_rows(Meter::of_file(&few));
+                    let mut rows = view.op_rows(Meter::of_call(&few));
                     while let Ok(Some(_)) = rows.next() {}
                 }
             }

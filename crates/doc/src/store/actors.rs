@@ -19,6 +19,8 @@ struct Table {
     /// The numbers by rank.
     order: Vec<u32>,
     numbers: HashMap<ActorId, u32>,
+    /// The length of the longest.
+    longest: usize,
 }
 
 /// The table of actors. Cloning shares it.
@@ -28,6 +30,11 @@ pub(crate) struct Actors(Arc<Table>);
 impl Actors {
     pub(crate) fn len(&self) -> usize {
         self.0.ids.len()
+    }
+
+    /// The length of the longest name.
+    pub(crate) fn longest(&self) -> usize {
+        self.0.longest
     }
 
     #[inline]
@@ -65,6 +72,7 @@ impl Actors {
             if let EntryRef::Vacant(entry) = table.numbers.entry_ref(id) {
                 entry.insert(number);
                 table.ids.push(id.clone());
+                table.longest = table.longest.max(id.as_bytes().len());
             }
         }
         let Table { ids, ranks, order, .. } = table;

@@ -14,7 +14,7 @@ use super::state::State;
 use super::undo::Mark;
 use crate::codec::change::{Change, Names, run_after, step_from};
 use crate::codec::column::ChunkError;
-use crate::codec::limits::{Meter, cost};
+use crate::codec::limits::{Limits, Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
 use crate::codec::single::Single;
 use crate::codec::stroke::Stroke;
@@ -94,7 +94,7 @@ impl State {
         &mut self,
         change: &Change,
         deps: SmallVec<[u32; 2]>,
-        (meter, mark): (&mut Meter, &mut Option<Mark>),
+        (limits, meter, mark): (&Limits, &mut Meter, &mut Option<Mark>),
     ) -> Result<(), Refusal<Fault>> {
         let actor = self.actors.add(change.actor_id());
         let (start, len) = (change.start_op() as u32, change.len() as u32);
@@ -114,6 +114,7 @@ impl State {
             }
         };
         result?;
+        limits.check(self.size(len.into(), 1))?;
         self.max_op = self.max_op.max(start - 1 + len);
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());
@@ -147,7 +148,7 @@ impl State {
         past: Option<&Seen>,
     ) -> Result<(), Fault> {
         rules::sequence(past.map_or(self.history.seq(actor), |past| past.seq(actor)), seq)?;
-        rules::start(start, deps.iter().map(|row| self.history.at(*row).end()).max().unwrap_or(0))
+        rules::start(start, deps.iter().map(|row| self.history.end_of(*row)).max().unwrap_or(0))
     }
 
     /// The numbers of a change's actors: the author, then the others.

@@ -37,6 +37,9 @@ pub(crate) fn starts_chunk(at: u32) -> bool {
 pub(crate) struct HeapFull;
 
 impl Heap {
+    /// Up to this length there is room for sure.
+    pub(crate) const SURE: usize = u32::MAX as usize - 2 * SLOT;
+
     fn tail_base(&self) -> usize {
         self.slots.len() * SLOT
     }

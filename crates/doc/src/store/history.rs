@@ -160,6 +160,16 @@ impl History {
         ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops }
     }
 
+    /// The counter after the last operation of a change.
+    #[inline]
+    pub(super) fn end_of(&self, row: u32) -> u32 {
+        match self.runs.last() {
+            // Most are made after the last one.
+            Some(run) if row + 1 == self.rows => run.start + run.ops * run.rows,
+            _ => self.at(row).end(),
+        }
+    }
+
     /// Sequence number of an actor's last change; 0 before the first.
     pub(crate) fn seq(&self, actor: u32) -> u32 {
         self.last.get(actor as usize).map_or(0, |last| last.0)
@@ -189,10 +199,12 @@ impl History {
     }
 
     /// The past of a change that will be made after `deps`; nothing where it is all there is.
+    #[inline]
     pub(super) fn past(&self, deps: &[u32], meter: &mut Meter) -> Result<Option<Arc<Seen>>, LimitError> {
-        if self.heads.iter().all(|head| deps.contains(head)) {
-            return Ok(None);
-        }
+        if self.heads.iter().all(|head| deps.contains(head)) { Ok(None) } else { self.past_of(deps, meter) }
+    }
+
+    fn past_of(&self, deps: &[u32], meter: &mut Meter) -> Result<Option<Arc<Seen>>, LimitError> {
         let there = Present { history: self, heads: &self.heads, last: &self.last };
         self.recent.before(deps, there, meter).map(Some)
     }

@@ -269,8 +269,10 @@ impl Loader {
                 // Each of their changes is hashed with the key in it.
                 reader.meter.text(key)?;
                 count.add(1)?;
-                let obj = self.state.objects[last.number as usize].id;
-                earlier(row.id, obj, row.succ.map(|succ| (row.id, succ)))?;
+                rules::reference(row.id, last.obj).map_err(operation)?;
+                if let Some(succ) = row.succ {
+                    later(row.id, succ)?;
+                }
                 let len = row.value.bytes.len();
                 let val =
                     Val { code: row.value.code, bytes: raw_bytes((reader.raw_offset() - len) as u32, len) };
@@ -325,6 +327,7 @@ impl Loader {
         } else {
             let val = self.val(row, last, at);
             self.state.log.values.push(val);
+            self.state.log.apart += u32::from(text);
             (Kind::Values, self.state.log.values.len() as u32 - 1, 0)
         };
         let mut span = Span {
@@ -406,13 +409,17 @@ impl Loader {
 
     /// Rows that were looked at together keep the rules for what they refer to: ids ascend, and successors go up or down
     /// as far, so the ends speak for those between.
+    #[inline]
     fn check_stretch(&mut self, stretch: &Stretch, last: Last) -> Result<(), Fault> {
-        let obj = self.state.objects[last.number as usize].id;
         let Stretch { id, origin, len, .. } = *stretch;
         rules::reference(id, origin)
+            .and_then(|()| rules::reference(id, last.obj))
             .and_then(|()| self.way.go_on(id, len, origin, &self.state.actors))
             .map_err(operation)?;
-        earlier(stretch.id, obj, stretch.ends().into_iter().flatten())
+        match stretch.ends() {
+            None => Ok(()),
+            Some(ends) => ends.into_iter().try_for_each(|(id, succ)| later(id, succ)),
+        }
     }
 
     /// The rows of a sequence that only tell where a value was inserted and whether it is still there.
@@ -502,6 +509,7 @@ impl Loader {
 
     /// Values in a text are spans of their own.
     fn push_each(&mut self, span: Span) {
+        self.state.log.apart += span.len;
         for n in 0..span.len {
             let gone = if span.gone.is_none() { span.gone } else { span.gone_at(n) };
             let origin = if n == 0 { span.origin } else { span.id.plus(n - 1) };
@@ -693,12 +701,10 @@ fn type_into(builder: &mut Builder, stretch: &Stretch, at: u32, text: &str) {
     }
 }
 
-/// An operation is later than its object, and what supersedes each of these is later than they are.
-fn earlier(id: OpId, obj: OpId, succ: impl IntoIterator<Item = (OpId, OpId)>) -> Result<(), Fault> {
-    let later = succ.into_iter().try_for_each(|(id, succ)| rules::reference(succ, id));
-    rules::reference(id, obj)
-        .and(later)
-        .map_err(|rule| Fault::in_column(spec::SUCC_CTR, 0, Rule::Operation(rule)))
+/// What supersedes an operation is later.
+#[inline]
+fn later(id: OpId, succ: OpId) -> Result<(), Fault> {
+    rules::reference(succ, id).map_err(|rule| Fault::in_column(spec::SUCC_CTR, 0, Rule::Operation(rule)))
 }
 
 fn raw_bytes(at: u32, len: usize) -> Bytes {

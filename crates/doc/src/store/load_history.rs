@@ -130,7 +130,7 @@ impl Loader {
         (lane.seq, lane.max_op) = (row.seq, row.max_op);
         let next = items[lane.next..lane.end].first().map(|run| run.id.ctr);
         let start = next.filter(|ctr| *ctr <= row.max_op).unwrap_or(row.max_op + 1);
-        let end = deps.iter().map(|dep| self.state.history.at(*dep).end()).max().unwrap_or(0);
+        let end = deps.iter().map(|dep| self.state.history.end_of(*dep)).max().unwrap_or(0);
         rules::start(start, end).map_err(|_| fault(Rule::StartOp))?;
         let first_run = self.state.log.runs.len().saturating_sub(1);
         let ops = row.max_op + 1 - start;

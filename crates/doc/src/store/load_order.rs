@@ -18,6 +18,7 @@ impl Way {
     /// Goes on to `len` elements, the first inserted behind `origin` and each other behind the one before it.
     ///
     /// What was inserted behind one element stands behind it newest first, each with all that was inserted behind itself.
+    #[inline]
     pub(super) fn go_on(
         &mut self,
         first: OpId,
@@ -25,6 +26,22 @@ impl Way {
         origin: OpId,
         actors: &Actors,
     ) -> Result<(), OpFault> {
+        // Most are typed behind the one before.
+        if let Some((id, count)) = self.0.last_mut()
+            && id.plus(*count - 1) == origin
+        {
+            if origin.plus(1) == first {
+                *count += len;
+            } else {
+                self.0.push((first, len));
+            }
+            return Ok(());
+        }
+        self.turn(first, len, origin, actors)
+    }
+
+    /// As [`Self::go_on`], where the way leads back first.
+    fn turn(&mut self, first: OpId, len: u32, origin: OpId, actors: &Actors) -> Result<(), OpFault> {
         let mut newer = None;
         while let Some((id, count)) = self.0.last_mut() {
             if id.actor == origin.actor && origin.ctr >= id.ctr && origin.ctr - id.ctr < *count {
@@ -42,10 +59,7 @@ impl Way {
         if !found || newer.is_some_and(|newer| actors.cmp(newer, first).is_lt()) {
             return Err(OpFault::ElementOrder);
         }
-        match self.0.last_mut() {
-            Some((id, count)) if id.plus(*count) == first => *count += len,
-            _ => self.0.push((first, len)),
-        }
+        self.0.push((first, len));
         Ok(())
     }
 }

@@ -99,6 +99,8 @@ pub(crate) struct Log {
     preds: Pages<Box<[OpId]>>,
     pub(crate) values: Pages<Val>,
     pub(crate) marks: Pages<MarkOp>,
+    /// How many of the values are in texts, where each is an element for itself.
+    pub(crate) apart: u32,
 }
 
 /// Where the log ended at some time.
@@ -111,6 +113,7 @@ pub(crate) struct LogMark {
     preds: u32,
     values: u32,
     marks: u32,
+    apart: u32,
 }
 
 impl Log {
@@ -125,6 +128,7 @@ impl Log {
             preds: self.preds.len() as u32,
             values: self.values.len() as u32,
             marks: self.marks.len() as u32,
+            apart: self.apart,
         }
     }
 
@@ -142,6 +146,7 @@ impl Log {
         self.preds.truncate(mark.preds as usize);
         self.values.truncate(mark.values as usize);
         self.marks.truncate(mark.marks as usize);
+        self.apart = mark.apart;
     }
 
     /// The run that holds operation `ctr` among those from run `from` to `to`, whose ids ascend.

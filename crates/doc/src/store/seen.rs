@@ -221,15 +221,20 @@ impl State {
         let (start, end) = (changes.start, changes.start + changes.ops * changes.rows);
         let past = |id: OpId| rules::past(id.actor == changes.actor || past.covers(id));
         let (from, to) = self.log_range(number);
-        for run in self.log.runs.iter_from(from).take(to - from) {
+        let mut last = None;
+        for at in from..to {
+            let run = &self.log.runs[at];
             // Runs of the log may go on from change to change.
             let (skip, stop) = (start.saturating_sub(run.id.ctr), run.len.min(end - run.id.ctr));
-            past(self.objects[run.obj as usize].id)?;
+            if last.replace(run.obj) != Some(run.obj) {
+                past(self.objects[run.obj as usize].id)?;
+            }
             self.run_refers_to(run, (skip, stop), past)?;
         }
         Ok(())
     }
 
+    #[inline]
     fn run_refers_to(
         &self,
         run: &LogRun,

@@ -17,6 +17,7 @@ use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use super::undo::Unfinished;
 use super::written::Written;
 use crate::codec::kept::Kept;
+use crate::codec::limits::{Limits, Size};
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::types::{ObjType, OpId, TextEncoding};
@@ -62,6 +63,8 @@ pub(crate) struct State {
     pub(crate) history: History,
     /// The greatest counter used.
     pub(crate) max_op: u32,
+    /// What it may become.
+    pub(crate) limits: Limits,
     pub(crate) written: Written,
     /// The chunk that it was loaded from, until something comes to it.
     pub(crate) kept: Option<Kept>,
@@ -84,10 +87,22 @@ impl State {
             numbers: Lanes::default(),
             history: History::default(),
             max_op: 0,
+            limits: Limits::NONE,
             written: Written::default(),
             kept: None,
             branches: Branches::default(),
             unfinished: None,
+        }
+    }
+
+    /// What there is, with so many operations and changes that are not part of the history yet.
+    pub(crate) fn size(&self, operations: u64, changes: u64) -> Size {
+        Size {
+            entries: self.log.runs.len() as u64 + self.log.keyed.len() as u64 + u64::from(self.log.apart),
+            operations: self.history.operations() + operations,
+            changes: u64::from(self.history.len()) + changes,
+            bytes: self.heap.len() as u64,
+            longest: self.actors.longest(),
         }
     }
 
@@ -261,6 +276,7 @@ impl State {
                 gap = seq.behind(seq.find(id).expect("it was just inserted"));
                 origin = id;
             }
+            self.log.apart += len;
         } else {
             seq.insert(gap, span, &ctx);
         }

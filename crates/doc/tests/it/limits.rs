@@ -1,8 +1,8 @@
 //! What an input may ask for: each limit on its own, by a file that keeps to all others.
 
 use hashmill_doc::{
-    ActorId, ApplyError, Change, DecodeError, Document, LimitError, Limits, LoadError, LoadOptions, ObjType,
-    OnPartialLoad, ROOT, ReadDoc, Rule, ScalarValue, Transactable,
+    ActorId, ApplyError, Change, DecodeError, Document, EditError, LimitError, Limits, LoadError,
+    LoadOptions, ObjType, OnPartialLoad, ROOT, ReadDoc, Rule, ScalarValue, Transactable, Transaction,
 };
 
 use crate::Rng;
@@ -168,9 +168,11 @@ fn many_small_changes_add_up() {
     let limit = LimitError { what: "operations in all", limit: 10 };
     assert_eq!(doc.apply_changes([changes[10].clone()]), Err(ApplyError::Limit(limit)));
     doc.check(true);
+    assert_eq!((doc.get_heads(), doc.save()), (heads.clone(), file.clone()));
+    // What is written here keeps to it, too.
+    let full = EditError::Limit(LimitError { what: "operations in all", limit: 10 });
+    assert_eq!(doc.transact(|tx| tx.put(ROOT, "l", 1)), Err(full));
     assert_eq!((doc.get_heads(), doc.save()), (heads.clone(), file));
-    // What was written here is not asked for by an input.
-    doc.transact(|tx| tx.put(ROOT, "l", 1)).unwrap();
     let stream: Vec<u8> = changes.iter().flat_map(Change::raw_bytes).collect();
     let partial = within(limits).on_partial_load(OnPartialLoad::Ignore);
     assert_eq!(Document::load_with(&stream, partial).unwrap().get_heads(), heads);
@@ -180,4 +182,98 @@ fn many_small_changes_add_up() {
     all.apply_changes(changes).unwrap();
     let error = Document::load_with(&all.save(), within(limits)).unwrap_err();
     assert_eq!(error.to_string(), "the input exceeds the limit of 10 operations in all");
+}
+
+#[test]
+fn what_default_settings_make_default_settings_load() {
+    // Two million values that take no bytes, each at the front: a hundred and some bytes of file.
+    let mut doc = Document::new().with_actor(ActorId::random());
+    let list = doc.transact(|tx| tx.put_object(ROOT, "l", ObjType::List)).unwrap();
+    doc.transact(|tx| (0..2_000_000).try_for_each(|_| tx.insert(&list, 0, ScalarValue::Null))).unwrap();
+    let file = doc.save();
+    assert!(file.len() < 300);
+    let loaded = Document::load(&file).unwrap();
+    assert_eq!((loaded.length(&list), loaded.get_heads()), (2_000_000, doc.get_heads()));
+}
+
+type Edit = fn(&mut Transaction<'_>, usize) -> Result<(), EditError>;
+
+/// The list and the text of a document.
+fn objects(tx: &Transaction<'_>) -> [hashmill_doc::ObjId; 2] {
+    ["list", "text"].map(|key| tx.get(ROOT, key).unwrap().unwrap().1)
+}
+
+#[test]
+fn what_limits_let_one_write_the_same_limits_let_one_read() {
+    let edits: [(&str, Edit); 9] = [
+        ("nulls at the front", |tx, _| tx.insert(&objects(tx)[0], 0, ScalarValue::Null)),
+        ("nulls at the end", |tx, n| tx.insert(&objects(tx)[0], n, ScalarValue::Null)),
+        ("nulls here and there", |tx, n| tx.insert(&objects(tx)[0], n * 7919 % (n + 1), ScalarValue::Null)),
+        ("nulls that go again", |tx, n| {
+            let [list, _] = objects(tx);
+            if n < 3000 {
+                return tx.insert(&list, n, ScalarValue::Null);
+            }
+            match tx.length(&list) {
+                0 => Ok(()),
+                length => tx.delete(&list, n * 7919 % length),
+            }
+        }),
+        ("a flag", |tx, n| tx.put(ROOT, "flag", n % 2 == 0)),
+        ("a flag under a long name", |tx, n| tx.put(ROOT, "f".repeat(100), n % 2 == 0)),
+        ("a flag in a list", |tx, n| {
+            let [list, _] = objects(tx);
+            if n == 0 { tx.insert(&list, 0, true) } else { tx.put(&list, 0, n % 2 == 0) }
+        }),
+        ("maps", |tx, _| tx.insert_object(&objects(tx)[0], 0, ObjType::Map).map(drop)),
+        ("what is no character in a text", |tx, n| tx.insert(&objects(tx)[1], n, ScalarValue::Null)),
+    ];
+    for (name, edit) in edits {
+        for (steps, total, changes) in [
+            (1 << 12, 1 << 27, 1 << 26),
+            (1 << 13, 1 << 27, 1 << 26),
+            (1 << 20, 1000, 1 << 26),
+            (1 << 20, 1 << 20, 500),
+        ] {
+            let limits = Limits { steps, total, changes, ..Limits::default() };
+            for each in [false, true] {
+                let count = until_refused(name, limits, each, edit);
+                assert!(count > 400, "{name}: {count}");
+            }
+        }
+    }
+}
+
+/// Edits again and again until one is refused, in one change or each in its own; what is there then is read within the same
+/// limits.
+fn until_refused(name: &str, limits: Limits, each: bool, edit: Edit) -> usize {
+    let mut doc = Document::load_with(&[], within(limits)).unwrap().with_actor(ActorId::from([9; 16]));
+    doc.transact(|tx| {
+        tx.put_object(ROOT, "list", ObjType::List)?;
+        tx.put_object(ROOT, "text", ObjType::Text)
+    })
+    .unwrap();
+    let mut count = 0;
+    let end = 12_000;
+    let refused = |error: EditError| assert!(matches!(error, EditError::Limit(_)), "{error}");
+    let mut go_on = |result: Result<(), EditError>| {
+        count += usize::from(result.is_ok());
+        result.map_err(refused).is_ok() && count < end
+    };
+    let mut n = 0..;
+    if each {
+        while go_on(doc.transact(|tx| edit(tx, n.next().unwrap()))) {}
+    } else {
+        let mut tx = doc.transaction();
+        while go_on(edit(&mut tx, n.next().unwrap())) {}
+        tx.commit();
+    }
+    doc.check(true);
+    let loaded = Document::load_with(&doc.save(), within(limits));
+    let loaded = loaded.unwrap_or_else(|error| panic!("{name}, {count} {each}: {error}"));
+    assert_eq!(loaded.get_heads(), doc.get_heads());
+    let mut other = Document::load_with(&[], within(limits)).unwrap();
+    other.load_incremental(&doc.save_after(&[])).unwrap();
+    assert_eq!(other.get_heads(), doc.get_heads());
+    count
 }

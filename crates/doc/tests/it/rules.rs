@@ -465,7 +465,7 @@ fn what_was_read_is_applied_as_a_whole() {
     assert_eq!((other.length(&list), other.get_heads()), (600_000, doc.get_heads()));
     // Within limits: all of it or nothing.
     let limits = Limits { steps: 1000, ..Limits::default() };
-    for count in [500, 999, 1000, 1500, 3000, 3999, 4000, 5000] {
+    for count in [100, 300, 500, 999, 1000, 1500, 3000, 3999, 4000, 5000] {
         let (_, bytes) = nulls(count);
         let mut doc = Document::load_with(&[], LoadOptions::new().limits(limits)).unwrap();
         match doc.load_incremental(&bytes) {
@@ -484,9 +484,18 @@ fn what_was_read_is_applied_as_a_whole() {
         }
         let changes: Vec<Change> = Document::load(&bytes).unwrap().get_changes(&[]);
         let mut doc = Document::load_with(&[], LoadOptions::new().limits(limits)).unwrap();
-        doc.apply_changes(changes).unwrap();
-        let list = doc.get(ROOT, "list").unwrap().unwrap().1;
-        assert_eq!(doc.length(&list), count, "they were paid for when they were read");
+        // They were paid for when they were read, but what is there must be read again within the limits.
+        match doc.apply_changes(changes) {
+            Ok(()) => {
+                let list = doc.get(ROOT, "list").unwrap().unwrap().1;
+                assert_eq!(doc.length(&list), count);
+                Document::load_with(&doc.save(), LoadOptions::new().limits(limits)).unwrap();
+            }
+            Err(error) => {
+                assert!(matches!(error, ApplyError::Limit(_)), "{error}");
+                assert!(count > 300 && doc.is_empty());
+            }
+        }
     }
 }
 

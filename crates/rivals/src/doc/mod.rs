@@ -11,6 +11,7 @@ pub mod differential;
 pub mod engines;
 pub mod lane;
 pub mod memory;
+pub mod mutation;
 pub mod official;
 pub mod ours;
 pub mod peer;

@@ -1,0 +1,118 @@
+//! Files and changes as nobody writes them, with checksums that are right: what a reader must refuse, or keep whole.
+//!
+//! Everything here knows the format and nothing of the engine: [`chunk`] takes files apart, [`cells`] columns, [`draft`]
+//! changes. [`surgery`] cuts into columns without knowing what they mean, [`forge`] makes changes whose operations mean
+//! something. All of it is decided by the generator that is handed in.
+
+pub mod cells;
+pub mod chunk;
+pub mod draft;
+pub mod forge;
+pub mod leb;
+pub mod surgery;
+pub mod words;
+
+use chunk::{Bundle, Change, Chunk, Document, Hash};
+use forge::Universe;
+
+use crate::Rng;
+
+/// Does something to a file of chunks.
+pub fn mutate(chunks: &mut Vec<Chunk>, universe: &mut Universe, rng: &mut Rng) {
+    let times = 1 + [0, 0, 0, 1, 1, 2, 3][rng.below(7)];
+    for _ in 0..times {
+        if chunks.is_empty() {
+            return;
+        }
+        let (at, to) = (rng.below(chunks.len()), rng.below(chunks.len()));
+        match rng.below(40) {
+            0 => drop(chunks.remove(at)),
+            1 => chunks.insert(to, chunks[at].clone()),
+            2 => chunks.swap(at, to),
+            _ => mutate_chunk(&mut chunks[at], universe, rng),
+        }
+    }
+}
+
+fn mutate_chunk(chunk: &mut Chunk, universe: &mut Universe, rng: &mut Rng) {
+    match chunk {
+        Chunk::Document(document) => mutate_document(document, rng),
+        Chunk::Change(change) => mutate_change(change, universe, rng),
+        Chunk::Bundle(bundle) => mutate_bundle(bundle, rng),
+        Chunk::Other { kind, body } => {
+            if rng.below(8) == 0 {
+                *kind = rng.below(6) as u8;
+            }
+            words::damage(body, rng);
+        }
+    }
+    if rng.below(64) == 0 {
+        // The body as bytes, of the same type or another.
+        let mut bytes = vec![];
+        chunk.write(&mut bytes);
+        let mut input = leb::Input(&bytes[8..]);
+        if let (Some(kind), Some(body)) = (input.byte(), input.sized()) {
+            let mut body = body.to_vec();
+            words::damage(&mut body, rng);
+            let kind = if rng.below(4) == 0 { rng.below(5) as u8 } else { kind };
+            *chunk = Chunk::of(kind, &body);
+        }
+    }
+}
+
+fn mutate_document(document: &mut Document, rng: &mut Rng) {
+    match rng.below(20) {
+        0 => names(&mut document.actors, rng),
+        1 => hashes(&mut document.heads, rng),
+        2 => words::damage(&mut document.rest, rng),
+        3..=7 => surgery::cut(&mut document.changes, rng),
+        _ => surgery::cut(&mut document.ops, rng),
+    }
+}
+
+fn mutate_bundle(bundle: &mut Bundle, rng: &mut Rng) {
+    match rng.below(20) {
+        0 => names(&mut bundle.actors, rng),
+        1 => hashes(&mut bundle.deps, rng),
+        2..=7 => surgery::cut(&mut bundle.changes, rng),
+        _ => surgery::cut(&mut bundle.ops, rng),
+    }
+}
+
+/// Does something to a change.
+pub fn mutate_change(change: &mut Change, universe: &mut Universe, rng: &mut Rng) {
+    match rng.below(32) {
+        0 => hashes(&mut change.deps, rng),
+        1 => words::damage(&mut change.actor, rng),
+        2 => change.seq = words::number(change.seq, rng),
+        3 => change.start = words::number(change.start, rng),
+        4 => change.time = words::number(change.time as u64, rng) as i64,
+        5 => change.message = words::text(rng),
+        6 => names(&mut change.others, rng),
+        7 => words::damage(&mut change.extra, rng),
+        8 => change.deflated = !change.deflated,
+        9..=19 => surgery::cut(&mut change.ops, rng),
+        _ => *change = universe.twisted(change, rng),
+    }
+}
+
+fn names(names: &mut Vec<Vec<u8>>, rng: &mut Rng) {
+    list(names, rng, words::damage);
+}
+
+fn hashes(hashes: &mut Vec<Hash>, rng: &mut Rng) {
+    list(hashes, rng, |hash, rng| hash[rng.below(32)] ^= 1 << rng.below(8));
+}
+
+fn list<T: Clone>(list: &mut Vec<T>, rng: &mut Rng, change: impl Fn(&mut T, &mut Rng)) {
+    if list.is_empty() {
+        return;
+    }
+    let (at, to) = (rng.below(list.len()), rng.below(list.len()));
+    match rng.below(5) {
+        0 => drop(list.remove(at)),
+        1 => list.insert(to, list[at].clone()),
+        2 => list.swap(at, to),
+        _ => change(&mut list[at], rng),
+    }
+}

@@ -1,0 +1,166 @@
+//! What must hold of every document that has taken something: the structures agree, the file that is saved loads, and what
+//! is loaded is equal in everything that can be asked.
+//!
+//! The fuzz targets, the replay of their seeds and the mutation runner state it here and nowhere else. It uses nothing but
+//! what the engine offers to everybody, and panics with words where it does not hold.
+
+use hashmill_doc::{
+    ChangeHash, Document, EditError, Limits, LoadOptions, MoveCursor, ObjId, ObjType, ROOT, ReadDoc,
+    ScalarValue, Value, View,
+};
+use hashmill_testkit::mutate::chunk;
+
+/// Elements of a sequence that are asked for one by one.
+const ELEMENTS: usize = 24;
+
+/// Moments of the past that are looked at.
+const MOMENTS: usize = 8;
+
+/// Files that are shorter hold no column that is worth deflating.
+const DEFLATED: usize = 256;
+
+/// What a file is loaded with that was saved here: the defaults, on the thread that calls.
+fn options() -> LoadOptions {
+    LoadOptions::new().limits(Limits { parallel_from: u64::MAX, ..Limits::default() })
+}
+
+/// Panics unless the document can be saved, loaded and is the same again.
+pub fn accepted(doc: &Document) {
+    doc.check(true);
+    cursors(doc);
+    let mut copy = doc.clone();
+    let saved = copy.save_nocompress();
+    let load = |bytes: &[u8]| match Document::load_with(bytes, options()) {
+        Ok(again) => again,
+        Err(error) => panic!("what was accepted does not load again: {error}"),
+    };
+    let mut again = load(&saved);
+    again.check(true);
+    let changes = doc.get_changes(&[]);
+    for change in &changes {
+        let sound = chunk::hash(&change.raw_bytes()) == change.hash().0;
+        assert!(sound, "a change is not what it was: its bytes have another hash");
+    }
+    same(doc, &again);
+    assert!(again.save_nocompress() == saved, "saving what was loaded gives another file");
+    if saved.len() >= DEFLATED {
+        same(doc, &load(&copy.save()));
+    }
+    // The same by another way: change after change.
+    let mut one_by_one = Document::load_with(&[], options()).expect("nothing at all is a document");
+    if let Err(error) = one_by_one.apply_changes(changes) {
+        panic!("its own changes are refused: {error}");
+    }
+    assert_eq!(one_by_one.get_heads(), doc.get_heads(), "other heads, change by change");
+    same_views(&doc.view(), &one_by_one.view());
+}
+
+/// Panics unless two documents are equal in everything that can be asked, now and in the past.
+pub fn same(a: &Document, b: &Document) {
+    let heads = a.get_heads();
+    assert_eq!(heads, b.get_heads(), "other heads");
+    assert_eq!(a.get_missing_deps(&[]), b.get_missing_deps(&[]), "others are missing");
+    let [ours, theirs] = [a, b].map(|doc| (doc.stats().changes, doc.stats().operations));
+    assert_eq!(ours, theirs, "more or fewer changes or operations");
+    let changes = a.get_changes_meta(&[]);
+    let step = changes.len().div_ceil(MOMENTS).max(1);
+    for change in &changes {
+        assert_eq!(b.get_change_meta_by_hash(&change.hash).as_ref(), Some(change), "another change");
+    }
+    for hash in changes.iter().map(|change| change.hash).step_by(step).filter(|hash| heads != [*hash]) {
+        same_views(&at(a, hash), &at(b, hash));
+    }
+    same_views(&a.view(), &b.view());
+}
+
+fn at(doc: &Document, hash: ChangeHash) -> View<'_> {
+    match doc.at(&[hash]) {
+        Ok(view) => view,
+        Err(error) => panic!("no view of its own past: {error}"),
+    }
+}
+
+/// Every object that can be reached, its values and all that is in conflict with them.
+pub fn same_views(a: &View<'_>, b: &View<'_>) {
+    let mut open = vec![ROOT];
+    while let Some(object) = open.pop() {
+        let kind = a.object_type(&object);
+        assert_eq!(kind, b.object_type(&object), "another kind of {object}");
+        assert_eq!(a.length(&object), b.length(&object), "another length of {object}");
+        match kind {
+            Ok(ObjType::Map | ObjType::Table) => {
+                let (ours, theirs) = (a.map_range(&object, ..), b.map_range(&object, ..));
+                assert_eq!(ours.len(), theirs.len(), "more or fewer in {object}");
+                for ((key, value, id), (other_key, other, other_id)) in ours.zip(theirs) {
+                    assert_eq!(key, other_key, "another key in {object}");
+                    let (found, other) = ((value, id), (other, other_id));
+                    assert!(
+                        alike(&found, &other),
+                        "another value at a key\n{object} {key:?}: {found:?} and {other:?}"
+                    );
+                    same_conflicts(a.get_all(&object, key), b.get_all(&object, key), &mut open);
+                    reach(&found, &mut open);
+                }
+            }
+            Ok(ObjType::List | ObjType::Text) => {
+                let (ours, theirs) = (a.list_range(&object, ..), b.list_range(&object, ..));
+                assert_eq!(ours.len(), theirs.len(), "more or fewer in {object}");
+                for (found, other) in ours.zip(theirs) {
+                    assert!(alike(&found, &other), "another element\n{object}: {found:?} and {other:?}");
+                    reach(&found, &mut open);
+                }
+                if kind == Ok(ObjType::Text) {
+                    assert_eq!(a.text(&object), b.text(&object), "another text in {object}");
+                }
+                for index in 0..a.length(&object).min(ELEMENTS) {
+                    same_conflicts(a.get_all(&object, index), b.get_all(&object, index), &mut open);
+                }
+            }
+            Err(error) => panic!("{object} was found and is not there: {error}"),
+        }
+    }
+}
+
+/// What is found at a place, or why nothing is.
+type Found<'a> = Result<Vec<(Value<'a>, ObjId)>, EditError>;
+
+/// All values at a place. The last of them is the winner, which is found without asking for conflicts.
+fn same_conflicts(ours: Found<'_>, theirs: Found<'_>, open: &mut Vec<ObjId>) {
+    match (&ours, &theirs) {
+        (Ok(ours), Ok(theirs)) => {
+            let same = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| alike(a, b));
+            assert!(same, "other values at one place\n{ours:?} and {theirs:?}");
+            ours.split_last().iter().for_each(|(_, rest)| rest.iter().for_each(|found| reach(found, open)));
+        }
+        _ => panic!("no values where there is one\n{ours:?} and {theirs:?}"),
+    }
+}
+
+/// Whether two values are the same, bit by bit: a number that is none is equal to itself here.
+fn alike((a, a_id): &(Value<'_>, ObjId), (b, b_id): &(Value<'_>, ObjId)) -> bool {
+    let bits = |value: &Value<'_>| match value {
+        Value::Scalar(ScalarValue::F64(number)) => Some(number.to_bits()),
+        _ => None,
+    };
+    a_id == b_id && bits(a) == bits(b) && (bits(a).is_some() || a == b)
+}
+
+fn reach((value, id): &(Value<'_>, ObjId), open: &mut Vec<ObjId>) {
+    if let Value::Object(_) = value {
+        open.push(id.clone());
+    }
+}
+
+/// A cursor at an element that is there is at it, however it moves.
+fn cursors(doc: &Document) {
+    for (_, value, id) in doc.map_range(ROOT, ..) {
+        let Value::Object(ObjType::List | ObjType::Text) = value else { continue };
+        for index in 0..doc.length(&id).min(ELEMENTS) {
+            let [after, before] = [MoveCursor::After, MoveCursor::Before].map(|moving| {
+                let cursor = doc.get_cursor_moving(&id, index, moving).expect("an index below the length");
+                doc.get_cursor_position(&id, &cursor).expect("a cursor of this document")
+            });
+            assert!(after == before && after <= index, "cursors at {after} and {before} for {index}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Changes that arrive one by one, and what is said of each: the same wherever and whenever all that it depends on is
+//! there.
+
+use std::collections::HashMap;
+
+use hashmill_doc::{ApplyError, Change, ChangeHash, Document};
+
+/// What was said of each change by documents that had its dependencies.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger(HashMap<ChangeHash, Option<String>>);
+
+impl Ledger {
+    /// Whether the change was taken; if not, why.
+    pub(crate) fn note(&mut self, hash: ChangeHash, why: Option<String>) {
+        match self.0.get(&hash) {
+            None => drop(self.0.insert(hash, why)),
+            Some(before) if before.is_some() == why.is_some() => {}
+            Some(before) => panic!("acceptance depends on the order: {hash} gives {before:?}, then {why:?}"),
+        }
+    }
+
+    /// Hands a change to a document.
+    pub(crate) fn deliver(&mut self, doc: &mut Document, change: &Change) {
+        let there = |doc: &Document, hash: &ChangeHash| doc.get_change_meta_by_hash(hash).is_some();
+        loop {
+            let ready = change.deps().iter().all(|dep| there(doc, dep));
+            match doc.apply_changes([change.clone()]) {
+                Ok(()) if ready => return self.note(change.hash(), None),
+                // It waits.
+                Ok(()) => return,
+                Err(ApplyError::Fault { hash, fault }) => {
+                    assert!(
+                        ready || hash != change.hash(),
+                        "judged before its dependencies are there: {fault}"
+                    );
+                    self.note(hash, Some(fault.to_string()));
+                    if hash == change.hash() {
+                        return;
+                    }
+                    // Another one had waited for it, and is gone now.
+                }
+                // Two writers with one actor: who comes first is in. And limits are those of a call.
+                Err(ApplyError::DuplicateSeq { .. } | ApplyError::Limit(_)) => return,
+                Err(error) => panic!("an error that nobody here knows: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The search for inputs that break the property: targets, the inputs that are made for them, what is found.
+//!
+//! Inputs come in blocks. A block is decided by the seed of the run and its number alone: it starts from a few documents of
+//! its own, and what is accepted is mutated further.
+
+mod bases;
+mod catch;
+pub mod child;
+pub mod parent;
+mod shrink;
+mod targets;
+
+pub use catch::{Finding, quietly};
+pub use shrink::shrink;
+pub use targets::{TARGETS, Target};
+
+/// Inputs of a block, those made to repair others not counted.
+pub const BLOCK: usize = 512;
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Inputs that were handed to the engine.
+    pub executions: u64,
+    /// Of these, those it took something of.
+    pub accepted: u64,
+    /// Those it took nothing of.
+    pub refused: u64,
+    /// Those for which the property did not hold.
+    pub findings: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, more: Self) {
+        self.executions += more.executions;
+        self.accepted += more.accepted;
+        self.refused += more.refused;
+        self.findings += more.findings;
+    }
+}
+
+/// Runs one block of a target. `before` sees each input, `found` what is wrong with it.
+pub fn run_block(
+    target: &Target,
+    seed: u64,
+    number: u64,
+    before: &mut dyn FnMut(&[u8]),
+    found: &mut dyn FnMut(&[u8], Finding),
+) -> Tally {
+    let mut tally = Tally::default();
+    let seed = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut run = |input: &[u8]| {
+        before(input);
+        tally.executions += 1;
+        match catch::run(|| (target.body)(input)) {
+            Ok(verdict) => {
+                let accepted = verdict == crate::Verdict::Accepted;
+                *(if accepted { &mut tally.accepted } else { &mut tally.refused }) += 1;
+                Some(verdict)
+            }
+            Err(finding) => {
+                tally.findings += 1;
+                found(input, finding);
+                None
+            }
+        }
+    };
+    // Who makes the inputs uses the engine too, and may be wrong itself.
+    if let Err(finding) = catch::run(|| (target.block)(seed, &mut run)) {
+        tally.findings += 1;
+        found(&[], finding);
+    }
+    tally
+}

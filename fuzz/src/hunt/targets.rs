@@ -1,0 +1,241 @@
+//! Which targets there are, and how their inputs are made.
+
+use hashmill_doc::ChangeHash;
+use hashmill_testkit::Rng;
+use hashmill_testkit::mutate::chunk::{Change, Chunk, Hash, join};
+use hashmill_testkit::mutate::forge::{Care, Universe};
+use hashmill_testkit::mutate::{mutate, mutate_change, words};
+
+use super::{BLOCK, bases};
+use crate::doc::{FRAMES, small};
+use crate::{
+    Verdict, doc_change, doc_converse, doc_cursor, doc_incremental, doc_limits, doc_load, doc_orders,
+    doc_rescue,
+};
+
+/// Runs an input; nothing is known of what it broke.
+pub(super) type Run<'a> = &'a mut dyn FnMut(&[u8]) -> Option<Verdict>;
+
+/// One search.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the fuzz target whose inputs these are.
+    pub name: &'static str,
+    /// The property, for one input.
+    pub body: fn(&[u8]) -> Verdict,
+    /// Makes the inputs of a block and runs them.
+    pub(super) block: fn(u64, Run<'_>),
+}
+
+/// Every target that mutation makes inputs for.
+pub const TARGETS: &[Target] = &[
+    Target { name: "doc_change", body: doc_change, block: changes },
+    Target { name: "doc_converse", body: doc_converse, block: scripts },
+    Target { name: "doc_cursor", body: doc_cursor, block: cursors },
+    Target { name: "doc_incremental", body: doc_incremental, block: additions },
+    Target { name: "doc_limits", body: doc_limits, block: limited },
+    Target { name: "doc_load", body: doc_load, block: files },
+    Target { name: "doc_orders", body: doc_orders, block: orders },
+    Target { name: "doc_rescue", body: doc_rescue, block: wrecks },
+];
+
+/// Inputs that go on being mutated.
+const POOL: usize = 6;
+
+/// Inputs that do not, because they only grow slow.
+const LONG: usize = 600;
+
+/// Files that are mutated, and mutated further where they were accepted.
+struct Pool {
+    files: Vec<Vec<Chunk>>,
+    universe: Universe,
+}
+
+impl Pool {
+    fn new((file, universe): (Vec<Chunk>, Universe)) -> Self {
+        Self { files: vec![file], universe }
+    }
+
+    /// A mutated file.
+    fn next(&mut self, rng: &mut Rng) -> Vec<Chunk> {
+        let mut file = self.files[rng.below(self.files.len())].clone();
+        mutate(&mut file, &mut self.universe, rng);
+        file
+    }
+
+    fn keep(&mut self, file: Vec<Chunk>, rng: &mut Rng) {
+        if self.files.len() < POOL {
+            self.files.push(file);
+        } else if rng.below(4) == 0 {
+            // The first stays: the others lead away from it.
+            self.files[1 + rng.below(POOL - 1)] = file;
+        }
+    }
+}
+
+/// Mutates files; `head` writes what comes before them. Where only its heads are wrong, a document gets the right ones.
+fn each_file(pool: &mut Pool, rng: &mut Rng, mut head: impl FnMut(&mut Rng, &mut Vec<u8>), run: Run<'_>) {
+    let mut input = vec![];
+    for _ in 0..BLOCK {
+        let mut file = pool.next(rng);
+        input.clear();
+        head(rng, &mut input);
+        let start = input.len();
+        input.extend(join(&file));
+        let mut verdict = run(&input);
+        if let Some(Verdict::OtherHeads(heads)) = verdict {
+            lead(&mut file, &heads);
+            input.truncate(start);
+            input.extend(join(&file));
+            verdict = run(&input);
+        }
+        if verdict == Some(Verdict::Accepted) && input.len() < LONG {
+            pool.keep(file, rng);
+        }
+    }
+}
+
+/// Lets the first document of a file name these heads.
+pub(super) fn lead(file: &mut [Chunk], heads: &[ChangeHash]) {
+    let document = file.iter_mut().find_map(|chunk| match chunk {
+        Chunk::Document(document) => Some(document),
+        _ => None,
+    });
+    if let Some(document) = document {
+        document.lead_to(heads.iter().map(|hash| hash.0).collect());
+    }
+}
+
+fn files(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    let mut pool = Pool::new(bases::file(rng));
+    // Strictly, most often; for whatever is good; rarely beside another thread, which takes long to wake.
+    let way = |rng: &mut Rng, out: &mut Vec<u8>| match rng.below(256) {
+        0 => out.push(3 * FRAMES),
+        1..=31 => out.push(2 * FRAMES),
+        _ => out.push(FRAMES),
+    };
+    each_file(&mut pool, rng, way, run);
+}
+
+fn wrecks(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    let mut pool = Pool::new(bases::file(rng));
+    each_file(&mut pool, rng, |_, out| out.push(0), run);
+}
+
+fn additions(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    let mut pool = Pool::new(if rng.below(4) == 0 { bases::file(rng) } else { bases::news(rng) });
+    each_file(&mut pool, rng, |_, out| out.push(FRAMES), run);
+}
+
+fn limited(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    let load = rng.below(2) == 0;
+    let mut pool = Pool::new(if load { bases::file(rng) } else { bases::news(rng) });
+    let head = |rng: &mut Rng, out: &mut Vec<u8>| {
+        // Inflated bytes, operations, total, changes and steps; most of them as high as they go.
+        for _ in 0..4 {
+            out.push(if rng.below(4) == 0 { rng.next_u64() as u8 } else { 0 });
+        }
+        out.push(rng.next_u64() as u8);
+        out.push(if load { 0 } else { FRAMES });
+    };
+    each_file(&mut pool, rng, head, run);
+}
+
+/// Changes on what everybody has: mutated ones and forged ones.
+fn changes(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    let (file, mut universe) = bases::news(rng);
+    let heads: Vec<Hash> = small().get_heads().iter().map(|hash| hash.0).collect();
+    let first = |chunk: Chunk| match chunk {
+        Chunk::Change(change) if change.deps == heads => Some(change),
+        _ => None,
+    };
+    let mut pool: Vec<Change> = file.into_iter().filter_map(first).collect();
+    for _ in 0..BLOCK {
+        let change = if pool.is_empty() || rng.below(3) == 0 {
+            universe.forge(&[0xf0], heads.clone(), Care::Little, rng)
+        } else {
+            let mut change = pool[rng.below(pool.len())].clone();
+            mutate_change(&mut change, &mut universe, rng);
+            change
+        };
+        if run(&change.body()) == Some(Verdict::Accepted) {
+            if pool.len() < POOL {
+                pool.push(change);
+            } else {
+                pool[rng.below(POOL)] = change;
+            }
+        }
+    }
+}
+
+/// Changes of a conversation with one among them that is forged or mutated.
+fn orders(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    let docs = bases::people(&crate::doc::within(crate::doc::LIMITS), rng);
+    let mut universe = bases::universe(&docs[0]);
+    let good: Vec<Vec<u8>> = docs[0].get_changes(&[]).iter().map(hashmill_doc::Change::raw_bytes).collect();
+    let all: Vec<Change> = good
+        .iter()
+        .flat_map(|bytes| hashmill_testkit::mutate::chunk::split(bytes))
+        .filter_map(|chunk| if let Chunk::Change(change) = chunk { Some(change) } else { None })
+        .collect();
+    let leaves = universe.heads();
+    for _ in 0..BLOCK / 8 {
+        let mut parts = good.clone();
+        for writer in 0..1 + rng.below(2) {
+            let leaf = rng.below(parts.len().max(1));
+            match all.get(leaf) {
+                // One that no other depends on, as somebody else might have sent it.
+                Some(change)
+                    if rng.below(4) == 0
+                        && leaves.contains(&hashmill_testkit::mutate::chunk::hash(&good[leaf])) =>
+                {
+                    let mut change = change.clone();
+                    mutate_change(&mut change, &mut universe, rng);
+                    parts[leaf] = change.bytes();
+                }
+                _ => {
+                    let mut deps = if rng.below(2) == 0 {
+                        leaves.clone()
+                    } else {
+                        universe.any(rng).into_iter().collect()
+                    };
+                    deps.sort_unstable();
+                    let forged = universe.forge(&[0xf0, writer as u8], deps, Care::Little, rng);
+                    let at = rng.below(parts.len() + 1);
+                    parts.insert(at, forged.bytes());
+                }
+            }
+        }
+        run(&parts.concat());
+    }
+}
+
+/// Conversations.
+fn scripts(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    for _ in 0..BLOCK / 8 {
+        let len = 8 + rng.below(40);
+        run(&rng.bytes(len));
+    }
+}
+
+fn cursors(seed: u64, run: Run<'_>) {
+    const KEPT: [&[u8]; 4] = [
+        include_bytes!("../../corpus/doc_cursor/letter"),
+        include_bytes!("../../corpus/doc_cursor/letter-as-text"),
+        include_bytes!("../../corpus/doc_cursor/letter-before"),
+        include_bytes!("../../corpus/doc_cursor/start"),
+    ];
+    let rng = &mut Rng::new(seed);
+    for _ in 0..BLOCK {
+        let mut input = KEPT[rng.below(KEPT.len())].to_vec();
+        (0..1 + rng.below(2)).for_each(|_| words::damage(&mut input, rng));
+        run(&input);
+    }
+}
