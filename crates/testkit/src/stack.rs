@@ -2,6 +2,7 @@
 //! as soon as the call is over.
 
 /// Bytes of stack for one call.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LEN: usize = 1 << 20;
 
 /// Whether this system lets a thread have memory of the caller's as its stack.
