@@ -76,7 +76,7 @@ impl Document {
 
     pub(crate) fn of(state: State, limits: Limits) -> Self {
         Self {
-            state: Arc::new(State { limits, ..state }),
+            state: Arc::new(state.within(limits)),
             branch: Branch::new(),
             queue: Queue::default(),
             writer: Writer::default(),

@@ -81,7 +81,7 @@ impl Open {
         let first_run = state.log.runs.len().saturating_sub(1);
         state.begin(OpId::new(start, actor));
         let seq = state.history.seq(actor) + 1;
-        let free = u64::from(start) + state.limits.spare(state.size(0, 1));
+        let free = u64::from(start).saturating_add(state.spare());
         Self {
             branch,
             actor,
@@ -142,6 +142,7 @@ impl Open {
     pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
         state.finish();
         let ops = self.next - self.start;
+        state.spend(ops);
         if options.message.as_deref().unwrap_or_default().is_empty()
             && let Some(row) = state.go_on(self.actor, self.start, ops, options.time)
         {

@@ -202,7 +202,7 @@ impl Document {
     pub(crate) fn take(&mut self, state: State, meter: &mut Meter) -> Result<(), ApplyError> {
         if self.is_empty() {
             self.limits.check_total(state.history.operations())?;
-            self.state = std::sync::Arc::new(State { limits: self.limits, ..state });
+            self.state = std::sync::Arc::new(state.within(self.limits));
             return Ok(());
         }
         all_of(self.apply_metered(self.new_in(&state), meter))
@@ -334,9 +334,8 @@ impl Document {
             // They were applied before: what is missing is room for their bytes.
             return Err(crate::EditError::Full);
         }
-        doc.limits = self.limits;
-        doc.state_mut().limits = self.limits;
-        Ok(doc)
+        let state = std::sync::Arc::unwrap_or_clone(doc.state);
+        Ok(Self::of(state, self.limits))
     }
 }
 

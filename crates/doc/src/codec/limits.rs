@@ -91,14 +91,13 @@ impl Limits {
         usize::try_from(self.inflated_bytes - self.inflated_bytes / 8).unwrap_or(usize::MAX)
     }
 
-    /// How many more operations there may be for sure.
+    /// How many more operations there may be for sure, each in a change of its own.
     pub(crate) fn spare(&self, size: Size) -> u64 {
-        if size.changes > self.changes {
-            return 0;
-        }
-        let row = 4 * (cost::STEP + size.longest as u64 / cost::BYTES);
+        // Three for the operation, two for the change, less than one besides.
+        let row = 6 * (cost::STEP + size.longest as u64 / cost::BYTES);
         let work = self.paid(size).saturating_sub(self.work(size)) / row;
-        work.min(self.total.saturating_sub(size.operations))
+        let rest = self.total.saturating_sub(size.operations).min(self.changes.saturating_sub(size.changes));
+        work.min(rest)
     }
 
     /// In parts of a step.

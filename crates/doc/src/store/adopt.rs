@@ -112,6 +112,7 @@ impl State {
         result
             .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
         self.max_op = self.max_op.max(end - 1);
+        self.spend_all();
         let log = self.log_of(first_run, change.start, actor);
         let message = self.heap.name(other.heap.text(run.message));
         let extra = self.heap.push(other.heap.get(run.extra));

@@ -114,7 +114,7 @@ impl State {
             }
         };
         result?;
-        limits.check(self.size(len.into(), 1))?;
+        self.afford(len, limits)?;
         self.max_op = self.max_op.max(start - 1 + len);
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());

@@ -20,6 +20,7 @@ use crate::codec::kept::Kept;
 use crate::codec::limits::{Limits, Size};
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
+use crate::error::LimitError;
 use crate::types::{ObjType, OpId, TextEncoding};
 
 /// What a non-text element looks like in text.
@@ -65,6 +66,8 @@ pub(crate) struct State {
     pub(crate) max_op: u32,
     /// What it may become.
     pub(crate) limits: Limits,
+    /// So many more operations, each in a change of its own, there may be for sure, while no actor has a longer name.
+    spare: (u64, usize),
     pub(crate) written: Written,
     /// The chunk that it was loaded from, until something comes to it.
     pub(crate) kept: Option<Kept>,
@@ -88,11 +91,53 @@ impl State {
             history: History::default(),
             max_op: 0,
             limits: Limits::NONE,
+            spare: (0, 0),
             written: Written::default(),
             kept: None,
             branches: Branches::default(),
             unfinished: None,
         }
+    }
+
+    /// The same with other limits.
+    pub(crate) fn within(self, limits: Limits) -> Self {
+        Self { limits, spare: (0, 0), ..self }
+    }
+
+    /// How many more operations there may be for sure.
+    #[inline]
+    pub(crate) fn spare(&mut self) -> u64 {
+        let longest = self.actors.longest();
+        if self.spare.0 == 0 || self.spare.1 != longest {
+            self.spare = (self.limits.spare(self.size(0, 0)), longest);
+        }
+        self.spare.0
+    }
+
+    /// There are so many more operations in a change.
+    #[inline]
+    pub(crate) fn spend(&mut self, operations: u32) {
+        self.spare.0 = self.spare.0.saturating_sub(u64::from(operations) + 1);
+    }
+
+    /// There is more, and nobody knows how much.
+    pub(super) fn spend_all(&mut self) {
+        self.spare.0 = 0;
+    }
+
+    /// Whether there may be a change of so many operations that were just applied.
+    #[inline]
+    pub(super) fn afford(&mut self, operations: u32, limits: &Limits) -> Result<(), LimitError> {
+        let plenty = self.spare.0 > u64::from(operations) && self.spare.1 == self.actors.longest();
+        if plenty && self.heap.len() as u64 <= self.limits.inflated_bytes / 2 {
+            self.spend(operations);
+            return Ok(());
+        }
+        self.spend_all();
+        limits.check(self.size(operations.into(), 1))?;
+        self.spare();
+        self.spend(operations);
+        Ok(())
     }
 
     /// What there is, with so many operations and changes that are not part of the history yet.
