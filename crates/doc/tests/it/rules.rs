@@ -277,7 +277,7 @@ fn elements_of_the_base_with_updates_outside_the_past_cannot_be_superseded() {
     let change = Change::from_bytes(&draft.bytes()).unwrap();
     assert_eq!(other.clone().apply_changes([change.clone()]), Err(past(&change)));
     let seen = Draft { deps: other.get_heads().iter().map(|hash| hash.0).collect(), ..draft };
-    let mut doc = other.clone();
+    let mut doc = other;
     doc.apply_changes([Change::from_bytes(&seen.bytes()).unwrap()]).unwrap();
     doc.check(true);
     assert_eq!(Document::load(&doc.save()).unwrap().get_heads(), doc.get_heads());
@@ -583,7 +583,7 @@ fn people_who_write_at_the_same_time_are_judged_by_what_they_saw() {
         })
         .unwrap();
     }
-    let mut all = base.clone();
+    let mut all = base;
     docs.iter().for_each(|doc| drop(all.merge(doc).unwrap()));
     let mut changes = all.get_changes(&[]);
     let state = all.hydrate(ROOT).unwrap();
@@ -677,7 +677,7 @@ fn one_by_one_the_same_changes_are_taken() {
     let bad = Change::from_bytes(&bad.bytes()).unwrap();
     let behind = put_after(8, 1, 6, &[&bad], "d");
     let good = put_after(7, 1, 6, &[&first], "e");
-    for order in permutations(&[first.clone(), bad.clone(), behind, good.clone()]) {
+    for order in permutations(&[first, bad.clone(), behind, good.clone()]) {
         for whole in [true, false] {
             let mut doc = Document::new();
             for change in &order {
@@ -744,7 +744,7 @@ fn a_file_whose_waiting_change_breaks_a_rule_is_refused() {
     let bad =
         Draft { deps: vec![first.hash().0], start: vec![5], ..Draft::new(9, &Op { action: 5, ..put() }) };
     let bad = bad.bytes();
-    for file in [[first.raw_bytes(), bad.clone()].concat(), [bad.clone(), first.raw_bytes()].concat()] {
+    for file in [[first.raw_bytes(), bad.clone()].concat(), [bad, first.raw_bytes()].concat()] {
         assert!(matches!(Document::load(&file), Err(LoadError::Apply(ApplyError::Fault { .. }))));
         assert!(Document::new().load_incremental(&file).is_err());
     }

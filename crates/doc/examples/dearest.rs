@@ -1,0 +1,109 @@
+//! What the dearest inputs cost that the default limits accept: files of about so many bytes whose every operation is looked
+//! at for itself. For each kind of file and each size in bytes that is given, prints the operations in it, the time that a
+//! process takes to load it, and the most memory that it took (where `/proc/self/status` tells it). The first kind is the
+//! same file for every size.
+//!
+//! `cargo run --release -p hashmill-doc --example dearest -- 1000 1000000`
+
+#![expect(clippy::print_stdout, reason = "it is a program")]
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use hashmill_doc::{
+    ActorId, Document, EditError, Limits, LoadOptions, ObjId, ObjType, ROOT, ReadDoc, ScalarValue,
+    Transactable, Transaction, Verify,
+};
+
+/// An edit that leaves one more operation to be looked at.
+type Edit = fn(&mut Transaction<'_>, &ObjId, usize, &mut u64) -> Result<(), EditError>;
+
+const KINDS: [(&str, Edit); 4] = [
+    ("nulls at the front of a list", |tx, list, _, _| tx.insert(list, 0, ScalarValue::Null)),
+    ("numbers anywhere in a list", |tx, list, n, rng| tx.insert(list, random(rng, n + 1), (n % 64) as i64)),
+    ("numbers at keys of their own", |tx, _, n, _| tx.put(ROOT, format!("{n}"), (n % 64) as i64)),
+    ("letters anywhere in a text", |tx, _, n, rng| {
+        let text = tx.get(ROOT, "text")?.map(|(_, text)| text).ok_or(EditError::UnknownObject(ROOT))?;
+        tx.splice_text(&text, random(rng, n + 1), 0, "x")
+    }),
+];
+
+fn random(state: &mut u64, below: usize) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 11) as usize % below
+}
+
+/// A document of so many edits in one change, whatever it will cost to load.
+fn document(edit: Edit, count: usize) -> Result<Document, EditError> {
+    let most = Limits { steps: u64::MAX / 32, ..Limits::default() };
+    let mut doc = Document::load_with(&[], LoadOptions::new().limits(most)).unwrap_or_default();
+    doc.set_actor(ActorId::from([1]));
+    let list = doc.transact(|tx| {
+        tx.put_object(ROOT, "text", ObjType::Text)?;
+        tx.put_object(ROOT, "list", ObjType::List)
+    })?;
+    let mut rng = 1;
+    doc.transact(|tx| (0..count).try_for_each(|n| edit(tx, &list, n, &mut rng)))?;
+    Ok(doc)
+}
+
+/// The most kilobytes of memory that were in use.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The largest file of a kind that is accepted and has about `size` bytes, and how many edits made it.
+fn largest(edit: Edit, size: usize) -> Result<(Vec<u8>, usize), EditError> {
+    let (mut low, mut high) = (1, size);
+    if document(edit, 1000)?.save().len() < 300 {
+        // What no bytes pay for.
+        (low, high) = (6_900_000, 7_340_032);
+    }
+    let mut best = (Vec::new(), 0);
+    // To a thirtieth.
+    while high - low > 1 + low / 30 {
+        let count = usize::midpoint(low, high);
+        let file = document(edit, count)?.save();
+        let options = LoadOptions::new().verify(Verify::Later);
+        if file.len() <= size && Document::load_with(&file, options).is_ok() {
+            (low, best) = (count, (file, count));
+        } else {
+            high = count;
+        }
+    }
+    Ok(best)
+}
+
+/// Loads what comes from standard input, and says what that took.
+fn load() -> Result<(), Box<dyn std::error::Error>> {
+    let mut file = Vec::new();
+    std::io::stdin().read_to_end(&mut file)?;
+    let start = Instant::now();
+    let doc = Document::load(&file)?;
+    println!("{:>8.1?}  {:>5} MB", start.elapsed(), memory().unwrap_or_default() / 1000);
+    drop(doc);
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.peek().is_none() {
+        return load();
+    }
+    for size in arguments {
+        for (name, edit) in KINDS {
+            let (file, count) = largest(edit, size.parse()?)?;
+            print!("{:>9} bytes  {count:>9} {name:<30} ", file.len());
+            std::io::stdout().flush()?;
+            let mut child = Command::new(std::env::current_exe()?).stdin(Stdio::piped()).spawn()?;
+            child.stdin.take().ok_or("no pipe")?.write_all(&file)?;
+            child.wait()?;
+        }
+    }
+    Ok(())
+}
