@@ -65,7 +65,11 @@ fn row(columns: &mut [Column], rng: &mut Rng) {
         _ => {
             let len = row.len();
             cells.repeat(row.clone(), target);
-            let moved = if target <= row.start { row.start.saturating_add(len)..row.end.saturating_add(len) } else { row };
+            let moved = if target <= row.start {
+                row.start.saturating_add(len)..row.end.saturating_add(len)
+            } else {
+                row
+            };
             cells.remove(moved);
         }
     });
