@@ -49,17 +49,19 @@ const LONG: usize = 600;
 struct Pool {
     files: Vec<Vec<Chunk>>,
     universe: Universe,
+    /// How often one is mutated at most before it runs: seldom gets far, often shows what several faults do together.
+    most: usize,
 }
 
 impl Pool {
-    fn new((file, universe): (Vec<Chunk>, Universe)) -> Self {
-        Self { files: vec![file], universe }
+    fn new((file, universe): (Vec<Chunk>, Universe), rng: &mut Rng) -> Self {
+        Self { files: vec![file], universe, most: [1, 2, 4, 8][rng.below(4)] }
     }
 
     /// A mutated file.
     fn next(&mut self, rng: &mut Rng) -> Vec<Chunk> {
         let mut file = self.files[rng.below(self.files.len())].clone();
-        mutate(&mut file, &mut self.universe, rng);
+        mutate(&mut file, &mut self.universe, self.most, rng);
         file
     }
 
@@ -108,7 +110,7 @@ pub(super) fn lead(file: &mut [Chunk], heads: &[ChangeHash]) {
 
 fn files(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
-    let mut pool = Pool::new(bases::file(rng));
+    let mut pool = Pool::new(bases::file(rng), rng);
     // Strictly, most often; for whatever is good; rarely beside another thread, which takes long to wake.
     let way = |rng: &mut Rng, out: &mut Vec<u8>| match rng.below(256) {
         0 => out.push(3 * FRAMES),
@@ -120,20 +122,22 @@ fn files(seed: u64, run: Run<'_>) {
 
 fn wrecks(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
-    let mut pool = Pool::new(bases::file(rng));
+    let mut pool = Pool::new(bases::file(rng), rng);
     each_file(&mut pool, rng, |_, out| out.push(0), run);
 }
 
 fn additions(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
-    let mut pool = Pool::new(if rng.below(4) == 0 { bases::file(rng) } else { bases::news(rng) });
+    let base = if rng.below(4) == 0 { bases::file(rng) } else { bases::news(rng) };
+    let mut pool = Pool::new(base, rng);
     each_file(&mut pool, rng, |_, out| out.push(FRAMES), run);
 }
 
 fn limited(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
     let load = rng.below(2) == 0;
-    let mut pool = Pool::new(if load { bases::file(rng) } else { bases::news(rng) });
+    let base = if load { bases::file(rng) } else { bases::news(rng) };
+    let mut pool = Pool::new(base, rng);
     let head = |rng: &mut Rng, out: &mut Vec<u8>| {
         // Inflated bytes, operations, total, changes and steps; most of them as high as they go.
         for _ in 0..4 {

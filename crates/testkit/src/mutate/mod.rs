@@ -17,10 +17,9 @@ use forge::Universe;
 
 use crate::Rng;
 
-/// Does something to a file of chunks.
-pub fn mutate(chunks: &mut Vec<Chunk>, universe: &mut Universe, rng: &mut Rng) {
-    let times = 1 + [0, 0, 0, 1, 1, 2, 3][rng.below(7)];
-    for _ in 0..times {
+/// Does something to a file of chunks, `most` times at most.
+pub fn mutate(chunks: &mut Vec<Chunk>, universe: &mut Universe, most: usize, rng: &mut Rng) {
+    for _ in 0..1 + rng.below(most.max(1)) {
         if chunks.is_empty() {
             return;
         }

@@ -353,7 +353,8 @@ pub(super) fn join(a: &mut Span, b: &Span) -> bool {
         && b.reg == 0
         && a.visible == b.visible
         && a.id.actor == b.id.actor
-        && a.id.ctr + a.len == b.id.ctr
+        // Behind the last counter there is none: a sum would not fit.
+        && b.id.ctr.wrapping_sub(a.id.ctr) == a.len
         && b.origin == a.last();
     if !run {
         return false;
