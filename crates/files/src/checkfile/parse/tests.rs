@@ -1,6 +1,6 @@
 //! One table per question; round trips against the writer.
 
-use super::super::{Algorithm, Frame, can_be_read_back};
+use super::super::Algorithm;
 use super::*;
 use std::path::Path;
 
@@ -122,6 +122,7 @@ fn digests_of_other_programs_are_recognised() {
 #[cfg(unix)]
 #[test]
 fn it_is_known_which_names_can_be_read_back() {
+    use crate::checkfile::{Frame, can_be_read_back};
     use std::os::unix::ffi::OsStrExt;
     for (name, as_text) in [
         (&b"f"[..], true),
@@ -165,7 +166,7 @@ fn labels_show_the_name_as_written() {
 #[cfg(unix)]
 #[test]
 fn what_is_written_can_be_read() {
-    use crate::checkfile::{Algorithm, Frame};
+    use crate::checkfile::Frame;
     use std::os::unix::ffi::OsStrExt;
     let names: [&[u8]; 10] =
         [b"f", b"a\\b", b"a\nb", b"a\rb\r", b"\\", b"a  b", b") = x (", b" ", b"#x", b"-"];
