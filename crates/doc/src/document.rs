@@ -333,7 +333,6 @@ impl Document {
         let Self { state, branch, queue, limits, .. } = self;
         let state = Arc::make_mut(state);
         state.branches.go_on(state.history.len(), *branch);
-        state.kept = None;
         (state, queue, limits)
     }
 

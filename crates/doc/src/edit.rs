@@ -75,7 +75,6 @@ impl Open {
     /// Starts a change by an actor, with counters after every known operation.
     pub(crate) fn new(state: &mut State, actor: &ActorId, branch: Branch) -> Self {
         state.branches.go_on(state.history.len(), branch);
-        state.kept = None;
         let actor = state.actors.add(actor);
         let start = state.max_op + 1;
         let first_run = state.log.runs.len().saturating_sub(1);

@@ -5,7 +5,6 @@ use crate::codec::change::{Change, Scratch, author_in};
 use crate::codec::chunk::{Chunk, ChunkType, Sealed};
 use crate::codec::column::ChunkError;
 use crate::codec::document::DocumentView;
-use crate::codec::kept::Kept;
 use crate::codec::limits::{Limits, Meter};
 use crate::codec::reader::Reader;
 use crate::document::Document;
@@ -406,7 +405,6 @@ fn load_chunk(
     sorted.1.sort_unstable();
     if verify == Verify::Later && sorted.0 == sorted.1 && rows.len() == view.heads.len() {
         rows.iter().zip(&view.heads).for_each(|(row, hash)| state.history.learn(*row, *hash));
-        state.kept = Kept::of(body, &view, state.history.len()).map_err(ChunkFault::Chunk)?;
         return Ok(state);
     }
     if body.len() as u64 >= limits.parallel_from {
@@ -415,11 +413,6 @@ fn load_chunk(
     let computed = state.heads();
     if computed != view.heads {
         return Err(ChunkFault::Load(LoadError::Heads { named: view.heads, computed }));
-    }
-    let named =
-        rows.iter().zip(&view.heads).all(|(row, hash)| state.history.known().get(*row) == Some(*hash));
-    if named && rows.len() == view.heads.len() {
-        state.kept = Kept::of(body, &view, state.history.len()).map_err(ChunkFault::Chunk)?;
     }
     Ok(state)
 }

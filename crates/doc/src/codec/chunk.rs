@@ -173,22 +173,6 @@ pub(crate) fn frame(kind: ChunkType, body: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// Puts the header before a body of so many bytes, which `fill` writes in their place.
-pub(crate) fn frame_of(kind: ChunkType, len: usize, fill: impl FnOnce(&mut [u8])) -> Vec<u8> {
-    let start = 9 + len_u64(len as u64);
-    let mut out = vec![0; start + len];
-    let mut head = Vec::with_capacity(start);
-    head.extend_from_slice(&MAGIC);
-    head.extend_from_slice(&[0; 4]);
-    head.push(kind as u8);
-    put_u64(&mut head, len as u64);
-    out[..start].copy_from_slice(&head);
-    fill(&mut out[start..]);
-    let hash = hash_of(&out[8..]);
-    out[4..8].copy_from_slice(&hash.0[..4]);
-    out
-}
-
 /// Puts the header before a body whose checksum is known. A deflated change carries that of the plain one.
 pub(crate) fn frame_with(kind: ChunkType, body: &[u8], hash: &ChangeHash) -> Vec<u8> {
     let mut out = Vec::with_capacity(9 + len_u64(body.len() as u64) + body.len());
@@ -222,7 +206,6 @@ mod tests {
             assert_eq!(read(&bad), Err(rule));
         }
         assert_eq!(frame(ChunkType::Change, &[b"bo", b"", b"dy"]), good);
-        assert_eq!(frame_of(ChunkType::Change, 4, |body| body.copy_from_slice(b"body")), good);
         assert_eq!(frame_with(ChunkType::Change, b"body", &hash_chunk(ChunkType::Change, b"body")), good);
         let mut unknown = good.clone();
         unknown[8] = 9;

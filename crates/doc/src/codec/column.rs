@@ -218,11 +218,6 @@ impl Columns<'_> {
         self.columns.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// How many bytes each column holds, in their order.
-    pub(crate) fn lens(&self) -> impl Iterator<Item = usize> {
-        self.columns.iter().map(|(_, bytes)| bytes.len())
-    }
-
     /// The first column not in `known`.
     pub(crate) fn unknown(&self, known: &[u32]) -> Option<u32> {
         self.columns.iter().map(|(spec, _)| *spec).find(|spec| !known.contains(spec))
@@ -382,26 +377,6 @@ pub(crate) fn inflate(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Inflate> {
     }
 }
 
-/// Inflates what was inflated before, so that its length is known.
-pub(crate) struct Inflater(Decompressor);
-
-impl Default for Inflater {
-    fn default() -> Self {
-        Self(Decompressor::new())
-    }
-}
-
-impl Inflater {
-    /// Inflates to exactly the bytes of `out`.
-    pub(crate) fn fill(&mut self, bytes: &[u8], out: &mut [u8]) -> Result<(), Inflate> {
-        match self.0.deflate_decompress(bytes, out) {
-            Ok(len) if len == out.len() => Ok(()),
-            Ok(_) | Err(DecompressionError::BadData) => Err(Inflate::Corrupt),
-            Err(DecompressionError::InsufficientSpace) => Err(Inflate::TooLong),
-        }
-    }
-}
-
 /// Deflates to raw DEFLATE.
 pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
     COMPRESSORS.with_borrow_mut(|compressors| {
@@ -449,14 +424,8 @@ impl ColumnsOut {
     }
 
     pub(crate) fn write_layout(&self, out: &mut Vec<u8>) {
-        Self::layout_of(self.layout.iter().copied(), out);
-    }
-
-    /// Writes the layout of columns of which these are the specifications and lengths.
-    pub(crate) fn layout_of(columns: impl Iterator<Item = (u32, usize)> + Clone, out: &mut Vec<u8>) {
-        let there = columns.filter(|(_, len)| *len > 0);
-        put_u64(out, there.clone().count() as u64);
-        for (spec, len) in there {
+        put_u64(out, self.layout.len() as u64);
+        for &(spec, len) in &self.layout {
             put_u64(out, spec.into());
             put_u64(out, len as u64);
         }

@@ -31,39 +31,6 @@ mod spec {
     pub(super) const EXTRA_RAW: u32 = 0x57;
 }
 
-/// The columns of changes and of operations that a document has in this version of the format.
-pub(crate) const COLUMNS: [&[u32]; 2] = [
-    &[
-        spec::ACTOR,
-        spec::SEQ,
-        spec::MAX_OP,
-        spec::TIME,
-        spec::MESSAGE,
-        spec::DEPS_COUNT,
-        spec::DEPS_INDEX,
-        spec::EXTRA_META,
-        spec::EXTRA_RAW,
-    ],
-    &[
-        ops::OBJ_ACTOR,
-        ops::OBJ_CTR,
-        ops::KEY_ACTOR,
-        ops::KEY_CTR,
-        ops::KEY_STR,
-        ops::ID_ACTOR,
-        ops::ID_CTR,
-        ops::INSERT,
-        ops::ACTION,
-        ops::META,
-        ops::RAW,
-        ops::SUCC_COUNT,
-        ops::SUCC_ACTOR,
-        ops::SUCC_CTR,
-        ops::EXPAND,
-        ops::MARK,
-    ],
-];
-
 /// Metadata of extra bytes of length 0.
 const NO_EXTRA: u64 = code::BYTES as u64;
 

@@ -16,7 +16,6 @@ mod deflate;
 pub(crate) mod delta;
 pub(crate) mod document;
 mod huffman;
-pub(crate) mod kept;
 pub(crate) mod leb;
 mod libdeflate;
 pub(crate) mod limits;

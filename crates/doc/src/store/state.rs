@@ -16,7 +16,6 @@ use super::register::{self, Values, Visible};
 use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use super::undo::Unfinished;
 use super::written::Written;
-use crate::codec::kept::Kept;
 use crate::codec::limits::{Limits, Size};
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
@@ -69,8 +68,6 @@ pub(crate) struct State {
     /// So many more operations, each in a change of its own, there may be for sure, while no actor has a longer name.
     spare: (u64, usize),
     pub(crate) written: Written,
-    /// The chunk that it was loaded from, until something comes to it.
-    pub(crate) kept: Option<Kept>,
     pub(crate) branches: Branches,
     /// The change in the making. It stays here when whoever makes it is leaked.
     pub(crate) unfinished: Option<Unfinished>,
@@ -93,7 +90,6 @@ impl State {
             limits: Limits::NONE,
             spare: (0, 0),
             written: Written::default(),
-            kept: None,
             branches: Branches::default(),
             unfinished: None,
         }

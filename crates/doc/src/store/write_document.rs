@@ -28,9 +28,6 @@ type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
 impl State {
     /// The document chunk.
     pub(crate) fn write_document(&self, compress: bool) -> Vec<u8> {
-        if let Some(kept) = self.kept.as_ref().filter(|kept| kept.rows() == self.history.len()) {
-            return kept.write(compress);
-        }
         let mut used = vec![false; self.actors.len()];
         self.history.runs().for_each(|run| used[run.actor as usize] = true);
         let mut order: Vec<u32> =

@@ -2,8 +2,8 @@
 
 use hashmill_doc::legacy::{ElementId, Key, MarkData, ObjectId, Op, OpId, OpType, ParseOpIdError};
 use hashmill_doc::{
-    ActorId, AutoCommit, Change, CommitOptions, DecodeError, Document, ExpandedChange, ObjType, ROOT, Rule,
-    ScalarValue, Transactable,
+    ActorId, AutoCommit, Change, CommitOptions, DecodeError, Document, ExpandedChange, ObjType, OpFault,
+    ROOT, Rule, ScalarValue, Transactable,
 };
 
 fn actor(n: u8) -> ActorId {
@@ -126,7 +126,7 @@ fn what_no_change_can_say_is_refused() {
     assert_eq!(with(|change| change.start_op = 1 << 32), Rule::CounterRange);
     assert_eq!(with(|change| change.operations[0].pred[0].0 = 0), Rule::Zero);
     assert_eq!(with(|change| change.operations[0].pred[0].0 = u64::MAX), Rule::CounterRange);
-    assert_eq!(with(|change| change.operations[2].pred.reverse()), Rule::NotAscending("predecessors"));
+    assert_eq!(with(|change| change.operations[2].pred.reverse()), Rule::Operation(OpFault::PredOrder));
     assert!(matches!(with(|change| change.operations[1].insert = true), Rule::Operation(_)));
     assert!("7@".parse::<OpId>().is_ok() && "7@0g".parse::<OpId>() == Err(ParseOpIdError));
     assert_eq!("7@ab".parse::<OpId>().map(|id| id.to_string()), Ok("7@ab".to_owned()));

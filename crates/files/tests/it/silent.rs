@@ -13,6 +13,7 @@ const SECRET: &[u8; 32] = b"Tell nobody: \xf1\x00\x07 the cellar key!";
 const PLAIN: &[(&str, &str)] = &[
     ("checkfile::Algorithm", "a choice"),
     ("checkfile::Entry", "a line of a list"),
+    ("checkfile::Foreign", "names of functions and programs"),
     ("checkfile::Frame", "a choice"),
     ("checkfile::Line", "a line of a list"),
     ("checkfile::LineError", "a line of a list"),
