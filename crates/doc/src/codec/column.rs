@@ -30,8 +30,8 @@ pub(crate) const DEFLATE_FROM: usize = 256;
 pub(crate) enum Effort {
     /// For numbers that rarely repeat for long: where the harder level gains half a percent and takes three times as long.
     Numbers,
-    /// For the differences of counters: as [`Self::Numbers`], unless they shrink to less than half, which says that they
-    /// repeat after all.
+    /// For the differences of counters: as [`Self::Numbers`], unless they are long and shrink to less than half, which says
+    /// that they repeat after all.
     Differences,
     /// As small as zlib's usual level to half a percent, in two thirds of the time.
     Texts,
@@ -384,7 +384,7 @@ pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
             true => compressors.short.deflate(bytes),
             false => compressors.long(bytes, effort),
         };
-        if effort == Effort::Differences && bytes.len() > SHORT && deflated.len() < bytes.len() / 2 {
+        if effort == Effort::Differences && bytes.len() > effort.short() && deflated.len() < bytes.len() / 2 {
             let harder = compressors.long(bytes, Effort::Names);
             return if harder.len() < deflated.len() { harder } else { deflated };
         }
