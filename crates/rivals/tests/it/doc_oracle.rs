@@ -14,7 +14,8 @@ use hashmill_testkit::Rng;
 use hashmill_testkit::data;
 use hashmill_testkit::doc::forge::Forge;
 use hashmill_testkit::doc::{
-    Actor, Content, Document, Element, Entry, Hash, History, Id, Kind, MOST, Object, State, Value,
+    Action, Actor, Change, Content, Document, Element, Entry, Hash, History, Id, Key, Kind, MOST, Object, Op,
+    State, Value,
 };
 
 fn kind(kind: ObjType) -> Kind {
@@ -200,4 +201,137 @@ fn documents_of_the_oracle() {
         }
     }
     assert!(failed.is_empty(), "{} fail:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// A change of one writer after others, with these operations on the root or on the object that operation 1 made.
+fn change(before: &[Change], start: u64, ops: Vec<Op>) -> Change {
+    let deps: Vec<Hash> = before.last().map(|change| change.hash).into_iter().collect();
+    let (seq, actor) = (before.len() as u64 + 1, Forge::actor(0));
+    let (hash, time, message, extra) = (Hash::default(), 0, String::new(), vec![]);
+    Change { hash, deps, actor, seq, start, time, message, ops, extra }.seal()
+}
+
+fn id(counter: u64) -> Id {
+    Id { counter, actor: Forge::actor(0) }
+}
+
+fn put(counter: u64, action: Action, value: Value, preds: &[u64]) -> Op {
+    let key = Key::Map("k".to_owned());
+    let preds = preds.iter().map(|pred| id(*pred)).collect();
+    let (obj, insert, expand, mark) = (None, false, false, None);
+    Op { id: id(counter), obj, key, insert, action, value, expand, mark, preds }
+}
+
+fn inside(counter: u64, op: Op) -> Op {
+    let (key, insert) = match counter {
+        0 => (Key::Head, true),
+        element => (Key::Element(id(element)), false),
+    };
+    Op { obj: Some(id(1)), key, insert, ..op }
+}
+
+/// What the official crate makes of a file.
+fn fate(file: &[u8]) -> &'static str {
+    match catch_unwind(AssertUnwindSafe(|| agree(file, "file"))) {
+        Ok(()) => "alike",
+        Err(why) => match why.downcast_ref::<String>() {
+            Some(why) if why.contains("the official crate (+) differ") => "shows otherwise",
+            Some(why) if why.starts_with("file: ") => "refuses",
+            _ => "panics",
+        },
+    }
+}
+
+/// Changes that no program writes and the rules allow, in a document and one by one. Our engine reads all of them as the
+/// oracle does. Where the official crate does not, it is wrong, because of what the reference says:
+/// - Tables are read like maps (1.1). There a key of one is only found when it was loaded with a document.
+/// - A counter counts wherever it is (4.3). There an increment in a text is a value itself, which cannot be read.
+/// - A change may start at any counter above those that it knows (2.3, 2.7). There one without operations may not.
+#[test]
+fn what_no_program_writes() {
+    let int = || put(0, Action::Set, Value::Int(1), &[]);
+    let counter = || put(0, Action::Set, Value::Counter(1), &[]);
+    let add = || put(0, Action::Increment, Value::Int(1), &[]);
+    let make = |action| put(1, action, Value::Null, &[]);
+    let at = |counter: u64, op: Op, preds: &[u64]| Op {
+        id: id(counter),
+        preds: preds.iter().map(|pred| id(*pred)).collect(),
+        ..op
+    };
+    let (table, list, text) = (Action::MakeTable, Action::MakeList, Action::MakeText);
+    let in_table = |op: Op| Op { obj: Some(id(1)), ..op };
+    let empty = put(0, Action::Set, Value::Str(String::new()), &[]);
+    let letter = || put(0, Action::Set, Value::Str("a".to_owned()), &[]);
+    let begin = Op { mark: Some("bold".to_owned()), ..put(0, Action::Mark, Value::Bool(true), &[]) };
+    let unknown = put(0, Action::Set, Value::Unknown(12, vec![1]), &[]);
+    let alike = ["alike", "alike"];
+    // In changes that start at these counters.
+    let cases: Vec<(&str, Vec<(u64, Vec<Op>)>, [&str; 2])> = vec![
+        ("a put over a put", vec![(1, vec![at(1, int(), &[])]), (2, vec![at(2, int(), &[1])])], alike),
+        ("a hole", vec![(1, vec![at(1, int(), &[])]), (5, vec![at(5, int(), &[1])])], alike),
+        ("a first counter above 1", vec![(5, vec![at(5, int(), &[])])], alike),
+        ("nothing behind a hole", vec![(1, vec![at(1, int(), &[])]), (5, vec![])], ["refuses", "alike"]),
+        ("a table", vec![(1, vec![make(table)])], alike),
+        ("a key of a table", vec![(1, vec![make(table), in_table(at(2, int(), &[]))])], ["alike", "panics"]),
+        (
+            "a put over what was put over before",
+            vec![(1, vec![at(1, int(), &[]), at(2, int(), &[1]), at(3, int(), &[1])])],
+            alike,
+        ),
+        (
+            "a put over a counter and its increment",
+            vec![(1, vec![at(1, counter(), &[]), at(2, add(), &[1]), at(3, int(), &[1, 2])])],
+            alike,
+        ),
+        (
+            "a put over an increment alone",
+            vec![(1, vec![at(1, counter(), &[]), at(2, add(), &[1]), at(3, int(), &[2])])],
+            alike,
+        ),
+        (
+            "an increment of an increment",
+            vec![(1, vec![at(1, counter(), &[]), at(2, add(), &[1]), at(3, add(), &[2])])],
+            alike,
+        ),
+        ("an increment of no counter", vec![(1, vec![at(1, int(), &[]), at(2, add(), &[1])])], alike),
+        (
+            "an increment of no counter in a list",
+            vec![(1, vec![make(list), inside(0, at(2, int(), &[])), inside(2, at(3, add(), &[2]))])],
+            alike,
+        ),
+        (
+            "an increment of a letter in a text",
+            vec![(1, vec![make(text), inside(0, at(2, letter(), &[])), inside(2, at(3, add(), &[2]))])],
+            alike,
+        ),
+        (
+            "two values at one letter",
+            vec![(1, vec![make(text), inside(0, at(2, letter(), &[])), inside(2, at(3, letter(), &[]))])],
+            alike,
+        ),
+        (
+            "an increment in a text",
+            vec![(1, vec![make(text), inside(0, at(2, counter(), &[])), inside(2, at(3, add(), &[2]))])],
+            ["panics", "panics"],
+        ),
+        ("a type of later versions", vec![(1, vec![at(1, unknown, &[])])], alike),
+        ("an empty string in a text", vec![(1, vec![make(text), inside(0, at(2, empty, &[]))])], alike),
+        ("a mark without an end", vec![(1, vec![make(text), inside(0, at(2, begin, &[]))])], alike),
+    ];
+    let mut unexpected = vec![];
+    for (name, parts, expected) in cases {
+        let mut changes: Vec<Change> = vec![];
+        for (start, ops) in parts {
+            changes.push(change(&changes, start, ops));
+        }
+        let chunks: Vec<u8> = changes.iter().flat_map(Change::bytes).collect();
+        for (file, expected) in [Document::of(&changes).bytes(), chunks].iter().zip(expected) {
+            Ours::load(file).unwrap_or_else(|why| panic!("{name}: {why}"));
+            let found = fate(file);
+            if found != expected {
+                unexpected.push(format!("{name}: {found}, and not {expected}"));
+            }
+        }
+    }
+    assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
 }
