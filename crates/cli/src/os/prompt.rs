@@ -14,7 +14,8 @@ mod unix {
     use rustix::io::{Errno, retry_on_intr};
     use rustix::process::getpgrp;
     use rustix::termios::{
-        LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
+        LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetpgrp,
+        tcsetattr,
     };
     use std::fs::File;
     use std::io::{self, ErrorKind, Read, Write};
@@ -87,6 +88,10 @@ mod unix {
             let hidden = Hidden { terminal, before };
             let mut modes = before.clone();
             modes.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON;
+            // A key that is a signal throws away what was typed before it, after `poll` has told of that, too: then there is
+            // nothing to read, and a read that waited would not hear of the signal.
+            modes.special_codes[SpecialCodeIndex::VMIN] = 0;
+            modes.special_codes[SpecialCodeIndex::VTIME] = 0;
             set(terminal, &modes)?;
             Ok(hidden)
         }
@@ -157,7 +162,8 @@ mod unix {
         }
         let mut byte = Zeroizing::new([0]);
         match terminal.read(&mut *byte) {
-            Ok(0) => Ok(Key::Gone),
+            Ok(0) if sources[0].revents().contains(PollFlags::HUP) => Ok(Key::Gone),
+            Ok(0) => Ok(Key::None),
             Ok(_) => Ok(Key::Pressed(byte[0])),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Key::None),
             Err(error) => Err(error),
