@@ -35,8 +35,6 @@ pub(crate) enum Effort {
     Differences,
     /// As small as zlib's usual level to half a percent, in two thirds of the time.
     Texts,
-    /// For names and everything else that repeats for long: as small as zlib's usual level, in four fifths of the time.
-    Names,
     /// For what people say again and again about changes: whole sentences come back from far away.
     Messages,
 }
@@ -46,9 +44,8 @@ impl Effort {
     pub(crate) fn of(spec: u32) -> Self {
         match spec & 7 {
             kind::DELTA => Self::Differences,
-            kind::RAW => Self::Texts,
             _ if spec == MESSAGE => Self::Messages,
-            _ => Self::Names,
+            _ => Self::Texts,
         }
     }
 
@@ -56,7 +53,7 @@ impl Effort {
     fn short(self) -> usize {
         match self {
             Self::Numbers | Self::Differences => super::deflate::LONGEST,
-            Self::Texts | Self::Names | Self::Messages => SHORT,
+            Self::Texts | Self::Messages => SHORT,
         }
     }
 
@@ -64,7 +61,6 @@ impl Effort {
         match self {
             Self::Numbers | Self::Differences => 1,
             Self::Texts => 5,
-            Self::Names => 6,
             Self::Messages => 7,
         }
     }
@@ -75,7 +71,7 @@ impl Effort {
 struct Compressors {
     short: Deflater,
     /// One for each effort.
-    long: [Option<Compressor>; 5],
+    long: [Option<Compressor>; 4],
 }
 
 impl Compressors {
@@ -385,7 +381,7 @@ pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
             false => compressors.long(bytes, effort),
         };
         if effort == Effort::Differences && bytes.len() > effort.short() && deflated.len() < bytes.len() / 2 {
-            let harder = compressors.long(bytes, Effort::Names);
+            let harder = compressors.long(bytes, Effort::Messages);
             return if harder.len() < deflated.len() { harder } else { deflated };
         }
         deflated

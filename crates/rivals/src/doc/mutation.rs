@@ -63,7 +63,7 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}: {}\n", self.seed, self.what)?;
+        writeln!(f, "seed {}: {}", self.seed, self.what)?;
         self.file.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }

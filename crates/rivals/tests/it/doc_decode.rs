@@ -19,7 +19,7 @@ fn compare(bytes: &[u8]) -> usize {
     assert_eq!(ExpandedChange::from(&ours), decoded);
     let again = Change::try_from(&decoded).unwrap_or_else(|error| panic!("{error}: {said:#}"));
     assert_eq!(again.raw_bytes(), bytes);
-    let read = serde_json::from_value::<ExpandedChange>(said.clone());
+    let read = serde_json::from_value::<ExpandedChange>(said);
     let put = |op: &legacy::Op| match &op.action {
         legacy::OpType::Put(ScalarValue::F64(value)) => value.is_finite(),
         _ => true,
