@@ -265,8 +265,9 @@ fn what_no_program_writes() {
     let begin = Op { mark: Some("bold".to_owned()), ..put(0, Action::Mark, Value::Bool(true), &[]) };
     let unknown = put(0, Action::Set, Value::Unknown(12, vec![1]), &[]);
     let alike = ["alike", "alike"];
-    // In changes that start at these counters.
-    let cases: Vec<(&str, Vec<(u64, Vec<Op>)>, [&str; 2])> = vec![
+    // A name; changes with the counters at which they start; what becomes of them, and of a file.
+    type Case<'a> = (&'a str, Vec<(u64, Vec<Op>)>, [&'a str; 2]);
+    let cases: Vec<Case<'_>> = vec![
         ("a put over a put", vec![(1, vec![at(1, int(), &[])]), (2, vec![at(2, int(), &[1])])], alike),
         ("a hole", vec![(1, vec![at(1, int(), &[])]), (5, vec![at(5, int(), &[1])])], alike),
         ("a first counter above 1", vec![(5, vec![at(5, int(), &[])])], alike),
