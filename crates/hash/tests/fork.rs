@@ -11,7 +11,7 @@ use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{self, Context};
 use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Searched, Watch};
 use hashmill_hash::password::{Login, NewPassword, Passwords, Policy};
-use hashmill_testkit::fork::{Child, FORKS, in_child};
+use hashmill_testkit::fork::{Child, forks, in_child};
 use hashmill_testkit::{paint, skip};
 use std::ops::ControlFlow;
 use std::process::Command;
@@ -22,8 +22,8 @@ use std::thread;
 /// Nobody else's turn, or `None` where there is no forking.
 fn alone() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
-    if !FORKS {
-        skip("forked children", "this system does not fork");
+    if !forks() {
+        skip("forked children", "no program with threads forks here");
         return None;
     }
     Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))

@@ -10,6 +10,7 @@
 pub mod alloc;
 pub mod data;
 pub mod doc;
+pub mod emulated;
 // A process that copies itself can only be asked of the system.
 #[allow(unsafe_code)]
 pub mod fork;
@@ -32,6 +33,7 @@ pub mod stack;
 pub mod trace;
 pub mod vectors;
 
+pub use emulated::emulated;
 pub use paint::paint;
 pub use rng::Rng;
 pub use skip::skip;

@@ -273,13 +273,13 @@ impl core::fmt::Debug for Arena {
 #[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
-    use hashmill_testkit::fork::{Child, FORKS, in_child};
+    use hashmill_testkit::fork::{Child, forks, in_child};
 
     /// Writing to a page that is reserved for the parent may kill a child.
     #[test]
     fn a_child_does_not_touch_reserved_pages_of_its_parent() {
-        if !FORKS {
-            return hashmill_testkit::skip("reserved pages in a child", "this system does not fork");
+        if !forks() {
+            return hashmill_testkit::skip("reserved pages in a child", "no program with threads forks here");
         }
         let mut arena = Arena::new(PagePolicy::Plain);
         arena.reserve(64).unwrap();
