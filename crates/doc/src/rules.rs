@@ -7,7 +7,8 @@
 //! chunk has no column for the predecessors of an operation, none for deletions and none for the first counter of a
 //! change: all this follows from the rest, or is lost. So nothing is accepted that would not follow.
 //!
-//! An operation **alone**: [`value`], [`operation`], [`reference`], and [`predecessors`].
+//! An operation **alone**: [`counter`], [`value`], [`operation`], [`reference`], and [`predecessors`].
+//! - Its counter is neither 0 nor the last number of 32 bits.
 //! - A value's bytes fit its type; types 10 to 15, of later versions, have any bytes, and others do not exist.
 //! - Maps and tables are addressed by keys, lists and texts by elements; what is inserted goes behind an element or at
 //!   the head; the head itself is no element.
@@ -46,6 +47,19 @@ use crate::codec::ops::{Action, RawKey, Row};
 use crate::codec::value::{RawValue, code};
 use crate::error::{Fault, OpFault, Rule};
 use crate::types::{ObjType, OpId};
+
+/// The greatest counter of an operation. There is one after it: the end of a change has a number too.
+pub(crate) const LAST: u32 = u32::MAX - 1;
+
+/// A counter of an operation, or a sequence number.
+#[inline]
+pub(crate) fn counter(value: i64) -> Result<u32, Rule> {
+    match u32::try_from(value) {
+        Ok(0) => Err(Rule::Zero),
+        Ok(value @ ..=LAST) => Ok(value),
+        _ => Err(Rule::CounterRange),
+    }
+}
 
 /// A type of values that has no meaning yet: what is kept as it came.
 pub(crate) fn unknown_type(type_code: u8) -> Result<(), Rule> {

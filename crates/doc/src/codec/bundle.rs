@@ -8,11 +8,12 @@ use smallvec::SmallVec;
 
 use super::change::{Change, ChangeHead, Scratch};
 use super::column::{ChunkError, Columns, Fault, Layout};
-use super::cursor::{Col, Numbers, Texts, counter};
+use super::cursor::{Col, Numbers, Texts};
 use super::limits::{Limits, Meter};
 use super::ops::{OpReader, RawKey, Row, RowKind};
 use super::reader::Reader;
 use crate::error::Rule;
+use crate::rules;
 use crate::types::{ActorId, ChangeHash, OpId};
 
 mod spec {
@@ -118,7 +119,7 @@ fn read_metas<'a>(
     let mut extra = Reader::new(columns.get(spec::EXTRA));
     let mut metas = vec![];
     let need = |column, value: Option<i64>| {
-        value.ok_or(Rule::Missing).and_then(counter).map_err(|rule| Fault::in_column(column, 0, rule))
+        value.ok_or(Rule::Missing).and_then(rules::counter).map_err(|rule| Fault::in_column(column, 0, rule))
     };
     while let Some(index) = actor.next_or_end()? {
         meter.rows(1)?;
@@ -131,7 +132,8 @@ fn read_metas<'a>(
         let start_op = need(spec::START_OP, start_op.next()?)?;
         let max_op = max_op.next()?.and_then(|max| u64::try_from(max).ok());
         // An empty change ends one before it starts.
-        let Some(max_op) = max_op.filter(|max| max + 1 >= start_op.into() && *max <= u32::MAX.into()) else {
+        let Some(max_op) = max_op.filter(|max| max + 1 >= start_op.into() && *max <= rules::LAST.into())
+        else {
             return Err(Fault::in_column(spec::MAX_OP, 0, Rule::CounterRange).into());
         };
         let mut deps = vec![];
@@ -173,7 +175,8 @@ fn counters(
         let mut column = Col::delta(super::ops::spec::ID_CTR, ops.get(super::ops::spec::ID_CTR));
         let mut counters = vec![];
         while let Some(ctr) = column.next_or_end()? {
-            counters.push(ctr.ok_or(Rule::Missing).and_then(counter).map_err(|rule| column.fault(rule))?);
+            counters
+                .push(ctr.ok_or(Rule::Missing).and_then(rules::counter).map_err(|rule| column.fault(rule))?);
             if counters.len() as u64 > total {
                 return Err(uneven(super::ops::spec::ID_CTR).into());
             }

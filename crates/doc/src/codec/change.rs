@@ -118,7 +118,7 @@ impl<'a> ChangeView<'a> {
         let section = reader.take(len).ok()?;
         let id = OpId::new(view.start_op, 0);
         let earlier = single.ids().into_iter().all(|other| rules::reference(id, other).is_ok());
-        (earlier && named == view.names.others.len() && view.start_op < u32::MAX)
+        (earlier && named == view.names.others.len() && view.start_op <= rules::LAST)
             .then(|| (Self { section, extra: reader.rest(), ..view }, single))
     }
 

@@ -159,12 +159,3 @@ pub(super) fn arrives((ramp, rows): (Option<Ramp>, u64), elem: u32) -> u64 {
         _ => 0,
     }
 }
-
-/// A counter of an operation: 1 to 2^32 − 1.
-pub(super) fn counter(value: i64) -> Result<u32, Rule> {
-    match u32::try_from(value) {
-        Ok(0) => Err(Rule::Zero),
-        Ok(value) => Ok(value),
-        Err(_) => Err(Rule::CounterRange),
-    }
-}

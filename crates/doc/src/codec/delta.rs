@@ -5,6 +5,7 @@
 
 use super::rle::{RleCursor, RleEncoder};
 use crate::error::Rule;
+use crate::rules;
 
 /// Rows that form an arithmetic progression.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,11 +16,11 @@ pub(crate) struct Ramp {
 }
 
 impl Ramp {
-    /// The first row, when every row fits 32 bits.
+    /// The first row, when every row is a counter or 0.
     pub(crate) fn counters(self) -> Result<u32, Rule> {
         let last = i128::from(self.first) + i128::from(self.step) * (i128::from(self.rows) - 1);
         match (u32::try_from(self.first), u32::try_from(last)) {
-            (Ok(first), Ok(_)) => Ok(first),
+            (Ok(first @ ..=rules::LAST), Ok(..=rules::LAST)) => Ok(first),
             _ => Err(Rule::CounterRange),
         }
     }
@@ -172,8 +173,8 @@ mod tests {
     #[test]
     fn counters_are_checked_at_both_ends() {
         let ramp = |first, step, rows| Ramp { first, step, rows }.counters();
-        assert_eq!(ramp(0, 1, 1 << 32), Ok(0));
-        assert_eq!(ramp(0, 1, (1 << 32) + 1), Err(Rule::CounterRange));
+        assert_eq!(ramp(0, 1, (1 << 32) - 1), Ok(0));
+        assert_eq!(ramp(0, 1, 1 << 32), Err(Rule::CounterRange));
         assert_eq!(ramp(2, -1, 4), Err(Rule::CounterRange));
         assert_eq!(ramp(1, i64::MAX, u64::MAX), Err(Rule::CounterRange));
     }

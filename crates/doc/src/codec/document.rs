@@ -6,7 +6,7 @@ use super::chunk::{ChunkType, frame};
 use super::column::{
     ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Effort, Fault, Layout, PARALLEL_FROM, deflate,
 };
-use super::cursor::{Col, Deltas, Numbers, Texts, counter, follows, same};
+use super::cursor::{Col, Deltas, Numbers, Texts, follows, same};
 use super::delta::DeltaEncoder;
 use super::leb::put_u64;
 use super::limits::{Limits, Meter};
@@ -17,6 +17,7 @@ use super::rle::RleEncoder;
 use super::stretch::Rewritten;
 use super::value::{RawValue, code};
 use crate::error::Rule;
+use crate::rules;
 use crate::types::{ActorId, ChangeHash, OpId};
 
 mod spec {
@@ -159,10 +160,14 @@ impl<'a> ChangeReader<'a> {
             Some((actor, _)) => return Err(self.actor.fault(Rule::ActorIndex(actor)).into()),
             None => return Err(self.actor.fault(Rule::Missing).into()),
         };
-        let seq =
-            self.seq.next()?.ok_or(Rule::Missing).and_then(counter).map_err(|rule| self.seq.fault(rule))?;
+        let seq = self
+            .seq
+            .next()?
+            .ok_or(Rule::Missing)
+            .and_then(rules::counter)
+            .map_err(|rule| self.seq.fault(rule))?;
         let max_op = self.max_op.next()?.ok_or_else(|| self.max_op.fault(Rule::Missing))?;
-        let max_op = u32::try_from(max_op).ok().filter(|max_op| *max_op < u32::MAX);
+        let max_op = u32::try_from(max_op).ok().filter(|max_op| *max_op <= rules::LAST);
         let max_op = max_op.ok_or_else(|| self.max_op.fault(Rule::CounterRange))?;
         let time = self.time.next()?.ok_or_else(|| self.time.fault(Rule::Missing))?;
         let message = self.message.next()?.filter(|message| !message.is_empty());

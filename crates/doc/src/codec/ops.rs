@@ -3,7 +3,7 @@
 //! Actors are numbers here, indexes into the list of the chunk. What they stand for is the caller's affair.
 
 use super::column::{ChunkError, Columns, Fault};
-use super::cursor::{Col, Deltas, Flags, Numbers, Texts, arrives, counter, follows, same};
+use super::cursor::{Col, Deltas, Flags, Numbers, Texts, arrives, follows, same};
 use super::limits::Meter;
 use super::reader::Reader;
 use super::value::RawValue;
@@ -318,7 +318,10 @@ impl<'a> OpReader<'a> {
             (None, None, Some(0)) => Ok(RawKey::Elem(OpId::NONE)),
             (None, Some(actor), Some(ctr)) => {
                 let actor = self.actor(actor).map_err(|rule| self.key_actor.fault(rule))?;
-                Ok(RawKey::Elem(OpId::new(counter(ctr).map_err(|rule| self.key_ctr.fault(rule))?, actor)))
+                Ok(RawKey::Elem(OpId::new(
+                    rules::counter(ctr).map_err(|rule| self.key_ctr.fault(rule))?,
+                    actor,
+                )))
             }
             (Some(_), ..) => Err(self.key_str.fault(Rule::Operation(OpFault::TwoKeys))),
             (None, ..) => Err(self.key_str.fault(Rule::Missing)),
@@ -329,14 +332,14 @@ impl<'a> OpReader<'a> {
         match self.kind {
             RowKind::Change => {
                 let id = self.next;
-                // After the last counter there is none; a further row would wrap.
-                self.next.ctr = id.ctr.checked_add(1).ok_or_else(|| self.action.fault(Rule::CounterRange))?;
+                rules::counter(id.ctr.into()).map_err(|rule| self.action.fault(rule))?;
+                self.next.ctr += 1;
                 Ok(id)
             }
             RowKind::Document => match (self.id_actor.next()?, self.id_ctr.next()?) {
                 (Some(actor), Some(ctr)) => {
                     let actor = self.actor(actor).map_err(|rule| self.id_actor.fault(rule))?;
-                    Ok(OpId::new(counter(ctr).map_err(|rule| self.id_ctr.fault(rule))?, actor))
+                    Ok(OpId::new(rules::counter(ctr).map_err(|rule| self.id_ctr.fault(rule))?, actor))
                 }
                 _ => Err(self.id_actor.fault(Rule::Missing)),
             },
@@ -369,7 +372,7 @@ impl<'a> OpReader<'a> {
             match (self.ref_actor.next()?, self.ref_ctr.next()?) {
                 (Some(actor), Some(ctr)) => {
                     let actor = self.actor(actor).map_err(|rule| self.ref_actor.fault(rule))?;
-                    let ctr = counter(ctr).map_err(|rule| self.ref_ctr.fault(rule))?;
+                    let ctr = rules::counter(ctr).map_err(|rule| self.ref_ctr.fault(rule))?;
                     self.refs.push(OpId::new(ctr, actor));
                 }
                 _ => return Err(self.ref_ctr.fault(Rule::Missing).into()),
@@ -402,7 +405,7 @@ impl<'a> OpReader<'a> {
             rows = rows.min(same(self.id_actor.peek()?, Some(run.id.actor.into())));
             rows = rows.min(follows(self.id_ctr.peek()?, run.id.ctr, 1));
         } else {
-            rows = rows.min(u64::from(u32::MAX - run.id.ctr));
+            rows = rows.min(u64::from(rules::LAST - run.id.ctr));
         }
         rows = match run.kind {
             RunKind::Insert => rows

@@ -133,14 +133,16 @@ impl<'a> OpReader<'a> {
             None
         } else {
             match (self.ref_actor.peek()?.0, self.ref_ctr.peek()?.0) {
-                (Some(actor), Some(ctr)) => match (self.actor(actor), counter(ctr.first)) {
-                    (Ok(actor), Some(ctr)) => Some(OpId::new(ctr, actor)),
+                (Some(actor), Some(ctr)) => match (self.actor(actor), rules::counter(ctr.first)) {
+                    (Ok(actor), Ok(ctr)) => Some(OpId::new(ctr, actor)),
                     _ => return Ok(None),
                 },
                 _ => return Ok(None),
             }
         };
-        let (Some(id), Some(origin)) = (counter(id.first), counter(origin.first)) else { return Ok(None) };
+        let (Ok(id), Ok(origin)) = (rules::counter(id.first), rules::counter(origin.first)) else {
+            return Ok(None);
+        };
         let mut stretch = Stretch {
             id: OpId::new(id, steady.id_actor),
             origin: OpId::new(origin, steady.key_actor),
@@ -248,12 +250,14 @@ impl<'a> OpReader<'a> {
         if rows.left == 0 {
             return Ok(None);
         }
-        let Some(id) = self.id_ctr.peek()?.0.and_then(|ramp| counter(ramp.first)) else { return Ok(None) };
+        let Some(id) = self.id_ctr.peek()?.0.and_then(|ramp| rules::counter(ramp.first).ok()) else {
+            return Ok(None);
+        };
         let succ = match self.ref_count.peek()?.0 {
             Some(0) => None,
             Some(1) => match (self.ref_actor.peek()?.0, self.ref_ctr.peek()?.0) {
-                (Some(actor), Some(ctr)) => match (self.actor(actor), counter(ctr.first)) {
-                    (Ok(actor), Some(ctr)) => Some(OpId::new(ctr, actor)),
+                (Some(actor), Some(ctr)) => match (self.actor(actor), rules::counter(ctr.first)) {
+                    (Ok(actor), Ok(ctr)) => Some(OpId::new(ctr, actor)),
                     _ => return Ok(None),
                 },
                 _ => return Ok(None),
@@ -377,8 +381,4 @@ impl<'a> OpWriter<'a> {
 /// The length of a run of nulls, else 0.
 fn empty((ramp, rows): (Option<Ramp>, u64)) -> u64 {
     if ramp.is_none() { rows } else { 0 }
-}
-
-fn counter(value: i64) -> Option<u32> {
-    u32::try_from(value).ok().filter(|value| *value > 0)
 }

@@ -124,9 +124,6 @@ impl Loader {
         if rules::sequence(lane.seq, row.seq).is_err() || row.max_op < lane.max_op {
             return Err(fault(Rule::ChangeOrder));
         }
-        if row.max_op == u32::MAX {
-            return Err(fault(Rule::CounterRange));
-        }
         (lane.seq, lane.max_op) = (row.seq, row.max_op);
         let next = items[lane.next..lane.end].first().map(|run| run.id.ctr);
         let start = next.filter(|ctr| *ctr <= row.max_op).unwrap_or(row.max_op + 1);
