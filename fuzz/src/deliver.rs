@@ -7,13 +7,17 @@ use hashmill_doc::{ApplyError, Change, ChangeHash, Document};
 
 /// What was said of each change by documents that had its dependencies.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger(HashMap<ChangeHash, Option<String>>);
+pub(crate) struct Ledger {
+    said: HashMap<ChangeHash, Option<String>>,
+    /// A delivery ran into a limit. Limits are those of a call, and what one call is asked for depends on the order.
+    pub(crate) limited: bool,
+}
 
 impl Ledger {
     /// Whether the change was taken; if not, why.
     pub(crate) fn note(&mut self, hash: ChangeHash, why: Option<String>) {
-        match self.0.get(&hash) {
-            None => drop(self.0.insert(hash, why)),
+        match self.said.get(&hash) {
+            None => drop(self.said.insert(hash, why)),
             Some(before) if before.is_some() == why.is_some() => {}
             Some(before) => panic!("acceptance depends on the order: {hash} gives {before:?}, then {why:?}"),
         }
@@ -39,8 +43,12 @@ impl Ledger {
                     }
                     // Another one had waited for it, and is gone now.
                 }
-                // Two writers with one actor: who comes first is in. And limits are those of a call.
-                Err(ApplyError::DuplicateSeq { .. } | ApplyError::Limit(_)) => return,
+                // Two writers with one actor: who comes first is in.
+                Err(ApplyError::DuplicateSeq { .. }) => return,
+                Err(ApplyError::Limit(_)) => {
+                    self.limited = true;
+                    return;
+                }
                 Err(error) => panic!("an error that nobody here knows: {error}"),
             }
         }
