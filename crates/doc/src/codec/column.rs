@@ -184,6 +184,15 @@ enum Plain<'a> {
     Inflated(Arc<Vec<u8>>),
 }
 
+impl Plain<'_> {
+    fn share(&self) -> Arc<Vec<u8>> {
+        match self {
+            Self::Found(bytes) => Arc::new(bytes.to_vec()),
+            Self::Inflated(bytes) => Arc::clone(bytes),
+        }
+    }
+}
+
 impl Deref for Plain<'_> {
     type Target = [u8];
 
@@ -203,10 +212,13 @@ impl Columns<'_> {
 
     /// As [`Self::get`], to be kept.
     pub(crate) fn share(&self, spec: u32) -> Arc<Vec<u8>> {
-        match self.find(spec).map(|i| &self.columns[i].1) {
-            Some(Plain::Inflated(bytes)) => Arc::clone(bytes),
-            found => Arc::new(found.map(|bytes| bytes.to_vec()).unwrap_or_default()),
-        }
+        self.find(spec).map(|i| self.columns[i].1.share()).unwrap_or_default()
+    }
+
+    /// All of them but some, to be kept.
+    pub(crate) fn all_but(&self, others: &[u32]) -> impl Iterator<Item = (u32, Arc<Vec<u8>>)> {
+        let columns = self.columns.iter().filter(|(spec, _)| !others.contains(spec));
+        columns.map(|(spec, bytes)| (*spec, bytes.share()))
     }
 
     /// How many bytes all columns hold.
@@ -388,47 +400,12 @@ pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
     })
 }
 
-/// Columns being written. Empty ones are left out.
-#[derive(Debug, Default)]
-pub(crate) struct ColumnsOut {
-    layout: Vec<(u32, usize)>,
-    data: Vec<u8>,
-}
-
-impl ColumnsOut {
-    pub(crate) fn push(&mut self, spec: u32, bytes: &[u8]) {
-        if !bytes.is_empty() {
-            self.layout.push((spec, bytes.len()));
-            self.data.extend_from_slice(bytes);
-        }
-    }
-
-    /// A column that was deflated elsewhere.
-    pub(crate) fn push_deflated(&mut self, spec: u32, bytes: &[u8]) {
-        self.push(spec | DEFLATED, bytes);
-    }
-
-    /// A column that comes before some that are there.
-    pub(crate) fn insert(&mut self, spec: u32, bytes: &[u8], deflated: bool) {
-        if bytes.is_empty() {
-            return;
-        }
-        let at = self.layout.partition_point(|(before, _)| before & !DEFLATED < spec);
-        let offset: usize = self.layout[..at].iter().map(|(_, len)| len).sum();
-        self.layout.insert(at, (if deflated { spec | DEFLATED } else { spec }, bytes.len()));
-        self.data.splice(offset..offset, bytes.iter().copied());
-    }
-
-    pub(crate) fn write_layout(&self, out: &mut Vec<u8>) {
-        put_u64(out, self.layout.len() as u64);
-        for &(spec, len) in &self.layout {
-            put_u64(out, spec.into());
-            put_u64(out, len as u64);
-        }
-    }
-
-    pub(crate) fn data(&self) -> &[u8] {
-        &self.data
+/// Writes what stands before the bytes of columns.
+pub(crate) fn write_layout(columns: &[Stored<'_>], out: &mut Vec<u8>) {
+    put_u64(out, columns.len() as u64);
+    for &Stored { spec, deflated, bytes } in columns {
+        put_u64(out, (if deflated { spec | DEFLATED } else { spec }).into());
+        put_u64(out, bytes.len() as u64);
     }
 }
 

@@ -109,12 +109,15 @@ column_reads!(RleCursor<'a, &'a str>, Option<&'a str>, Option<&'a str>, None, No
 column_reads!(DeltaCursor<'a>, Option<Ramp>, Option<i64>, None, None);
 column_reads!(BoolCursor<'a>, bool, bool, false, false);
 
-impl<'a> Col<RleCursor<'a, u64>> {
+impl<'a, T: Cell<'a>> Col<RleCursor<'a, T>> {
     /// Where the cursor stands.
+    #[inline]
     pub(super) fn offset(&self) -> usize {
         self.cursor.offset()
     }
+}
 
+impl<'a> Col<RleCursor<'a, u64>> {
     /// The next row, or nothing at the end even of a column that is not there.
     pub(super) fn next_or_end(&mut self) -> Result<Option<Option<u64>>, Fault> {
         self.cursor.next().map_err(|rule| self.fault(rule))

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::chunk::{ChunkType, frame};
 use super::column::{
-    ChunkError, Columns, ColumnsOut, DEFLATE_FROM, Effort, Fault, Layout, PARALLEL_FROM, deflate,
+    ChunkError, Columns, DEFLATE_FROM, Effort, Fault, Layout, PARALLEL_FROM, Stored, deflate, write_layout,
 };
 use super::cursor::{Col, Deltas, Numbers, Texts, follows, same};
 use super::delta::DeltaEncoder;
@@ -20,17 +20,50 @@ use crate::error::Rule;
 use crate::rules;
 use crate::types::{ActorId, ChangeHash, OpId};
 
-mod spec {
-    pub(super) const ACTOR: u32 = 0x01;
-    pub(super) const SEQ: u32 = 0x03;
-    pub(super) const MAX_OP: u32 = 0x13;
-    pub(super) const TIME: u32 = 0x23;
-    pub(super) use crate::codec::column::MESSAGE;
-    pub(super) const DEPS_COUNT: u32 = 0x40;
-    pub(super) const DEPS_INDEX: u32 = 0x43;
-    pub(super) const EXTRA_META: u32 = 0x56;
-    pub(super) const EXTRA_RAW: u32 = 0x57;
+pub(super) mod spec {
+    pub(in crate::codec) const ACTOR: u32 = 0x01;
+    pub(in crate::codec) const SEQ: u32 = 0x03;
+    pub(in crate::codec) const MAX_OP: u32 = 0x13;
+    pub(in crate::codec) const TIME: u32 = 0x23;
+    pub(in crate::codec) use crate::codec::column::MESSAGE;
+    pub(in crate::codec) const DEPS_COUNT: u32 = 0x40;
+    pub(in crate::codec) const DEPS_INDEX: u32 = 0x43;
+    pub(in crate::codec) const EXTRA_META: u32 = 0x56;
+    pub(in crate::codec) const EXTRA_RAW: u32 = 0x57;
 }
+
+/// The columns of changes and of operations that a document has in this version of the format, in order.
+pub(super) const COLUMNS: [&[u32]; 2] = [
+    &[
+        spec::ACTOR,
+        spec::SEQ,
+        spec::MAX_OP,
+        spec::TIME,
+        spec::MESSAGE,
+        spec::DEPS_COUNT,
+        spec::DEPS_INDEX,
+        spec::EXTRA_META,
+        spec::EXTRA_RAW,
+    ],
+    &[
+        ops::OBJ_ACTOR,
+        ops::OBJ_CTR,
+        ops::KEY_ACTOR,
+        ops::KEY_CTR,
+        ops::KEY_STR,
+        ops::ID_ACTOR,
+        ops::ID_CTR,
+        ops::INSERT,
+        ops::ACTION,
+        ops::META,
+        ops::RAW,
+        ops::SUCC_COUNT,
+        ops::SUCC_ACTOR,
+        ops::SUCC_CTR,
+        ops::EXPAND,
+        ops::MARK,
+    ],
+];
 
 /// Metadata of extra bytes of length 0.
 const NO_EXTRA: u64 = code::BYTES as u64;
@@ -330,41 +363,40 @@ pub(crate) struct DocumentOut<'a> {
 }
 
 /// A column that is written, and how hard to deflate it.
-type Column<'a> = (u32, &'a [u8], Effort);
+pub(super) type Column<'a> = (u32, &'a [u8], Effort);
 
 impl<'a> DocumentOut<'a> {
     /// The chunk, with long columns deflated if asked.
     #[cfg(test)]
     pub(crate) fn write(self, compress: bool) -> Vec<u8> {
-        self.pack(compress).frame()
+        self.pack(compress).frame(None)
     }
 
     /// Finishes the columns, and deflates long ones if asked.
     pub(crate) fn pack(mut self, compress: bool) -> Packed<'a> {
-        let mut columns: Vec<Column<'_>> = Vec::with_capacity(24);
-        if self.changes.row > 0 {
-            self.changes.finish(|spec, bytes| columns.push((spec, bytes, Effort::of(spec))));
-        }
-        let changes = columns.len();
-        let values = effort(self.ops.has_texts());
-        self.ops.finish(RowKind::Document, |spec, bytes| {
-            columns.push((spec, bytes, if spec == ops::RAW { values } else { Effort::of(spec) }));
-        });
-        let packed = if compress { pack(&columns) } else { vec![None; columns.len()] };
-        let mut sections = [ColumnsOut::default(), ColumnsOut::default()];
-        for (i, ((spec, plain, _), packed)) in columns.iter().zip(&packed).enumerate() {
-            let section = &mut sections[usize::from(i >= changes)];
-            match packed {
-                None => section.push(*spec, plain),
-                Some(deflated) => section.push_deflated(*spec, deflated),
-            }
-        }
-        Packed { actors: self.actors, heads: self.heads, sections }
+        let deflated = deflated(&columns(&mut self.changes, &mut self.ops).concat(), compress);
+        Packed { out: self, deflated }
     }
 }
 
-/// Deflates the columns that are long enough.
-fn pack(columns: &[Column<'_>]) -> Vec<Option<Vec<u8>>> {
+/// The columns of changes and those of operations.
+fn columns<'w>(changes: &'w mut ChangeWriter<'_>, ops: &'w mut OpWriter<'_>) -> [Vec<Column<'w>>; 2] {
+    let (mut first, mut second) = (Vec::with_capacity(9), Vec::with_capacity(16));
+    if changes.row > 0 {
+        changes.finish(|spec, bytes| first.push((spec, bytes, Effort::of(spec))));
+    }
+    let values = effort(ops.has_texts());
+    ops.finish(RowKind::Document, |spec, bytes| {
+        second.push((spec, bytes, if spec == ops::RAW { values } else { Effort::of(spec) }));
+    });
+    [first, second]
+}
+
+/// Deflates the columns that are long enough, if asked.
+pub(super) fn deflated(columns: &[Column<'_>], compress: bool) -> Vec<Option<Vec<u8>>> {
+    if !compress {
+        return vec![None; columns.len()];
+    }
     let pack =
         |(_, plain, effort): &Column<'_>| (plain.len() >= DEFLATE_FROM).then(|| deflate(plain, *effort));
     let lens = columns.iter().map(|(_, plain, _)| plain.len());
@@ -377,32 +409,62 @@ fn pack(columns: &[Column<'_>]) -> Vec<Option<Vec<u8>>> {
 
 /// A document chunk whose columns are as they will be in the file.
 pub(crate) struct Packed<'a> {
-    actors: Vec<&'a [u8]>,
-    heads: Vec<(ChangeHash, u64)>,
-    sections: [ColumnsOut; 2],
+    out: DocumentOut<'a>,
+    /// Each of them, where it is deflated.
+    deflated: Vec<Option<Vec<u8>>>,
 }
 
 impl Packed<'_> {
-    /// Adds the column that a writer without values left out.
-    pub(crate) fn add_values(&mut self, values: &PackedValues) {
-        self.sections[1].insert(ops::RAW, &values.bytes, values.deflated);
-    }
-
-    /// The chunk.
-    pub(crate) fn frame(self) -> Vec<u8> {
-        let (mut head, mut rows) = (vec![], vec![]);
-        put_u64(&mut head, self.actors.len() as u64);
-        for actor in &self.actors {
-            put_u64(&mut head, actor.len() as u64);
-            head.extend_from_slice(actor);
+    /// The chunk, with the column that a writer without values left out.
+    pub(crate) fn frame(mut self, values: Option<&PackedValues>) -> Vec<u8> {
+        let columns = columns(&mut self.out.changes, &mut self.out.ops);
+        let mut sections = stored(columns.each_ref().map(Vec::as_slice), &self.deflated);
+        if let Some(PackedValues { bytes, deflated }) = values {
+            let [_, columns] = &mut sections;
+            let at = columns.partition_point(|column| column.spec < ops::RAW);
+            columns.insert(at, Stored { spec: ops::RAW, deflated: *deflated, bytes });
         }
-        put_u64(&mut head, self.heads.len() as u64);
-        self.heads.iter().for_each(|(hash, _)| head.extend_from_slice(&hash.0));
-        self.sections.iter().for_each(|section| section.write_layout(&mut head));
-        self.heads.iter().for_each(|(_, row)| put_u64(&mut rows, *row));
-        let [changes, ops] = self.sections.each_ref().map(ColumnsOut::data);
-        frame(ChunkType::Document, &[&head, changes, ops, &rows])
+        frame_sections(&self.out.actors, &self.out.heads, sections)
     }
+}
+
+/// The columns of changes and those of operations as they will be in the file, some of all of them deflated.
+pub(super) fn stored<'a>(
+    columns: [&[Column<'a>]; 2],
+    deflated: &'a [Option<Vec<u8>>],
+) -> [Vec<Stored<'a>>; 2] {
+    let mut deflated = deflated.iter();
+    columns.map(|section| {
+        let column = |(&(spec, plain, _), deflated): (&Column<'a>, &'a Option<Vec<u8>>)| match deflated {
+            None => Stored { spec, deflated: false, bytes: plain },
+            Some(bytes) => Stored { spec, deflated: true, bytes },
+        };
+        section.iter().zip(deflated.by_ref()).map(column).collect()
+    })
+}
+
+/// The chunk of columns. Empty ones are left out.
+pub(super) fn frame_sections(
+    actors: &[&[u8]],
+    heads: &[(ChangeHash, u64)],
+    mut sections: [Vec<Stored<'_>>; 2],
+) -> Vec<u8> {
+    let (mut head, mut rows) = (vec![], vec![]);
+    put_u64(&mut head, actors.len() as u64);
+    for actor in actors {
+        put_u64(&mut head, actor.len() as u64);
+        head.extend_from_slice(actor);
+    }
+    put_u64(&mut head, heads.len() as u64);
+    heads.iter().for_each(|(hash, _)| head.extend_from_slice(&hash.0));
+    for section in &mut sections {
+        section.retain(|column| !column.bytes.is_empty());
+        write_layout(section, &mut head);
+    }
+    heads.iter().for_each(|(_, row)| put_u64(&mut rows, *row));
+    let columns = sections.iter().flatten().map(|column| column.bytes);
+    let pieces: Vec<&[u8]> = std::iter::once(&head[..]).chain(columns).chain([&rows[..]]).collect();
+    frame(ChunkType::Document, &pieces)
 }
 
 /// The values of all operations.
@@ -435,6 +497,7 @@ pub(crate) struct PackedValues {
     deflated: bool,
 }
 
-fn effort(texts: bool) -> Effort {
+/// How hard to deflate values, of which some are no whole numbers.
+pub(super) fn effort(texts: bool) -> Effort {
     if texts { Effort::Texts } else { Effort::Numbers }
 }

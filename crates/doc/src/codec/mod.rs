@@ -16,6 +16,7 @@ mod deflate;
 pub(crate) mod delta;
 pub(crate) mod document;
 mod huffman;
+pub(crate) mod kept;
 pub(crate) mod leb;
 mod libdeflate;
 pub(crate) mod limits;

@@ -7,7 +7,7 @@ use super::delta::DeltaEncoder;
 use super::leb::put_u64;
 use super::ops::{Action, RawKey, Row, RowKind, char_len, spec};
 use super::rle::RleEncoder;
-use super::value::{RawValue, code};
+use super::value::{RawValue, code, is_whole};
 use crate::types::OpId;
 
 /// The bytes of values one after the other.
@@ -27,7 +27,7 @@ impl RawColumn {
             [low, high] => self.bytes.extend_from_slice(&[low, high]),
             _ => self.bytes.extend_from_slice(value.bytes),
         }
-        self.texts |= !matches!(value.code, code::UINT | code::INT | code::COUNTER | code::TIMESTAMP);
+        self.texts |= !is_whole(value.code);
     }
 
     pub(super) fn append(&mut self, more: &RawColumn) {

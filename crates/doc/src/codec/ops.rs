@@ -232,6 +232,12 @@ impl<'a> OpReader<'a> {
         self.raw.offset()
     }
 
+    /// Where the key of the row just read ends in the column of keys.
+    #[inline]
+    pub(crate) fn key_end(&self) -> usize {
+        self.key_str.offset()
+    }
+
     /// The next row, or nothing at the end; then every column has ended too.
     pub(crate) fn next(&mut self) -> Result<Option<Row<'a>>, ChunkError> {
         let Some(action) = self.action.next_or_end()? else { return Ok(self.finish().map(|()| None)?) };

@@ -23,6 +23,11 @@ pub(crate) mod code {
     pub(crate) const LAST: u8 = 15;
 }
 
+/// Whether values of a type are whole numbers.
+pub(crate) fn is_whole(code: u8) -> bool {
+    matches!(code, code::UINT | code::INT | code::COUNTER | code::TIMESTAMP)
+}
+
 /// A value in the form of the columns. Types above 9 are kept as they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RawValue<'a> {
@@ -185,10 +190,9 @@ mod tests {
     #[test]
     fn short_numbers_are_checked_as_all_are() {
         for code in 0..16 {
-            let is_number = matches!(code, code::UINT | code::INT | code::COUNTER | code::TIMESTAMP);
             for number in 0..=u16::MAX {
                 for bytes in [&number.to_le_bytes()[..], &number.to_le_bytes()[..1]] {
-                    let sound = is_number && rules::value(RawValue { code, bytes }).is_ok();
+                    let sound = is_whole(code) && rules::value(RawValue { code, bytes }).is_ok();
                     assert_eq!(RawValue::are_short_numbers(code, bytes.len(), bytes), sound, "{bytes:?}");
                 }
             }

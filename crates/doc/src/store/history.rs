@@ -121,6 +121,11 @@ impl History {
         self.rows
     }
 
+    /// How many bytes the runs take.
+    pub(super) fn bytes(&self) -> usize {
+        self.runs.len() * size_of::<ChangeRun>()
+    }
+
     /// How many operations all changes have.
     pub(crate) fn operations(&self) -> u64 {
         self.ops

@@ -1,6 +1,8 @@
 //! From a document chunk to a state: operations go from the columns into spans and runs of the log without ever being
 //! single ones, where the columns themselves hold runs.
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 
 use super::heap::Bytes;
@@ -12,10 +14,11 @@ use super::log::{LogRun, MarkOp, Val, What};
 use super::map::Map;
 use super::register::Values;
 use super::seq::{Builder, Kind, SPAN_TEXT, Seq, Span, Unsorted};
-use super::state::{Body, State};
+use super::state::{Body, Loaded, State};
 use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
+use crate::codec::kept::Kept;
 use crate::codec::limits::{Limits, Meter, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
 use crate::codec::stretch::Stretch;
@@ -27,6 +30,9 @@ use crate::types::{ObjType, OpId, TextEncoding};
 /// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
 /// with the log.
 const SPAN: u64 = 4;
+
+/// Columns are kept that take at most such a part of what the log and the history do.
+const KEPT: usize = 4;
 
 /// A document chunk on its way into a state.
 pub(super) struct Loader {
@@ -60,10 +66,19 @@ pub(super) struct Loader {
     /// Their indexes, which are not made yet.
     indexes: Vec<Unsorted>,
     reg_groups: Vec<u32>,
+    /// Where the column of keys lies in the heap.
+    keys: Option<Bytes>,
 }
 
 /// A key, its group, and what is visible there.
 type LoadedKey = (Bytes, u32, Values);
+
+/// Where the key of a row ends in its column, and where its value begins in its own.
+#[derive(Clone, Copy)]
+struct Offsets {
+    key_end: u32,
+    value: u32,
+}
 
 /// Where the last row was.
 #[derive(Clone, Copy)]
@@ -111,7 +126,8 @@ impl State {
         if state.heap.room(raw.len() + 3 * (view.len() - raw.len())).is_err() {
             return Err(ChunkError::limit("bytes of values", u32::MAX.into()));
         }
-        state.heap.adopt(&view.ops.share(spec::RAW));
+        let values = state.heap.adopt(&view.ops.share(spec::RAW));
+        let keys = Kept::may_keep(view).then(|| state.heap.adopt(&view.ops.share(spec::KEY_STR)));
         let mut loader = Loader {
             state,
             items: Vec::new(),
@@ -129,6 +145,7 @@ impl State {
             seqs: Vec::new(),
             indexes: Vec::new(),
             reg_groups: Vec::new(),
+            keys,
         };
         let mut reader = view.op_rows(*meter);
         let read = loader.rows(&mut reader, limits);
@@ -148,7 +165,14 @@ impl State {
         };
         history?;
         loader.seqs.iter_mut().zip(indexes).for_each(|((_, seq, _), index)| seq.set_index(index));
-        Ok(loader.finish())
+        let columns = loader.keys.map(|keys| [keys, values]);
+        let mut state = loader.finish();
+        state.kept = columns.and_then(|columns| {
+            let room = (state.log.bytes() + state.history.bytes()) / KEPT;
+            let of = Kept::of(view, room)?;
+            Some(Arc::new(Loaded { columns, of }))
+        });
+        Ok(state)
     }
 }
 
@@ -161,7 +185,8 @@ impl Loader {
             if row.obj != last.obj {
                 last = self.enter(row.obj, last)?;
             }
-            let at = (reader.raw_offset() - row.value.bytes.len()) as u32;
+            let value = (reader.raw_offset() - row.value.bytes.len()) as u32;
+            let at = Offsets { key_end: reader.key_end() as u32, value };
             self.row(&row, &reader.refs, last, at)?;
             if let Some(mut run) = insert_run(&row, &reader.refs) {
                 loop {
@@ -205,7 +230,7 @@ impl Loader {
         Ok(())
     }
 
-    fn row(&mut self, row: &Row<'_>, refs: &[OpId], last: Last, at: u32) -> Result<(), Fault> {
+    fn row(&mut self, row: &Row<'_>, refs: &[OpId], last: Last, at: Offsets) -> Result<(), Fault> {
         if refs.windows(2).any(|pair| self.state.actors.cmp(pair[0], pair[1]).is_ge()) {
             return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::NotAscending("successors")));
         }
@@ -224,9 +249,9 @@ impl Loader {
                 }
                 if row.insert {
                     self.end_group()?;
-                    self.insert_row(elem, row, refs, last, at)
+                    self.insert_row(elem, row, refs, last, at.value)
                 } else {
-                    self.update_row(elem, row, refs, last, at)
+                    self.update_row(elem, row, refs, last, at.value)
                 }
             }
         }
@@ -240,17 +265,27 @@ impl Loader {
         }
     }
 
-    fn key_row(&mut self, key: &str, row: &Row<'_>, refs: &[OpId], last: Last, at: u32) -> Result<(), Fault> {
+    fn key_row(
+        &mut self,
+        key: &str,
+        row: &Row<'_>,
+        refs: &[OpId],
+        last: Last,
+        at: Offsets,
+    ) -> Result<(), Fault> {
         let same = self.group.as_ref().is_some_and(|group| group.is_key(key, &self.state.heap));
         if !same {
             if self.group.as_ref().is_some_and(|group| !group.before_key(key, &self.state.heap)) {
                 return Err(fault(Rule::OperationOrder));
             }
             self.end_group()?;
-            let bytes = self.state.heap.name(key);
+            let bytes = match self.keys {
+                Some(keys) => Bytes { at: keys.at + at.key_end - key.len() as u32, len: key.len() as u32 },
+                None => self.state.heap.name(key),
+            };
             self.group = Some(Group::of_key(last.number, bytes, std::mem::take(&mut self.spare)));
         }
-        let val = self.val(row, last, at);
+        let val = self.val(row, last, at.value);
         self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
     }
 

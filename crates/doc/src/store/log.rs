@@ -195,6 +195,11 @@ impl Log {
         (std::hint::select_unpredictable(far, two.jump, before), u8::from(far) * (one.rank + 1))
     }
 
+    /// How many bytes runs and operations on keys take.
+    pub(super) fn bytes(&self) -> usize {
+        self.runs.len() * size_of::<LogRun>() + self.keyed.len() * size_of::<Keyed>()
+    }
+
     /// Panics where runs and the operations on keys that they are made of contradict each other.
     pub(super) fn check(&self) {
         let mut number = 0;

@@ -1,5 +1,7 @@
 //! The state of a document: its objects, its log and its history, and the operations that change them.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::actors::Actors;
@@ -16,6 +18,7 @@ use super::register::{self, Values, Visible};
 use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use super::undo::Unfinished;
 use super::written::Written;
+use crate::codec::kept::Kept;
 use crate::codec::limits::{Limits, Size};
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
@@ -48,6 +51,15 @@ pub(crate) struct Object {
     pub(crate) body: Held<Body>,
 }
 
+/// What a document was loaded from, until a change comes to it.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The columns of keys and of values.
+    pub(crate) columns: [Bytes; 2],
+    /// The other ones.
+    pub(crate) of: Kept,
+}
+
 /// The root's number.
 pub(crate) const ROOT: u32 = 0;
 
@@ -68,6 +80,7 @@ pub(crate) struct State {
     /// So many more operations, each in a change of its own, there may be for sure, while no actor has a longer name.
     spare: (u64, usize),
     pub(crate) written: Written,
+    pub(crate) kept: Option<Arc<Loaded>>,
     pub(crate) branches: Branches,
     /// The change in the making. It stays here when whoever makes it is leaked.
     pub(crate) unfinished: Option<Unfinished>,
@@ -90,6 +103,7 @@ impl State {
             limits: Limits::NONE,
             spare: (0, 0),
             written: Written::default(),
+            kept: None,
             branches: Branches::default(),
             unfinished: None,
         }
@@ -474,6 +488,7 @@ impl State {
 
     /// Appends changes whose operations end the log.
     pub(crate) fn push_changes(&mut self, run: super::history::ChangeRun) -> u32 {
+        self.kept = None;
         let row = self.history.push(run);
         self.history.log_len = self.log.runs.len();
         row
@@ -482,6 +497,7 @@ impl State {
     /// Appends a change as [`History::go_on`] does, if it can; its operations end the log.
     #[inline]
     pub(crate) fn go_on(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
+        self.kept = None;
         let row = self.history.go_on(actor, start, ops, time)?;
         self.history.log_len = self.log.runs.len();
         Some(row)
@@ -533,6 +549,7 @@ impl State {
         }
         if deep {
             self.log.check();
+            self.check_kept();
         }
         for (number, object) in (0..).zip(self.objects.iter()) {
             assert_eq!(self.number(object.id), Some(number));

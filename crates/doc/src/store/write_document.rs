@@ -28,12 +28,42 @@ type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
 impl State {
     /// The document chunk.
     pub(crate) fn write_document(&self, compress: bool) -> Vec<u8> {
+        self.write_kept(compress).unwrap_or_else(|| self.write_anew(compress))
+    }
+
+    /// The same out of the columns that the document was loaded from, if they are still there and as good as new.
+    pub(crate) fn write_kept(&self, compress: bool) -> Option<Vec<u8>> {
+        let kept = self.kept.as_ref()?;
+        let actors = self.writers();
+        if actors.len() != kept.of.actors {
+            return None;
+        }
+        let columns = kept.columns.map(|bytes| self.heap.get(bytes));
+        let actors: Vec<&[u8]> = actors.iter().map(|actor| self.actors.bytes(*actor)).collect();
+        kept.of.write(&actors, &self.named_heads(), columns, compress)
+    }
+
+    /// Panics where the columns that were kept say something else than what is written anew.
+    pub(super) fn check_kept(&self) {
+        for compress in [false, true] {
+            let kept = self.write_kept(compress);
+            assert!(kept.is_none_or(|kept| kept == self.write_anew(compress)), "kept, deflated: {compress}");
+        }
+    }
+
+    /// The actors that made changes, in the order of their names.
+    fn writers(&self) -> Vec<u32> {
         let mut used = vec![false; self.actors.len()];
         self.history.runs().for_each(|run| used[run.actor as usize] = true);
         let mut order: Vec<u32> =
             (0..self.actors.len() as u32).filter(|actor| used[*actor as usize]).collect();
         order.sort_unstable_by_key(|actor| self.actors.rank(*actor));
-        let mut index = vec![0; used.len()];
+        order
+    }
+
+    fn write_anew(&self, compress: bool) -> Vec<u8> {
+        let order = self.writers();
+        let mut index = vec![0; self.actors.len()];
         order.iter().zip(0..).for_each(|(actor, at)| index[*actor as usize] = at);
         let objects = self.ordered();
         let pasts = self.written.pasts();
@@ -47,15 +77,13 @@ impl State {
             let out = DocumentOut { actors, heads: self.named_heads(), changes, ops: writer.ops };
             (out.pack(compress), writer.new)
         };
-        let (packed, new) = if !compress || self.heap.len() < SPLIT_FROM {
-            columns(true)
+        let ((packed, new), values) = if !compress || self.heap.len() < SPLIT_FROM {
+            (columns(true), None)
         } else {
-            let ((mut packed, new), values) =
-                rayon::join(|| columns(false), || self.values(&objects, &pasts));
-            packed.add_values(&values);
-            (packed, new)
+            let (columns, values) = rayon::join(|| columns(false), || self.values(&objects, &pasts));
+            (columns, Some(values))
         };
-        let chunk = packed.frame();
+        let chunk = packed.frame(values.as_ref());
         drop(pasts);
         self.written.add(new);
         chunk

@@ -1,4 +1,4 @@
-//! Real documents as files: as short as the official crate's, and written again as they came.
+//! Real documents as files: as short as the official crate's, and saved equal.
 
 use hashmill_doc::{Document, ROOT, ReadDoc as _, Transactable as _};
 use hashmill_testkit::skip;
@@ -23,7 +23,7 @@ fn documents() -> Vec<(&'static str, Vec<u8>)> {
 fn deflated_files_are_as_short_as_theirs() {
     for (name, bytes) in documents() {
         let mut ours = Document::load(&bytes).expect("a sound document");
-        // What was loaded and not changed since is written as it came.
+        // What was loaded and not changed since is put together from the columns it came in.
         ours.transact(|tx| tx.put(ROOT, "one more", 1)).expect("the root takes keys");
         let (deflated, plain) = (ours.save(), ours.save_nocompress());
         let theirs = automerge::Automerge::load(&plain).expect("our own file").save();

@@ -1,0 +1,263 @@
+//! The columns that a document was loaded from. As long as nothing came to it they say what writing it anew would say, to
+//! the byte, unless whoever wrote them said it in other words.
+//!
+//! Readers refuse whatever could have been said shorter: numbers, runs, an order. What they let pass although it is not
+//! written here is found when the document is saved. Then it is written anew.
+
+use std::sync::Arc;
+
+use super::boolean::BoolCursor;
+use super::column::Effort;
+use super::document::{COLUMNS, Column, DocumentView, deflated, effort, frame_sections, spec, stored};
+use super::ops::spec as ops;
+use super::rle::{Cell, RleCursor};
+use super::value::is_whole;
+use crate::types::ChangeHash;
+
+/// Shorter documents are written anew in no time. With checks on, they come here too.
+const FROM: usize = if cfg!(debug_assertions) { 1 } else { 1 << 12 };
+
+/// All columns, those of keys and values without their bytes: who made a state of them has these anyway.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    changes: Vec<(u32, Arc<Vec<u8>>)>,
+    ops: Vec<(u32, Arc<Vec<u8>>)>,
+    /// How many actors the chunk names.
+    pub(crate) actors: usize,
+}
+
+/// Columns with their specifications, in order.
+type Columns<'a> = [(u32, &'a [u8])];
+
+impl Kept {
+    /// Whether the columns of a chunk may be worth it.
+    pub(crate) fn may_keep(view: &DocumentView<'_>) -> bool {
+        view.len() >= FROM
+    }
+
+    /// Keeps the columns of a chunk that was read, unless they take more than `room` bytes or there are some of later versions
+    /// among them.
+    pub(crate) fn of(view: &DocumentView<'_>, room: usize) -> Option<Self> {
+        let elsewhere = view.ops.get(ops::KEY_STR).len() + view.ops.get(ops::RAW).len();
+        let [known, known_ops] = COLUMNS;
+        let unknown = view.changes.unknown(known).or(view.ops.unknown(known_ops));
+        if unknown.is_some() || view.len() - elsewhere > room {
+            return None;
+        }
+        let changes = view.changes.all_but(&[]).collect();
+        let ops = view.ops.all_but(&[ops::KEY_STR, ops::RAW]).collect();
+        Some(Self { changes, ops, actors: view.actors.len() })
+    }
+
+    /// The chunk as it is when it is written anew, with these keys and values; nothing where that would be another one.
+    pub(crate) fn write(
+        &self,
+        actors: &[&[u8]],
+        heads: &[(ChangeHash, u64)],
+        [keys, values]: [&[u8]; 2],
+        compress: bool,
+    ) -> Option<Vec<u8>> {
+        let changes: Vec<_> = self.changes.iter().map(|(spec, bytes)| (*spec, &bytes[..])).collect();
+        let mut ops: Vec<_> = self.ops.iter().map(|(spec, bytes)| (*spec, &bytes[..])).collect();
+        ops.extend([(ops::KEY_STR, keys), (ops::RAW, values)]);
+        ops.sort_unstable_by_key(|(spec, _)| *spec);
+        if !are_changes_as_written(&changes) || !are_ops_as_written(&ops) {
+            return None;
+        }
+        let texts = effort(has_texts(get(&ops, ops::META)));
+        let changes = changes.iter().map(|&(spec, bytes)| (spec, bytes, Effort::of(spec)));
+        let ops = ops.iter().map(|&(spec, bytes)| {
+            let effort = if spec == ops::RAW { texts } else { Effort::of(spec) };
+            (spec, bytes, effort)
+        });
+        let columns: Vec<Column<'_>> = changes.chain(ops).collect();
+        let deflated = deflated(&columns, compress);
+        Some(frame_sections(actors, heads, stored(columns.split_at(self.changes.len()).into(), &deflated)))
+    }
+}
+
+fn get<'a>(columns: &Columns<'a>, spec: u32) -> &'a [u8] {
+    columns.iter().find(|(found, _)| *found == spec).map_or(&[], |(_, bytes)| bytes)
+}
+
+/// Every change has extra bytes, if none at all, and a message is no empty one.
+fn are_changes_as_written(columns: &Columns<'_>) -> bool {
+    let (extra, messages) = (get(columns, spec::EXTRA_META), get(columns, spec::MESSAGE));
+    extra.is_empty() == get(columns, spec::ACTOR).is_empty()
+        && all(extra, |meta: Option<u64>| meta.is_some())
+        && says_something(messages)
+        && all(messages, |message: Option<&str>| message != Some(""))
+}
+
+/// Whether an operation is an insertion is always told; columns that say nothing of any are left out.
+fn are_ops_as_written(columns: &Columns<'_>) -> bool {
+    let some = [ops::OBJ_ACTOR, ops::OBJ_CTR, ops::KEY_ACTOR, ops::KEY_CTR, ops::KEY_STR, ops::MARK];
+    get(columns, ops::INSERT).is_empty() == get(columns, ops::ACTION).is_empty()
+        && some.into_iter().all(|spec| says_something(get(columns, spec)))
+        && is_ever_true(get(columns, ops::EXPAND))
+}
+
+/// Whether a column is left out or has more than nulls.
+fn says_something(bytes: &[u8]) -> bool {
+    let mut cursor = RleCursor::<u64>::new(bytes);
+    match cursor.peek() {
+        Ok(Some((None, rows))) => {
+            cursor.skip(rows);
+            cursor.offset() < bytes.len()
+        }
+        _ => true,
+    }
+}
+
+/// Whether a column is left out or has more than `false`.
+fn is_ever_true(bytes: &[u8]) -> bool {
+    let mut cursor = BoolCursor::new(bytes);
+    match cursor.peek() {
+        Ok(Some((false, rows))) => {
+            cursor.skip(rows);
+            cursor.offset() < bytes.len()
+        }
+        _ => true,
+    }
+}
+
+/// Whether all that a column says is `good`.
+fn all<'a, T: Cell<'a>>(bytes: &'a [u8], good: impl Fn(Option<T>) -> bool) -> bool {
+    let mut cursor = RleCursor::new(bytes);
+    while let Ok(Some((value, rows))) = cursor.peek() {
+        if !good(value) {
+            return false;
+        }
+        cursor.skip(rows);
+    }
+    true
+}
+
+/// Whether some of the values with these metadata are no whole numbers.
+fn has_texts(metas: &[u8]) -> bool {
+    !all(metas, |meta: Option<u64>| meta.is_none_or(|meta| meta >> 4 == 0 || is_whole((meta & 15) as u8)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::chunk::Chunk;
+    use crate::codec::column::Stored;
+    use crate::codec::limits::Limits;
+    use crate::codec::reader::Reader;
+    use crate::types::{ActorId, ScalarValue};
+    use crate::{Document, ObjType, ROOT, Transactable as _};
+
+    /// The parts of a document chunk.
+    struct Parts {
+        actors: Vec<ActorId>,
+        columns: [Vec<(u32, Vec<u8>)>; 2],
+    }
+
+    impl Parts {
+        fn put(&mut self, section: usize, spec: u32, bytes: &[u8]) {
+            let columns = &mut self.columns[section];
+            columns.retain(|(found, _)| *found != spec);
+            columns.push((spec, bytes.to_vec()));
+            columns.sort_unstable();
+        }
+    }
+
+    /// The document whose parts are changed.
+    fn changed(file: &[u8], change: impl Fn(&mut Parts)) -> Vec<u8> {
+        let chunk = Chunk::read(&mut Reader::new(file), &Limits::default()).unwrap();
+        let view = DocumentView::parse(&chunk.body, &Limits::default()).unwrap();
+        let columns = [&view.changes, &view.ops]
+            .map(|section| section.all_but(&[]).map(|(spec, bytes)| (spec, bytes.to_vec())).collect());
+        let mut parts = Parts { actors: view.actors, columns };
+        change(&mut parts);
+        let actors: Vec<&[u8]> = parts.actors.iter().map(ActorId::as_bytes).collect();
+        let heads: Vec<_> = view.heads.into_iter().zip(view.head_rows.unwrap()).collect();
+        let sections = parts.columns.each_ref().map(|section| {
+            section.iter().map(|(spec, bytes)| Stored { spec: *spec, deflated: false, bytes }).collect()
+        });
+        frame_sections(&actors, &heads, sections)
+    }
+
+    fn is_kept(doc: &Document) -> bool {
+        doc.state.write_kept(false).is_some()
+    }
+
+    /// A document of two writers with an operation of every kind in it.
+    fn everything() -> Document {
+        let mut doc = Document::new().with_actor(ActorId::from(&[1][..]));
+        let made = doc.transact(|tx| {
+            let text = tx.put_object(ROOT, "text", ObjType::Text)?;
+            tx.splice_text(&text, 0, 0, "some words, déjà vu")?;
+            tx.put(ROOT, "counter", ScalarValue::counter(1))?;
+            let list = tx.put_object(ROOT, "list", ObjType::List)?;
+            (0..9).try_for_each(|n| tx.insert(&list, n, n as i64))?;
+            Ok::<_, crate::EditError>((text, list))
+        });
+        let (text, list) = made.unwrap();
+        let mut fork = doc.fork().with_actor(ActorId::from(&[2][..]));
+        let edit = fork.transact(|tx| {
+            tx.increment(ROOT, "counter", 3)?;
+            tx.splice_text(&text, 4, 2, "!")?;
+            tx.delete(&list, 3)?;
+            tx.put(&list, 1, "one")
+        });
+        edit.unwrap();
+        doc.transact(|tx| tx.put(&list, 1, 7.5)).unwrap();
+        doc.merge(&fork).unwrap();
+        doc
+    }
+
+    #[test]
+    fn what_was_written_here_is_written_out_of_its_columns() {
+        let mut doc = everything();
+        for file in [doc.save(), doc.save_nocompress()] {
+            let mut again = Document::load(&file).unwrap();
+            assert!(is_kept(&again));
+            again.check(true);
+            assert!(again.save() == doc.save() && again.save_nocompress() == doc.save_nocompress());
+            assert!(is_kept(&again.fork()), "who copies it has them, too");
+            again.transact(|tx| tx.put(ROOT, "more", 1)).unwrap();
+            assert!(!is_kept(&again));
+            again.check(true);
+        }
+        assert!(!is_kept(&doc), "it was never loaded");
+    }
+
+    #[test]
+    fn what_others_say_in_other_words_is_written_anew() {
+        let mut doc = Document::new().with_actor(ActorId::from(&[1][..]));
+        doc.transact(|tx| tx.put(ROOT, "k", 1)).unwrap();
+        let file = doc.save_nocompress();
+        assert_eq!(changed(&file, |_| ()), file);
+        let nulls = [0, 1];
+        let others: [&dyn Fn(&mut Parts); 15] = [
+            &|parts| {
+                parts.actors.insert(0, ActorId::from(&[0][..]));
+                parts.put(0, spec::ACTOR, &[0x7f, 1]);
+                parts.put(1, ops::ID_ACTOR, &[0x7f, 1]);
+            },
+            &|parts| parts.actors.push(ActorId::from(&[2][..])),
+            &|parts| parts.put(0, spec::MESSAGE, &nulls),
+            &|parts| parts.put(0, spec::MESSAGE, &[0x7f, 0]),
+            &|parts| parts.put(0, spec::EXTRA_META, &[]),
+            &|parts| parts.put(0, spec::EXTRA_META, &nulls),
+            &|parts| parts.put(0, 0x71, &[0x7f, 0]),
+            &|parts| [ops::OBJ_ACTOR, ops::OBJ_CTR].iter().for_each(|spec| parts.put(1, *spec, &nulls)),
+            &|parts| parts.put(1, ops::KEY_ACTOR, &nulls),
+            &|parts| parts.put(1, ops::KEY_CTR, &nulls),
+            &|parts| parts.put(1, ops::INSERT, &[]),
+            &|parts| parts.put(1, ops::EXPAND, &[1]),
+            &|parts| parts.put(1, ops::MARK, &nulls),
+            &|parts| parts.put(1, ops::PRED_COUNT, &nulls),
+            &|parts| parts.put(1, 0xb1, &nulls),
+        ];
+        for (n, other) in others.iter().enumerate() {
+            let theirs = changed(&file, other);
+            assert_ne!(theirs, file, "{n}");
+            let mut again = Document::load(&theirs).unwrap_or_else(|error| panic!("{n}: {error}"));
+            assert!(!is_kept(&again), "{n}");
+            assert_eq!(again.save_nocompress(), file, "{n}");
+        }
+    }
+}
