@@ -311,7 +311,7 @@ impl<'a> OpWriter<'a> {
     /// many; [`Self::rewritten_in`] comes for itself.
     pub(crate) fn rewrites<'v>(
         &mut self,
-        key: &'a str,
+        key: &'a [u8],
         actor: u32,
         past: Option<&Rewritten>,
         rows: impl ExactSizeIterator<Item = (u32, RawValue<'v>)>,
@@ -319,7 +319,7 @@ impl<'a> OpWriter<'a> {
         let before = past.map_or(0, |past| past.rows);
         let count = before + rows.len() as u64;
         let Some(superseded) = count.checked_sub(1) else { return 0 };
-        self.key_str.push_n(Some(key.as_bytes()), count);
+        self.key_str.push_n(Some(key), count);
         self.ref_count.push_n(Some(1), superseded);
         self.ref_count.push(Some(0));
         self.ref_actor.push_n(Some(actor.into()), superseded);
@@ -334,6 +334,16 @@ impl<'a> OpWriter<'a> {
             self.value(value);
         }
         count
+    }
+
+    /// The same of a key that was written once.
+    #[inline]
+    pub(crate) fn written_once(&mut self, key: &'a [u8], ctr: u32, value: RawValue<'_>) -> u64 {
+        self.name(key);
+        self.ref_count.push(Some(0));
+        self.id_ctr.push(Some(ctr.into()));
+        self.value(value);
+        1
     }
 
     /// What is the same for all such rows of one actor in one object.

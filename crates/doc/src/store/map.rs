@@ -268,13 +268,20 @@ impl Map {
         self.order.get().expect("it was just set")
     }
 
-    /// All keys that ever had a value, in the order of their bytes.
+    /// All keys that ever had a value, in the order of their bytes. Those of a file came in this order.
     pub(crate) fn sorted(&self, heap: &Heap) -> Vec<&Entry> {
-        if self.len == self.entries.len() {
+        let bytes = |entry: &&Entry| heap.get(entry.key);
+        let mut entries: Vec<&Entry> = self.entries().collect();
+        let before = entries.windows(2).take_while(|pair| bytes(&pair[0]) < bytes(&pair[1])).count() + 1;
+        let came = entries.len().saturating_sub(before);
+        if came > before && self.len == entries.len() {
             return self.order(heap).ends.iter().map(|(_, number)| self.entry(*number as usize)).collect();
         }
-        let mut entries: Vec<&Entry> = self.entries().collect();
-        sort_by_bytes(&mut entries, |entry| heap.get(entry.key));
+        if came > 0 {
+            // Two parts in order are merged, not sorted.
+            sort_by_bytes(&mut entries[before..], bytes);
+            entries.sort_by(|a, b| bytes(a).cmp(bytes(b)));
+        }
         entries
     }
 }
@@ -367,6 +374,26 @@ mod tests {
             assert_eq!(map.order(&heap).keys().count(), 0);
             let sorted = map.sorted(&heap);
             assert!(sorted.iter().map(|entry| heap.text(entry.key)).eq(there.iter().map(String::as_str)));
+        }
+    }
+
+    #[test]
+    fn keys_that_come_to_those_of_a_file_are_sorted_into_them() {
+        let value = Visible { id: OpId::new(1, 0), val: Val::NULL, added: 0 };
+        for came in 0..20 {
+            let (mut map, mut heap) = (Map::default(), Heap::default());
+            for n in 0..10 + came {
+                let key = if n < 10 { format!("{n}") } else { format!("{}", n * 7 % 31) };
+                map.update(&key, &mut heap, |entry| entry.values = smallvec::smallvec![value]);
+            }
+            for hidden in [false, true] {
+                if hidden {
+                    map.update("3", &mut heap, |entry| entry.values.clear());
+                }
+                let sorted = map.sorted(&heap);
+                assert_eq!(sorted.len(), map.entries().count());
+                assert!(sorted.is_sorted_by(|a, b| heap.get(a.key) < heap.get(b.key)), "{came} {hidden}");
+            }
         }
     }
 }

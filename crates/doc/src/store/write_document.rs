@@ -12,7 +12,7 @@ use super::state::{Body, Object, State};
 use super::written::{KEPT_FROM, Past, Pasts};
 use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues, Values};
 use crate::codec::op_writer::OpWriter;
-use crate::codec::ops::{Action, RawKey};
+use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::types::{ChangeHash, OpId};
 
@@ -116,11 +116,14 @@ impl State {
         };
         let mut chains = Default::default();
         for (object, keys) in objects {
-            self.chains(keys, pasts, &mut chains, |_, chain| {
-                if let Some(past) = chain.past {
-                    values.append(&past.rows);
+            self.stories(keys, pasts, &mut chains, |_, story| match story {
+                Story::Once(op) => values.push(self.raw(op.val())),
+                Story::Chain(chain) => {
+                    if let Some(past) = chain.past {
+                        values.append(&past.rows);
+                    }
+                    add(chain, &mut values);
                 }
-                add(chain, &mut values);
             });
             let Body::Seq(seq) = &*object.body else { continue };
             for span in seq.spans() {
@@ -153,22 +156,30 @@ impl State {
         chain
     }
 
-    /// Gives each key with its operations.
-    fn chains<'a>(
+    /// Gives each key with what happened there.
+    fn stories<'a>(
         &'a self,
-        keys: &[&'a Entry],
+        mut keys: &[&'a Entry],
         pasts: &'a Pasts,
         chains: &mut [Chain<'a>; ABREAST],
-        mut each: impl FnMut(&'a Entry, &Chain<'a>),
+        mut each: impl FnMut(&'a Entry, Story<'_, 'a>),
     ) {
-        for keys in keys.chunks(ABREAST) {
+        while let [entry, others @ ..] = keys {
+            let newest = (entry.last as usize).checked_sub(1).map(|last| &self.log.keyed[last]);
+            if let Some(op) = newest.filter(|op| op.before == 0 && self.log.preds(op).is_empty()) {
+                each(entry, Story::Once(op));
+                keys = others;
+                continue;
+            }
+            let (batch, others) = keys.split_at(keys.len().min(ABREAST));
+            keys = others;
             let mut next = [0; ABREAST];
-            next.iter_mut().zip(keys).for_each(|(next, entry)| *next = entry.last);
+            next.iter_mut().zip(batch).for_each(|(next, entry)| *next = entry.last);
             chains.iter_mut().for_each(Chain::clear);
             let mut live = next.iter().filter(|next| **next > 0).count();
             while live > 0 {
                 let open =
-                    next.iter_mut().zip(chains.iter_mut()).zip(keys).filter(|((next, _), _)| **next > 0);
+                    next.iter_mut().zip(chains.iter_mut()).zip(batch).filter(|((next, _), _)| **next > 0);
                 for ((next, chain), entry) in open {
                     let op = &self.log.keyed[*next as usize - 1];
                     if chain.ops.is_empty() && op.before > 0 {
@@ -184,9 +195,9 @@ impl State {
                     live -= usize::from(*next == 0);
                 }
             }
-            for (entry, chain) in keys.iter().zip(chains.iter_mut()) {
+            for (entry, chain) in batch.iter().zip(chains.iter_mut()) {
                 chain.finish(self);
-                each(entry, chain);
+                each(entry, Story::Chain(chain));
             }
         }
     }
@@ -212,6 +223,13 @@ impl State {
     }
 }
 
+/// What operations are about. The bytes of a key were text when they came in.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Key(&'a [u8]),
+    Elem(OpId),
+}
+
 /// Writes the operations in document order.
 struct DocWriter<'a, 'i> {
     state: &'a State,
@@ -232,20 +250,30 @@ impl<'a> DocWriter<'a, '_> {
         let (id, state) = (self.id(object.id), self.state);
         // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
         let mut alike = (0, 0);
-        state.chains(keys, self.pasts, chains, |entry, chain| {
-            let key = state.heap.text(entry.key);
-            if !chain.linear || !chain.scalars {
-                let (rows, actor) = std::mem::take(&mut alike);
-                self.ops.rewritten_in(id, actor, rows);
-                return self.chain(id, RawKey::Map(key), chain);
-            }
-            let Some(last) = chain.last() else { return };
+        state.stories(keys, self.pasts, chains, |entry, story| {
+            let key = state.heap.get(entry.key);
+            let last = match &story {
+                Story::Once(op) if op.action == Action::Set => Some(op.id),
+                Story::Chain(chain) if chain.linear && chain.scalars => chain.last(),
+                _ => {
+                    let (rows, actor) = std::mem::take(&mut alike);
+                    self.ops.rewritten_in(id, actor, rows);
+                    return match story {
+                        Story::Once(op) => self.row(id, Place::Key(key), op, &[]),
+                        Story::Chain(chain) => self.chain(id, Place::Key(key), chain),
+                    };
+                }
+            };
+            let Some(last) = last else { return };
             let actor = self.index[last.actor as usize];
             if alike.1 != actor {
                 self.ops.rewritten_in(id, alike.1, alike.0);
                 alike = (0, actor);
             }
-            alike.0 += self.rewrites(actor, last, entry, key, chain);
+            alike.0 += match story {
+                Story::Once(op) => self.ops.written_once(key, op.id.ctr, state.raw(op.val())),
+                Story::Chain(chain) => self.rewrites(actor, last, entry, key, chain),
+            };
         });
         self.ops.rewritten_in(id, alike.1, alike.0);
         if let Body::Seq(seq) = &*object.body {
@@ -254,7 +282,7 @@ impl<'a> DocWriter<'a, '_> {
     }
 
     /// A chain that one wrote, of scalars alone, `last` the last of them. Gives how many rows it has.
-    fn rewrites(&mut self, actor: u32, last: OpId, entry: &Entry, key: &'a str, chain: &Chain<'_>) -> u64 {
+    fn rewrites(&mut self, actor: u32, last: OpId, entry: &Entry, key: &'a [u8], chain: &Chain<'_>) -> u64 {
         let (state, past) = (self.state, chain.past.map(|past| &past.rows));
         let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val())));
         let (Some(first), KEPT_FROM..) = (chain.ops.first(), chain.ops.len()) else {
@@ -268,18 +296,26 @@ impl<'a> DocWriter<'a, '_> {
     }
 
     /// The operations of a chain that are rows.
-    fn chain(&mut self, obj: OpId, key: RawKey<'a>, chain: &Chain<'_>) {
-        for (n, op) in chain.ops.iter().enumerate() {
-            if op.action == Action::Delete {
-                continue;
-            }
-            self.ops.head(obj, false, op.action, 1);
-            self.ops.key(key);
-            self.ops.ids(self.id(op.id), 1);
-            self.ops.value(self.state.raw(op.val()));
-            let succ: SmallVec<[OpId; 2]> = chain.after(n).iter().map(|id| self.id(*id)).collect();
-            self.ops.refs(succ.into_iter());
+    fn chain(&mut self, obj: OpId, at: Place<'a>, chain: &Chain<'_>) {
+        for (n, op) in chain.ops.iter().enumerate().filter(|(_, op)| op.action != Action::Delete) {
+            self.row(obj, at, op, &chain.after(n));
         }
+    }
+
+    /// An operation, and what superseded it.
+    fn row(&mut self, obj: OpId, at: Place<'a>, op: &Keyed, succ: &[OpId]) {
+        self.ops.head(obj, false, op.action, 1);
+        match at {
+            Place::Key(key) => {
+                self.ops.name(key);
+                self.ops.no_elements(1);
+            }
+            Place::Elem(elem) => self.ops.key_ramp(elem, 1, 1),
+        }
+        self.ops.ids(self.id(op.id), 1);
+        self.ops.value(self.state.raw(op.val()));
+        let succ: SmallVec<[OpId; 2]> = succ.iter().map(|id| self.id(*id)).collect();
+        self.ops.refs(succ.into_iter());
     }
 
     fn sequence(&mut self, obj: OpId, seq: &'a Seq) {
@@ -349,7 +385,7 @@ impl<'a> DocWriter<'a, '_> {
         let reg = seq.reg(span).expect("the span has a register");
         let chain = state.history_of(seq, span);
         let id = self.id(span.id);
-        self.ops.key(RawKey::Elem(self.id(span.origin)));
+        self.ops.key_ramp(self.id(span.origin), 1, 1);
         self.ops.ids(id, 1);
         self.value(obj, state.inserted(span, 0));
         let mut succ: SmallVec<[OpId; 4]> = chain.succ(span.id).into();
@@ -358,8 +394,14 @@ impl<'a> DocWriter<'a, '_> {
         succ.sort_unstable_by(|a, b| state.actors.cmp(*a, *b));
         let succ: SmallVec<[OpId; 4]> = succ.iter().map(|id| self.id(*id)).collect();
         self.ops.refs(succ.into_iter());
-        self.chain(obj, RawKey::Elem(id), &chain);
+        self.chain(obj, Place::Elem(id), &chain);
     }
+}
+
+/// What happened at a key. Most keys are written once, and then there is nothing to follow back.
+enum Story<'s, 'a> {
+    Once(&'a Keyed),
+    Chain(&'s Chain<'a>),
 }
 
 /// The operations on one key in ascending order, and what superseded each.
