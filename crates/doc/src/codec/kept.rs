@@ -2,7 +2,8 @@
 //! the byte, unless whoever wrote them said it in other words.
 //!
 //! Readers refuse whatever could have been said shorter: numbers, runs, an order. What they let pass although it is not
-//! written here is found when the document is saved. Then it is written anew.
+//! written here is found when the document is saved. Then it is written anew; so it would be if a column could not be read
+//! a second time.
 
 use std::sync::Arc;
 
@@ -105,7 +106,8 @@ fn says_something(bytes: &[u8]) -> bool {
             cursor.skip(rows);
             cursor.offset() < bytes.len()
         }
-        _ => true,
+        Ok(_) => true,
+        Err(_) => false,
     }
 }
 
@@ -117,20 +119,21 @@ fn is_ever_true(bytes: &[u8]) -> bool {
             cursor.skip(rows);
             cursor.offset() < bytes.len()
         }
-        _ => true,
+        Ok(_) => true,
+        Err(_) => false,
     }
 }
 
 /// Whether all that a column says is `good`.
 fn all<'a, T: Cell<'a>>(bytes: &'a [u8], good: impl Fn(Option<T>) -> bool) -> bool {
     let mut cursor = RleCursor::new(bytes);
-    while let Ok(Some((value, rows))) = cursor.peek() {
-        if !good(value) {
-            return false;
+    loop {
+        match cursor.peek() {
+            Ok(Some((value, rows))) if good(value) => cursor.skip(rows),
+            Ok(None) => return true,
+            Ok(Some(_)) | Err(_) => return false,
         }
-        cursor.skip(rows);
     }
-    true
 }
 
 /// Whether some of the values with these metadata are no whole numbers.
