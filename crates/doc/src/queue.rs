@@ -375,9 +375,12 @@ impl Queue {
 
     /// Those that wait for what was refused wait in vain: they are refused, too.
     fn refuse_dependents(&mut self, batch: &mut Batch) {
+        if self.waiting.is_empty() {
+            return;
+        }
         let refused = |(_, why): &&(ChangeHash, ApplyError)| !matches!(why, ApplyError::Limit(_));
         let mut todo: Vec<ChangeHash> = batch.refused.iter().filter(refused).map(|(hash, _)| *hash).collect();
-        if todo.is_empty() || self.waiting.is_empty() {
+        if todo.is_empty() {
             return;
         }
         let mut waiters: HashMap<ChangeHash, Vec<ChangeHash>> = HashMap::new();

@@ -90,8 +90,10 @@ impl Recent {
 
     /// Keeps what a change had seen, with the change itself: its row, actor, sequence number and the counter after it.
     pub(super) fn learn(&mut self, row: u32, (actor, seq, end): (u32, u32, u32), mut seen: Arc<Seen>) {
-        // That of the actor's change before goes on as this one's.
-        self.0.retain(|kept| kept.actor != actor || !Arc::ptr_eq(&kept.seen, &seen));
+        // That of the actor's change before goes on as this one's; it is among the last.
+        if let Some(at) = self.0.iter().rposition(|kept| kept.actor == actor && Arc::ptr_eq(&kept.seen, &seen)) {
+            self.0.remove(at);
+        }
         Arc::make_mut(&mut seen).set(actor, seq, end);
         let most = (ACTORS / seen.0.len()).clamp(2, MOST);
         if self.0.len() >= most {
@@ -109,7 +111,7 @@ impl Recent {
     ) -> Result<Arc<Seen>, LimitError> {
         let known = deps.iter().find_map(|dep| self.get(*dep));
         if let Some(known) = known
-            && deps.iter().all(|dep| known.has(*dep, there.history))
+            && (deps.len() == 1 || deps.iter().all(|dep| known.has(*dep, there.history)))
         {
             return Ok(Arc::clone(known));
         }
