@@ -38,6 +38,7 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/hash/src/argon2/portable.rs", "blocks by pointer, as for every other kernel"),
     Place::new("crates/hash/src/argon2/chain.rs", "calls into BLAKE2b's vectors"),
     Place::new("crates/hash/src/blake2b.rs", "digests side by side in vectors"),
+    Place::new("crates/cli/src/os/signals.rs", "asks which signals are ignored"),
     Place::new(
         "crates/cli/src/os/streams.rs",
         "looks at the standard streams before the runtime replaces closed ones",
