@@ -28,7 +28,10 @@ impl Ledger {
         let there = |doc: &Document, hash: &ChangeHash| doc.get_change_meta_by_hash(hash).is_some();
         loop {
             let ready = change.deps().iter().all(|dep| there(doc, dep));
-            match doc.apply_changes([change.clone()]) {
+            let before = doc.stats();
+            let result = doc.apply_changes([change.clone()]);
+            assert!(result.is_ok() || doc.stats() == before, "what is refused leaves something");
+            match result {
                 Ok(()) if ready => return self.note(change.hash(), None),
                 // It waits.
                 Ok(()) => return,

@@ -110,11 +110,12 @@ fn kept(doc: &Document, before: &Document) -> Verdict {
     if waiting || doc.get_heads() != before.get_heads() { Verdict::Accepted } else { Verdict::Refused }
 }
 
-/// Nothing was: there is a reason, and the document is as it was.
+/// Nothing was: there is a reason, and the document is as it was, without the actors of what was refused.
 pub(crate) fn refused(doc: &Document, before: &Document, error: &impl ToString) -> Verdict {
     assert!(!error.to_string().is_empty());
     doc.check(true);
     same(doc, before);
+    assert_eq!(doc.stats(), before.stats(), "what is refused leaves something");
     Verdict::Refused
 }
 

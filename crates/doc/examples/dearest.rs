@@ -3,7 +3,7 @@
 //! process takes to load it, and the most memory that it took (where `/proc/self/status` tells it). The first kind is the
 //! same file for every size.
 //!
-//! `cargo run --release -p hashmill-doc --example dearest -- 1000 1000000`
+//! `cargo run --release -p hashmill-doc --example dearest -- 1000 1000000 100000000`
 
 #![expect(clippy::print_stdout, reason = "it is a program")]
 
@@ -57,8 +57,39 @@ fn memory() -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Longer files take minutes each.
+const SEARCHED: usize = 1_000_000;
+
+/// As [`searched`], for a size that may be so great that there is no searching: a few files are tried, the first with as many
+/// edits as would fill it if they took as many bytes as those of a shorter one, or with as many as there may be. Each is made
+/// in a process of its own, whose memory is free afterwards. Whoever loads the file sees whether it is accepted.
+fn largest(kind: usize, size: usize) -> Result<(Vec<u8>, usize), Box<dyn std::error::Error>> {
+    let (mut file, mut count) = searched(KINDS[kind].1, size.min(SEARCHED))?;
+    // What no bytes pay for does not grow.
+    if size <= SEARCHED || file.len() < 300 {
+        return Ok((file, count));
+    }
+    let most = usize::try_from(Limits::default().total)? - 2;
+    loop {
+        // In hundredths of what the last one says.
+        let fits = count.saturating_mul(size) / file.len();
+        count = (fits - fits / 100).min(most);
+        let made = Command::new(std::env::current_exe()?)
+            .args(["make", &kind.to_string(), &count.to_string()])
+            .stderr(Stdio::inherit())
+            .output()?;
+        file = made.stdout;
+        if !made.status.success() {
+            return Err("no such file can be made here".into());
+        }
+        if file.len() <= size {
+            return Ok((file, count));
+        }
+    }
+}
+
 /// The largest file of a kind that is accepted and has about `size` bytes, and how many edits made it.
-fn largest(edit: Edit, size: usize) -> Result<(Vec<u8>, usize), EditError> {
+fn searched(edit: Edit, size: usize) -> Result<(Vec<u8>, usize), EditError> {
     let (mut low, mut high) = (1, size);
     if document(edit, 1000)?.save().len() < 300 {
         // What no bytes pay for.
@@ -91,13 +122,18 @@ fn load() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1).peekable();
-    if arguments.peek().is_none() {
-        return load();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match &arguments[..] {
+        [] => return load(),
+        [make, kind, count] if make == "make" => {
+            let (_, edit) = KINDS[kind.parse::<usize>()?];
+            return Ok(std::io::stdout().write_all(&document(edit, count.parse()?)?.save())?);
+        }
+        _ => {}
     }
     for size in arguments {
-        for (name, edit) in KINDS {
-            let (file, count) = largest(edit, size.parse()?)?;
+        for (kind, (name, _)) in KINDS.iter().enumerate() {
+            let (file, count) = largest(kind, size.parse()?)?;
             print!("{:>9} bytes  {count:>9} {name:<30} ", file.len());
             std::io::stdout().flush()?;
             let mut child = Command::new(std::env::current_exe()?).stdin(Stdio::piped()).spawn()?;

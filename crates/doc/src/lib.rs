@@ -21,6 +21,7 @@ mod rescue;
 mod rules;
 mod storage;
 mod store;
+mod threads;
 mod transaction;
 mod typed;
 mod types;

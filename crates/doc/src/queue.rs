@@ -187,6 +187,7 @@ impl Queue {
     ) -> bool {
         let mut batch = Batch::begin(state, true);
         let mut meter = Meter::of_call(limits);
+        batch.mark = Some(state.mark());
         let numbers = state.numbers_for(other, rows);
         for rows in other.stretches(rows) {
             let operations = u64::from(other.history.at(rows.start).run.ops) * rows.len() as u64;

@@ -12,6 +12,7 @@ use crate::error::{ApplyError, LimitError, LoadError};
 use crate::migrate::StringMigration;
 use crate::rules;
 use crate::store::state::State;
+use crate::threads;
 use crate::types::{ActorId, ChangeHash, TextEncoding};
 
 /// What to do with a file whose end cannot be read.
@@ -168,7 +169,7 @@ impl Document {
         let (encoding, limits) = (self.state.encoding, &self.limits);
         // Loading is a task of the pool itself: it hands work to the other threads without waiting to be woken.
         let (state, sound) =
-            rayon::join(|| load_chunk(&sealed.body, encoding, limits, verify, meter), || sealed.is_sound());
+            threads::join(|| load_chunk(&sealed.body, encoding, limits, verify, meter), || sealed.is_sound());
         if !sound {
             return Err(Sealed::broken().place(number, base).into());
         }

@@ -38,6 +38,7 @@ pub(super) const UNSAFE: &[Place] = &[
     Place::new("crates/hash/src/argon2/portable.rs", "blocks by pointer, as for every other kernel"),
     Place::new("crates/hash/src/argon2/chain.rs", "calls into BLAKE2b's vectors"),
     Place::new("crates/hash/src/blake2b.rs", "digests side by side in vectors"),
+    Place::new("crates/cli/src/os/signals.rs", "asks which signals are ignored"),
     Place::new(
         "crates/cli/src/os/streams.rs",
         "looks at the standard streams before the runtime replaces closed ones",
@@ -66,6 +67,7 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/source/mmap.rs", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
     Place::new("crates/doc/src/codec/libdeflate.rs", "C code, where it can be compiled"),
+    Place::new("crates/doc/src/threads.rs", "whether processes fork, and which one this is"),
     Place::new("crates/hash/src/process.rs", "whether processes fork, and which one this is"),
     Place::new("crates/cli/src/os/", "sizes of pages, the terminal, signals, standard streams"),
     Place::new("crates/testkit/src/fork.rs", "processes that fork"),

@@ -2,7 +2,7 @@
 //!
 //! Whoever draws or hides something holds signals: they are only remembered, and take effect when the terminal is as it
 //! was. The program then ends, or stops, by that very signal, so that a shell knows. At all other times signals take effect
-//! at once, as in any program.
+//! at once, as in any program. What whoever started the program told it to ignore is never held, and stays ignored.
 
 #[cfg(unix)]
 pub(crate) use unix::{Hold, Kind, end_unread, give_in};
@@ -17,7 +17,9 @@ mod unix {
     use signal_hook::iterator::exfiltrator::SignalOnly;
     use signal_hook::low_level::emulate_default_handler;
     use std::io;
+    use std::mem::MaybeUninit;
     use std::os::unix::net::UnixStream;
+    use std::ptr;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,14 +35,36 @@ mod unix {
         GoesOn,
     }
 
+    /// Those of some signals that are not ignored, as by `nohup`, or by a shell without jobs for what runs in the background.
+    fn heeded(signals: &[i32]) -> io::Result<Vec<i32>> {
+        let mut heeded = Vec::with_capacity(signals.len());
+        for signal in signals {
+            if !is_ignored(*signal)? {
+                heeded.push(*signal);
+            }
+        }
+        Ok(heeded)
+    }
+
+    #[allow(unsafe_code, reason = "the only way to ask what a signal does")]
+    fn is_ignored(signal: i32) -> io::Result<bool> {
+        let mut action = MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: changes nothing, and writes to a place that is there for it.
+        if unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call has succeeded, so it has written the action.
+        Ok(unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN)
+    }
+
     /// Whether a kind of signal takes effect at once. A handler, once installed, stays: from then on it asks here.
     struct AtOnce(Arc<AtomicBool>);
 
     impl AtOnce {
         fn over(signals: &[i32]) -> io::Result<AtOnce> {
             let flag = Arc::new(AtomicBool::new(true));
-            for signal in signals {
-                register_conditional_default(*signal, Arc::clone(&flag))?;
+            for signal in heeded(signals)? {
+                register_conditional_default(signal, Arc::clone(&flag))?;
             }
             Ok(AtOnce(flag))
         }
@@ -82,7 +106,7 @@ mod unix {
 
         fn of(signals: &[i32], at_once: Vec<&'static AtOnce>) -> io::Result<Hold> {
             let (read, write) = UnixStream::pair()?;
-            let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
+            let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, heeded(signals)?)?;
             at_once.iter().for_each(|kind| kind.set(false));
             Ok(Hold { delivery, at_once })
         }

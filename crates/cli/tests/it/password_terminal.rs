@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::password::run;
-use crate::terminal::terminal;
+use crate::terminal::{deaf, terminal};
 use crate::world::{World, hashmill};
 use hashmill_testkit::skip;
 use rustix::process::{Pid, Signal, kill_process};
@@ -33,8 +33,16 @@ struct Ended {
 
 impl Session {
     fn start(args: &[&str]) -> Session {
+        Session::of(Command::new(hashmill()), args)
+    }
+
+    /// The same, told to ignore SIGHUP and SIGINT.
+    fn start_deaf(args: &[&str]) -> Session {
+        Session::of(deaf(), args)
+    }
+
+    fn of(mut command: Command, args: &[&str]) -> Session {
         let (control, terminal) = terminal();
-        let mut command = Command::new(hashmill());
         command.arg("password").args(args).stdin(terminal.try_clone().expect("a terminal"));
         let child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -149,6 +157,23 @@ fn a_signal_at_the_prompt_gives_the_terminal_back() {
     session.answer("Password: ", b"sesame\n").answer("The same again: ", b"sesame\n").shows("\r\n");
     kill_process(Pid::from_child(&session.child), Signal::TERM).expect("a signal");
     assert_eq!(session.end().signal, Some(Signal::TERM.as_raw()));
+}
+
+/// What `nohup` and shells have a program ignore does not end it, at the prompt and after it.
+#[test]
+fn what_is_ignored_stays_ignored() {
+    let mut session = Session::start_deaf(&["hash", "-m", "8", "-t", "400000000", "--no-progress"]);
+    let child = Pid::from_child(&session.child);
+    let ignored = || [Signal::HUP, Signal::INT].map(|signal| kill_process(child, signal).expect("a signal"));
+    session.answer("Password: ", b"sesa");
+    ignored();
+    session.control.write_all(b"me\n").expect("a terminal");
+    session.answer("The same again: ", b"sesame\n").shows("\r\n");
+    ignored();
+    kill_process(child, Signal::TERM).expect("a signal");
+    let ended = session.end();
+    assert_eq!((ended.signal, &*ended.err), (Some(Signal::TERM.as_raw()), ""));
+    assert_eq!(ended.shown, "Password: \r\nThe same again: \r\n");
 }
 
 /// A shell on a terminal of its own, as somebody sits before it: with jobs, and keys that are signals.

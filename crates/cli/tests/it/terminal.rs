@@ -4,6 +4,7 @@
 
 use crate::world::{World, digest, hashmill};
 use hashmill_testkit::skip;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
@@ -20,6 +21,13 @@ pub(crate) fn terminal() -> (File, File) {
     let name = ptsname(&control, Vec::new()).expect("a terminal");
     let terminal = File::options().read(true).write(true).open(name.to_str().expect("a name"));
     (File::from(control), terminal.expect("a terminal"))
+}
+
+/// The program, told to ignore SIGHUP and SIGINT.
+pub(crate) fn deaf() -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP INT; exec \"$@\"", "sh"]).arg(hashmill());
+    command
 }
 
 /// Runs `hashmill sum ARGS` on standard input that lasts `time`, with a terminal as standard error. What both say.
@@ -74,6 +82,30 @@ fn checking_many_passwords_shows_how_many() {
     assert!(shown.contains("passwords"), "{shown:?}");
     let (out, shown) = run_on_a_terminal(&world, &args, hash.as_bytes(), Duration::ZERO);
     assert_eq!((&*out, &*shown), ("1: match\n", ""));
+}
+
+/// Behind a bar, too, what a program was told to ignore does nothing.
+#[test]
+fn a_bar_heeds_no_signal_that_is_ignored() {
+    let (mut control, terminal) = terminal();
+    let mut command = deaf();
+    command.arg("sum").env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(terminal);
+    let mut child = command.spawn().expect("the program starts");
+    drop(command);
+    child.stdin.as_mut().expect("a pipe").write_all(b"foo").expect("the program reads");
+    let mut shown = Vec::new();
+    while !shown.ends_with(b"files") {
+        let mut byte = [0];
+        control.read_exact(&mut byte).expect("a terminal");
+        shown.push(byte[0]);
+    }
+    for signal in [Signal::HUP, Signal::INT] {
+        kill_process(Pid::from_child(&child), signal).expect("a signal");
+    }
+    drop(child.stdin.take());
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{}  -\n", digest(b"foo")));
+    assert!(output.status.success(), "{}", output.status);
 }
 
 /// What somebody sees who sits before the terminal.

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::block::Block;
@@ -20,12 +19,13 @@ use super::stroke::Stroke;
 use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
 use crate::rules;
+use crate::threads;
 use crate::types::{ActorId, ChangeHash, OpId};
 
 /// Uncompressed chunks longer than this are deflated by [`Change::bytes`].
 const DEFLATE_OVER: usize = 256;
 
-/// So many changes are read by one thread at least: taking work from another costs as much as one change.
+/// So many changes are read by one thread at a time: taking work from another costs as much as one change.
 const TOGETHER: usize = 64;
 
 /// Tag of the author in a change's extra bytes.
@@ -459,13 +459,12 @@ impl Change {
     /// Reads many, each a chunk of its own, on all cores where there is enough of them. The error is that of the first bad
     /// one and has its number.
     pub fn from_each<B: AsRef<[u8]> + Sync>(chunks: &[B], limits: &Limits) -> Result<Vec<Self>, DecodeError> {
-        let read = |(number, chunk): (usize, &B)| Self::read(chunk.as_ref(), limits, number);
+        let read = |number, chunk: &B| Self::read(chunk.as_ref(), limits, number);
         let bytes: usize = chunks.iter().map(|chunk| chunk.as_ref().len()).sum();
         if (bytes as u64) < limits.parallel_from {
-            return chunks.iter().enumerate().map(read).collect();
+            return chunks.iter().enumerate().map(|(number, chunk)| read(number, chunk)).collect();
         }
-        let changes: Vec<_> = chunks.par_iter().enumerate().with_min_len(TOGETHER).map(read).collect();
-        changes.into_iter().collect()
+        threads::map(chunks, TOGETHER, read).into_iter().collect()
     }
 
     /// Reads the `number`-th of some chunks.

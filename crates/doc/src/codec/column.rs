@@ -4,14 +4,13 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::deflate::Deflater;
 use super::leb::put_u64;
 use super::libdeflate::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 use super::limits::Limits;
 use super::reader::Reader;
 use crate::error::{DecodeError, FormatError, LimitError, Place, Rule};
+use crate::threads;
 
 /// Bit of a specification that says the column is deflated.
 const DEFLATED: u32 = 8;
@@ -335,8 +334,7 @@ impl Layout {
             stored.iter().filter(|column| column.deflated).map(|column| column.bytes.len()).sum();
         let columns: Vec<_> = if packed as u64 >= limits.parallel_from && packed as u64 * MOST <= *budget {
             // Together they hold less than the budget, so none has to know of the others.
-            let unpack = |column: &Stored<'a>| unpack(*column, *budget);
-            let columns: Vec<Result<_, ChunkError>> = stored.par_iter().with_max_len(1).map(unpack).collect();
+            let columns = threads::map(&stored, 1, |_, column| unpack(*column, *budget));
             columns.into_iter().collect::<Result<_, _>>()?
         } else {
             let mut left = *budget;

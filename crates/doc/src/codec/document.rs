@@ -1,7 +1,5 @@
 //! The document chunk: all operations in document order and all changes, as two tables.
 
-use rayon::prelude::*;
-
 use super::chunk::{ChunkType, frame};
 use super::column::{
     ChunkError, Columns, DEFLATE_FROM, Effort, Fault, Layout, PARALLEL_FROM, Stored, deflate, write_layout,
@@ -18,6 +16,7 @@ use super::stretch::Rewritten;
 use super::value::{RawValue, code};
 use crate::error::Rule;
 use crate::rules;
+use crate::threads;
 use crate::types::{ActorId, ChangeHash, OpId};
 
 pub(super) mod spec {
@@ -404,7 +403,7 @@ pub(super) fn deflated(columns: &[Column<'_>], compress: bool) -> Vec<Option<Vec
         return columns.iter().map(pack).collect();
     }
     // One column may hold most of the bytes: nobody else's work should wait behind it.
-    columns.par_iter().with_max_len(1).map(pack).collect()
+    threads::map(columns, 1, |_, column| pack(column))
 }
 
 /// A document chunk whose columns are as they will be in the file.

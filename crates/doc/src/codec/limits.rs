@@ -32,13 +32,15 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// One gibibyte, 2^26 operations at once and 2^27 in all, 2^26 changes, 7 · 2^20 steps that no bytes pay for: above any
-    /// document known. docs/documents.md says what the dearest inputs take; who reads from strangers sets the limits lower.
+    /// One gibibyte, 2^25 operations, 2^26 changes, 7 · 2^20 steps that no bytes pay for: above any document known, the
+    /// longest of which has nine million operations. So many that are kept each for itself take eight gigabytes, which is what
+    /// a machine can be expected to have. docs/documents.md says what the dearest inputs take; who reads from strangers sets
+    /// the limits lower.
     fn default() -> Self {
         Self {
             inflated_bytes: 1 << 30,
-            operations: 1 << 26,
-            total: 1 << 27,
+            operations: 1 << 25,
+            total: 1 << 25,
             changes: 1 << 26,
             steps: 7 << 20,
             parallel_from: 1 << 14,

@@ -23,6 +23,14 @@ struct Table {
     longest: usize,
 }
 
+impl Table {
+    /// Gives each number its rank.
+    fn rank(&mut self) {
+        self.ranks.resize(self.ids.len(), 0);
+        self.order.iter().zip(0..).for_each(|(number, rank)| self.ranks[*number as usize] = rank);
+    }
+}
+
 /// The table of actors. Cloning shares it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Actors(Arc<Table>);
@@ -75,7 +83,7 @@ impl Actors {
                 table.longest = table.longest.max(id.as_bytes().len());
             }
         }
-        let Table { ids, ranks, order, .. } = table;
+        let Table { ids, order, .. } = table;
         let mut new: Vec<u32> = (known as u32..ids.len() as u32).collect();
         new.sort_unstable_by(|a, b| ids[*a as usize].cmp(&ids[*b as usize]));
         if let [number] = new[..] {
@@ -86,8 +94,21 @@ impl Actors {
             order.extend(new);
             order.sort_by(|a, b| ids[*a as usize].cmp(&ids[*b as usize]));
         }
-        ranks.resize(ids.len(), 0);
-        order.iter().zip(0..).for_each(|(number, rank)| ranks[*number as usize] = rank);
+        table.rank();
+    }
+
+    /// Forgets all but the first `len`. Costs a pass over all of them.
+    pub(crate) fn cut(&mut self, len: usize) {
+        if len == self.len() {
+            return;
+        }
+        let table = Arc::make_mut(&mut self.0);
+        for id in table.ids.drain(len..) {
+            table.numbers.remove(&id);
+        }
+        table.order.retain(|number| (*number as usize) < len);
+        table.longest = table.ids.iter().map(|id| id.as_bytes().len()).max().unwrap_or(0);
+        table.rank();
     }
 
     #[inline]
@@ -125,5 +146,11 @@ mod tests {
         let bytes: Vec<&[u8]> = numbers.iter().map(|number| actors.bytes(*number)).collect();
         assert_eq!(bytes, [&[1][..], &[1, 2], &[7], &[8], &[9]]);
         assert_eq!(actors.find(&more[3]).map(|number| actors.id(number)), Some(&more[3]));
+        // The last ones go, and one comes again.
+        actors.cut(3);
+        assert_eq!((actors.len(), actors.longest()), (3, 2));
+        assert_eq!([&more[0], &more[2], &more[3]].map(|id| actors.find(id)), [Some(2), None, None]);
+        assert_eq!(actors.add(&more[2]), 3);
+        assert_eq!([0, 1, 2, 3].map(|number| actors.rank(number)), [3, 1, 2, 0]);
     }
 }

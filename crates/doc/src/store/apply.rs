@@ -96,13 +96,14 @@ impl State {
         deps: SmallVec<[u32; 2]>,
         (limits, meter, mark): (&Limits, &mut Meter, &mut Option<Mark>),
     ) -> Result<(), Refusal<Fault>> {
-        let actor = self.actors.add(change.actor_id());
+        // Who is not known will get this number, if nothing is wrong so far.
+        let actor = self.actors.find(change.actor_id()).unwrap_or(self.actors.len() as u32);
         let (start, len) = (change.start_op() as u32, change.len() as u32);
         let past = self.history.past(&deps, meter)?;
         self.comes_next(actor, (change.seq() as u32, start), &deps, past.as_deref())?;
         let names = change.names();
-        let actors = self.numbers_of(actor, &names);
         self.mark_in(mark, OpId::new(start, actor));
+        let actors = self.numbers_of((actor, change.actor_id()), &names);
         let first_run = self.log.runs.len().saturating_sub(1);
         let incoming = Incoming { author: actor, actors, start, first_run, latest: past.is_none(), past };
         let single = change.single().and_then(|single| self.apply_single(&single, &incoming, meter));
@@ -151,8 +152,11 @@ impl State {
         rules::start(start, deps.iter().map(|row| self.history.end_of(*row)).max().unwrap_or(0))
     }
 
-    /// The numbers of a change's actors: the author, then the others.
-    fn numbers_of(&mut self, author: u32, names: &Names<'_>) -> SmallVec<[u32; 4]> {
+    /// The numbers of a change's actors: the author, whose number and name are given, then the others.
+    fn numbers_of(&mut self, (author, name): (u32, &ActorId), names: &Names<'_>) -> SmallVec<[u32; 4]> {
+        if author as usize == self.actors.len() {
+            self.actors.add_all([name]);
+        }
         let mut numbers = smallvec::smallvec![author];
         numbers.extend(names.others.iter().map_while(|other| self.actors.find(&ActorId::from(*other))));
         if numbers.len() <= names.others.len() {

@@ -9,6 +9,7 @@ use super::small::Singles;
 use super::state::State;
 use crate::codec::change::{Change, Scratch};
 use crate::codec::unlinked::Unlinked;
+use crate::threads;
 use crate::types::ChangeHash;
 
 /// Hashes of what a change was made after.
@@ -108,7 +109,7 @@ impl State {
             let to = rows.end.min(from.saturating_add(together));
             let middle = from + ((to - from) * OWN_FIFTHS).div_ceil(5);
             let (before, mut last) = (std::mem::take(&mut deps), None);
-            rayon::join(
+            threads::join(
                 || {
                     self.hash_run(number, from..middle, before, scratch, |n, hash| {
                         each(n, hash);

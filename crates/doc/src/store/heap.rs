@@ -27,6 +27,14 @@ pub(crate) struct Heap {
     name: Bytes,
 }
 
+/// Where a heap ended at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeapMark {
+    slots: u32,
+    tail: u32,
+    name: Bytes,
+}
+
 /// Whether a chunk may start at `at`: bytes before and after such an address may lie in different ones.
 pub(crate) fn starts_chunk(at: u32) -> bool {
     (at as usize).is_multiple_of(SLOT)
@@ -106,6 +114,24 @@ impl Heap {
         Bytes { at: base, len: len as u32 }
     }
 
+    #[inline]
+    pub(crate) fn mark(&self) -> HeapMark {
+        HeapMark { slots: self.slots.len() as u32, tail: self.tail.len() as u32, name: self.name }
+    }
+
+    /// Forgets what came after `mark`.
+    pub(crate) fn cut(&mut self, mark: HeapMark) {
+        let (slots, tail) = (mark.slots as usize, mark.tail as usize);
+        if self.slots.len() > slots {
+            // A tail that was not empty became the chunk of the next slot.
+            let sealed = (tail > 0).then(|| Arc::clone(&self.slots[slots].chunk));
+            self.slots.truncate(slots);
+            self.tail = sealed.map_or_else(Vec::new, Arc::unwrap_or_clone);
+        }
+        self.tail.truncate(tail);
+        self.name = mark.name;
+    }
+
     fn seal(&mut self) {
         if !self.tail.is_empty() {
             let base = self.tail_base() as u32;
@@ -150,5 +176,26 @@ mod tests {
         }
         let last = heap.push(b"abc");
         assert_eq!(heap.text(last), "abc");
+    }
+
+    #[test]
+    fn forgets_what_came_after_a_mark() {
+        for before in [0, 1, 300, SLOT - 1, SLOT, SLOT + 1, 3 * SLOT] {
+            let mut heap = Heap::default();
+            let first = (before > 0).then(|| heap.push(&vec![7; before]));
+            let name = heap.name("name");
+            let (mark, len, other) = (heap.mark(), heap.len(), heap.clone());
+            for more in [0, 1, 300, SLOT - 1, SLOT, SLOT + 1, 3 * SLOT] {
+                heap.push(&vec![8; more]);
+                heap.name("another name");
+                heap.push(&vec![9; more]);
+                heap.cut(mark);
+                assert_eq!((heap.len(), heap.name("name")), (len, name), "{before} and {more}");
+            }
+            let last = heap.push(b"last");
+            assert_eq!((last.at as usize, heap.text(last), heap.text(name)), (len, "last", "name"));
+            assert!(first.is_none_or(|first| heap.get(first) == vec![7; before]));
+            assert_eq!(other.text(name), "name");
+        }
     }
 }

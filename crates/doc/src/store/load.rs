@@ -25,6 +25,7 @@ use crate::codec::stretch::Stretch;
 use crate::codec::value::code;
 use crate::error::{LimitError, OpFault, Rule};
 use crate::rules;
+use crate::threads;
 use crate::types::{ObjType, OpId, TextEncoding};
 
 /// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
@@ -161,7 +162,7 @@ impl State {
         let (indexes, history) = if (spans as u64) < limits.parallel_from / SPAN {
             (index(), history())
         } else {
-            rayon::join(index, history)
+            threads::join(index, history)
         };
         history?;
         loader.seqs.iter_mut().zip(indexes).for_each(|((_, seq, _), index)| seq.set_index(index));

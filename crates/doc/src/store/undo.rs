@@ -3,6 +3,7 @@
 
 use smallvec::SmallVec;
 
+use super::heap::HeapMark;
 use super::keyed::{Key, Keyed};
 use super::log::LogMark;
 use super::register::{self, Values, Visible};
@@ -14,6 +15,8 @@ use crate::types::OpId;
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     log: LogMark,
+    heap: HeapMark,
+    actors: u32,
     objects: u32,
     max_op: u32,
     /// The first operation after it by each actor that made any, in the order of the actors' numbers.
@@ -56,13 +59,15 @@ impl Mark {
 }
 
 impl State {
-    /// Remembers where everything ends, before operations from `first` on are made by one actor.
-    pub(crate) fn mark(&self, first: OpId) -> Mark {
+    /// Remembers where everything ends, before operations are made.
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             log: self.log.mark(),
+            heap: self.heap.mark(),
+            actors: self.actors.len() as u32,
             objects: self.objects.len() as u32,
             max_op: self.max_op,
-            firsts: smallvec::smallvec![first],
+            firsts: SmallVec::new(),
         }
     }
 
@@ -70,7 +75,9 @@ impl State {
     #[inline]
     pub(crate) fn begin(&mut self, first: OpId) {
         debug_assert!(self.unfinished.is_none(), "the caller settled the state");
-        self.unfinished = Some(Unfinished { mark: self.mark(first), held: None });
+        let mut mark = self.mark();
+        mark.firsts.push(first);
+        self.unfinished = Some(Unfinished { mark, held: None });
     }
 
     /// The change in the making goes on to edit an object: nobody is asked any more who shares it.
@@ -99,9 +106,7 @@ impl State {
     /// Takes back what the change in the making did, if there is one.
     pub(crate) fn take_back(&mut self) {
         self.share();
-        if let Some(unfinished) = self.unfinished.take()
-            && unfinished.mark.log != self.log.mark()
-        {
+        if let Some(unfinished) = self.unfinished.take() {
             self.undo(&unfinished.mark);
         }
     }
@@ -109,17 +114,21 @@ impl State {
     /// Lets `mark` go before operations from `first` on by one actor, and remembers where everything ends if it is the
     /// first time.
     pub(super) fn mark_in(&self, mark: &mut Option<Mark>, first: OpId) {
-        match mark {
-            Some(mark) => mark.extend(first),
-            None => *mark = Some(self.mark(first)),
-        }
+        mark.get_or_insert_with(|| self.mark()).extend(first);
     }
 
-    /// Forgets every operation since `mark`; gives how many spans it went through for that.
+    /// Forgets every operation since `mark`, their bytes, and the actors who came with them; gives how many spans it went
+    /// through for that.
     pub(crate) fn undo(&mut self, mark: &Mark) -> u64 {
-        if self.log.mark() == mark.log {
-            return 0;
-        }
+        let passed = if self.log.mark() == mark.log { 0 } else { self.undo_operations(mark) };
+        self.heap.cut(mark.heap);
+        self.actors.cut(mark.actors as usize);
+        // Bytes that are gone pay for nothing.
+        self.spend_all();
+        passed
+    }
+
+    fn undo_operations(&mut self, mark: &Mark) -> u64 {
         let mut passed = 0;
         // The last run may have gone on.
         let first_run = mark.log.runs.saturating_sub(1) as usize;

@@ -14,6 +14,7 @@ use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues,
 use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
+use crate::threads;
 use crate::types::{ChangeHash, OpId};
 
 /// When keys and values take this many bytes, another thread deflates the values while this one writes the rest.
@@ -80,7 +81,7 @@ impl State {
         let ((packed, new), values) = if !compress || self.heap.len() < SPLIT_FROM {
             (columns(true), None)
         } else {
-            let (columns, values) = rayon::join(|| columns(false), || self.values(&objects, &pasts));
+            let (columns, values) = threads::join(|| columns(false), || self.values(&objects, &pasts));
             (columns, Some(values))
         };
         let chunk = packed.frame(values.as_ref());

@@ -18,6 +18,7 @@ mod malformed;
 mod oracle;
 mod ported;
 mod reading;
+mod refused;
 mod rescue;
 mod rules;
 mod threads;

@@ -2,6 +2,7 @@
 
 mod compare;
 mod files;
+mod first;
 mod mutated;
 mod orders;
 mod programs;

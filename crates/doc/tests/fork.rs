@@ -1,0 +1,145 @@
+//! What a child inherits when a process that works on long documents with several threads forks: every document works on,
+//! and waits for nobody who stayed with the parent.
+//!
+//! A program of its own, one test at a time: a child must not find locks that other tests hold.
+#![forbid(unsafe_code)]
+
+use hashmill_doc::{Change, Document, Limits, LoadOptions, ObjType, ROOT, ReadDoc, Transactable};
+use hashmill_testkit::fork::{Child, forks, in_child};
+use hashmill_testkit::skip;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Nobody else's turn, or `None` where there is no forking.
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    if !forks() {
+        skip("documents in forked children", "no program with threads forks here");
+        return None;
+    }
+    Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Threads for all, also where the machine has one processor.
+fn warm_global_pool() {
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(4).build_global();
+    rayon::broadcast(|_| ());
+}
+
+fn side_by_side() -> LoadOptions {
+    LoadOptions::new().limits(Limits { parallel_from: 0, ..Limits::default() })
+}
+
+/// A document that everything about it does with several threads: values and texts beyond a few thousand bytes, in many
+/// changes.
+fn written() -> Document {
+    let mut doc = Document::load_with(&[], side_by_side()).expect("an empty one");
+    let text = doc.transact(|tx| tx.put_object(ROOT, "text", ObjType::Text)).expect("a text");
+    for i in 0..600_usize {
+        let edit = |tx: &mut hashmill_doc::Transaction<'_>| {
+            let len = tx.length(&text);
+            tx.splice_text(&text, i * 7919 % (len + 1), 0, &format!("{i} words that are no others, "))?;
+            tx.put(ROOT, format!("key {}", i % 90), format!("{i:x} and a value of {} bytes", i * i).repeat(9))
+        };
+        doc.transact(edit).expect("an edit");
+    }
+    doc
+}
+
+/// Everything that a document does with several threads gives what it gave before.
+fn works(doc: &mut Document, file: &[u8]) -> bool {
+    let changes: Vec<Vec<u8>> =
+        doc.get_changes(&[]).iter().map(|change| change.raw_bytes().to_vec()).collect();
+    let limits = Limits { parallel_from: 0, ..Limits::default() };
+    let read = Change::from_each(&changes, &limits).expect("changes of our own");
+    let mut applied = Document::load_with(&[], side_by_side()).expect("an empty one");
+    applied.apply_changes(read).expect("changes of our own");
+    let mut loaded = Document::load_with(file, side_by_side()).expect("a file of our own");
+    let same =
+        |other: &Document| other.hydrate(ROOT) == doc.hydrate(ROOT) && other.get_heads() == doc.get_heads();
+    let (same, nothing_new) = (same(&applied) && same(&loaded), loaded.load_incremental(file) == Ok(0));
+    same && nothing_new && loaded.save() == file && doc.save() == file
+}
+
+#[test]
+fn documents_work_in_a_child() {
+    let Some(_alone) = alone() else { return };
+    warm_global_pool();
+    let mut doc = written();
+    let file = doc.save();
+    assert!(works(&mut doc, &file), "warm");
+    assert_eq!(in_child(|| works(&mut doc, &file)), Child::Agreed);
+    let grandchild = || in_child(|| works(&mut doc, &file)) == Child::Agreed && works(&mut doc, &file);
+    assert_eq!(in_child(grandchild), Child::Agreed);
+    let in_own_pool = || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+        pool.install(|| works(&mut doc, &file))
+    };
+    assert_eq!(in_child(in_own_pool), Child::Agreed, "in a pool of the child's");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+    let on_a_thread_of_a_pool = pool.install(|| {
+        let fresh = in_child(|| works(&mut doc, &file));
+        (fresh, works(&mut doc, &file), in_child(|| works(&mut doc, &file)))
+    });
+    assert_eq!(on_a_thread_of_a_pool, (Child::Agreed, true, Child::Agreed));
+}
+
+/// The variable that makes a second process of this program do [`others_warmed_it`].
+const FRESH: &str = "HASHMILL_TEST_FRESH_PROCESS";
+
+/// No document was worked on by several threads before the fork, so nothing can have been noted: who used the global pool is
+/// somebody else.
+#[test]
+fn a_pool_that_others_warmed_is_not_waited_for() {
+    let Some(_alone) = alone() else { return };
+    if std::env::var_os(FRESH).is_some() {
+        return others_warmed_it();
+    }
+    let Ok(program) = std::env::current_exe() else {
+        return skip("a pool warmed by others", "this program cannot be started again");
+    };
+    let only = ["--exact", "a_pool_that_others_warmed_is_not_waited_for"];
+    let output = Command::new(program).args(only).env(FRESH, "1").output().expect("the same program");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn others_warmed_it() {
+    warm_global_pool();
+    let child = || {
+        in_child(|| {
+            let mut doc = written();
+            let file = doc.save();
+            works(&mut doc, &file)
+        })
+    };
+    assert_eq!(child(), Child::Agreed, "the pool of all");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+    assert_eq!(pool.install(child), Child::Agreed, "on a thread of another pool");
+}
+
+/// Other threads are in the middle of documents of their own when the process forks.
+#[test]
+fn children_of_a_busy_parent_wait_for_nobody() {
+    let Some(_alone) = alone() else { return };
+    warm_global_pool();
+    let mut doc = written();
+    let file = doc.save();
+    let done = AtomicBool::new(false);
+    let other_end = thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut own = Document::load_with(&file, side_by_side()).expect("a file of our own");
+                while !done.load(Ordering::Relaxed) {
+                    assert!(works(&mut own, &file));
+                }
+            });
+        }
+        let mut children = (0..30).map(|_| in_child(|| works(&mut doc, &file)));
+        let first = children.find(|child| *child != Child::Agreed);
+        done.store(true, Ordering::Relaxed);
+        first
+    });
+    assert_eq!(other_end, None, "all agree");
+}
