@@ -15,7 +15,7 @@ use super::child::{Part, keep};
 use super::{Finding, Tally, Target};
 
 /// How long a block may take, which takes milliseconds, on a machine that does other things.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A search.
 #[derive(Clone, Debug)]

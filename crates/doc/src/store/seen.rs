@@ -91,7 +91,9 @@ impl Recent {
     /// Keeps what a change had seen, with the change itself: its row, actor, sequence number and the counter after it.
     pub(super) fn learn(&mut self, row: u32, (actor, seq, end): (u32, u32, u32), mut seen: Arc<Seen>) {
         // That of the actor's change before goes on as this one's; it is among the last.
-        if let Some(at) = self.0.iter().rposition(|kept| kept.actor == actor && Arc::ptr_eq(&kept.seen, &seen)) {
+        if let Some(at) =
+            self.0.iter().rposition(|kept| kept.actor == actor && Arc::ptr_eq(&kept.seen, &seen))
+        {
             self.0.remove(at);
         }
         Arc::make_mut(&mut seen).set(actor, seq, end);

@@ -363,7 +363,10 @@ pub(super) fn join(a: &mut Span, b: &Span) -> bool {
         Kind::Text => {
             a.at + a.bytes == b.at && !starts_chunk(b.at) && a.bytes as usize + b.bytes as usize <= SPAN_TEXT
         }
-        Kind::Values => a.at + a.len == b.at && a.bytes == 0 && b.bytes == 0,
+        // In a list. In a text each is alone, as wide as what stands for it: an empty string shows nothing at all.
+        Kind::Values => {
+            a.at + a.len == b.at && [a, &*b].iter().all(|span| span.bytes == 0 && span.width == span.len)
+        }
         Kind::Mark => false,
     };
     if !adjacent {
