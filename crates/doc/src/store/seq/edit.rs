@@ -365,7 +365,7 @@ pub(super) fn join(a: &mut Span, b: &Span) -> bool {
         }
         // In a list. In a text each is alone, as wide as what stands for it: an empty string shows nothing at all.
         Kind::Values => {
-            a.at + a.len == b.at && [a, &*b].iter().all(|span| span.bytes == 0 && span.width == span.len)
+            a.at + a.len == b.at && [&*a, b].iter().all(|span| span.bytes == 0 && span.width == span.len)
         }
         Kind::Mark => false,
     };
