@@ -155,7 +155,7 @@ impl Open {
         if deps.len() > 1 {
             deps.sort_by_cached_key(|row| state.hash(*row));
         }
-        let message = state.heap.push(options.message.as_deref().unwrap_or_default().as_bytes());
+        let message = state.heap.name(options.message.as_deref().unwrap_or_default());
         let author = options.author.as_deref().filter(|_| self.seq == 1);
         let extra = author.map(crate::codec::change::author_footer).unwrap_or_default();
         let extra = state.heap.push(&extra);
@@ -205,26 +205,28 @@ impl Editor<'_> {
         id
     }
 
-    /// Checks that there are counters and bytes for what is to come, before anything is changed.
+    /// Checks that there are counters and bytes for what is to come, values and keys, before anything is changed.
     #[inline]
-    fn room(&self, ops: usize, bytes: usize) -> Result<(), EditError> {
+    fn room(&self, ops: usize, (values, keys): (usize, usize)) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
-        if counters >= u64::from(self.open.free.0) || self.state.heap.len() + bytes > self.open.free.1 {
-            return self.scarce(ops, bytes);
+        let bytes = self.state.heap.len() + values + keys;
+        if counters >= u64::from(self.open.free.0) || bytes > self.open.free.1 {
+            return self.scarce(ops, (values, keys));
         }
         Ok(())
     }
 
     /// As [`Self::room`], where there may be none.
     #[cold]
-    fn scarce(&self, ops: usize, bytes: usize) -> Result<(), EditError> {
+    fn scarce(&self, ops: usize, (values, keys): (usize, usize)) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
-        if counters >= u64::from(u32::MAX) || self.state.heap.room(bytes).is_err() {
+        if counters >= u64::from(u32::MAX) || self.state.heap.room(values + keys).is_err() {
             return Err(EditError::Full);
         }
         let mut size = self.state.size(self.open.len() as u64 + ops as u64, 1);
         size.entries += ops as u64;
-        size.bytes += bytes as u64;
+        size.bytes += (values + keys) as u64;
+        size.paying += values as u64;
         Ok(self.state.limits.check(size)?)
     }
 
@@ -242,10 +244,10 @@ impl Editor<'_> {
         let (number, kind) = self.object(obj)?;
         let mut scratch = Vec::new();
         let raw = encode(value, &mut scratch)?;
-        self.room(1, raw.bytes.len())?;
+        self.room(1, (raw.bytes.len(), 0))?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
-                self.room(1, key.len() + raw.bytes.len())?;
+                self.room(1, (raw.bytes.len(), key.len()))?;
                 self.write_key(number, key, Write::Scalar(raw)).map(drop)
             }
             (Prop::Seq(index), ObjType::List | ObjType::Text) => {
@@ -265,11 +267,11 @@ impl Editor<'_> {
         writable(made)?;
         let val = match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
-                self.room(1, key.len())?;
+                self.room(1, (0, key.len()))?;
                 self.write_key(number, key, Write::Object(made))?
             }
             (Prop::Seq(index), ObjType::List) => {
-                self.room(1, 0)?;
+                self.room(1, (0, 0))?;
                 self.write_element(number, *index, Write::Object(made))?
             }
             _ => return Err(EditError::WrongType { found: kind }),
@@ -286,11 +288,11 @@ impl Editor<'_> {
         let (number, kind) = self.object(obj)?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
-                self.room(1, 0)?;
+                self.room(1, (0, 0))?;
                 self.write_key(number, key, Write::Delete).map(drop)
             }
             (Prop::Seq(index), ObjType::List) => {
-                self.room(1, 0)?;
+                self.room(1, (0, 0))?;
                 self.write_element(number, *index, Write::Delete).map(drop)
             }
             (Prop::Seq(index), ObjType::Text) => self.delete_units(number, *index, 1),
@@ -303,7 +305,7 @@ impl Editor<'_> {
         let by = ScalarValue::Int(by);
         let mut scratch = Vec::new();
         let raw = encode(&by, &mut scratch)?;
-        self.room(1, raw.bytes.len())?;
+        self.room(1, (raw.bytes.len(), 0))?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => self.write_key(number, key, Write::Increment(raw)).map(drop),
             (Prop::Seq(index), ObjType::List | ObjType::Text) => {
@@ -409,7 +411,7 @@ impl Editor<'_> {
         }
         let mut scratch = Vec::new();
         let raw = encode(value, &mut scratch)?;
-        self.room(1, raw.bytes.len())?;
+        self.room(1, (raw.bytes.len(), 0))?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
         let one_char = value.as_str().filter(|text| text.chars().count() == 1);
@@ -434,7 +436,7 @@ impl Editor<'_> {
             return Err(EditError::WrongType { found: kind });
         }
         writable(made)?;
-        self.room(1, 0)?;
+        self.room(1, (0, 0))?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
         let val = self.state.make(id, made, number);
@@ -510,7 +512,7 @@ impl Editor<'_> {
 
     /// Inserts text before unit `index`; gives the unit that really is.
     fn type_text(&mut self, obj: u32, index: usize, text: &str) -> Result<usize, EditError> {
-        self.room(text.len(), text.len())?;
+        self.room(text.len(), (text.len(), 0))?;
         let seq = self.state.seq(obj).expect("the caller checked the kind");
         if seq.marks == 0
             && index <= seq.width()
@@ -559,7 +561,7 @@ impl Editor<'_> {
     pub(crate) fn delete_units(&mut self, obj: u32, index: usize, count: usize) -> Result<(), EditError> {
         let (mut index, mut left) = (index, count);
         while left > 0 {
-            self.room(left.min(self.state.seq(obj).map_or(0, |seq| seq.width())), 0)?;
+            self.room(left.min(self.state.seq(obj).map_or(0, |seq| seq.width())), (0, 0))?;
             let Ok(unit) = u32::try_from(index) else { return Ok(()) };
             let id = OpId::new(self.open.next, self.open.actor);
             let erased = self.state.erase(obj, unit, left, id);

@@ -58,6 +58,8 @@ pub(crate) struct Size {
     pub(crate) changes: u64,
     /// Of values, keys, texts and messages.
     pub(crate) bytes: u64,
+    /// Those of them that will be in its file.
+    pub(crate) paying: u64,
     /// The length of the longest name of an actor.
     pub(crate) longest: usize,
 }
@@ -110,7 +112,7 @@ impl Limits {
     }
 
     fn paid(&self, size: Size) -> u64 {
-        let steps = size.bytes.saturating_mul(Self::STEPS_PER_BYTE).saturating_add(self.steps);
+        let steps = size.paying.saturating_mul(Self::STEPS_PER_BYTE).saturating_add(self.steps);
         steps.saturating_mul(cost::STEP)
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Heap {
     tail: Vec<u8>,
     /// The name that came last.
     name: Bytes,
+    /// See [`Self::paying`].
+    paying: usize,
 }
 
 /// Where a heap ended at some time.
@@ -33,6 +35,7 @@ pub(crate) struct HeapMark {
     slots: u32,
     tail: u32,
     name: Bytes,
+    paying: usize,
 }
 
 /// Whether a chunk may start at `at`: bytes before and after such an address may lie in different ones.
@@ -57,6 +60,18 @@ impl Heap {
         self.tail_base() + self.tail.len()
     }
 
+    /// How many of them are in every file of the document for sure: values, and what was adopted. A name that many share is
+    /// there once, and gaps are nowhere.
+    pub(crate) fn paying(&self) -> usize {
+        self.paying
+    }
+
+    /// So many bytes of names are in every file, too.
+    #[inline]
+    pub(crate) fn pay(&mut self, bytes: usize) {
+        self.paying += bytes;
+    }
+
     /// Whether `more` bytes have room.
     pub(crate) fn room(&self, more: usize) -> Result<(), HeapFull> {
         // A new chunk may waste the rest of a slot.
@@ -67,8 +82,14 @@ impl Heap {
     /// Appends bytes for which [`Self::room`] was asked.
     #[inline]
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Bytes {
+        self.pay(bytes.len());
+        self.append(bytes)
+    }
+
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) -> Bytes {
         if self.tail.len() + bytes.len() > self.tail.capacity().min(SLOT) {
-            return self.push_growing(bytes);
+            return self.append_growing(bytes);
         }
         let at = (self.tail_base() + self.tail.len()) as u32;
         // A keystroke needs no copying in bulk.
@@ -80,11 +101,11 @@ impl Heap {
     }
 
     #[cold]
-    fn push_growing(&mut self, bytes: &[u8]) -> Bytes {
+    fn append_growing(&mut self, bytes: &[u8]) -> Bytes {
         if self.tail.len() + bytes.len() > SLOT {
             self.seal();
             if bytes.len() > SLOT {
-                return self.adopt(&Arc::new(bytes.to_vec()));
+                return self.add_chunk(&Arc::new(bytes.to_vec()));
             }
         }
         if self.tail.capacity() == 0 && !self.slots.is_empty() {
@@ -99,13 +120,18 @@ impl Heap {
     /// that one name comes a million times.
     pub(crate) fn name(&mut self, name: &str) -> Bytes {
         if self.get(self.name) != name.as_bytes() {
-            self.name = self.push(name.as_bytes());
+            self.name = self.append(name.as_bytes());
         }
         self.name
     }
 
     /// Takes over a block of bytes as one chunk.
     pub(crate) fn adopt(&mut self, chunk: &Arc<Vec<u8>>) -> Bytes {
+        self.pay(chunk.len());
+        self.add_chunk(chunk)
+    }
+
+    fn add_chunk(&mut self, chunk: &Arc<Vec<u8>>) -> Bytes {
         self.seal();
         let (base, len) = (self.tail_base() as u32, chunk.len());
         for _ in 0..len.div_ceil(SLOT) {
@@ -116,7 +142,8 @@ impl Heap {
 
     #[inline]
     pub(crate) fn mark(&self) -> HeapMark {
-        HeapMark { slots: self.slots.len() as u32, tail: self.tail.len() as u32, name: self.name }
+        let (slots, tail) = (self.slots.len() as u32, self.tail.len() as u32);
+        HeapMark { slots, tail, name: self.name, paying: self.paying }
     }
 
     /// Forgets what came after `mark`.
@@ -129,7 +156,7 @@ impl Heap {
             self.tail = sealed.map_or_else(Vec::new, Arc::unwrap_or_clone);
         }
         self.tail.truncate(tail);
-        self.name = mark.name;
+        (self.name, self.paying) = (mark.name, mark.paying);
     }
 
     fn seal(&mut self) {
@@ -190,7 +217,8 @@ mod tests {
                 heap.name("another name");
                 heap.push(&vec![9; more]);
                 heap.cut(mark);
-                assert_eq!((heap.len(), heap.name("name")), (len, name), "{before} and {more}");
+                let left = (heap.len(), heap.paying(), heap.name("name"));
+                assert_eq!(left, (len, before, name), "{before} and {more}");
             }
             let last = heap.push(b"last");
             assert_eq!((last.at as usize, heap.text(last), heap.text(name)), (len, "last", "name"));

@@ -185,6 +185,9 @@ impl Map {
         change: impl FnOnce(&mut Entry) -> R,
     ) -> R {
         let number = self.seek(key.as_bytes(), heap).unwrap_or_else(|hash| {
+            // In a file a key of a map can be one with the last of the map before it, its other keys cannot: of those of maps
+            // with several at least half of the bytes are there.
+            heap.pay(if self.entries.len() == 0 { 0 } else { key.len() / 2 });
             self.add(Entry { hash, key: heap.name(key), last: 0, values: Values::new() })
         });
         let entry = self.entries.get_mut(number);

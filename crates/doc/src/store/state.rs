@@ -157,6 +157,7 @@ impl State {
             operations: self.history.operations() + operations,
             changes: u64::from(self.history.len()) + changes,
             bytes: self.heap.len() as u64,
+            paying: self.heap.paying() as u64,
             longest: self.actors.longest(),
         }
     }

@@ -1,8 +1,9 @@
 //! What an input may ask for: each limit on its own, by a file that keeps to all others.
 
 use hashmill_doc::{
-    ActorId, ApplyError, Change, DecodeError, Document, EditError, LimitError, Limits, LoadError,
-    LoadOptions, ObjType, OnPartialLoad, ROOT, ReadDoc, Rule, ScalarValue, Transactable, Transaction,
+    ActorId, ApplyError, Change, CommitOptions, DecodeError, Document, EditError, LimitError, Limits,
+    LoadError, LoadOptions, ObjType, OnPartialLoad, ROOT, ReadDoc, Rule, ScalarValue, Transactable,
+    Transaction,
 };
 
 use crate::Rng;
@@ -276,4 +277,53 @@ fn until_refused(name: &str, limits: Limits, each: bool, edit: Edit) -> usize {
     other.load_incremental(&doc.save_after(&[])).unwrap();
     assert_eq!(other.get_heads(), doc.get_heads());
     count
+}
+
+/// Fills a document with something.
+type Fill<'a> = dyn Fn(&mut Document) -> Result<(), EditError> + 'a;
+
+/// Names that many share are in the file once, and what shares the place of a value in memory is nowhere in it: neither pays
+/// for operations that no bytes pay for.
+#[test]
+fn what_is_not_in_the_file_pays_for_nothing() {
+    let limits = Limits { steps: 2000, ..Limits::default() };
+    let long = "k".repeat(1000);
+    let shared_keys = |doc: &mut Document| {
+        for map in 0..40 {
+            doc.transact(|tx| {
+                let map = tx.put_object(ROOT, format!("{map}"), ObjType::Map)?;
+                tx.put(&map, long.as_str(), ScalarValue::Null)
+            })?;
+        }
+        Ok(())
+    };
+    let shared_messages = |doc: &mut Document| {
+        let options = CommitOptions::default().with_message(long.as_str());
+        (0..40).try_for_each(|key| {
+            doc.transact_with(&options, |tx| tx.put(ROOT, format!("{key}"), ScalarValue::Null)).map(drop)
+        })
+    };
+    // Each begins a chunk of the heap of its own.
+    let gaps = |doc: &mut Document| {
+        let long = "v".repeat((1 << 14) + 1);
+        doc.transact(|tx| (0..4).try_for_each(|n| tx.put(ROOT, format!("{n}"), long.as_str()))).map(drop)
+    };
+    let fillers: [&Fill<'_>; 3] = [&shared_keys, &shared_messages, &gaps];
+    for (number, fill) in fillers.into_iter().enumerate() {
+        let mut doc = Document::load_with(&[], within(limits).actor(ActorId::from([1]))).unwrap();
+        fill(&mut doc).unwrap_or_else(|error| panic!("{number}: {error}"));
+        // A step to read each, and one for that which supersedes it, in a run that takes a few bytes.
+        let mut puts = 0;
+        let full = loop {
+            match doc.transact(|tx| (0..100).try_for_each(|n| tx.put(ROOT, "flag", n % 2 == 0))) {
+                Ok(_) => puts += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(full, EditError::Limit(_)) && puts > 0, "{number}: {full} after {puts}");
+        let file = doc.save();
+        let again = Document::load_with(&file, within(limits));
+        let again = again.unwrap_or_else(|error| panic!("{number}, after {puts}: {error}"));
+        assert_eq!(again.get_heads(), doc.get_heads());
+    }
 }
