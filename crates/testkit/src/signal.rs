@@ -1,4 +1,4 @@
-//! A handler for SIGBUS as a program might have one, to see which signals reach it.
+//! What becomes of signals: a handler for SIGBUS as a program might have one, to see which reach it, and the defaults.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -33,4 +33,17 @@ pub fn bus_errors() -> usize {
 pub fn raise_bus_error() {
     // SAFETY: a plain call; it returns when the handler has run on this thread.
     unsafe { libc::raise(libc::SIGBUS) };
+}
+
+/// From now on the signals that end programs end this one, and those it starts: whoever started it may have ignored them,
+/// as `nohup` does.
+///
+/// # Panics
+/// When the system refuses.
+pub fn heed() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+        // SAFETY: a plain system call; the default is no handler of ours.
+        let before = unsafe { libc::signal(signal, libc::SIG_DFL) };
+        assert_ne!(before, libc::SIG_ERR, "the default of signal {signal}");
+    }
 }

@@ -429,8 +429,11 @@ fn files_of_hashes() {
     assert_eq!(file(&["good"], b"bob's").code(), 1);
     let done = file(&["hashes", "--passwords", "passwords"], b"");
     assert!(done.text().starts_with("ann: match\nbob: match\n4: match\nbad: no answer"), "{}", done.text());
-    let done = file(&["-", "--passwords", "passwords", "--quiet"], format!("{ann}\n").as_bytes());
+    world.write("few", "ann's\n");
+    let done = file(&["-", "--passwords", "few", "--quiet"], format!("{ann}\n").as_bytes());
     assert_eq!((done.code(), done.text().as_str()), (0, ""));
+    let left = "passwords: no hash on line 2, so nothing from there on was looked at";
+    assert_eq!(file(&["good", "--passwords", "passwords"], b"").failure(2, &[left]), "1: match\n");
     let answers = json(&file(&["hashes", "--json"], b"bob's"));
     assert_eq!(answers.len(), 4);
     assert_eq!((answers[1]["line"].as_u64(), answers[1]["name"].as_str()), (Some(3), Some("bob")));
@@ -441,7 +444,6 @@ fn files_of_hashes() {
     let twice = "standard input cannot be the hashes and the password: see --password-fd";
     file(&["-"], b"x").failure(2, &[twice]);
     file(&["-", "--passwords", "-"], b"x").failure(2, &[twice]);
-    world.write("few", "ann's\n");
     let out = file(&["hashes", "--passwords", "few"], b"")
         .failure(2, &["few: no password on line 2", "hashes: nothing after line 1 of it was looked at"]);
     assert_eq!(out, "ann: match\n");

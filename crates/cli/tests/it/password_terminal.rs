@@ -5,7 +5,7 @@
 use crate::password::run;
 use crate::terminal::{deaf, terminal};
 use crate::world::{World, hashmill};
-use hashmill_testkit::skip;
+use hashmill_testkit::{signal, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::fs::File;
@@ -42,6 +42,7 @@ impl Session {
     }
 
     fn of(mut command: Command, args: &[&str]) -> Session {
+        signal::heed();
         let (control, terminal) = terminal();
         command.arg("password").args(args).stdin(terminal.try_clone().expect("a terminal"));
         let child =
@@ -188,6 +189,7 @@ impl Shell {
     /// `None` if there is none that can do this.
     fn start() -> Option<Shell> {
         let (control, terminal) = terminal();
+        signal::heed();
         let mut command = Command::new("setsid");
         command.args(["--wait", "--ctty", "bash", "--norc", "--noprofile", "--noediting", "-i"]);
         command.stdin(terminal.try_clone().expect("a terminal"));

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::world::{World, digest, hashmill};
-use hashmill_testkit::skip;
+use hashmill_testkit::{signal, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -136,6 +136,7 @@ fn a_bar_is_gone_after_an_interrupt() {
             let (control, terminal) = terminal();
             let size = Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
             tcsetwinsize(&terminal, size).expect("a terminal");
+            signal::heed();
             let mut command = Command::new("setsid");
             let line = format!("ulimit -c 0; {line}; echo code $?");
             // The shell lives on, and tells how the program ended.
