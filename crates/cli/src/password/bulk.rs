@@ -176,6 +176,12 @@ pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &Ve
         let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
         out::complain(&format!("take note: {mishap}{times}"));
     }
+    // Passwords that are left over have no hash on their line: the two files may not belong together.
+    let left = if whole { each.as_mut().map(Lines::next).transpose()?.flatten() } else { None };
+    if let (Some(line), Some(each)) = (&left, &each) {
+        let words = format!("no hash on line {}, so nothing from there on was looked at", line.number);
+        out::complain(&format!("{}: {words}", each.path));
+    }
     if !whole {
         out::complain(&format!("{}: nothing after line {reached} of it was looked at", shown(file)));
     } else if count.yes + count.no + count.unknown == 0 {
@@ -183,7 +189,7 @@ pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &Ve
         return Ok(UNKNOWN);
     }
     let code = match count {
-        _ if !whole => UNKNOWN,
+        _ if !whole || left.is_some() => UNKNOWN,
         Count { unknown: 1.., .. } => UNKNOWN,
         Count { no: 1.., .. } => NO,
         Count { .. } => YES,
