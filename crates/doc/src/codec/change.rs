@@ -480,11 +480,12 @@ impl Change {
             /// Buffers for the next change: most changes are smaller than the buffers to check them.
             static SCRATCH: std::cell::RefCell<Scratch<'static>> = std::cell::RefCell::default();
         }
-        SCRATCH.with_borrow_mut(|scratch| {
-            let mut meter = Meter::of_call(limits);
-            Self::from_chunk(&chunk, limits, &mut meter, scratch)
-                .map_err(|fault| fault.place(number, chunk.header))
-        })
+        // Taken, not borrowed: where its columns inflate side by side, this thread may read another change while it waits.
+        let mut scratch = SCRATCH.take();
+        let mut meter = Meter::of_call(limits);
+        let change = Self::from_chunk(&chunk, limits, &mut meter, &mut scratch);
+        SCRATCH.set(scratch);
+        change.map_err(|fault| fault.place(number, chunk.header))
     }
 
     pub(crate) fn from_chunk(
