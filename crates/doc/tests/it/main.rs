@@ -6,6 +6,7 @@ mod commits;
 mod convergence;
 mod cursors;
 mod decode;
+mod empty;
 mod files;
 mod forge;
 mod golden;
