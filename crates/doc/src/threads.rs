@@ -24,7 +24,7 @@ impl Pool {
     fn start(process: u32) -> Self {
         let started = rayon::ThreadPoolBuilder::new()
             .thread_name(|number| format!("document {number}"))
-            .start_handler(move |_| OWN.set(process))
+            .start_handler(move |_| FIRST_PROCESS.set(process))
             .build();
         let several = |pool: &ThreadPool| pool.current_num_threads() > 1;
         let threads = match started {
@@ -40,7 +40,7 @@ static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 
 thread_local! {
     /// The process in which this thread, one of a pool, first worked here; 0 before.
-    static OWN: Cell<u32> = const { Cell::new(0) };
+    static FIRST_PROCESS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The number of this process, never 0. A system call: to be asked where there is much to do.
@@ -71,8 +71,8 @@ fn threads() -> Option<Arc<ThreadPool>> {
 /// before documents were worked on there is not noticed; then this thread takes back what it offers, and nothing hangs.
 fn in_company() -> bool {
     let process = process();
-    let first = OWN.get();
-    OWN.set(if first == 0 { process } else { first });
+    let first = FIRST_PROCESS.get();
+    FIRST_PROCESS.set(if first == 0 { process } else { first });
     (first == 0 || first == process) && rayon::current_num_threads() > 1
 }
 

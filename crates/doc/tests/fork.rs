@@ -5,22 +5,12 @@
 #![forbid(unsafe_code)]
 
 use hashmill_doc::{Change, Document, Limits, LoadOptions, ObjType, ROOT, ReadDoc, Transactable};
-use hashmill_testkit::fork::{Child, forks, in_child};
-use hashmill_testkit::skip;
-use std::process::Command;
+use hashmill_testkit::fork::{Child, alone, in_child, in_fresh_process};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Nobody else's turn, or `None` where there is no forking.
-fn alone() -> Option<MutexGuard<'static, ()>> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    if !forks() {
-        skip("documents in forked children", "no program with threads forks here");
-        return None;
-    }
-    Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
-}
+/// What these tests are about.
+const WHAT: &str = "documents in forked children";
 
 /// Threads for all, also where the machine has one processor.
 fn warm_global_pool() {
@@ -65,7 +55,7 @@ fn works(doc: &mut Document, file: &[u8]) -> bool {
 
 #[test]
 fn documents_work_in_a_child() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let mut doc = written();
     let file = doc.save();
@@ -86,23 +76,12 @@ fn documents_work_in_a_child() {
     assert_eq!(on_a_thread_of_a_pool, (Child::Agreed, true, Child::Agreed));
 }
 
-/// The variable that makes a second process of this program do [`others_warmed_it`].
-const FRESH: &str = "HASHMILL_TEST_FRESH_PROCESS";
-
 /// No document was worked on by several threads before the fork, so nothing can have been noted: who used the global pool is
 /// somebody else.
 #[test]
 fn a_pool_that_others_warmed_is_not_waited_for() {
-    let Some(_alone) = alone() else { return };
-    if std::env::var_os(FRESH).is_some() {
-        return others_warmed_it();
-    }
-    let Ok(program) = std::env::current_exe() else {
-        return skip("a pool warmed by others", "this program cannot be started again");
-    };
-    let only = ["--exact", "a_pool_that_others_warmed_is_not_waited_for"];
-    let output = Command::new(program).args(only).env(FRESH, "1").output().expect("the same program");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let Some(_alone) = alone(WHAT) else { return };
+    in_fresh_process("a_pool_that_others_warmed_is_not_waited_for", others_warmed_it);
 }
 
 fn others_warmed_it() {
@@ -122,7 +101,7 @@ fn others_warmed_it() {
 /// Other threads are in the middle of documents of their own when the process forks.
 #[test]
 fn children_of_a_busy_parent_wait_for_nobody() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let mut doc = written();
     let file = doc.save();

@@ -11,25 +11,17 @@ use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{self, Context};
 use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Searched, Watch};
 use hashmill_hash::password::{Login, NewPassword, Passwords, Policy};
-use hashmill_testkit::fork::{Child, forks, in_child};
-use hashmill_testkit::{paint, skip};
+use hashmill_testkit::fork::{Child, alone, in_child, in_fresh_process};
+use hashmill_testkit::paint;
 use std::ops::ControlFlow;
-use std::process::Command;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Nobody else's turn, or `None` where there is no forking.
-fn alone() -> Option<MutexGuard<'static, ()>> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    if !forks() {
-        skip("forked children", "no program with threads forks here");
-        return None;
-    }
-    Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
 const SALT: &[u8; 16] = b"sixteen bytes ok";
+
+/// What these tests are about.
+const WHAT: &str = "forked children";
 
 /// Threads for all, also where the machine has one processor.
 fn warm_global_pool() {
@@ -54,7 +46,7 @@ fn storm(passwords: &Passwords) -> bool {
 
 #[test]
 fn many_passwords_are_checked_in_a_child() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     for passwords in [cheap(1), cheap(4), cheap(1).memory_budget(200)] {
         assert!(storm(&passwords), "warm");
@@ -70,22 +62,11 @@ fn many_passwords_are_checked_in_a_child() {
     }
 }
 
-/// The variable that makes a second process of this program do [`others_warmed_it`].
-const FRESH: &str = "HASHMILL_TEST_FRESH_PROCESS";
-
 /// Nothing of ours was called before the fork, so nothing can have been noted: who warmed the pool is somebody else.
 #[test]
 fn a_pool_that_others_warmed_is_not_waited_for() {
-    let Some(_alone) = alone() else { return };
-    if std::env::var_os(FRESH).is_some() {
-        return others_warmed_it();
-    }
-    let Ok(program) = std::env::current_exe() else {
-        return skip("a pool warmed by others", "this program cannot be started again");
-    };
-    let only = ["--exact", "a_pool_that_others_warmed_is_not_waited_for"];
-    let output = Command::new(program).args(only).env(FRESH, "1").output().expect("the same program");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let Some(_alone) = alone(WHAT) else { return };
+    in_fresh_process("a_pool_that_others_warmed_is_not_waited_for", others_warmed_it);
 }
 
 fn others_warmed_it() {
@@ -108,7 +89,7 @@ fn others_warmed_it() {
 
 #[test]
 fn blake3_on_several_threads_goes_on_in_a_child() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let input = paint(8 << 20);
     let expected = blake3::hash(&input);
@@ -130,7 +111,7 @@ fn blake3_on_several_threads_goes_on_in_a_child() {
 
 #[test]
 fn lanes_of_one_hash_are_computed_in_a_child() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let input = Input::new(b"password", SALT);
     let mut hasher =
@@ -143,7 +124,7 @@ fn lanes_of_one_hash_are_computed_in_a_child() {
 /// The memory of a hash at work stays with the parent: a child must not make a tag of what it has instead.
 #[test]
 fn a_hash_at_work_is_refused_in_a_child() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     let input = Input::new(b"password", SALT);
     for memory in [64, 4 << 10] {
         let params = Params::new(memory, 2, 1).expect("costs");
@@ -182,7 +163,7 @@ fn a_hash_at_work_is_refused_in_a_child() {
 /// A thread of the parent has all of the budget, and will give it back to the parent alone.
 #[test]
 fn a_budget_that_the_parent_uses_does_not_bind_a_child() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     let passwords = cheap(1).memory_budget(64);
     let stored = passwords.hash(b"right", SALT).expect("a hash");
     let (inside, done) = (Barrier::new(2), Barrier::new(2));
@@ -210,7 +191,7 @@ fn a_budget_that_the_parent_uses_does_not_bind_a_child() {
 /// Other threads are in the middle of everything when the process forks.
 #[test]
 fn children_of_a_busy_parent_wait_for_nobody() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let done = AtomicBool::new(false);
     for passwords in [cheap(1), cheap(4), cheap(1).memory_budget(100)] {
@@ -233,7 +214,7 @@ fn children_of_a_busy_parent_wait_for_nobody() {
 
 #[test]
 fn a_search_goes_on_or_is_refused() {
-    let Some(_alone) = alone() else { return };
+    let Some(_alone) = alone(WHAT) else { return };
     let recipe = Recipe::NonceIsPassword { header_len: None };
     let pow = Pow::new(Params::new(64, 1, 1).expect("costs"), recipe, Order::BigEndian);
     let job = NonceJob::new(b"a header", [0; 32]);

@@ -1,5 +1,8 @@
 //! Work in a forked child: what a process with threads leaves to a copy of itself that has one.
 
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 /// How a child ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Child {
@@ -22,6 +25,33 @@ pub const PATIENCE: u32 = 60;
 /// assertion as soon as the child makes a thread.
 pub fn forks() -> bool {
     cfg!(unix) && !crate::emulated()
+}
+
+/// Nobody else's turn in this program; nothing, and `what` is said to be skipped, where no program with threads forks.
+pub fn alone(what: &str) -> Option<MutexGuard<'static, ()>> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    if !forks() {
+        crate::skip(what, "no program with threads forks here");
+        return None;
+    }
+    Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Does `work` in a process that has done nothing before: this program is started again with the test `name` alone, which
+/// comes here once more.
+///
+/// # Panics
+/// When the program cannot be started again, or the test fails there.
+pub fn in_fresh_process(name: &str, work: impl FnOnce()) {
+    const FRESH: &str = "HASHMILL_TEST_FRESH_PROCESS";
+    if std::env::var_os(FRESH).is_some() {
+        return work();
+    }
+    let program = std::env::current_exe().expect("where this program is");
+    let output =
+        Command::new(program).args(["--exact", name]).env(FRESH, "1").output().expect("the same program");
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && words.contains("1 passed"), "{words}");
 }
 
 /// Forks, does `work` in the child alone, and tells how that ended. The child has this thread and no other, and ends
