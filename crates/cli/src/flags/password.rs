@@ -60,7 +60,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) stored: StoredFlags,
 
-    /// Line N of this file is the password for line N of --file; - is standard input
+    /// Line N of this file is the password for line N of --file, and both are as long; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_fd", "prompt"])]
     pub(crate) passwords: Option<PathBuf>,
 
