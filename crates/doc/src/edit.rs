@@ -148,10 +148,10 @@ impl Open {
             state.max_op = state.max_op.max(self.next - 1);
             return row;
         }
-        let mut deps: SmallVec<[u32; 2]> = SmallVec::from_slice(&state.history.heads);
+        let mut deps: SmallVec<[u32; 2]> = SmallVec::from_slice(state.history.heads.rows());
         // An actor's changes name the one before even where a head has it in its past.
         let own = state.history.last_of(self.actor);
-        deps.extend(own.filter(|own| !self.isolated && !state.history.heads.contains(own)));
+        deps.extend(own.filter(|own| !self.isolated && !deps.contains(own)));
         if deps.len() > 1 {
             deps.sort_by_cached_key(|row| state.hash(*row));
         }
@@ -162,6 +162,7 @@ impl Open {
         state.max_op = state.max_op.max(self.next - 1);
         let run = ChangeRun {
             row: 0,
+            whole: false,
             rows: 1,
             actor: self.actor,
             seq: self.seq,

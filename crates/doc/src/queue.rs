@@ -10,6 +10,7 @@ use crate::codec::limits::{Limits, Meter, cost};
 use crate::error::{ApplyError, LimitError};
 use crate::rules;
 use crate::store::apply::Refusal;
+use crate::store::heads::Heads;
 use crate::store::state::State;
 use crate::store::undo::Mark;
 use crate::types::{ActorId, ChangeHash};
@@ -47,7 +48,7 @@ struct Batch {
     whole: bool,
     /// Changes before it, and the heads.
     rows: u32,
-    heads: SmallVec<[u32; 2]>,
+    heads: Heads,
     /// Before its first change.
     mark: Option<Mark>,
     /// Which of its changes had to wait.
@@ -277,8 +278,7 @@ impl Queue {
         (limits, meter): (&Limits, &mut Meter),
         (batch, alone): (&mut Batch, bool),
     ) -> Result<Option<ChangeHash>, ApplyError> {
-        let heads = state.history.heads.len() as u64;
-        meter.spend(heads.saturating_mul(1 + change.deps().len() as u64), cost::GLANCE)?;
+        state.history.heads.pay(meter)?;
         let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
         for dep in change.deps() {
             match state.history.head(dep).or_else(|| state.row(dep)) {

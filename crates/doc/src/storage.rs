@@ -291,7 +291,7 @@ impl Document {
         if options.retain_orphans {
             self.queue.changes().iter().for_each(|change| bytes.extend(change.raw_bytes()));
         }
-        self.saved = self.state.history.heads.to_vec();
+        self.saved = self.state.history.heads.rows().to_vec();
         bytes
     }
 
@@ -319,7 +319,7 @@ impl Document {
         let rows = self.state.rows_since(&self.saved);
         let bytes =
             rows.into_iter().flat_map(|row| self.state.change(row, &mut scratch).raw_bytes()).collect();
-        self.saved = self.state.history.heads.to_vec();
+        self.saved = self.state.history.heads.rows().to_vec();
         bytes
     }
 
@@ -401,7 +401,7 @@ fn load_chunk(
     let mut state = State::load(&view, encoding, limits, false, meter).map_err(ChunkFault::Chunk)?;
     authors(&state).map_err(|error| ChunkFault::Load(error.into()))?;
     let rows: Vec<u32> = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok()).collect();
-    let mut sorted = (rows.clone(), state.history.heads.to_vec());
+    let mut sorted = (rows.clone(), state.history.heads.rows().to_vec());
     sorted.0.sort_unstable();
     sorted.1.sort_unstable();
     if verify == Verify::Later && sorted.0 == sorted.1 && rows.len() == view.heads.len() {

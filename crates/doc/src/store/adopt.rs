@@ -11,7 +11,7 @@ use super::keyed::{Key, Keyed};
 use super::log::{LogRun, Val, What};
 use super::state::State;
 use super::undo::Mark;
-use crate::codec::limits::{Meter, cost};
+use crate::codec::limits::Meter;
 use crate::codec::ops::{Action, RawKey, Row};
 use crate::error::{Fault, LimitError, OpFault};
 use crate::types::OpId;
@@ -95,12 +95,10 @@ impl State {
             self.history.by_seq(numbers[dep.run.actor as usize], dep.seq)
         };
         let deps: SmallVec<[u32; 2]> = change.deps().iter().filter_map(here).collect();
-        // They are searched for what the change was made after.
-        let heads = self.history.heads.len() as u64;
-        meter.spend(heads.saturating_mul(1 + deps.len() as u64), cost::GLANCE)?;
+        self.history.heads.pay(meter)?;
         self.comes_next(actor, (change.seq, change.start), &deps, None)?;
         self.mark_in(mark, OpId::new(change.start, actor));
-        let latest = self.history.heads.iter().all(|head| deps.contains(head));
+        let latest = self.history.heads.within(&deps);
         let first_run = self.log.runs.len().saturating_sub(1);
         let actors = SmallVec::from_slice(numbers);
         // What they refer to was in their past when they came to the other document.

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::history::ChangeRun;
 use super::keyed::{Key, Keyed};
 use super::log::{MarkOp, Val};
+use super::register::is_visible;
 use super::seen::Seen;
 use super::seq::{At, Gap, Kind, Seq};
 use super::state::State;
@@ -121,6 +122,7 @@ impl State {
         let extra = self.heap.push(change.extra_bytes());
         let run = ChangeRun {
             row: 0,
+            whole: false,
             rows: 1,
             actor,
             seq: change.seq() as u32,
@@ -292,7 +294,7 @@ impl State {
         conflict(meter, entry.map_or(0, |entry| entry.values.len()), refs)?;
         for pred in refs {
             incoming.sees(*pred)?;
-            let visible = entry.is_some_and(|entry| entry.values.iter().any(|value| value.id == *pred));
+            let visible = entry.is_some_and(|entry| is_visible(&entry.values, *pred, &self.actors));
             let there = |op: &Keyed| match op.key() {
                 Key::Map(bytes) => op.obj == obj && self.heap.get(bytes) == key.as_bytes(),
                 Key::Elem(_) => false,
@@ -451,7 +453,7 @@ impl State {
         conflict(meter, values.map_or(0, |values| values.len()), refs)?;
         for pred in refs.iter().filter(|pred| **pred != elem) {
             incoming.sees(*pred)?;
-            let visible = values.is_some_and(|values| values.iter().any(|value| value.id == *pred));
+            let visible = values.is_some_and(|values| is_visible(values, *pred, &self.actors));
             let there = |op: &Keyed| op.obj == obj && op.key() == Key::Elem(elem);
             if !visible {
                 let op = self.preceding(*pred, incoming).filter(|op| there(op));
@@ -542,10 +544,11 @@ fn utf8(text: &[u8]) -> Result<&str, Refusal<OpFault>> {
 /// So many values are moved at a glance.
 const MOVED: u64 = 32;
 
-/// Pays for comparing the values in conflict at one place with predecessors, and for making room among them.
+/// Pays for looking which of the values in conflict at one place are predecessors, if any are named, and for making room
+/// among them.
 fn conflict(meter: &mut Meter, values: usize, refs: &[OpId]) -> Result<(), LimitError> {
-    let compared = (values as u64).saturating_mul(refs.len() as u64);
-    meter.spend(compared.saturating_add(values as u64 / MOVED), cost::GLANCE)
+    let looked = if refs.is_empty() { 0 } else { values as u64 };
+    meter.spend(looked + values as u64 / MOVED, cost::GLANCE)
 }
 
 /// An operation whose key the state knows when it is put there.

@@ -229,9 +229,9 @@ impl State {
     /// The row of a hash.
     pub(crate) fn row(&self, hash: &ChangeHash) -> Option<u32> {
         let mut known = self.history.known();
-        let head = self.history.heads.iter().find(|head| known.get(**head).as_ref() == Some(hash));
+        let head = self.history.heads.named(|row| known.get(row).as_ref() == Some(hash));
         if head.is_some() {
-            return head.copied();
+            return head;
         }
         if let Some(row) = self.find(&known, hash) {
             return Some(row);
@@ -271,7 +271,8 @@ impl State {
     }
 
     pub(crate) fn heads(&self) -> Vec<ChangeHash> {
-        let mut heads: Vec<ChangeHash> = self.history.heads.iter().map(|row| self.hash(*row)).collect();
+        let mut heads: Vec<ChangeHash> =
+            self.history.heads.rows().iter().map(|row| self.hash(*row)).collect();
         heads.sort_unstable();
         heads
     }

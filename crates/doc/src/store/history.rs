@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
 
 use super::hashes::Hashes;
+use super::heads::Heads;
 use super::heap::Bytes;
 use super::lanes::Lanes;
 use super::pages::Pages;
@@ -18,6 +19,8 @@ pub(crate) struct ChangeRun {
     /// Row of the first.
     pub(crate) row: u32,
     pub(crate) rows: u32,
+    /// They have all rows before them in their past.
+    pub(crate) whole: bool,
     pub(crate) actor: u32,
     /// Of the first.
     pub(crate) seq: u32,
@@ -70,7 +73,7 @@ pub(crate) struct History {
     by_seq: Lanes,
     /// Last sequence number of each actor, and the counter after its last operation.
     last: Vec<(u32, u32)>,
-    pub(crate) heads: SmallVec<[u32; 2]>,
+    pub(crate) heads: Heads,
     /// Where the operations of the last change end in the log.
     pub(crate) log_len: usize,
     hashes: Mutex<Hashes>,
@@ -110,10 +113,10 @@ impl History {
         self.known_mut().set(row, n, hash);
     }
 
-    /// The head with this hash.
+    /// The head with this hash, if it is one of the last.
     pub(crate) fn head(&mut self, hash: &ChangeHash) -> Option<u32> {
         let known = self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.heads.iter().find(|head| known.get(**head).as_ref() == Some(hash)).copied()
+        self.heads.named(|row| known.get(row).as_ref() == Some(hash))
     }
 
     /// How many changes there are.
@@ -195,6 +198,14 @@ impl History {
         (seq - first < run.rows).then(|| run.row + (seq - first))
     }
 
+    /// The sequence number of an actor's last change up to a row, which is in run `number`, and the counter after it.
+    pub(super) fn last_upto(&self, actor: u32, (number, row): (u32, u32)) -> Option<(u32, u32)> {
+        let (_, number) = self.by_seq.last_upto(actor, number)?;
+        let run = &self.runs[number as usize];
+        let n = (row - run.row).min(run.rows - 1);
+        Some((run.seq + n, run.start + (n + 1) * run.ops))
+    }
+
     /// The number of the run of changes with an operation, and the row.
     pub(crate) fn by_op(&self, id: OpId) -> Option<(usize, u32)> {
         let (first, number) = self.by_op.floor(id)?;
@@ -206,11 +217,11 @@ impl History {
     /// The past of a change that will be made after `deps`; nothing where it is all there is.
     #[inline]
     pub(super) fn past(&self, deps: &[u32], meter: &mut Meter) -> Result<Option<Arc<Seen>>, LimitError> {
-        if self.heads.iter().all(|head| deps.contains(head)) { Ok(None) } else { self.past_of(deps, meter) }
+        if self.heads.within(deps) { Ok(None) } else { self.past_of(deps, meter) }
     }
 
     fn past_of(&self, deps: &[u32], meter: &mut Meter) -> Result<Option<Arc<Seen>>, LimitError> {
-        let there = Present { history: self, heads: &self.heads, last: &self.last };
+        let there = Present { history: self, heads: self.heads.rows(), last: &self.last };
         self.recent.before(deps, there, meter).map(Some)
     }
 
@@ -218,7 +229,7 @@ impl History {
     pub(super) fn keep_past(&mut self, past: Arc<Seen>) {
         let Some(run) = self.runs.last() else { return };
         let last = (run.actor, run.seq + run.rows - 1, run.start + run.ops * run.rows);
-        self.recent.learn(self.rows - 1, last, past);
+        self.recent.learn(self.rows - 1, last, past, &run.deps);
     }
 
     /// Appends one change or a run of them. Gives the row of the first.
@@ -230,8 +241,7 @@ impl History {
             self.last.resize(actor + 1, (0, 0));
         }
         self.last[actor] = (run.seq + run.rows - 1, run.start + run.ops * run.rows);
-        self.heads.retain(|head| !run.deps.contains(head));
-        self.heads.push(last);
+        run.whole = self.heads.replace(&run.deps, last);
         self.rows += run.rows;
         self.ops += u64::from(run.ops) * u64::from(run.rows);
         if let Some(before) = self.runs.last()
@@ -260,13 +270,13 @@ impl History {
         let goes_on = before.time == time
             && plain(before)
             && start == before.start + ops * before.rows
-            && self.heads[..] == [row - 1];
+            && *self.heads.rows() == [row - 1];
         if !goes_on {
             return None;
         }
         self.runs.last_mut()?.rows += 1;
         *self.last.get_mut(actor as usize)? = (seq, start + ops);
-        self.heads[0] = row;
+        self.heads.replace(&[row - 1], row);
         self.rows += 1;
         self.ops += u64::from(ops);
         Some(row)

@@ -30,6 +30,13 @@ impl Lane {
         Some(self.blocks[block][keys - 1])
     }
 
+    /// The last key whose number is at most `value`, where numbers ascend with the keys.
+    fn last_upto(&self, value: u32) -> Option<(u32, u32)> {
+        let at = self.blocks.partition_point(|block| block[0].1 <= value).checked_sub(1)?;
+        let keys = self.blocks[at].partition_point(|(_, number)| *number <= value);
+        Some(self.blocks[at][keys - 1])
+    }
+
     fn insert(&mut self, ctr: u32, value: u32) {
         let Some((at, keys)) = self.seek(ctr) else {
             match self.blocks.first_mut() {
@@ -132,6 +139,11 @@ impl Lanes {
     #[inline]
     pub(crate) fn floor(&self, id: OpId) -> Option<(u32, u32)> {
         self.lanes.get(id.actor as usize)?.floor(id.ctr)
+    }
+
+    /// The last key of an actor whose number is at most `value`, and its number, where an actor's numbers ascend.
+    pub(super) fn last_upto(&self, actor: u32, value: u32) -> Option<(u32, u32)> {
+        self.lanes.get(actor as usize)?.last_upto(value)
     }
 
     /// The number of exactly `id`.

@@ -708,7 +708,7 @@ impl Loader {
     pub(super) fn push_changes(&mut self, run: ChangeRun) {
         self.state.max_op = self.state.max_op.max((run.start + run.ops * run.rows).saturating_sub(1));
         self.state.push_changes(run);
-        self.branched |= self.state.history.heads.len() > 1;
+        self.branched |= self.state.history.heads.rows().len() > 1;
     }
 }
 

@@ -5,7 +5,7 @@ use super::load::Loader;
 use super::log::{LogRun, What};
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::{ChangeReader, ChangeRow, DocumentView};
-use crate::codec::limits::{Limits, Meter, cost};
+use crate::codec::limits::{Limits, Meter};
 use crate::error::Rule;
 use crate::rules;
 
@@ -86,9 +86,7 @@ impl Loader {
         let mut count = 0u64;
         while let Some(row) = rows.next()? {
             count += 1;
-            // They are searched for what the change depends on.
-            let heads = self.state.history.heads.len() as u64;
-            rows.meter.spend(heads.saturating_mul(1 + rows.deps.len() as u64), cost::GLANCE)?;
+            self.state.history.heads.pay(&mut rows.meter)?;
             let deps = rows.deps.iter().copied().collect();
             let ops = self.change(&row, deps, items, lanes)?;
             let mut last = row;
@@ -138,6 +136,7 @@ impl Loader {
         let (actor, seq, time) = (row.actor, row.seq, row.time);
         self.push_changes(ChangeRun {
             row: 0,
+            whole: false,
             rows: 1,
             actor,
             seq,
@@ -173,6 +172,7 @@ impl Loader {
         let nothing = super::heap::Bytes::default();
         self.push_changes(ChangeRun {
             row: 0,
+            whole: false,
             rows,
             actor: last.actor,
             seq: last.seq + 1,

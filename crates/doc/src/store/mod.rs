@@ -14,6 +14,7 @@ pub(crate) mod apply;
 pub(crate) mod branches;
 mod hashes;
 mod hashing;
+pub(crate) mod heads;
 pub(crate) mod heap;
 pub(crate) mod held;
 pub(crate) mod history;

@@ -61,9 +61,10 @@ impl State {
         if known.is_empty() {
             return (0..self.history.len()).collect();
         }
-        let mut todo: BinaryHeap<(u32, bool)> = self.history.heads.iter().map(|row| (*row, false)).collect();
+        let mut todo: BinaryHeap<(u32, bool)> =
+            self.history.heads.rows().iter().map(|row| (*row, false)).collect();
         todo.extend(known.iter().map(|row| (*row, true)));
-        let mut new = self.history.heads.len();
+        let mut new = self.history.heads.rows().len();
         let mut rows = vec![];
         while new > 0 {
             let Some((row, mut is_known)) = todo.pop() else { break };

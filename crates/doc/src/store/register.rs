@@ -24,11 +24,11 @@ pub(crate) type Values = SmallVec<[Visible; 1]>;
 /// Gives whether it superseded everything that was visible.
 pub(crate) fn apply(values: &mut Values, op: &Keyed, preds: &[OpId], number: i64, actors: &Actors) -> bool {
     if op.action == Action::Increment {
-        increment(values, preds, number);
+        increment(values, preds, number, actors);
         return false;
     }
     if !preds.is_empty() {
-        values.retain(|value| !preds.contains(&value.id));
+        values.retain(|value| !named(preds, value.id, actors));
     }
     let clears = values.is_empty();
     if op.action != Action::Delete {
@@ -39,12 +39,24 @@ pub(crate) fn apply(values: &mut Values, op: &Keyed, preds: &[OpId], number: i64
 }
 
 /// Counters among the predecessors grow; other values there are superseded.
-fn increment(values: &mut Values, preds: &[OpId], number: i64) {
+fn increment(values: &mut Values, preds: &[OpId], number: i64, actors: &Actors) {
     values.retain(|value| {
-        let named = preds.contains(&value.id);
+        let named = named(preds, value.id, actors);
         if named && value.val.is_counter() {
             value.added = value.added.wrapping_add(number);
         }
         !named || value.val.is_counter()
     });
+}
+
+/// Whether `preds`, which are ascending, have an operation among them.
+#[inline]
+fn named(preds: &[OpId], id: OpId, actors: &Actors) -> bool {
+    preds.binary_search_by(|pred| actors.cmp(*pred, id)).is_ok()
+}
+
+/// Whether the value of an operation is visible.
+#[inline]
+pub(super) fn is_visible(values: &Values, id: OpId, actors: &Actors) -> bool {
+    values.binary_search_by(|value| actors.cmp(value.id, id)).is_ok()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::heads::Heads;
 use super::history::History;
 use super::log::{LogRun, What, stepped};
 use super::state::State;
@@ -42,6 +43,17 @@ impl Seen {
         self.0[actor] = (seq, end);
     }
 
+    /// Adds all changes up to a row.
+    fn set_upto(&mut self, row: u32, there: &Present<'_>) {
+        let number = there.history.run_of(row) as u32;
+        for actor in 0..there.last.len() as u32 {
+            let last = there.history.last_upto(actor, (number, row));
+            if let Some((seq, end)) = last.filter(|(seq, _)| *seq > self.seq(actor)) {
+                self.set(actor, seq, end);
+            }
+        }
+    }
+
     fn has(&self, row: u32, history: &History) -> bool {
         let change = history.at(row);
         change.seq <= self.seq(change.run.actor)
@@ -61,11 +73,13 @@ pub(super) struct Present<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent(Vec<Kept>);
 
-/// A change, by row and actor, and what it had seen, with itself.
+/// Some changes and what they had seen, with themselves.
 #[derive(Clone, Debug)]
 struct Kept {
-    row: u32,
-    actor: u32,
+    /// In the order in which those that were made after them name them.
+    rows: SmallVec<[u32; 2]>,
+    /// Who made the change, where it is one.
+    actor: Option<u32>,
     seen: Arc<Seen>,
 }
 
@@ -79,29 +93,39 @@ const NEWER: usize = 256;
 const COPIED: usize = 64;
 
 impl Recent {
-    fn get(&self, row: u32) -> Option<&Arc<Seen>> {
-        self.0.iter().rev().find(|kept| kept.row == row).map(|kept| &kept.seen)
+    fn get(&self, rows: &[u32]) -> Option<&Arc<Seen>> {
+        self.0.iter().rev().find(|kept| kept.rows[..] == *rows).map(|kept| &kept.seen)
     }
 
     /// Forgets the changes from `row` on.
     pub(super) fn cut(&mut self, row: u32) {
-        self.0.retain(|kept| kept.row < row);
+        self.0.retain(|kept| kept.rows.iter().all(|kept| *kept < row));
     }
 
     /// Keeps what a change had seen, with the change itself: its row, actor, sequence number and the counter after it.
-    pub(super) fn learn(&mut self, row: u32, (actor, seq, end): (u32, u32, u32), mut seen: Arc<Seen>) {
-        // That of the actor's change before goes on as this one's; it is among the last.
+    pub(super) fn learn(
+        &mut self,
+        row: u32,
+        (actor, seq, end): (u32, u32, u32),
+        mut seen: Arc<Seen>,
+        deps: &[u32],
+    ) {
         if let Some(at) =
-            self.0.iter().rposition(|kept| kept.actor == actor && Arc::ptr_eq(&kept.seen, &seen))
+            self.0.iter().rposition(|kept| kept.actor == Some(actor) && Arc::ptr_eq(&kept.seen, &seen))
         {
+            // That of the actor's change before goes on as this one's; it is among the last.
             self.0.remove(at);
+        } else {
+            // Others may have gone away at the same time: what was seen then stays longest.
+            self.0.retain(|kept| kept.rows[..] != *deps);
+            self.0.push(Kept { rows: SmallVec::from_slice(deps), actor: None, seen: Arc::clone(&seen) });
         }
         Arc::make_mut(&mut seen).set(actor, seq, end);
         let most = (ACTORS / seen.0.len()).clamp(2, MOST);
         if self.0.len() >= most {
             self.0.drain(..=self.0.len() - most);
         }
-        self.0.push(Kept { row, actor, seen });
+        self.0.push(Kept { rows: smallvec::smallvec![row], actor: Some(actor), seen });
     }
 
     /// The past of a change that was made after `deps`.
@@ -111,9 +135,12 @@ impl Recent {
         there: Present<'_>,
         meter: &mut Meter,
     ) -> Result<Arc<Seen>, LimitError> {
-        let known = deps.iter().find_map(|dep| self.get(*dep));
+        if let Some(seen) = self.get(deps) {
+            return Ok(Arc::clone(seen));
+        }
+        let known = deps.iter().find_map(|dep| self.get(&[*dep]));
         if let Some(known) = known
-            && (deps.len() == 1 || deps.iter().all(|dep| known.has(*dep, there.history)))
+            && deps.iter().all(|dep| known.has(*dep, there.history))
         {
             return Ok(Arc::clone(known));
         }
@@ -135,6 +162,12 @@ impl Recent {
                 continue;
             }
             let change = there.history.at(row);
+            if change.run.whole {
+                // What is left to look at is older.
+                meter.spend(there.last.len() as u64, cost::GLANCE)?;
+                seen.set_upto(row, &there);
+                break;
+            }
             let actor = change.run.actor;
             if change.seq > seen.seq(actor) {
                 seen.set(actor, change.seq, change.end());
@@ -149,6 +182,9 @@ impl Recent {
 
 /// All that is there but what is not in the past of `deps`, if that is little.
 fn without_newer(deps: &[u32], there: Present<'_>, meter: &mut Meter) -> Result<Option<Seen>, LimitError> {
+    if there.heads.len() > NEWER {
+        return Ok(None);
+    }
     let mut todo: BinaryHeap<(u32, bool)> = there.heads.iter().map(|row| (*row, false)).collect();
     todo.extend(deps.iter().map(|row| (*row, true)));
     let mut new = there.heads.len();
@@ -197,23 +233,21 @@ impl State {
     /// Asks of every operation of a document whose changes were not made one after another whether what it refers to is in
     /// the past of its change. Where they were, smaller counters say so.
     pub(super) fn judge(&self, meter: &mut Meter) -> Result<(), ChunkError> {
-        let (mut heads, mut all, mut recent) =
-            (SmallVec::<[u32; 8]>::new(), Seen::default(), Recent::default());
+        let (mut heads, mut all, mut recent) = (Heads::default(), Seen::default(), Recent::default());
         for (number, run) in self.history.runs().enumerate() {
             let last_row = run.row + run.rows - 1;
             let (last_seq, end) = (run.seq + run.rows - 1, run.start + run.ops * run.rows);
             let broken = |rule| ChunkError::from(Fault::at(0, rule));
-            if heads.iter().all(|head| run.deps.contains(head)) {
+            if run.whole {
                 self.refers_to(number, &all).map_err(|rule| broken(Rule::Operation(rule)))?;
             } else {
-                let there = Present { history: &self.history, heads: &heads, last: &all.0 };
+                let there = Present { history: &self.history, heads: heads.rows(), last: &all.0 };
                 let past = recent.before(&run.deps, there, meter)?;
                 rules::sequence(past.seq(run.actor), run.seq).map_err(|_| broken(Rule::ChangeOrder))?;
                 self.refers_to(number, &past).map_err(|rule| broken(Rule::Operation(rule)))?;
-                recent.learn(last_row, (run.actor, last_seq, end), past);
+                recent.learn(last_row, (run.actor, last_seq, end), past, &run.deps);
             }
-            heads.retain(|head| !run.deps.contains(head));
-            heads.push(last_row);
+            heads.replace(&run.deps, last_row);
             all.set(run.actor, last_seq, end);
         }
         Ok(())

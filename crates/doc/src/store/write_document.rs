@@ -93,7 +93,7 @@ impl State {
     /// The hashes of the heads in order, each with its row.
     fn named_heads(&self) -> Vec<(ChangeHash, u64)> {
         let mut heads: Vec<(ChangeHash, u64)> =
-            self.history.heads.iter().map(|row| (self.hash(*row), u64::from(*row))).collect();
+            self.history.heads.rows().iter().map(|row| (self.hash(*row), u64::from(*row))).collect();
         heads.sort_unstable();
         heads
     }

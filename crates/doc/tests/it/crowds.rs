@@ -1,0 +1,97 @@
+//! Very many people who write at the same time: what they made one document of, others can read, take over and go on with,
+//! within limits that a single person does not notice.
+
+use hashmill_doc::{
+    ActorId, Change, Document, Limits, LoadOptions, ROOT, ReadDoc, ScalarValue, Transactable,
+};
+
+/// Few steps that no bytes pay for: what grows with the square of the people needs more.
+const LIMITS: Limits = Limits { steps: 1 << 12, ..DEFAULT };
+const DEFAULT: Limits = Limits {
+    inflated_bytes: 1 << 24,
+    operations: 1 << 20,
+    total: 1 << 20,
+    changes: 1 << 20,
+    steps: 0,
+    parallel_from: u64::MAX,
+};
+
+fn empty() -> Document {
+    Document::load_with(&[], LoadOptions::new().limits(LIMITS)).unwrap()
+}
+
+fn actor(number: u32) -> ActorId {
+    ActorId::from(number.to_be_bytes())
+}
+
+/// Two people who write a change each, then take over the other's, so many times.
+fn in_turns(turns: i64) -> Document {
+    let [mut one, mut other] = [1, 2].map(|who| empty().with_actor(actor(who)));
+    for turn in 0..turns {
+        one.transact(|tx| tx.put(ROOT, "one", turn)).unwrap();
+        other.transact(|tx| tx.put(ROOT, "other", turn)).unwrap();
+        let changes = other.get_changes(&one.get_heads());
+        other.merge(&one).unwrap();
+        one.apply_changes(changes).unwrap();
+    }
+    one
+}
+
+/// Each of so many people makes one change on their own after `base`.
+fn apart(base: &Document, people: u32, key: impl Fn(u32) -> String) -> Vec<Change> {
+    let one = |number: u32| {
+        let mut doc = base.fork().with_actor(actor(1000 + number));
+        doc.transact(|tx| tx.put(ROOT, key(number).as_str(), i64::from(number))).unwrap();
+        doc.get_last_local_change().expect("a change was made")
+    };
+    (0..people).map(one).collect()
+}
+
+/// A document of everything, after it was taken over in all ways.
+fn together(base: &Document, changes: &[Change]) -> Document {
+    let mut doc = base.clone();
+    doc.apply_changes(changes.iter().cloned()).unwrap();
+    assert_eq!(doc.get_heads().len(), changes.len());
+    let loaded = Document::load_with(&doc.save(), LoadOptions::new().limits(LIMITS)).unwrap();
+    let mut merged = empty();
+    merged.merge(&doc).unwrap();
+    let mut applied = empty();
+    applied.apply_changes(doc.get_changes(&[])).unwrap();
+    for other in [&loaded, &merged, &applied] {
+        assert_eq!(other.get_heads(), doc.get_heads());
+        assert_eq!(other.keys(ROOT).count(), doc.keys(ROOT).count());
+    }
+    loaded.check(true);
+    doc
+}
+
+#[test]
+fn thousands_go_away_at_once_and_come_back() {
+    let base = in_turns(1500);
+    let mut doc = together(&base, &apart(&base, 4000, |number| number.to_string()));
+    doc.transact(|tx| tx.put(ROOT, "end", true)).unwrap();
+    assert_eq!(doc.get_heads().len(), 1);
+    let last = doc.get_last_local_change().expect("a change was made");
+    assert!(last.deps().len() >= 4000);
+    let mut other = Document::load_with(&doc.save(), LoadOptions::new().limits(LIMITS)).unwrap();
+    other.transact(|tx| tx.put(ROOT, "end", false)).unwrap();
+    doc.merge(&other).unwrap();
+    assert_eq!(doc.get_as(ROOT, "end"), Ok(Some(false)));
+}
+
+#[test]
+fn what_thousands_said_of_one_key_is_decided_by_one() {
+    let mut base = empty().with_actor(actor(1));
+    base.transact(|tx| tx.put(ROOT, "key", ScalarValue::counter(0))).unwrap();
+    let mut doc = together(&base, &apart(&base, 2000, |_| "key".into()));
+    assert_eq!(doc.get_all(ROOT, "key").unwrap().len(), 2000);
+    let before = doc.clone();
+    // They are too many for one call, were each compared with each.
+    doc.transact(|tx| tx.put(ROOT, "key", "decided")).unwrap();
+    let decided = doc.get_last_local_change().expect("a change was made");
+    let mut other = before;
+    other.apply_changes([decided]).unwrap();
+    assert_eq!(other.get_all(ROOT, "key").unwrap().len(), 1);
+    assert_eq!(other.get_heads(), doc.get_heads());
+    other.check(true);
+}
