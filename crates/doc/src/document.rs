@@ -74,9 +74,10 @@ impl Document {
         Self::of(State::new(encoding), Limits::default())
     }
 
-    pub(crate) fn of(state: State, limits: Limits) -> Self {
+    pub(crate) fn of(mut state: State, limits: Limits) -> Self {
+        state.set_limits(limits);
         Self {
-            state: Arc::new(state.within(limits)),
+            state: Arc::new(state),
             branch: Branch::new(),
             queue: Queue::default(),
             writer: Writer::default(),

@@ -199,10 +199,11 @@ impl Document {
     }
 
     /// Takes over a loaded state, or what is new in it.
-    pub(crate) fn take(&mut self, state: State, meter: &mut Meter) -> Result<(), ApplyError> {
+    pub(crate) fn take(&mut self, mut state: State, meter: &mut Meter) -> Result<(), ApplyError> {
         if self.is_empty() {
             self.limits.check_total(state.history.operations())?;
-            self.state = std::sync::Arc::new(state.within(self.limits));
+            state.set_limits(self.limits);
+            self.state = std::sync::Arc::new(state);
             return Ok(());
         }
         all_of(self.apply_metered(self.new_in(&state), meter))

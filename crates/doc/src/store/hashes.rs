@@ -24,15 +24,21 @@ pub(crate) struct Hashes {
     kept: Pages<(u32, ChangeHash)>,
     /// The last of the others, each at the place that its row gives it.
     late: Vec<(u32, ChangeHash)>,
-    /// Those of the others that were computed again because a change far off names them.
-    named: HashMap<u32, ChangeHash>,
-    /// Of rows after them.
-    early: HashMap<u32, ChangeHash>,
+    apart: Option<Box<Apart>>,
     /// The one asked for last: whoever asks for many goes from row to row.
     recent: Option<(u32, ChangeHash)>,
     /// From the beginnings of hashes to rows, for the first `indexed` rows and the early ones.
     index: Shards<(u64, u32)>,
     indexed: u32,
+}
+
+/// Hashes that lie apart. Many documents have none: they are not to be larger for it.
+#[derive(Clone, Debug, Default)]
+struct Apart {
+    /// Of hashed rows that were passed over: computed again because a change far off names them.
+    named: HashMap<u32, ChangeHash>,
+    /// Of rows after the hashed ones.
+    early: HashMap<u32, ChangeHash>,
 }
 
 impl Hashes {
@@ -50,17 +56,17 @@ impl Hashes {
     #[inline]
     pub(crate) fn get(&self, row: u32) -> Option<ChangeHash> {
         if row >= self.done {
-            return self.early.get(&row).copied();
+            return self.apart.as_ref()?.early.get(&row).copied();
         }
         let there = |(found, _): &(u32, ChangeHash)| *found == row;
         let late = self.late.get(row as usize % LATE).copied().filter(there);
         let kept = late.or_else(|| self.near(row).filter(there)).map(|(_, hash)| hash);
-        kept.or_else(|| self.named.get(&row).copied())
+        kept.or_else(|| self.apart.as_ref()?.named.get(&row).copied())
     }
 
     /// Keeps the hash of a row that was passed over: others may name it, too.
     pub(crate) fn keep(&mut self, row: u32, hash: ChangeHash) {
-        self.named.insert(row, hash);
+        self.apart.get_or_insert_default().named.insert(row, hash);
     }
 
     /// The last of the hashed rows up to `row` whose hash is kept. Its run is that of `row`, because the first of every
@@ -129,7 +135,7 @@ impl Hashes {
                 self.add(row, hash);
             }
         } else if self.get(row).is_none() {
-            self.early.insert(row, hash);
+            self.apart.get_or_insert_default().early.insert(row, hash);
             self.insert(row, hash);
         }
     }
@@ -146,7 +152,8 @@ impl Hashes {
     /// Makes the hash of row `indexed` one that is found.
     pub(crate) fn add(&mut self, row: u32, hash: ChangeHash) {
         debug_assert_eq!(row, self.indexed);
-        if self.early.is_empty() || self.early.remove(&row).is_none() {
+        let early = self.apart.as_mut().and_then(|apart| apart.early.remove(&row));
+        if early.is_none() {
             self.insert(row, hash);
         }
         self.indexed += 1;
@@ -155,8 +162,10 @@ impl Hashes {
     /// Forgets the hash of a row, the last one.
     pub(crate) fn forget(&mut self, row: u32, hash: &ChangeHash) {
         self.index.remove(hash.prefix(), |(_, found)| *found == row);
-        self.early.remove(&row);
-        self.named.remove(&row);
+        if let Some(apart) = &mut self.apart {
+            apart.early.remove(&row);
+            apart.named.remove(&row);
+        }
         self.recent = self.recent.filter(|(recent, _)| *recent < row);
         self.late.clear();
         while self.kept.last().is_some_and(|(last, _)| *last >= row) {

@@ -34,8 +34,8 @@ impl Heads {
     /// A change was made after `deps`: it is a head, they are no longer. Gives whether it is the only one.
     #[inline]
     pub(super) fn replace(&mut self, deps: &[u32], row: u32) -> bool {
-        if let [head] = &mut self.0[..]
-            && deps == [*head]
+        if let ([head], [dep]) = (&mut self.0[..], deps)
+            && head == dep
         {
             *head = row;
             return true;

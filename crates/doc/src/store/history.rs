@@ -270,7 +270,7 @@ impl History {
         let goes_on = before.time == time
             && plain(before)
             && start == before.start + ops * before.rows
-            && *self.heads.rows() == [row - 1];
+            && self.heads.within(&[row - 1]);
         if !goes_on {
             return None;
         }

@@ -109,9 +109,9 @@ impl State {
         }
     }
 
-    /// The same with other limits.
-    pub(crate) fn within(self, limits: Limits) -> Self {
-        Self { limits, spare: (0, 0), ..self }
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.spare = (0, 0);
     }
 
     /// How many more operations there may be for sure.
