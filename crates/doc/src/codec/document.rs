@@ -299,6 +299,11 @@ impl<'a> ChangeReader<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ChangeWriter<'a> {
     row: u64,
+    /// Actor, sequence number and message of the last change.
+    last: Option<(u32, u32, Option<&'a str>)>,
+    /// So many of the last changes, each made right after the one before by the same actor with the same message, are only
+    /// in the columns of operations and times yet.
+    alike: u64,
     actor: RleEncoder<u64>,
     seq: DeltaEncoder,
     max_op: DeltaEncoder,
@@ -311,33 +316,56 @@ pub(crate) struct ChangeWriter<'a> {
 }
 
 impl<'a> ChangeWriter<'a> {
-    pub(crate) fn push(&mut self, row: &ChangeRow<'a>, deps: impl ExactSizeIterator<Item = u32>) {
-        self.row += 1;
-        self.actor.push(Some(row.actor.into()));
-        self.seq.push(Some(row.seq.into()));
+    #[inline]
+    pub(crate) fn push(&mut self, row: &ChangeRow<'a>, deps: &[u32]) {
+        let follows = self.last.is_some_and(|(actor, seq, message)| {
+            (row.actor, row.seq) == (actor, seq + 1) && same_text(row.message, message)
+        });
+        let follows =
+            follows && matches!(*deps, [dep] if u64::from(dep) + 1 == self.row) && row.extra.is_empty();
         self.max_op.push(Some(row.max_op.into()));
         self.time.push(Some(row.time));
-        self.message.push(row.message);
-        self.deps_count.push(Some(deps.len() as u64));
-        deps.for_each(|dep| self.deps_index.push(Some(dep.into())));
-        self.extra_meta.push(Some((row.extra.len() as u64) << 4 | NO_EXTRA));
-        self.extra_raw.extend_from_slice(row.extra);
+        if follows {
+            self.alike += 1;
+        } else {
+            self.push_alike();
+            self.actor.push(Some(row.actor.into()));
+            self.seq.push(Some(row.seq.into()));
+            self.message.push(row.message);
+            self.deps_count.push(Some(deps.len() as u64));
+            deps.iter().for_each(|dep| self.deps_index.push(Some((*dep).into())));
+            self.extra_meta.push(Some((row.extra.len() as u64) << 4 | NO_EXTRA));
+            self.extra_raw.extend_from_slice(row.extra);
+        }
+        self.last = Some((row.actor, row.seq, row.message));
+        self.row += 1;
     }
 
     /// `rows` changes right after `last`, as [`ChangeReader::extend`] knows them.
-    pub(crate) fn push_run(&mut self, last: &ChangeRow<'_>, ops: u32, rows: u64) {
-        self.actor.push_n(Some(last.actor.into()), rows);
-        self.seq.push_ramp(i64::from(last.seq) + 1, 1, rows);
-        self.max_op.push_ramp(i64::from(last.max_op) + i64::from(ops), ops.into(), rows);
-        self.time.push_ramp(last.time, 0, rows);
-        self.message.push_n(None, rows);
+    pub(crate) fn push_run(&mut self, last: &ChangeRow<'a>, ops: u32, rows: u32) {
+        debug_assert!(last.message.is_none(), "a run has none");
+        self.max_op.push_ramp(i64::from(last.max_op) + i64::from(ops), ops.into(), rows.into());
+        self.time.push_ramp(last.time, 0, rows.into());
+        self.alike += u64::from(rows);
+        self.last = Some((last.actor, last.seq + rows, None));
+        self.row += u64::from(rows);
+    }
+
+    /// Says what is the same of all that are alike.
+    fn push_alike(&mut self) {
+        let (Some((actor, seq, message)), rows) = (self.last, std::mem::take(&mut self.alike)) else {
+            return;
+        };
+        self.actor.push_n(Some(actor.into()), rows);
+        self.seq.push_ramp(i64::from(seq) + 1 - rows as i64, 1, rows);
+        self.message.push_n(message, rows);
         self.deps_count.push_n(Some(1), rows);
-        self.deps_index.push_ramp(self.row as i64 - 1, 1, rows);
+        self.deps_index.push_ramp((self.row - rows) as i64 - 1, 1, rows);
         self.extra_meta.push_n(Some(NO_EXTRA), rows);
-        self.row += rows;
     }
 
     fn finish<'s>(&'s mut self, mut out: impl FnMut(u32, &'s [u8])) {
+        self.push_alike();
         out(spec::ACTOR, self.actor.finish());
         out(spec::SEQ, self.seq.finish());
         out(spec::MAX_OP, self.max_op.finish());
@@ -349,6 +377,14 @@ impl<'a> ChangeWriter<'a> {
         out(spec::DEPS_INDEX, self.deps_index.finish());
         out(spec::EXTRA_META, self.extra_meta.finish());
         out(spec::EXTRA_RAW, &self.extra_raw);
+    }
+}
+
+/// Whether two messages are the same; often they are the same bytes.
+fn same_text(one: Option<&str>, other: Option<&str>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => std::ptr::eq(one, other) || one == other,
+        _ => one.is_none() && other.is_none(),
     }
 }
 

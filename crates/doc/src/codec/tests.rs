@@ -59,7 +59,7 @@ fn rewrite(bytes: &[u8]) -> Vec<u8> {
     let mut changes = ChangeWriter::default();
     let mut rows = view.change_rows(Meter::UNLIMITED);
     while let Some(row) = rows.next().unwrap() {
-        changes.push(&row, rows.deps.iter().copied());
+        changes.push(&row, &rows.deps);
     }
     let mut ops = OpWriter::default();
     let mut rows: OpReader<'_> = view.op_rows(Meter::UNLIMITED);

@@ -126,12 +126,16 @@ impl History {
 
     /// How many bytes the runs take.
     pub(super) fn bytes(&self) -> usize {
-        self.runs.len() * size_of::<ChangeRun>()
+        self.number_of_runs() * size_of::<ChangeRun>()
     }
 
     /// How many operations all changes have.
     pub(crate) fn operations(&self) -> u64 {
         self.ops
+    }
+
+    pub(crate) fn number_of_runs(&self) -> usize {
+        self.runs.len()
     }
 
     pub(crate) fn runs(&self) -> impl Iterator<Item = &ChangeRun> {

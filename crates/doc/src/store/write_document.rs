@@ -20,6 +20,9 @@ use crate::types::{ChangeHash, OpId};
 /// When keys and values take this many bytes, another thread deflates the values while this one writes the rest.
 const SPLIT_FROM: usize = 1 << 16;
 
+/// From so many runs of changes on another thread writes their table.
+const RUNS_FROM: usize = 1 << 13;
+
 /// How many keys are followed back at a time: each step waits for memory, and several can wait together.
 const ABREAST: usize = 8;
 
@@ -54,10 +57,8 @@ impl State {
 
     /// The actors that made changes, in the order of their names.
     fn writers(&self) -> Vec<u32> {
-        let mut used = vec![false; self.actors.len()];
-        self.history.runs().for_each(|run| used[run.actor as usize] = true);
-        let mut order: Vec<u32> =
-            (0..self.actors.len() as u32).filter(|actor| used[*actor as usize]).collect();
+        let wrote = |actor: &u32| self.history.seq(*actor) > 0;
+        let mut order: Vec<u32> = (0..self.actors.len() as u32).filter(wrote).collect();
         order.sort_unstable_by_key(|actor| self.actors.rank(*actor));
         order
     }
@@ -69,14 +70,23 @@ impl State {
         let objects = self.ordered();
         let pasts = self.written.pasts();
         let columns = |values: bool| {
-            let ops = if values { OpWriter::default() } else { OpWriter::without_values() };
-            let mut writer = DocWriter { state: self, pasts: &pasts, index: &index, ops, new: Vec::new() };
-            let mut chains = Default::default();
-            objects.iter().for_each(|object| writer.object(object, &mut chains));
+            let ops = || {
+                let ops = if values { OpWriter::default() } else { OpWriter::without_values() };
+                let mut writer =
+                    DocWriter { state: self, pasts: &pasts, index: &index, ops, new: Vec::new() };
+                let mut chains = Default::default();
+                objects.iter().for_each(|object| writer.object(object, &mut chains));
+                (writer.ops, writer.new)
+            };
+            let changes = || self.change_table(&index);
+            let ((ops, new), changes) = if self.history.number_of_runs() < RUNS_FROM {
+                (ops(), changes())
+            } else {
+                threads::join(ops, changes)
+            };
             let actors = order.iter().map(|actor| self.actors.bytes(*actor)).collect();
-            let changes = self.change_table(&index);
-            let out = DocumentOut { actors, heads: self.named_heads(), changes, ops: writer.ops };
-            (out.pack(compress), writer.new)
+            let out = DocumentOut { actors, heads: self.named_heads(), changes, ops };
+            (out.pack(compress), new)
         };
         let ((packed, new), values) = if !compress || self.heap.len() < SPLIT_FROM {
             (columns(true), None)
@@ -205,8 +215,12 @@ impl State {
 
     fn change_table(&self, index: &[u32]) -> ChangeWriter<'_> {
         let mut out = ChangeWriter::default();
+        let (mut at, mut message) = (Bytes::default(), None);
         for run in self.history.runs() {
-            let message = Some(self.heap.text(run.message)).filter(|message| !message.is_empty());
+            if run.message != at {
+                at = run.message;
+                message = (at.len > 0).then(|| self.heap.text(at));
+            }
             let row = ChangeRow {
                 actor: index[run.actor as usize],
                 seq: run.seq,
@@ -215,9 +229,9 @@ impl State {
                 message,
                 extra: self.heap.get(run.extra),
             };
-            out.push(&row, run.deps.iter().copied());
+            out.push(&row, &run.deps);
             if run.rows > 1 {
-                out.push_run(&row, run.ops, u64::from(run.rows) - 1);
+                out.push_run(&row, run.ops, run.rows - 1);
             }
         }
         out
