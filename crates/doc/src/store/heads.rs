@@ -50,6 +50,18 @@ impl Heads {
         self.0.len() == 1
     }
 
+    /// A change was made after the one before it, if that is the only head: then it is, and `true` is given.
+    #[inline]
+    pub(super) fn advance(&mut self, row: u32) -> bool {
+        match &mut self.0[..] {
+            [head] if *head + 1 == row => {
+                *head = row;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The one that `is` says, if it is among the last. Of many heads the others are found as all changes are.
     #[inline]
     pub(super) fn named(&self, is: impl Fn(u32) -> bool) -> Option<u32> {
@@ -88,6 +100,8 @@ mod tests {
         assert!(!heads.within(&[0, 0, 2, 3]));
         assert!(heads.replace(&[8, 0, 3, 2], 9));
         assert_eq!(heads.rows(), [9]);
+        assert!(!heads.advance(11) && heads.advance(10) && heads.rows() == [10]);
+        heads.replace(&[10], 9);
         assert!(heads.within(&[9]) && heads.within(&[1, 9]) && !heads.within(&[]));
     }
 }

@@ -274,13 +274,12 @@ impl History {
         let goes_on = before.time == time
             && plain(before)
             && start == before.start + ops * before.rows
-            && self.heads.within(&[row - 1]);
+            && self.heads.advance(row);
         if !goes_on {
             return None;
         }
         self.runs.last_mut()?.rows += 1;
         *self.last.get_mut(actor as usize)? = (seq, start + ops);
-        self.heads.replace(&[row - 1], row);
         self.rows += 1;
         self.ops += u64::from(ops);
         Some(row)
