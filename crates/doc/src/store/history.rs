@@ -231,9 +231,10 @@ impl History {
 
     /// Keeps the past of the last change, for those that will be made after it.
     pub(super) fn keep_past(&mut self, past: Arc<Seen>) {
-        let Some(run) = self.runs.last() else { return };
-        let last = (run.actor, run.seq + run.rows - 1, run.start + run.ops * run.rows);
-        self.recent.learn(self.rows - 1, last, past, &run.deps);
+        let Some(row) = self.rows.checked_sub(1) else { return };
+        let change = self.at(row);
+        let (last, deps) = ((change.run.actor, change.seq, change.end()), change.deps());
+        self.recent.learn(row, last, past, &deps);
     }
 
     /// Appends one change or a run of them. Gives the row of the first.

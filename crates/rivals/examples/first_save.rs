@@ -1,0 +1,44 @@
+//! The first save after a load, by Hashmill and by the official crate in turns, of each file that is named: the shortest of
+//! so many times, plain and deflated.
+//!
+//! `cargo run --release -p hashmill-rivals --example first_save -- ROUNDS FILE...`
+
+#![expect(clippy::print_stdout, reason = "it is a program")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+type Error = Box<dyn std::error::Error>;
+
+fn timed<T>(deed: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    black_box(deed());
+    start.elapsed()
+}
+
+fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let rounds: u32 = arguments.next().ok_or("how many rounds?")?.parse()?;
+    println!("| file | ours, plain | official | ratio | ours, deflated | official | ratio |");
+    println!("|---|--:|--:|--:|--:|--:|--:|");
+    for file in arguments {
+        let bytes = std::fs::read(&file)?;
+        let mut least = [[Duration::MAX; 2]; 2];
+        for _ in 0..rounds {
+            for (deflated, [ours, official]) in [false, true].into_iter().zip(&mut least) {
+                let mut doc = hashmill_doc::Document::load(&bytes)?;
+                let time = timed(|| if deflated { doc.save() } else { doc.save_nocompress() });
+                *ours = time.min(*ours);
+                let mut doc = automerge::AutoCommit::load(&bytes)?;
+                let time = timed(|| if deflated { doc.save() } else { doc.save_nocompress() });
+                *official = time.min(*official);
+            }
+        }
+        let cells = least.map(|pair| {
+            let [ours, official] = pair.map(|time| 1e3 * time.as_secs_f64());
+            format!("{ours:.2} ms | {official:.2} ms | {:.2}", ours / official)
+        });
+        println!("| {file} | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
