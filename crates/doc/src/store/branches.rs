@@ -1,55 +1,63 @@
 //! Which copy of a document each change was written to: what names a change by its row is true there alone, and in copies
 //! made afterwards.
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pages::Pages;
 
 /// One copy of a document in this process. Another copy is another branch, whatever it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Branch(u64);
+pub(crate) struct Branch(NonZeroU64);
 
 impl Branch {
     /// One that nothing else has.
     pub(crate) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        Self(NonZeroU64::new(number).expect("no process makes 2^64 copies"))
     }
 }
 
 /// From rows on to the branch that added them, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Branches(Pages<(u32, Branch)>);
+pub(crate) struct Branches {
+    before: Pages<(u32, Branch)>,
+    /// Most documents know no other than their own.
+    last: Option<(u32, Branch)>,
+}
 
 impl Branches {
     /// The rows from `row` on, of which there are none yet, are added by `branch`.
     #[inline]
     pub(crate) fn go_on(&mut self, row: u32, branch: Branch) {
-        if self.0.last().is_none_or(|(_, last)| *last != branch) {
+        if self.last.is_none_or(|(_, last)| last != branch) {
             self.begin(row, branch);
         }
     }
 
-    #[cold]
     fn begin(&mut self, row: u32, branch: Branch) {
-        if self.0.last().is_some_and(|(first, _)| *first >= row) {
-            self.0.truncate(self.0.len() - 1);
+        // Who is to add rows from the same one on has not added any.
+        if let Some(last) = self.last.replace((row, branch)).filter(|(first, _)| *first < row) {
+            self.before.push(last);
         }
-        self.0.push((row, branch));
     }
 
     /// Whether a row, which is there, was added by `branch`.
     pub(crate) fn added(&self, row: u32, branch: Branch) -> bool {
-        let (mut low, mut high) = (0, self.0.len());
+        if let Some((_, last)) = self.last.filter(|(first, _)| *first <= row) {
+            return last == branch;
+        }
+        let (mut low, mut high) = (0, self.before.len());
         while low < high {
             let middle = usize::midpoint(low, high);
-            if self.0[middle].0 <= row {
+            if self.before[middle].0 <= row {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        low > 0 && self.0[low - 1].1 == branch
+        low > 0 && self.before[low - 1].1 == branch
     }
 }
 

@@ -34,11 +34,16 @@ impl Heads {
     /// A change was made after `deps`: it is a head, they are no longer. Gives whether it is the only one.
     #[inline]
     pub(super) fn replace(&mut self, deps: &[u32], row: u32) -> bool {
-        if let ([head], [dep]) = (&mut self.0[..], deps)
-            && head == dep
-        {
-            *head = row;
-            return true;
+        match (&mut self.0[..], deps) {
+            ([head], [dep]) if head == dep => {
+                *head = row;
+                return true;
+            }
+            ([], []) => {
+                self.0.push(row);
+                return true;
+            }
+            _ => {}
         }
         let mut gone = self.among(deps).into_iter().peekable();
         let mut at = 0;

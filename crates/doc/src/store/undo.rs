@@ -1,7 +1,7 @@
 //! Taking back the newest operations: a transaction that is rolled back, or a change that turned out to be invalid.
 //! This is rare, so it costs as much as the sequences it touches are long, and nothing is kept for it beforehand.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::heap::HeapMark;
 use super::keyed::{Key, Keyed};
@@ -11,22 +11,29 @@ use super::seq::{Builder, ElemReg, Kind, Seq, Span};
 use super::state::{Body, State};
 use crate::types::OpId;
 
-/// A state to come back to.
-#[derive(Clone, Debug)]
-pub(crate) struct Mark {
+/// Where everything ended at some time.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
     log: LogMark,
     heap: HeapMark,
     actors: u32,
     objects: u32,
     max_op: u32,
+}
+
+/// A state to come back to.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    ends: Ends,
     /// The first operation after it by each actor that made any, in the order of the actors' numbers.
     firsts: SmallVec<[OpId; 1]>,
 }
 
-/// A change in the making: what to come back to, and the object that it has for itself.
+/// A change in the making: what to come back to before its first operation, and the object that it has for itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Unfinished {
-    mark: Mark,
+    ends: Ends,
+    first: OpId,
     held: Option<u32>,
 }
 
@@ -59,25 +66,26 @@ impl Mark {
 }
 
 impl State {
-    /// Remembers where everything ends, before operations are made.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
+    fn ends(&self) -> Ends {
+        Ends {
             log: self.log.mark(),
             heap: self.heap.mark(),
             actors: self.actors.len() as u32,
             objects: self.objects.len() as u32,
             max_op: self.max_op,
-            firsts: SmallVec::new(),
         }
+    }
+
+    /// Remembers where everything ends, before operations are made.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { ends: self.ends(), firsts: SmallVec::new() }
     }
 
     /// Begins a change whose operations will be those from `first` on.
     #[inline]
     pub(crate) fn begin(&mut self, first: OpId) {
         debug_assert!(self.unfinished.is_none(), "the caller settled the state");
-        let mut mark = self.mark();
-        mark.firsts.push(first);
-        self.unfinished = Some(Unfinished { mark, held: None });
+        self.unfinished = Some(Unfinished { ends: self.ends(), first, held: None });
     }
 
     /// The change in the making goes on to edit an object: nobody is asked any more who shares it.
@@ -89,11 +97,16 @@ impl State {
     }
 
     /// What is in one hand may be shared again.
+    #[inline]
     pub(crate) fn share(&mut self) {
-        let held = self.unfinished.as_mut().and_then(|unfinished| unfinished.held.take());
-        if let Some(obj) = held {
-            self.objects.get_mut(obj as usize).body.share();
+        if let Some(obj) = self.unfinished.as_mut().and_then(|unfinished| unfinished.held.take()) {
+            self.share_object(obj);
         }
+    }
+
+    #[cold]
+    fn share_object(&mut self, obj: u32) {
+        self.objects.get_mut(obj as usize).body.share();
     }
 
     /// Ends the change in the making: what it did stays.
@@ -106,8 +119,8 @@ impl State {
     /// Takes back what the change in the making did, if there is one.
     pub(crate) fn take_back(&mut self) {
         self.share();
-        if let Some(unfinished) = self.unfinished.take() {
-            self.undo(&unfinished.mark);
+        if let Some(Unfinished { ends, first, .. }) = self.unfinished.take() {
+            self.undo(&Mark { ends, firsts: smallvec![first] });
         }
     }
 
@@ -120,9 +133,9 @@ impl State {
     /// Forgets every operation since `mark`, their bytes, and the actors who came with them; gives how many spans it went
     /// through for that.
     pub(crate) fn undo(&mut self, mark: &Mark) -> u64 {
-        let passed = if self.log.mark() == mark.log { 0 } else { self.undo_operations(mark) };
-        self.heap.cut(mark.heap);
-        self.actors.cut(mark.actors as usize);
+        let passed = if self.log.mark() == mark.ends.log { 0 } else { self.undo_operations(mark) };
+        self.heap.cut(mark.ends.heap);
+        self.actors.cut(mark.ends.actors as usize);
         // Bytes that are gone pay for nothing.
         self.spend_all();
         passed
@@ -131,27 +144,27 @@ impl State {
     fn undo_operations(&mut self, mark: &Mark) -> u64 {
         let mut passed = 0;
         // The last run may have gone on.
-        let first_run = mark.log.runs.saturating_sub(1) as usize;
+        let first_run = mark.ends.log.runs.saturating_sub(1) as usize;
         let mut touched: Vec<u32> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
         touched.sort_unstable();
         touched.dedup();
-        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.log.keyed as usize).copied().collect();
-        for op in keyed.iter().filter(|op| op.obj < mark.objects) {
+        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.ends.log.keyed as usize).copied().collect();
+        for op in keyed.iter().filter(|op| op.obj < mark.ends.objects) {
             if let Key::Map(key) = op.key() {
                 self.undo_key(op.obj, key, mark);
             }
         }
-        for obj in touched.into_iter().filter(|obj| *obj < mark.objects) {
+        for obj in touched.into_iter().filter(|obj| *obj < mark.ends.objects) {
             if let Some(seq) = self.seq(obj) {
                 passed += seq.spans().count() as u64;
                 let seq = self.seq_without(obj, mark);
                 self.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
             }
         }
-        self.objects.truncate(mark.objects as usize);
+        self.objects.truncate(mark.ends.objects as usize);
         mark.firsts.iter().for_each(|first| self.numbers.cut(*first));
-        self.log.cut(mark.log);
-        self.max_op = mark.max_op;
+        self.log.cut(mark.ends.log);
+        self.max_op = mark.ends.max_op;
         passed
     }
 
@@ -172,7 +185,7 @@ impl State {
     /// The newest operation of a chain that stays.
     fn kept(&self, last: u32, mark: &Mark) -> u32 {
         let mut last = last;
-        while last > mark.log.keyed {
+        while last > mark.ends.log.keyed {
             last = self.log.keyed[last as usize - 1].before;
         }
         last

@@ -76,21 +76,34 @@ impl ActorId {
     }
 }
 
-/// Who writes in a document: until somebody says or asks, nobody. Asking the operating system for sixteen random bytes
-/// takes longer than making a fork, and most forks are only read.
-#[derive(Debug, Default)]
-pub(crate) struct Writer(OnceLock<ActorId>);
+/// Who writes in a document. Asking the operating system for sixteen random bytes takes longer than making a fork, and
+/// most forks are only read.
+#[derive(Debug)]
+pub(crate) enum Writer {
+    Said(ActorId),
+    /// Until somebody asks, nobody.
+    Random(OnceLock<ActorId>),
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Self::Random(OnceLock::new())
+    }
+}
 
 impl Writer {
     #[inline]
     pub(crate) fn id(&self) -> &ActorId {
-        self.0.get_or_init(ActorId::random)
+        match self {
+            Self::Said(id) => id,
+            Self::Random(id) => id.get_or_init(ActorId::random),
+        }
     }
 }
 
 impl From<ActorId> for Writer {
     fn from(actor: ActorId) -> Self {
-        Self(OnceLock::from(actor))
+        Self::Said(actor)
     }
 }
 
