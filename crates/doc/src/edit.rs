@@ -4,6 +4,7 @@
 use smallvec::{SmallVec, smallvec};
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::codec::limits::Size;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
@@ -11,7 +12,7 @@ use crate::store::branches::Branch;
 use crate::store::heap::Heap;
 use crate::store::history::ChangeRun;
 use crate::store::keyed::{Key, Keyed};
-use crate::store::log::Val;
+use crate::store::log::{Val, named_besides};
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::State;
@@ -225,9 +226,21 @@ impl Editor<'_> {
             return Err(EditError::Full);
         }
         let mut size = self.state.size(self.open.len() as u64 + ops as u64, 1);
-        size.entries += ops as u64;
+        size.rows += Size::entries(ops);
         size.bytes += (values + keys) as u64;
         size.paying += values as u64;
+        Ok(self.state.limits.check(size)?)
+    }
+
+    /// Checks that operations, besides one each, can name so many.
+    #[cold]
+    fn room_to_name(&self, ops: usize, besides: usize) -> Result<(), EditError> {
+        let counters = u64::from(self.open.next) + (ops + besides) as u64;
+        if counters < u64::from(self.open.free.0) {
+            return Ok(());
+        }
+        let mut size = self.state.size(self.open.len() as u64 + ops as u64, 1);
+        size.rows += Size::entries(ops) + besides as u64;
         Ok(self.state.limits.check(size)?)
     }
 
@@ -318,7 +331,12 @@ impl Editor<'_> {
 
     /// What a write does to the values that are there.
     fn resolve(&self, there: &[Visible], write: &Write<'_>) -> Result<Resolved, EditError> {
-        let preds = |values: &[Visible]| values.iter().map(|value| value.id).collect();
+        let preds = |values: &[Visible]| {
+            if values.len() > 1 {
+                self.room_to_name(1, values.len() - 1)?;
+            }
+            Ok::<_, EditError>(values.iter().map(|value| value.id).collect())
+        };
         match (write, there.last()) {
             (Write::Delete, None) => return Ok(Resolved::Nothing),
             (Write::Increment(_), _) if !there.iter().any(|value| value.val.is_counter()) => {
@@ -327,12 +345,12 @@ impl Editor<'_> {
             (Write::Scalar(raw), Some(winner)) if self.equal(winner, *raw) => {
                 return Ok(match there.len() {
                     1 => Resolved::Nothing,
-                    n => Resolved::Losers(preds(&there[..n - 1])),
+                    n => Resolved::Losers(preds(&there[..n - 1])?),
                 });
             }
             _ => {}
         }
-        Ok(Resolved::Write(preds(there)))
+        Ok(Resolved::Write(preds(there)?))
     }
 
     /// Whether a value that is there equals one to be written. A counter is what it has grown to, whoever made it grow.
@@ -362,6 +380,12 @@ impl Editor<'_> {
         Keyed::new(id, obj, Key::Elem(OpId::NONE), (action, val))
     }
 
+    /// One operation, for which there is room, names all these.
+    #[inline]
+    fn pay_for_names(&mut self, preds: &[OpId]) {
+        self.open.free.0 = self.open.free.0.saturating_sub(named_besides(preds));
+    }
+
     /// Writes to a key of a map; gives what was written.
     fn write_key(&mut self, obj: u32, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
         let entry = self.state.map(obj).and_then(|map| map.get(key, &self.state.heap));
@@ -372,6 +396,7 @@ impl Editor<'_> {
             Resolved::Write(preds) => (self.keyed(obj, &write), preds),
         };
         let val = op.val();
+        self.pay_for_names(&preds);
         self.state.put_key(obj, key, &op, &preds);
         Ok(Some(val))
     }
@@ -396,6 +421,7 @@ impl Editor<'_> {
             Resolved::Write(preds) => (self.keyed(obj, &write), preds),
         };
         let val = op.val();
+        self.pay_for_names(&preds);
         self.state.put_elem(obj, at, &op, &preds);
         Ok(Some(val))
     }
@@ -562,7 +588,7 @@ impl Editor<'_> {
     pub(crate) fn delete_units(&mut self, obj: u32, index: usize, count: usize) -> Result<(), EditError> {
         let (mut index, mut left) = (index, count);
         while left > 0 {
-            self.room(left.min(self.state.seq(obj).map_or(0, |seq| seq.width())), (0, 0))?;
+            self.room_to_delete(obj, left)?;
             let Ok(unit) = u32::try_from(index) else { return Ok(()) };
             let id = OpId::new(self.open.next, self.open.actor);
             let erased = self.state.erase(obj, unit, left, id);
@@ -591,12 +617,25 @@ impl Editor<'_> {
         Ok(())
     }
 
+    /// Checks that so many units of a sequence can be deleted, with every value there.
+    fn room_to_delete(&self, obj: u32, units: usize) -> Result<(), EditError> {
+        let Some(seq) = self.state.seq(obj) else { return Ok(()) };
+        let units = units.min(seq.width());
+        self.room(units, (0, 0))?;
+        // No more values are visible than were put; nearly always there is room for all of them.
+        if seq.regs.len() == 0 || self.room_to_name(units, self.state.log.keyed.len()).is_ok() {
+            return Ok(());
+        }
+        self.room_to_name(units, seq.regs.iter().map(|reg| reg.values.len().saturating_sub(1)).sum())
+    }
+
     /// Deletes an element with updates: every value that is visible.
     fn delete_updated(&mut self, obj: u32, at: At) {
         let seq = self.state.seq(obj).expect("the caller found it there");
         let reg = seq.reg(seq.span(at)).expect("the element has a register");
         let preds: SmallVec<[OpId; 1]> = reg.values.iter().map(|value| value.id).collect();
         let op = self.keyed(obj, &Write::Delete);
+        self.pay_for_names(&preds);
         self.state.put_elem(obj, at, &op, &preds);
     }
 }

@@ -51,9 +51,10 @@ impl Default for Limits {
 /// What a document holds, as far as reading it again costs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Runs of operations and operations on keys: each is at most three of what is looked at for itself, since it may divide
-    /// a run of others and supersede one.
-    pub(crate) entries: u64,
+    /// Operations that are looked at for themselves, and names of operations: at most three for each run of operations and
+    /// each operation on a key, which may divide a run of others and supersede one; three for each value in a text, where it
+    /// is an element for itself; one for each that an operation supersedes besides.
+    pub(crate) rows: u64,
     pub(crate) operations: u64,
     pub(crate) changes: u64,
     /// Of values, keys, texts and messages.
@@ -62,6 +63,16 @@ pub(crate) struct Size {
     pub(crate) paying: u64,
     /// The length of the longest name of an actor.
     pub(crate) longest: usize,
+}
+
+impl Size {
+    /// Rows of a run of operations, or of an operation on a key.
+    pub(crate) const ENTRY: u32 = 3;
+
+    /// Rows of so many.
+    pub(crate) fn entries(count: usize) -> u64 {
+        count as u64 * u64::from(Self::ENTRY)
+    }
 }
 
 impl Limits {
@@ -107,7 +118,7 @@ impl Limits {
     /// In parts of a step.
     fn work(&self, size: Size) -> u64 {
         let row = cost::STEP + size.longest as u64 / cost::BYTES;
-        let rows = (3 * size.entries).saturating_add(2 * size.changes);
+        let rows = size.rows.saturating_add(2 * size.changes);
         rows.saturating_mul(row).saturating_add(size.operations.saturating_mul(cost::GLANCE))
     }
 

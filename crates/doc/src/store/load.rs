@@ -19,7 +19,7 @@ use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
 use crate::codec::kept::Kept;
-use crate::codec::limits::{Limits, Meter, cost};
+use crate::codec::limits::{Limits, Meter, Size, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
 use crate::codec::stretch::Stretch;
 use crate::codec::value::code;
@@ -363,7 +363,7 @@ impl Loader {
         } else {
             let val = self.val(row, last, at);
             self.state.log.values.push(val);
-            self.state.log.apart += u32::from(text);
+            self.state.log.apart += if text { Size::ENTRY } else { 0 };
             (Kind::Values, self.state.log.values.len() as u32 - 1, 0)
         };
         let mut span = Span {
@@ -545,7 +545,7 @@ impl Loader {
 
     /// Values in a text are spans of their own.
     fn push_each(&mut self, span: Span) {
-        self.state.log.apart += span.len;
+        self.state.log.apart = self.state.log.apart.saturating_add(span.len.saturating_mul(Size::ENTRY));
         for n in 0..span.len {
             let gone = if span.gone.is_none() { span.gone } else { span.gone_at(n) };
             let origin = if n == 0 { span.origin } else { span.id.plus(n - 1) };

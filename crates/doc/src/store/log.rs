@@ -99,7 +99,7 @@ pub(crate) struct Log {
     preds: Pages<Box<[OpId]>>,
     pub(crate) values: Pages<Val>,
     pub(crate) marks: Pages<MarkOp>,
-    /// How many of the values are in texts, where each is an element for itself.
+    /// What a file of it makes its reader look at besides runs and operations on keys: see [`crate::codec::limits::Size`].
     pub(crate) apart: u32,
 }
 
@@ -170,6 +170,7 @@ impl Log {
             [] => op.preds = Preds::NONE,
             [pred] => op.preds = Preds::one(*pred),
             _ => {
+                self.apart = self.apart.saturating_add(named_besides(preds));
                 op.preds = Preds::list(self.preds.len() as u32);
                 self.preds.push(preds.into());
             }
@@ -276,6 +277,12 @@ fn goes_on(last: &LogRun, next: &LogRun) -> bool {
         }
         _ => false,
     }
+}
+
+/// How many operations are named by one besides the first.
+#[inline]
+pub(crate) fn named_besides(preds: &[OpId]) -> u32 {
+    preds.len().saturating_sub(1) as u32
 }
 
 /// The `n`-th element of a run of deletions.

@@ -11,7 +11,7 @@ use super::held::Held;
 use super::history::History;
 use super::keyed::{Key, Keyed};
 use super::lanes::Lanes;
-use super::log::{Log, LogRun, MarkOp, Val, What};
+use super::log::{Log, LogRun, MarkOp, Val, What, named_besides};
 use super::map::Map;
 use super::pages::Pages;
 use super::register::{self, Values, Visible};
@@ -153,7 +153,7 @@ impl State {
     /// What there is, with so many operations and changes that are not part of the history yet.
     pub(crate) fn size(&self, operations: u64, changes: u64) -> Size {
         Size {
-            entries: self.log.runs.len() as u64 + self.log.keyed.len() as u64 + u64::from(self.log.apart),
+            rows: Size::entries(self.log.runs.len() + self.log.keyed.len()) + u64::from(self.log.apart),
             operations: self.history.operations() + operations,
             changes: u64::from(self.history.len()) + changes,
             bytes: self.heap.len() as u64,
@@ -332,7 +332,7 @@ impl State {
                 gap = seq.behind(seq.find(id).expect("it was just inserted"));
                 origin = id;
             }
-            self.log.apart += len;
+            self.log.apart = self.log.apart.saturating_add(len.saturating_mul(Size::ENTRY));
         } else {
             seq.insert(gap, span, &ctx);
         }
@@ -450,6 +450,12 @@ impl State {
         seq.show(at, shown, &ctx);
     }
 
+    /// One operation, which pays for one of them, names all these.
+    #[inline]
+    fn pay_for_names(&mut self, preds: &[OpId]) {
+        self.spare.0 = self.spare.0.saturating_sub(named_besides(preds).into());
+    }
+
     /// An operation on a key of a map, with its predecessors, in a change that has everything else in its past.
     pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: &Keyed, preds: &[OpId]) {
         self.put_key_in(obj, key, op, preds, true);
@@ -457,6 +463,7 @@ impl State {
 
     /// The same in a change that may not be the `latest`.
     pub(super) fn put_key_in(&mut self, obj: u32, key: &str, op: &Keyed, preds: &[OpId], latest: bool) {
+        self.pay_for_names(preds);
         let number = self.amount(op);
         let (map, heap, log, actors) = self.map_mut(obj);
         let at = log.keyed.len() as u32;
@@ -474,6 +481,7 @@ impl State {
 
     /// The same in a change that may not be the `latest`.
     pub(super) fn put_elem_in(&mut self, obj: u32, at: At, op: &Keyed, preds: &[OpId], latest: bool) {
+        self.pay_for_names(preds);
         let number = self.amount(op);
         let at = self.own(obj, at);
         let index = self.log.keyed.len() as u32;

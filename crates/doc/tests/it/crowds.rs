@@ -95,3 +95,62 @@ fn what_thousands_said_of_one_key_is_decided_by_one() {
     assert_eq!(other.get_heads(), doc.get_heads());
     other.check(true);
 }
+
+/// A document in which so many people put so many keys at once.
+fn undecided(people: u32, keys: u32) -> Document {
+    let base = empty().with_actor(actor(1));
+    let mut doc = base.clone();
+    for number in 0..people {
+        let mut one = base.fork().with_actor(actor(1000 + number));
+        one.transact(|tx| (0..keys).try_for_each(|key| tx.put(ROOT, key.to_string(), number % 2 == 0)))
+            .unwrap();
+        doc.apply_changes([one.get_last_local_change().expect("a change was made")]).unwrap();
+    }
+    doc
+}
+
+/// What was taken can be read, whatever was refused after it.
+fn loads(doc: &mut Document) {
+    let loaded = Document::load_with(&doc.save(), LoadOptions::new().limits(LIMITS)).unwrap();
+    assert_eq!(loaded.get_heads(), doc.get_heads());
+    doc.check(true);
+}
+
+#[test]
+fn many_who_decide_the_same_at_once_are_taken_as_far_as_they_can_be_read() {
+    let base = undecided(100, 1);
+    let decisions: Vec<Change> = apart(&base, 100, |_| "0".into());
+    let mut doc = base.clone();
+    let taken = decisions.iter().take_while(|change| doc.apply_changes([(*change).clone()]).is_ok()).count();
+    assert!((10..100).contains(&taken), "{taken}");
+    loads(&mut doc);
+    let mut whole = base.clone();
+    assert!(whole.apply_changes(decisions).is_err());
+    loads(&mut whole);
+    assert_eq!(whole.get_heads(), base.get_heads());
+    // Without bytes in between.
+    let mut merged = base.clone();
+    let merges = (0..100).take_while(|number| {
+        let mut one = base.fork().with_actor(actor(5000 + number));
+        one.transact(|tx| tx.put(ROOT, "0", "decided")).unwrap();
+        merged.merge(&one).is_ok()
+    });
+    assert!((10..100).contains(&merges.count()));
+    loads(&mut merged);
+}
+
+#[test]
+fn what_is_decided_here_can_be_read() {
+    let mut base = undecided(60, 18);
+    let mut in_one = base.clone();
+    let mut transaction = in_one.transaction();
+    let decided =
+        (0..18).take_while(|key| transaction.put(ROOT, key.to_string(), ScalarValue::Null).is_ok()).count();
+    transaction.commit();
+    assert!((5..18).contains(&decided), "{decided}");
+    loads(&mut in_one);
+    let decided =
+        (0..18).take_while(|key| base.transact(|tx| tx.delete(ROOT, key.to_string())).is_ok()).count();
+    assert!((5..18).contains(&decided), "{decided}");
+    loads(&mut base);
+}
