@@ -156,7 +156,10 @@ impl Document {
             actor = self.writer.id().at_level(level);
         }
         past.writer = actor.into();
-        past.state_mut().max_op = self.state.max_op;
+        let state = past.state_mut();
+        state.max_op = self.state.max_op;
+        state.actors.add_longest(&self.state.actors);
+        state.set_limits(self.limits.for_part(state.size(0, 0), self.state.size(0, 0)));
     }
 
     /// Takes over what the actor of `past`, a document made by [`Self::isolated`], wrote last.

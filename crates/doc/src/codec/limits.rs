@@ -115,6 +115,23 @@ impl Limits {
         work.min(rest)
     }
 
+    /// What they leave to a part of a document, so that the whole can have what is added to the part.
+    pub(crate) fn for_part(&self, part: Size, whole: Size) -> Self {
+        // Each operation is as dear as in the whole.
+        let part = Size { longest: whole.longest, ..part };
+        let pays = |size: Size| size.paying.saturating_mul(Self::STEPS_PER_BYTE * cost::STEP);
+        let more = self.work(whole).saturating_add(pays(part));
+        let steps = more.saturating_sub(self.work(part).saturating_add(pays(whole))).div_ceil(cost::STEP);
+        let bytes = (whole.bytes.saturating_sub(part.bytes)).saturating_mul(8).div_ceil(7);
+        Self {
+            inflated_bytes: self.inflated_bytes.saturating_sub(bytes),
+            total: self.total.saturating_sub(whole.operations.saturating_sub(part.operations)),
+            changes: self.changes.saturating_sub(whole.changes.saturating_sub(part.changes)),
+            steps: self.steps.saturating_sub(steps),
+            ..*self
+        }
+    }
+
     /// In parts of a step.
     fn work(&self, size: Size) -> u64 {
         let row = cost::STEP + size.longest as u64 / cost::BYTES;

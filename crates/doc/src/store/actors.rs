@@ -97,6 +97,16 @@ impl Actors {
         table.rank();
     }
 
+    /// Adds one as long as the longest of `others`, if all are shorter here.
+    pub(crate) fn add_longest(&mut self, others: &Self) {
+        let longest = |id: &&ActorId| id.as_bytes().len() == others.longest();
+        if self.longest() < others.longest()
+            && let Some(id) = others.0.ids.iter().find(longest)
+        {
+            self.add(id);
+        }
+    }
+
     /// Forgets all but the first `len`. Costs a pass over all of them.
     pub(crate) fn cut(&mut self, len: usize) {
         if len == self.len() {

@@ -327,3 +327,35 @@ fn what_is_not_in_the_file_pays_for_nothing() {
         assert_eq!(again.get_heads(), doc.get_heads());
     }
 }
+
+/// Who writes in the past writes in a smaller document; what comes of it is in the whole one.
+#[test]
+fn what_is_written_in_the_past_has_room_in_the_present() {
+    for (limits, bytes) in [
+        (Limits { total: 1000, ..Limits::default() }, 0),
+        (Limits { changes: 100, ..Limits::default() }, 0),
+        (Limits { steps: 3000, ..Limits::default() }, 0),
+        (Limits { inflated_bytes: 40_000, ..Limits::default() }, 500),
+    ] {
+        let mut doc = Document::load_with(&[], within(limits).actor(ActorId::from([1]))).unwrap();
+        doc.transact(|tx| tx.put(ROOT, "first", 1)).unwrap();
+        let first = doc.get_heads();
+        let put = |doc: &mut Document, n: usize| {
+            doc.transact(|tx| {
+                (0..10).try_for_each(|key| tx.put(ROOT, format!("{key}"), n.is_multiple_of(2)))?;
+                tx.put(ROOT, "long", format!("{n:>bytes$}"))
+            })
+        };
+        let before = (0..).take_while(|n| put(&mut doc, *n).is_ok()).count();
+        assert!(before > 10);
+        let late = (0..200).take_while(|n| {
+            let late = format!("{n:>0$}", bytes / 10);
+            doc.transact_at(&first, &CommitOptions::default(), |tx| tx.put(ROOT, "late", late)).is_ok()
+        });
+        assert!(late.count() < 200, "{limits:?}");
+        let again = Document::load_with(&doc.save(), within(limits));
+        let again = again.unwrap_or_else(|error| panic!("{limits:?}: {error}"));
+        assert_eq!(again.get_heads(), doc.get_heads());
+        doc.check(true);
+    }
+}
