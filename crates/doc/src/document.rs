@@ -88,6 +88,7 @@ impl Document {
 
     /// The same document, writing as `actor`.
     #[must_use]
+    #[inline]
     pub fn with_actor(mut self, actor: ActorId) -> Self {
         self.writer = actor.into();
         self

@@ -331,12 +331,10 @@ impl Editor<'_> {
 
     /// What a write does to the values that are there.
     fn resolve(&self, there: &[Visible], write: &Write<'_>) -> Result<Resolved, EditError> {
-        let preds = |values: &[Visible]| {
-            if values.len() > 1 {
-                self.room_to_name(1, values.len() - 1)?;
-            }
-            Ok::<_, EditError>(values.iter().map(|value| value.id).collect())
-        };
+        if there.len() > 1 {
+            self.room_to_name(1, there.len() - 1)?;
+        }
+        let preds = |values: &[Visible]| values.iter().map(|value| value.id).collect();
         match (write, there.last()) {
             (Write::Delete, None) => return Ok(Resolved::Nothing),
             (Write::Increment(_), _) if !there.iter().any(|value| value.val.is_counter()) => {
@@ -345,12 +343,12 @@ impl Editor<'_> {
             (Write::Scalar(raw), Some(winner)) if self.equal(winner, *raw) => {
                 return Ok(match there.len() {
                     1 => Resolved::Nothing,
-                    n => Resolved::Losers(preds(&there[..n - 1])?),
+                    n => Resolved::Losers(preds(&there[..n - 1])),
                 });
             }
             _ => {}
         }
-        Ok(Resolved::Write(preds(there)?))
+        Ok(Resolved::Write(preds(there)))
     }
 
     /// Whether a value that is there equals one to be written. A counter is what it has grown to, whoever made it grow.
