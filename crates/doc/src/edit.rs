@@ -185,8 +185,9 @@ impl Open {
     }
 }
 
-/// The state and the change in the making.
-pub(crate) struct Editor<'a> {
+/// A document and the change in the making. What can be done with it is said by [`crate::Transactable`].
+#[derive(Debug)]
+pub struct Editor<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) open: &'a mut Open,
 }

@@ -32,7 +32,7 @@ pub use codec::change::Change;
 pub use codec::limits::Limits;
 pub use cursor::{Cursor, CursorPosition, MoveCursor, ParseCursorError};
 pub use document::{Commit, Document, Snapshot};
-pub use edit::CommitOptions;
+pub use edit::{CommitOptions, Editor};
 pub use error::{
     ApplyError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError, LoadError,
     OpFault, Place, Rule,

@@ -11,11 +11,16 @@ use crate::view::View;
 
 /// Editing a document. Every call either does what it says or leaves the document as it was.
 pub trait Transactable: ReadDoc {
+    /// What edits go to.
+    fn editor(&mut self) -> Editor<'_>;
+
     /// How many operations the open change has.
     fn pending_ops(&self) -> usize;
 
     /// The heads the open change builds on.
-    fn base_heads(&self) -> Vec<ChangeHash>;
+    fn base_heads(&self) -> Vec<ChangeHash> {
+        self.view().state.heads()
+    }
 
     /// Puts a scalar at a key, or replaces an element. Putting what is there already does nothing.
     ///
@@ -25,7 +30,9 @@ pub trait Transactable: ReadDoc {
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
         value: impl Into<ScalarValue<'v>>,
-    ) -> Result<(), EditError>;
+    ) -> Result<(), EditError> {
+        self.editor().put(obj.as_ref(), &prop.into(), &value.into())
+    }
 
     /// Puts a new object at a key, or replaces an element with one.
     fn put_object<'p>(
@@ -33,7 +40,9 @@ pub trait Transactable: ReadDoc {
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
         kind: ObjType,
-    ) -> Result<ObjId, EditError>;
+    ) -> Result<ObjId, EditError> {
+        self.editor().put_object(obj.as_ref(), &prop.into(), kind)
+    }
 
     /// Inserts a scalar before `index`.
     ///
@@ -43,7 +52,9 @@ pub trait Transactable: ReadDoc {
         obj: impl AsRef<ObjId>,
         index: usize,
         value: impl Into<ScalarValue<'v>>,
-    ) -> Result<(), EditError>;
+    ) -> Result<(), EditError> {
+        self.editor().insert(obj.as_ref(), index, &value.into())
+    }
 
     /// Inserts a new object before `index`.
     fn insert_object(
@@ -51,7 +62,9 @@ pub trait Transactable: ReadDoc {
         obj: impl AsRef<ObjId>,
         index: usize,
         kind: ObjType,
-    ) -> Result<ObjId, EditError>;
+    ) -> Result<ObjId, EditError> {
+        self.editor().insert_object(obj.as_ref(), index, kind)
+    }
 
     /// Adds to a counter.
     fn increment<'p>(
@@ -59,10 +72,14 @@ pub trait Transactable: ReadDoc {
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
         by: i64,
-    ) -> Result<(), EditError>;
+    ) -> Result<(), EditError> {
+        self.editor().increment(obj.as_ref(), &prop.into(), by)
+    }
 
     /// Deletes a key or an element. A key without a value, or an index past the end of a text, is no error.
-    fn delete<'p>(&mut self, obj: impl AsRef<ObjId>, prop: impl Into<Prop<'p>>) -> Result<(), EditError>;
+    fn delete<'p>(&mut self, obj: impl AsRef<ObjId>, prop: impl Into<Prop<'p>>) -> Result<(), EditError> {
+        self.editor().delete(obj.as_ref(), &prop.into())
+    }
 
     /// Deletes `del` units of a text from `index` on (before it, when negative) and inserts `text` there. Deleting past
     /// the end stops at the end.
@@ -74,7 +91,9 @@ pub trait Transactable: ReadDoc {
         index: usize,
         del: isize,
         text: &str,
-    ) -> Result<(), EditError>;
+    ) -> Result<(), EditError> {
+        self.editor().splice_text(obj.as_ref(), index, del, text)
+    }
 
     /// Puts a value with everything inside it at a place; gives the object, if it is one.
     fn put_literal<'p>(
@@ -82,7 +101,9 @@ pub trait Transactable: ReadDoc {
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
         value: impl Into<Literal>,
-    ) -> Result<Option<ObjId>, EditError>;
+    ) -> Result<Option<ObjId>, EditError> {
+        self.editor().put_literal(obj.as_ref(), &prop.into(), &value.into())
+    }
 
     /// Inserts a value with everything inside it before `index`; gives the object, if it is one.
     fn insert_literal(
@@ -90,10 +111,14 @@ pub trait Transactable: ReadDoc {
         obj: impl AsRef<ObjId>,
         index: usize,
         value: impl Into<Literal>,
-    ) -> Result<Option<ObjId>, EditError>;
+    ) -> Result<Option<ObjId>, EditError> {
+        self.editor().insert_literal(obj.as_ref(), index, &value.into())
+    }
 
     /// Fills the root of a document that has nothing in it with the entries of a map.
-    fn init_root(&mut self, value: &Literal) -> Result<(), EditError>;
+    fn init_root(&mut self, value: &Literal) -> Result<(), EditError> {
+        self.editor().init_root(value)
+    }
 
     /// Deletes `del` elements of a list from `index` on (before it, when negative) and inserts values there. In a text,
     /// where only strings can be inserted, `del` counts units.
@@ -103,133 +128,22 @@ pub trait Transactable: ReadDoc {
         index: usize,
         del: isize,
         values: impl IntoIterator<Item = impl Into<Literal>>,
-    ) -> Result<(), EditError>;
+    ) -> Result<(), EditError> {
+        let values: Vec<Literal> = values.into_iter().map(Into::into).collect();
+        self.editor().splice(obj.as_ref(), index, del, &values)
+    }
 
     /// Turns a text into `new` with few edits, none of which divides a grapheme cluster.
     ///
     /// Costs up to the square of the length where the two differ.
-    fn update_text(&mut self, obj: impl AsRef<ObjId>, new: &str) -> Result<(), EditError>;
+    fn update_text(&mut self, obj: impl AsRef<ObjId>, new: &str) -> Result<(), EditError> {
+        self.editor().update_text(obj.as_ref(), new)
+    }
 
     /// Makes an object equal to `value` with few edits: what is equal stays as it is.
-    fn update_object(&mut self, obj: impl AsRef<ObjId>, value: &Literal) -> Result<(), EditError>;
-}
-
-macro_rules! edits {
-    ($type:ty) => {
-        impl Transactable for $type {
-            fn pending_ops(&self) -> usize {
-                self.open.as_ref().map_or(0, Open::len)
-            }
-
-            fn base_heads(&self) -> Vec<ChangeHash> {
-                self.view().state.heads()
-            }
-
-            fn put<'p, 'v>(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                prop: impl Into<Prop<'p>>,
-                value: impl Into<ScalarValue<'v>>,
-            ) -> Result<(), EditError> {
-                self.editor().put(obj.as_ref(), &prop.into(), &value.into())
-            }
-
-            fn put_object<'p>(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                prop: impl Into<Prop<'p>>,
-                kind: ObjType,
-            ) -> Result<ObjId, EditError> {
-                self.editor().put_object(obj.as_ref(), &prop.into(), kind)
-            }
-
-            fn insert<'v>(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                index: usize,
-                value: impl Into<ScalarValue<'v>>,
-            ) -> Result<(), EditError> {
-                self.editor().insert(obj.as_ref(), index, &value.into())
-            }
-
-            fn insert_object(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                index: usize,
-                kind: ObjType,
-            ) -> Result<ObjId, EditError> {
-                self.editor().insert_object(obj.as_ref(), index, kind)
-            }
-
-            fn increment<'p>(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                prop: impl Into<Prop<'p>>,
-                by: i64,
-            ) -> Result<(), EditError> {
-                self.editor().increment(obj.as_ref(), &prop.into(), by)
-            }
-
-            fn delete<'p>(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                prop: impl Into<Prop<'p>>,
-            ) -> Result<(), EditError> {
-                self.editor().delete(obj.as_ref(), &prop.into())
-            }
-
-            fn splice_text(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                index: usize,
-                del: isize,
-                text: &str,
-            ) -> Result<(), EditError> {
-                self.editor().splice_text(obj.as_ref(), index, del, text)
-            }
-
-            fn put_literal<'p>(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                prop: impl Into<Prop<'p>>,
-                value: impl Into<Literal>,
-            ) -> Result<Option<ObjId>, EditError> {
-                self.editor().put_literal(obj.as_ref(), &prop.into(), &value.into())
-            }
-
-            fn insert_literal(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                index: usize,
-                value: impl Into<Literal>,
-            ) -> Result<Option<ObjId>, EditError> {
-                self.editor().insert_literal(obj.as_ref(), index, &value.into())
-            }
-
-            fn init_root(&mut self, value: &Literal) -> Result<(), EditError> {
-                self.editor().init_root(value)
-            }
-
-            fn splice(
-                &mut self,
-                obj: impl AsRef<ObjId>,
-                index: usize,
-                del: isize,
-                values: impl IntoIterator<Item = impl Into<Literal>>,
-            ) -> Result<(), EditError> {
-                let values: Vec<Literal> = values.into_iter().map(Into::into).collect();
-                self.editor().splice(obj.as_ref(), index, del, &values)
-            }
-
-            fn update_text(&mut self, obj: impl AsRef<ObjId>, new: &str) -> Result<(), EditError> {
-                self.editor().update_text(obj.as_ref(), new)
-            }
-
-            fn update_object(&mut self, obj: impl AsRef<ObjId>, value: &Literal) -> Result<(), EditError> {
-                self.editor().update_object(obj.as_ref(), value)
-            }
-        }
-    };
+    fn update_object(&mut self, obj: impl AsRef<ObjId>, value: &Literal) -> Result<(), EditError> {
+        self.editor().update_object(obj.as_ref(), value)
+    }
 }
 
 /// One change in the making. Dropping it takes every edit back.
@@ -250,11 +164,6 @@ impl<'a> Transaction<'a> {
     pub(crate) fn isolated(doc: &'a mut Document) -> Self {
         let (open, state) = doc.open();
         Self { state, open: Some(open.alone().isolated()) }
-    }
-
-    fn editor(&mut self) -> Editor<'_> {
-        let open = self.open.as_mut().expect("the transaction is open until it is consumed");
-        Editor { state: self.state, open }
     }
 
     /// Makes the edits a change. Nothing when there were none. The change's hash is computed when somebody asks.
@@ -287,7 +196,16 @@ impl ReadDoc for Transaction<'_> {
     }
 }
 
-edits!(Transaction<'_>);
+impl Transactable for Transaction<'_> {
+    fn editor(&mut self) -> Editor<'_> {
+        let open = self.open.as_mut().expect("the transaction is open until it is consumed");
+        Editor { state: self.state, open }
+    }
+
+    fn pending_ops(&self) -> usize {
+        self.open.as_ref().map_or(0, Open::len)
+    }
+}
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
@@ -342,21 +260,6 @@ impl AutoCommit {
     pub fn merge(&mut self, other: &mut Self) -> Result<Vec<ChangeHash>, ApplyError> {
         other.commit();
         self.document().merge(&other.doc)
-    }
-
-    fn editor(&mut self) -> Editor<'_> {
-        let Self { doc: whole, past, open } = self;
-        let doc = match past.as_deref_mut() {
-            Some(past) => {
-                if open.is_none() {
-                    whole.lead(past);
-                }
-                past
-            }
-            None => whole,
-        };
-        let open = open.get_or_insert_with(|| doc.open().0);
-        Editor { state: doc.state_mut(), open }
     }
 
     /// Makes the edits since the last commit a change. Nothing when there were none.
@@ -431,4 +334,23 @@ impl ReadDoc for AutoCommit {
     }
 }
 
-edits!(AutoCommit);
+impl Transactable for AutoCommit {
+    fn editor(&mut self) -> Editor<'_> {
+        let Self { doc: whole, past, open } = self;
+        let doc = match past.as_deref_mut() {
+            Some(past) => {
+                if open.is_none() {
+                    whole.lead(past);
+                }
+                past
+            }
+            None => whole,
+        };
+        let open = open.get_or_insert_with(|| doc.open().0);
+        Editor { state: doc.state_mut(), open }
+    }
+
+    fn pending_ops(&self) -> usize {
+        self.open.as_ref().map_or(0, Open::len)
+    }
+}
