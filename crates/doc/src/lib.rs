@@ -1,5 +1,5 @@
-//! Documents that several people edit at once, each at their own pace, without a server that decides: an independent
-//! engine for the Automerge format, byte-compatible with every other implementation.
+//! A CRDT: documents that several people edit at once, each at their own pace, without a server that decides. An
+//! independent engine for the Automerge format, byte-compatible with every other implementation.
 //!
 //! Layers, each using only those before it: `types` → `codec` → `store` → editing and reading → the document.
 #![forbid(unsafe_code)]
