@@ -1,4 +1,4 @@
-//! SHA-256 as lower-case hexadecimal: for seals, machines, programs and the journal's chain.
+//! SHA-256 as lower-case hexadecimal: for seals, machines and programs.
 
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};

@@ -14,7 +14,6 @@ mod fingerprint;
 mod gate;
 pub mod host;
 mod import;
-mod journal;
 pub mod memory;
 pub mod model;
 pub mod plan;

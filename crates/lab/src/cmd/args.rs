@@ -54,8 +54,6 @@ pub(super) enum Command {
     Gate(super::gate::GateArgs),
     /// Count instructions per call under Valgrind; a guard against accidents, no proof of speed.
     Count(super::count::Count),
-    /// Keep a journal of attempts: prediction first, then evidence, then decision.
-    Journal(super::journal::JournalArgs),
     /// Race settings – threads, kernels, knobs – and keep the choice for this machine.
     Tune(super::tune::Tune),
     /// Say what this machine allows to be measured, and what stands in the way.

@@ -10,7 +10,7 @@ use crate::host::{Load, Machine};
 use crate::plan::Plan;
 use crate::report::assemble::{self, Heading};
 use crate::report::schema::{Answers, Build, Kind, Report, Row, State, Status};
-use crate::report::{html, markdown, seine, store, text};
+use crate::report::{html, markdown, store, text};
 use crate::session::process::{Processes, Program};
 use crate::{clock, time};
 use clock::Clock;
@@ -190,20 +190,11 @@ impl Observer for Recorder {
 }
 
 fn write_files(report: &Report, folder: &Path) -> Result<(), Error> {
-    let mut files = vec![
-        ("report.json".to_owned(), store::to_json(report)),
-        ("report.html".to_owned(), html::render(report)),
-        ("report.md".to_owned(), markdown::render(report)),
+    let files = [
+        ("report.json", store::to_json(report)),
+        ("report.html", html::render(report)),
+        ("report.md", markdown::render(report)),
     ];
-    if report.kind == Kind::Ab {
-        // Those two files know one case; of several, each has its number.
-        for (i, row) in report.rows.iter().enumerate() {
-            let number = if report.rows.len() == 1 { String::new() } else { format!("-{}", i + 1) };
-            let results = format!("results{number}.tsv");
-            files.push((format!("summary{number}.txt"), seine::summary_txt(report, row, &results)));
-            files.push((results, seine::results_tsv(row)));
-        }
-    }
     for (name, content) in files {
         let path = folder.join(name);
         store::write_atomically(&path, &content).map_err(|source| Error::Write { path, source })?;

@@ -24,7 +24,6 @@ mod error;
 mod gate;
 mod import;
 mod interrupt;
-mod journal;
 mod list;
 mod measure;
 mod mistake;
@@ -166,7 +165,6 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Prove(args) => claim::prove(mount, &args, console),
         Command::Gate(args) => gate::main(mount, &args, console),
         Command::Count(args) => count::main(mount, &args, console),
-        Command::Journal(args) => journal::main(mount, &args, console),
         Command::Doctor(args) => doctor::main(mount, &args, console),
         Command::Tune(args) => tune::main(mount, &args, console),
         Command::Profile(args) => profile::main(mount, &args, console),

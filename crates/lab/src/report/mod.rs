@@ -12,7 +12,6 @@ mod pages;
 pub mod quality;
 mod scaling;
 pub mod schema;
-pub mod seine;
 pub mod soak;
 pub mod store;
 pub mod svg;

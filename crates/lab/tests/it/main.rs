@@ -8,7 +8,6 @@ mod count;
 mod doctor;
 mod gate;
 mod import;
-mod journal;
 mod noise;
 mod profile;
 mod program;
