@@ -10,6 +10,8 @@ use crate::session::peer::{Launcher, Peer, PeerError};
 use crate::session::protocol::{Reply, Request};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::Evidence;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Cases that are measured side by side. One side alone is a row without a comparison.
@@ -29,8 +31,10 @@ pub(crate) struct Side {
     pub(crate) key: Key,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+/// Part of a side in its contest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
     /// What the others are compared with: the first side of a contest.
     Baseline,
     /// What is compared.
@@ -220,32 +224,32 @@ fn session(
     observer: &dyn Observer,
 ) -> Result<(), Outcome> {
     let before = Load::read();
-    let mut team = Team::gather(measured, plan, orders, launcher, observer)?;
-    let cpu = if plan.pin { team.pin(measured, orders.next()) } else { None };
+    let mut running = Running::gather(measured, plan, orders, launcher, observer)?;
+    let cpu = if plan.pin { running.pin(measured, orders.next()) } else { None };
     let cold = measured.contest.is_cold();
     if !cold {
-        team.check(measured)?;
+        running.check(measured)?;
         if measured.sessions.is_empty() {
-            team.calibrate(measured, plan)?;
+            running.calibrate(measured, plan)?;
         }
         for _ in 0..plan.warm_ups {
             for side in orders.permutation(measured.contest.sides.len()) {
-                team.sample(measured, side)?;
+                running.sample(measured, side)?;
             }
         }
     }
     let session = measured.sessions.len();
     for round in 0..measured.rounds {
         for (position, side) in orders.permutation(measured.contest.sides.len()).into_iter().enumerate() {
-            let sample = team.sample(measured, side)?;
+            let sample = running.sample(measured, side)?;
             measured.samples.push(Sample { session, round, position, side, ..sample });
         }
     }
     if cold {
-        team.check(measured)?;
+        running.check(measured)?;
     }
-    let memory = team.memory();
-    drop(team);
+    let memory = running.memory();
+    drop(running);
     measured.sessions.push(SessionSeen { before, after: Load::read(), memory, cpu });
     Ok(())
 }
@@ -263,15 +267,15 @@ impl Contest {
     }
 }
 
-/// The processes of one session, and who sits where.
-struct Team<'a> {
+/// The processes of one session, and which serves which side.
+struct Running<'a> {
     peers: Vec<Box<dyn Peer + 'a>>,
     /// Which peer serves each side; a side's slot is its own number.
-    seats: Vec<usize>,
+    slots: Vec<usize>,
     observer: &'a dyn Observer,
 }
 
-impl<'a> Team<'a> {
+impl<'a> Running<'a> {
     /// Starts the processes and opens the cases, both in random order.
     fn gather(
         measured: &mut Measured,
@@ -285,23 +289,23 @@ impl<'a> Team<'a> {
         // One input for all, so that its place in memory favours nobody; or else one for each. Were it shared by some,
         // they would find it warm in the caches, which here made a difference of 5 to 30 % out of nothing.
         let share = together && contest.sides.iter().all(|side| side.key.same_input(&contest.sides[0].key));
-        let mut team = Team { peers: Vec::new(), seats: vec![0; contest.sides.len()], observer };
+        let mut running = Running { peers: Vec::new(), slots: vec![0; contest.sides.len()], observer };
         for index in orders.permutation(contest.sides.len()) {
             let side = &contest.sides[index];
-            if !together || team.peers.is_empty() {
+            if !together || running.peers.is_empty() {
                 let peer = launcher.launch(side.build, orders.below(MOST_PADDING));
-                team.peers.push(peer.map_err(|error| team.blame(&error))?);
+                running.peers.push(peer.map_err(|error| running.blame(&error))?);
             }
-            team.seats[index] = team.peers.len() - 1;
+            running.slots[index] = running.peers.len() - 1;
             let request = Request::Open { slot: index, case: side.key.to_string(), seed: plan.seed, share };
-            let Reply::Opened { unit, units, working_set, reference } = team.ask(index, &request)? else {
+            let Reply::Opened { unit, units, working_set, reference } = running.ask(index, &request)? else {
                 return Err(confused("open"));
             };
             let seen = &mut measured.seen[index];
             (seen.unit, seen.units, seen.reference) = (unit, units, reference);
             seen.working_set = working_set;
         }
-        Ok(team)
+        Ok(running)
     }
 
     /// Keeps all sides of single-threaded cases on one processor, another one in each session: processors of a
@@ -321,7 +325,7 @@ impl<'a> Team<'a> {
     }
 
     fn check(&mut self, measured: &mut Measured) -> Result<(), Outcome> {
-        for side in 0..self.seats.len() {
+        for side in 0..self.slots.len() {
             let Reply::Checked { kernel, digest } = self.ask(side, &Request::Check { slot: side })? else {
                 return Err(confused("check"));
             };
@@ -337,7 +341,7 @@ impl<'a> Team<'a> {
     fn calibrate(&mut self, measured: &mut Measured, plan: &Plan) -> Result<(), Outcome> {
         let sample_ns = plan.sample_ns;
         let mut longest_ns = 1;
-        for side in 0..self.seats.len() {
+        for side in 0..self.slots.len() {
             let reply = self.ask(side, &Request::Calibrate { slot: side, sample_ns })?;
             let Reply::Calibrated { iterations, ns } = reply else {
                 return Err(confused("calibrate"));
@@ -394,7 +398,7 @@ impl<'a> Team<'a> {
     }
 
     fn ask(&mut self, side: usize, request: &Request) -> Result<Reply, Outcome> {
-        match self.peers[self.seats[side]].ask(request) {
+        match self.peers[self.slots[side]].ask(request) {
             Ok(Reply::Unavailable { reason }) => Err(Outcome::Skipped(reason)),
             Ok(Reply::Failed { reason }) => Err(Outcome::Failed(reason)),
             Ok(reply) => Ok(reply),

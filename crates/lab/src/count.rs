@@ -121,20 +121,20 @@ fn refused(reply: Reply) -> Refusal {
 /// Sessions under callgrind.
 pub(crate) struct Callgrind {
     program: Program,
-    patience: Duration,
+    timeout: Duration,
     /// Where callgrind leaves its result.
     file: PathBuf,
 }
 
 impl Callgrind {
     /// Runs `program` under callgrind, with a file for its results in `folder`.
-    pub(crate) fn new(program: &Program, folder: &Path, patience: Duration) -> Self {
+    pub(crate) fn new(program: &Program, folder: &Path, timeout: Duration) -> Self {
         let file = folder.join("callgrind.out");
         let mut out = OsString::from("--callgrind-out-file=");
         out.push(&file);
         let mut arguments = vec!["-q".into(), "--tool=callgrind".into(), out, program.path.clone().into()];
         arguments.extend(program.arguments.iter().cloned());
-        Callgrind { program: Program { path: "valgrind".into(), arguments }, patience, file }
+        Callgrind { program: Program { path: "valgrind".into(), arguments }, timeout, file }
     }
 
     /// The version of Valgrind, if there is one.
@@ -147,7 +147,7 @@ impl Callgrind {
 impl Counter for Callgrind {
     fn run(&self, key: &Key, iterations: u64) -> Result<Run, Refusal> {
         std::fs::remove_file(&self.file).ok();
-        let processes = Processes { programs: vec![self.program.clone()], patience: self.patience };
+        let processes = Processes { programs: vec![self.program.clone()], timeout: self.timeout };
         let mut peer = processes.launch(0, 0).map_err(|error| failed(&error))?;
         let kernel = open(key, &mut |request| peer.ask(request))?;
         match peer.ask(&Request::Work { slot: 0, iterations }).map_err(|error| failed(&error))? {

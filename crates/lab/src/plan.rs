@@ -20,7 +20,7 @@ pub struct Plan {
     /// Seed of the inputs and of the random orders.
     pub seed: u64,
     /// Longest wait for one answer of a session before it counts as hung.
-    pub patience_s: u64,
+    pub timeout_s: u64,
     /// Whether single-threaded sides are kept on one processor per session.
     pub pin: bool,
     /// Which comparisons also set the baseline against itself.
@@ -71,7 +71,7 @@ impl Default for Plan {
             sample_ns: 500_000,
             cool_down_ms: 0,
             seed: 1,
-            patience_s: 120,
+            timeout_s: 120,
             pin: true,
             control: Control::First,
         }
@@ -101,7 +101,7 @@ impl Plan {
             ("warm_ups", self.warm_ups as u64, 0, 1000),
             ("sample_ns", self.sample_ns, 1, 600_000_000_000),
             ("cool_down_ms", self.cool_down_ms, 0, 3_600_000),
-            ("patience_s", self.patience_s, 1, 86_400),
+            ("timeout_s", self.timeout_s, 1, 86_400),
         ] {
             if !(least..=most).contains(&value) {
                 return Err(PlanError::OutOfRange { name, value, least, most });

@@ -225,7 +225,7 @@ pub(super) struct Measuring {
     pub(super) control: ControlArg,
     /// Longest wait for one answer of a session in seconds.
     #[arg(long, value_name = "S", default_value_t = 120)]
-    pub(super) patience_secs: u64,
+    pub(super) timeout_secs: u64,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -247,7 +247,7 @@ impl Measuring {
             sample_ns: (self.sample_ms * 1e6) as u64,
             cool_down_ms: (self.cool_down_secs * 1e3) as u64,
             seed: self.seed,
-            patience_s: self.patience_secs,
+            timeout_s: self.timeout_secs,
             pin: !self.no_pin,
             control: match self.control {
                 ControlArg::Off => Control::Off,

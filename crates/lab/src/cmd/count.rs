@@ -31,7 +31,7 @@ pub(super) struct Count {
     limit_pct: f64,
     /// Longest wait for one answer in seconds.
     #[arg(long, value_name = "S", default_value_t = 600)]
-    patience_secs: u64,
+    timeout_secs: u64,
     /// Print the counts as JSON.
     #[arg(long)]
     json: bool,
@@ -46,11 +46,11 @@ pub(super) fn main(mount: &Mount<'_>, args: &Count, console: &mut Console<'_>) -
         )
     })?;
     let (build, program) = own_program(mount)?;
-    let patience = Duration::from_secs(args.patience_secs);
+    let timeout = Duration::from_secs(args.timeout_secs);
     let folder = std::env::temp_dir().join(format!("lab-count-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
-    let callgrind = Callgrind::new(&program, &folder, patience);
-    let native = Processes { programs: vec![program], patience };
+    let callgrind = Callgrind::new(&program, &folder, timeout);
+    let native = Processes { programs: vec![program], timeout };
     let rows = keys.iter().map(|key| match count(key, &native, &callgrind) {
         Ok(count) => CountRow {
             case: key.to_string(),

@@ -105,7 +105,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
     // An unwritable folder must show before the first minute is spent, not after the last.
     recorder.write(&[])?;
     let processes =
-        Processes { programs: job.programs, patience: Duration::from_secs(recorder.heading.plan.patience_s) };
+        Processes { programs: job.programs, timeout: Duration::from_secs(recorder.heading.plan.timeout_s) };
     let plan = recorder.heading.plan.clone();
     let all = campaign::run(job.contests, &plan, &processes, &mut recorder);
     let report = recorder.report(&all);

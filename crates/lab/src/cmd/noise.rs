@@ -13,7 +13,6 @@ use crate::model::reach::Reach;
 use crate::plan::Plan;
 use crate::report::assemble;
 use crate::report::noise::{NoiseRecord, SCHEMA, Series, Trial};
-use crate::report::schema::Verdict;
 use crate::report::store::{read_bytes, write_atomically};
 use crate::report::text::lay_out_view;
 use crate::session::process::{Processes, Program};
@@ -133,7 +132,7 @@ fn finish(contest: Contest, plan: &Plan, program: &Program) -> Result<Option<Mea
     let title = contest.title.clone();
     let processes = Processes {
         programs: vec![program.clone(), program.clone()],
-        patience: Duration::from_secs(plan.patience_s),
+        timeout: Duration::from_secs(plan.timeout_s),
     };
     let measured = campaign::run(vec![contest], plan, &processes, &mut Quiet).remove(0);
     match &measured.outcome {
@@ -235,6 +234,6 @@ fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<(Tria
     let contest = contests::trial(&series.name(), &key, &slower, series.together);
     let Some(measured) = finish(contest, plan, program)? else { return Ok(None) };
     let evidence = measured.evidence(1);
-    let verdict = Verdict::from(plan.rule.judge(std::slice::from_ref(&evidence))[0].verdict);
+    let verdict = plan.rule.judge(std::slice::from_ref(&evidence))[0].verdict;
     Ok(Some((Trial { created, seed: plan.seed, load, deltas: evidence.deltas, verdict }, evidence.reach)))
 }

@@ -24,7 +24,7 @@ pub(super) struct ProfileArgs {
     sample_ms: f64,
     /// Longest wait for one answer in seconds.
     #[arg(long, value_name = "S", default_value_t = 120)]
-    patience_secs: u64,
+    timeout_secs: u64,
 }
 
 pub(super) fn main(mount: &Mount<'_>, args: &ProfileArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
@@ -54,8 +54,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &ProfileArgs, console: &mut Console<
 }
 
 fn look(key: &Key, program: &Program, args: &ProfileArgs, folder: &Path) -> Result<Profile, String> {
-    let patience = Duration::from_secs(args.patience_secs);
-    let launcher = |program: Program| Processes { programs: vec![program], patience };
+    let timeout = Duration::from_secs(args.timeout_secs);
+    let launcher = |program: Program| Processes { programs: vec![program], timeout };
     let (mut profile, calls) = plain(key, &launcher(program.clone()), (args.sample_ms * 1e6) as u64)?;
     if !perf::answers() {
         return Ok(profile);

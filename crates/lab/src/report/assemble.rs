@@ -4,7 +4,7 @@
 use super::floor;
 use super::schema::{
     Answers, Build, Comparison, Kind, NoiseCard, Plan, Quality, Report, Role, Row, SCHEMA, Samples, Session,
-    Side, State, Status, Summary, TimingClass, Units, Verdict,
+    Side, State, Status, Summary, TimingClass, Units,
 };
 use crate::campaign::{self, Contest, Measured, Outcome};
 use crate::host::{Load, Machine};
@@ -110,11 +110,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
     let sides = contest.sides.iter().zip(&measured.seen);
     let sides = sides.map(|(side, seen)| Side {
         label: side.label.clone(),
-        role: match side.role {
-            campaign::Role::Baseline => Role::Baseline,
-            campaign::Role::Candidate => Role::Candidate,
-            campaign::Role::Control => Role::Control,
-        },
+        role: side.role,
         build: side.build,
         key: side.key.to_string(),
         kernel: seen.kernel.clone(),
@@ -202,17 +198,6 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
     floor::conclude(rows);
 }
 
-impl From<verdict::Verdict> for Verdict {
-    fn from(verdict: verdict::Verdict) -> Self {
-        match verdict {
-            verdict::Verdict::Faster => Verdict::Faster,
-            verdict::Verdict::Slower => Verdict::Slower,
-            verdict::Verdict::Same => Verdict::Same,
-            verdict::Verdict::Inconclusive => Verdict::Inconclusive,
-        }
-    }
-}
-
 fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
     Comparison {
         side,
@@ -222,7 +207,7 @@ fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
         p: result.p,
         p_family: result.p_family,
         spread: result.spread,
-        verdict: result.verdict.into(),
+        verdict: result.verdict,
         sessions_needed: result.sessions_needed,
     }
 }

@@ -282,7 +282,7 @@ impl NoiseRecord {
                     found.push(format!("{place}: its sessions do not make a complete comparison"));
                     continue;
                 }
-                let verdict = Verdict::from(rule.judge(&[evidence])[0].verdict);
+                let verdict = rule.judge(&[evidence])[0].verdict;
                 if verdict != trial.verdict {
                     let (stated, computed) = (trial.verdict.word(), verdict.word());
                     found.push(format!("{place}: stated as {stated}, but its sessions say {computed}"));
@@ -306,7 +306,7 @@ mod tests {
         let trial = |delta: &f64| {
             let deltas: Vec<f64> = (0..20).map(|i| delta + 1e-6 * f64::from(i % 5)).collect();
             let evidence = Evidence { deltas: deltas.clone(), reach: Reach::Near };
-            let verdict = Verdict::from(Rule::standard().judge(&[evidence])[0].verdict);
+            let verdict = Rule::standard().judge(&[evidence])[0].verdict;
             Trial { created: String::new(), seed: 1, load: None, deltas, verdict }
         };
         let trials = deltas.iter().map(trial).collect();

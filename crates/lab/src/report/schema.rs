@@ -9,6 +9,9 @@ use crate::model::reach::Reach;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::campaign::Role;
+pub use crate::stats::verdict::Verdict;
+
 /// What stands in [`Report::schema`].
 pub const SCHEMA: &str = "lab.report/1";
 
@@ -234,18 +237,6 @@ pub enum Status {
     Failed(String),
 }
 
-/// Part of a side in its contest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// What the others are compared with.
-    Baseline,
-    /// What is compared.
-    Candidate,
-    /// The baseline again: its difference must be none.
-    Control,
-}
-
 /// One side of a contest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -351,20 +342,6 @@ pub struct Session {
     pub cpu: Option<usize>,
 }
 
-/// The verdict of a comparison, as a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Less time than the baseline.
-    Faster,
-    /// More time than the baseline.
-    Slower,
-    /// Within the band of sameness.
-    Same,
-    /// Neither proven.
-    Inconclusive,
-}
-
 /// One side against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -416,24 +393,5 @@ impl Report {
     #[must_use]
     pub fn json_schema() -> serde_json::Value {
         schemars::schema_for!(Report).into()
-    }
-}
-
-impl Verdict {
-    /// The word of a table.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Same => "same",
-            Verdict::Inconclusive => "inconclusive",
-        }
-    }
-
-    /// Whether it asserts a difference.
-    #[must_use]
-    pub fn is_claim(self) -> bool {
-        matches!(self, Verdict::Faster | Verdict::Slower)
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions as processes: start, ask, wait with patience, collect the last words.
+//! Sessions as processes: start, ask, wait until a timeout, collect the last words.
 
 use super::peer::{Launcher, Peer, PeerError};
 use super::protocol::{Reply, Request, VERSION};
@@ -20,12 +20,12 @@ pub(crate) struct Program {
 /// Starts sessions of one or several programs.
 pub(crate) struct Processes {
     pub(crate) programs: Vec<Program>,
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 impl Launcher for Processes {
     fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
-        let mut process = Process::start(&self.programs[build], &"x".repeat(padding), self.patience)?;
+        let mut process = Process::start(&self.programs[build], &"x".repeat(padding), self.timeout)?;
         match process.ask(&Request::Hello)? {
             Reply::Hello { protocol: VERSION } => Ok(Box::new(process)),
             Reply::Hello { protocol } => Err(PeerError::Protocol { theirs: protocol, ours: VERSION }),
@@ -39,11 +39,11 @@ struct Process {
     requests: Option<ChildStdin>,
     replies: Receiver<String>,
     errors: Option<JoinHandle<String>>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Process {
-    fn start(program: &Program, padding: &str, patience: Duration) -> Result<Self, PeerError> {
+    fn start(program: &Program, padding: &str, timeout: Duration) -> Result<Self, PeerError> {
         let mut child = Command::new(&program.path)
             .args(&program.arguments)
             .env("HASHMILL_LAB_PADDING", padding)
@@ -64,7 +64,7 @@ impl Process {
             lines.map_while(Result::ok).try_for_each(|line| sender.send(line)).ok();
         });
         let errors = Some(std::thread::spawn(move || tail(errors)));
-        Ok(Process { child, requests, replies, errors, patience })
+        Ok(Process { child, requests, replies, errors, timeout })
     }
 
     fn died(&mut self) -> PeerError {
@@ -88,13 +88,13 @@ impl Peer for Process {
         if !sent {
             return Err(self.died());
         }
-        match self.replies.recv_timeout(self.patience) {
+        match self.replies.recv_timeout(self.timeout) {
             Ok(line) => {
                 serde_json::from_str(&line).map_err(|error| PeerError::Confused(format!("{error} in {line}")))
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.child.kill().ok();
-                Err(PeerError::Hung(self.patience.as_secs()))
+                Err(PeerError::Hung(self.timeout.as_secs()))
             }
             Err(RecvTimeoutError::Disconnected) => Err(self.died()),
         }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_exist_is_a_clear_error() {
         let program = Program { path: "/nowhere/lab".into(), arguments: Vec::new() };
-        let processes = Processes { programs: vec![program], patience: Duration::from_secs(5) };
+        let processes = Processes { programs: vec![program], timeout: Duration::from_secs(5) };
         let error = processes.launch(0, 0).err().expect("cannot start");
         assert!(error.to_string().starts_with("cannot start the session /nowhere/lab"), "{error}");
     }

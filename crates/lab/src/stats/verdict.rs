@@ -13,6 +13,8 @@ use super::MAX_SESSIONS;
 use super::order::mad;
 use super::signed_rank::{hodges_lehmann, interval, p_value};
 use crate::model::reach::Reach;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Confidence of every printed interval.
 pub const LEVEL: f64 = 0.99;
@@ -54,7 +56,8 @@ pub struct Evidence {
 }
 
 /// What one comparison showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// B takes less time than A.
     Faster,
@@ -67,6 +70,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The word of a table.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+
     /// Whether the verdict asserts a difference.
     #[must_use]
     pub fn is_claim(self) -> bool {

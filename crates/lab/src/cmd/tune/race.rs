@@ -36,8 +36,8 @@ impl Course {
         machine: Machine,
         profile: Profile,
     ) -> Self {
-        let patience = Duration::from_secs(plan.patience_s);
-        let processes = Processes { programs: vec![program], patience };
+        let timeout = Duration::from_secs(plan.timeout_s);
+        let processes = Processes { programs: vec![program], timeout };
         Course { plan, processes, program_sha256, machine, profile }
     }
 
