@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::codec::change::{Change, Scratch};
-use crate::codec::limits::{Limits, Meter};
+use crate::codec::limits::{Budget, Limits};
 use crate::edit::{CommitOptions, Open};
 use crate::error::{ApplyError, EditError};
 use crate::queue::{Applied, Queue};
 use crate::read::ReadDoc;
-use crate::store::branches::Branch;
+use crate::store::history::branches::Branch;
 use crate::store::state::State;
 use crate::transaction::Transaction;
 use crate::types::{ActorId, ChangeHash, TextEncoding, Writer};
@@ -310,8 +310,8 @@ impl Document {
     /// When one of them cannot be applied, none of this call is: the document is as it was. Changes of earlier calls that
     /// waited for these and turn out to break a rule are dropped, and keep nothing back: [`Self::apply_valid`] tells them.
     pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
-        let mut meter = Meter::of_call(&self.limits);
-        self.apply_metered(changes, &mut meter).map(drop)
+        let mut budget = Budget::of_call(&self.limits);
+        self.apply_metered(changes, &mut budget).map(drop)
     }
 
     /// Applies those changes from elsewhere that can be, in any order, and tells what became of each. Those whose
@@ -319,17 +319,17 @@ impl Document {
     /// nothing else back. For changes from several sources, of which some may be wrong.
     pub fn apply_valid(&mut self, changes: impl IntoIterator<Item = Change>) -> Applied {
         let (state, queue, limits) = self.receiving();
-        queue.apply_valid(state, changes, limits, &mut Meter::of_call(limits))
+        queue.apply_valid(state, changes, limits, &mut Budget::of_call(limits))
     }
 
     /// As [`Self::apply_changes`], for a call that does other work, too. Gives which changes of earlier calls were dropped.
     pub(crate) fn apply_metered(
         &mut self,
         changes: impl IntoIterator<Item = Change>,
-        meter: &mut Meter,
+        budget: &mut Budget,
     ) -> Result<Vec<(ChangeHash, ApplyError)>, ApplyError> {
         let (state, queue, limits) = self.receiving();
-        queue.apply(state, changes, limits, meter)
+        queue.apply(state, changes, limits, budget)
     }
 
     /// What takes changes from elsewhere.
@@ -337,7 +337,7 @@ impl Document {
         self.settle();
         let Self { state, branch, queue, limits, .. } = self;
         let state = Arc::make_mut(state);
-        state.branches.go_on(state.history.len(), *branch);
+        state.branches.advance(state.history.len(), *branch);
         (state, queue, limits)
     }
 
@@ -348,7 +348,7 @@ impl Document {
         let rows = state.history.len();
         let adopted = queue.adopt(state, &other.settled(), limits);
         if state.history.len() > rows {
-            Arc::make_mut(state).branches.go_on(rows, *branch);
+            Arc::make_mut(state).branches.advance(rows, *branch);
         }
         if !adopted {
             // As if they came from elsewhere: what is wrong is told, what can wait waits.

@@ -8,11 +8,11 @@ use crate::codec::limits::Size;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
-use crate::store::branches::Branch;
-use crate::store::heap::Heap;
 use crate::store::history::ChangeRun;
-use crate::store::keyed::{Key, Keyed};
+use crate::store::history::branches::Branch;
+use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{Val, named_besides};
+use crate::store::memory::byte_arena::ByteArena;
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::State;
@@ -75,7 +75,7 @@ impl CommitOptions {
 impl Open {
     /// Starts a change by an actor, with counters after every known operation.
     pub(crate) fn new(state: &mut State, actor: &ActorId, branch: Branch) -> Self {
-        state.branches.go_on(state.history.len(), branch);
+        state.branches.advance(state.history.len(), branch);
         let actor = state.actors.add(actor);
         let start = state.max_op + 1;
         let first_run = state.log.runs.len().saturating_sub(1);
@@ -88,7 +88,7 @@ impl Open {
             seq,
             start,
             next: start,
-            free: (u32::try_from(free).unwrap_or(u32::MAX), state.limits.values().min(Heap::SURE)),
+            free: (u32::try_from(free).unwrap_or(u32::MAX), state.limits.values().min(ByteArena::SURE)),
             first_run,
             isolated: false,
             alone: false,
@@ -144,7 +144,7 @@ impl Open {
         let ops = self.next - self.start;
         state.spend(ops);
         if options.message.as_deref().unwrap_or_default().is_empty()
-            && let Some(row) = state.go_on(self.actor, self.start, ops, options.time)
+            && let Some(row) = state.extend_change(self.actor, self.start, ops, options.time)
         {
             state.max_op = state.max_op.max(self.next - 1);
             return row;
@@ -368,7 +368,7 @@ impl Editor<'_> {
         }
     }
 
-    fn keyed(&mut self, obj: u32, write: &Write<'_>) -> Keyed {
+    fn keyed(&mut self, obj: u32, write: &Write<'_>) -> KeyOp {
         let id = self.take(1);
         let (action, val) = match write {
             Write::Scalar(raw) => (Action::Set, self.state.keep_raw(*raw)),
@@ -376,7 +376,7 @@ impl Editor<'_> {
             Write::Increment(raw) => (Action::Increment, self.state.keep_raw(*raw)),
             Write::Delete => (Action::Delete, Val::NULL),
         };
-        Keyed::new(id, obj, Key::Elem(OpId::NONE), (action, val))
+        KeyOp::new(id, obj, Key::Elem(OpId::NONE), (action, val))
     }
 
     /// One operation, for which there is room, names all these.

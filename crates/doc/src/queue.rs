@@ -6,13 +6,13 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use crate::codec::change::Change;
-use crate::codec::limits::{Limits, Meter, cost};
+use crate::codec::limits::{Budget, Limits, cost};
 use crate::error::{ApplyError, LimitError};
 use crate::rules;
-use crate::store::apply::Refusal;
-use crate::store::heads::Heads;
+use crate::store::history::heads::Heads;
+use crate::store::incoming::apply::Refusal;
 use crate::store::state::State;
-use crate::store::undo::Mark;
+use crate::store::undo::Savepoint;
 use crate::types::{ActorId, ChangeHash};
 
 /// What became of changes that came together. Those that were here before are in none of the lists.
@@ -50,7 +50,7 @@ struct Batch {
     rows: u32,
     heads: Heads,
     /// Before its first change.
-    mark: Option<Mark>,
+    savepoint: Option<Savepoint>,
     /// Which of its changes had to wait.
     queued: HashSet<ChangeHash>,
     /// Those that had waited before it and do no longer.
@@ -65,7 +65,7 @@ impl Batch {
             whole,
             rows: state.history.len(),
             heads: state.history.heads.clone(),
-            mark: None,
+            savepoint: None,
             queued: HashSet::new(),
             woken: vec![],
             taken: vec![],
@@ -105,12 +105,12 @@ impl Queue {
         state: &mut State,
         changes: impl IntoIterator<Item = Change>,
         limits: &Limits,
-        meter: &mut Meter,
+        budget: &mut Budget,
     ) -> Result<Vec<(ChangeHash, ApplyError)>, ApplyError> {
         let mut changes = changes.into_iter();
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
         let mut batch = Batch::begin(state, true);
-        let result = changes.try_for_each(|change| self.offer(state, change, (limits, meter), &mut batch));
+        let result = changes.try_for_each(|change| self.offer(state, change, (limits, budget), &mut batch));
         if let Err(error) = result {
             self.restore(state, batch);
             return Err(error);
@@ -125,12 +125,12 @@ impl Queue {
         state: &mut State,
         changes: impl IntoIterator<Item = Change>,
         limits: &Limits,
-        meter: &mut Meter,
+        budget: &mut Budget,
     ) -> Applied {
         let mut batch = Batch::begin(state, false);
         for change in changes {
             let hash = change.hash();
-            if let Err(error) = self.offer(state, change, (limits, meter), &mut batch) {
+            if let Err(error) = self.offer(state, change, (limits, budget), &mut batch) {
                 batch.refused.push((hash, error));
             }
         }
@@ -147,15 +147,15 @@ impl Queue {
         &mut self,
         state: &mut State,
         change: Change,
-        (limits, meter): (&Limits, &mut Meter),
+        (limits, budget): (&Limits, &mut Budget),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
         if !self.is_new(state, &change)? {
             return Ok(());
         }
-        meter.pay(change.body_len());
+        budget.pay(change.body_len());
         let alone = !batch.whole;
-        match Self::take(state, &change, (limits, meter), (batch, alone))? {
+        match Self::take(state, &change, (limits, budget), (batch, alone))? {
             Some(missing) => {
                 self.has_room(&change, limits)?;
                 batch.queued.insert(change.hash());
@@ -164,7 +164,7 @@ impl Queue {
                 Ok(())
             }
             None if self.waiting.is_empty() => Ok(()),
-            None => self.wake(state, &change, (limits, meter), batch),
+            None => self.wake(state, &change, (limits, budget), batch),
         }
     }
 
@@ -187,13 +187,13 @@ impl Queue {
         limits: &Limits,
     ) -> bool {
         let mut batch = Batch::begin(state, true);
-        let mut meter = Meter::of_call(limits);
-        batch.mark = Some(state.mark());
+        let mut budget = Budget::of_call(limits);
+        batch.savepoint = Some(state.savepoint());
         let numbers = state.numbers_for(other, rows);
-        for rows in other.stretches(rows) {
+        for rows in other.runs_of(rows) {
             let operations = u64::from(other.history.at(rows.start).run.ops) * rows.len() as u64;
             let fits = limits.check_total(state.history.operations() + operations).is_ok();
-            if !fits || state.adopt(other, rows, &numbers, (&mut meter, &mut batch.mark)).is_err() {
+            if !fits || state.adopt(other, rows, &numbers, (&mut budget, &mut batch.savepoint)).is_err() {
                 self.restore(state, batch);
                 return false;
             }
@@ -275,10 +275,10 @@ impl Queue {
     fn take(
         state: &mut State,
         change: &Change,
-        (limits, meter): (&Limits, &mut Meter),
+        (limits, budget): (&Limits, &mut Budget),
         (batch, alone): (&mut Batch, bool),
     ) -> Result<Option<ChangeHash>, ApplyError> {
-        state.history.heads.pay(meter)?;
+        state.history.heads.pay(budget)?;
         let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
         for dep in change.deps() {
             match state.history.head(dep).or_else(|| state.row(dep)) {
@@ -288,9 +288,9 @@ impl Queue {
         }
         limits.check_total(state.history.operations() + change.len() as u64)?;
         if alone {
-            Self::take_alone(state, change, deps, (limits, meter), batch)?;
+            Self::take_alone(state, change, deps, (limits, budget), batch)?;
         } else {
-            apply(state, change, deps, (limits, meter, &mut batch.mark))?;
+            apply(state, change, deps, (limits, budget, &mut batch.savepoint))?;
         }
         Ok(None)
     }
@@ -300,20 +300,20 @@ impl Queue {
         state: &mut State,
         change: &Change,
         deps: SmallVec<[u32; 2]>,
-        (limits, meter): (&Limits, &mut Meter),
+        (limits, budget): (&Limits, &mut Budget),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
-        let mut mark = None;
-        let result = apply(state, change, deps, (limits, meter, &mut mark));
-        match (mark, &result) {
-            (Some(mark), Err(_)) => {
-                let passed = state.undo(&mark);
+        let mut savepoint = None;
+        let result = apply(state, change, deps, (limits, budget, &mut savepoint));
+        match (savepoint, &result) {
+            (Some(savepoint), Err(_)) => {
+                let passed = state.undo(&savepoint);
                 state.history.log_len = state.log.runs.len();
-                meter.burn(passed, cost::GLANCE);
+                budget.burn(passed, cost::GLANCE);
             }
-            (Some(mark), Ok(())) if batch.whole => match &mut batch.mark {
-                Some(before) => before.join(&mark),
-                None => batch.mark = Some(mark),
+            (Some(savepoint), Ok(())) if batch.whole => match &mut batch.savepoint {
+                Some(before) => before.extend_by(&savepoint),
+                None => batch.savepoint = Some(savepoint),
             },
             _ => {}
         }
@@ -328,7 +328,7 @@ impl Queue {
         &mut self,
         state: &mut State,
         change: &Change,
-        (limits, meter): (&Limits, &mut Meter),
+        (limits, budget): (&Limits, &mut Budget),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
         let mut ready = self.applied(change, batch)?;
@@ -336,13 +336,13 @@ impl Queue {
             let hash = change.hash();
             let came = batch.queued.contains(&hash);
             if !came {
-                meter.pay(change.body_len());
+                budget.pay(change.body_len());
             }
             let alone = !(batch.whole && came);
             // Another one with its sequence number may have been ready meanwhile.
             let result = self
                 .is_new(state, &change)
-                .and_then(|_| Self::take(state, &change, (limits, &mut *meter), (&mut *batch, alone)));
+                .and_then(|_| Self::take(state, &change, (limits, &mut *budget), (&mut *batch, alone)));
             if let Ok(Some(missing)) = result {
                 self.wait(missing, (arrived, change));
                 continue;
@@ -401,14 +401,14 @@ impl Queue {
 
     /// Takes a failed batch back: changes that had waited before it wait again.
     fn restore(&mut self, state: &mut State, batch: Batch) {
-        if let Some(mark) = batch.mark {
+        if let Some(savepoint) = batch.savepoint {
             let rows = batch.rows..state.history.len();
             let hashes: Vec<(u32, ChangeHash)> = rows.map(|row| (row, state.hash(row))).collect();
             state.history.cut(batch.rows);
             for (row, hash) in hashes.iter().rev() {
                 state.history.known_mut().forget(*row, hash);
             }
-            state.undo(&mark);
+            state.undo(&savepoint);
             state.history.log_len = state.log.runs.len();
         }
         state.history.heads = batch.heads;
@@ -434,13 +434,13 @@ impl Queue {
     }
 }
 
-/// Applies a change whose dependencies are the rows `deps`. What it leaves when it fails is taken back by `mark`.
+/// Applies a change whose dependencies are the rows `deps`. What it leaves when it fails is taken back by `savepoint`.
 #[inline]
 fn apply(
     state: &mut State,
     change: &Change,
     deps: SmallVec<[u32; 2]>,
-    work: (&Limits, &mut Meter, &mut Option<Mark>),
+    work: (&Limits, &mut Budget, &mut Option<Savepoint>),
 ) -> Result<(), ApplyError> {
     // Chunks of the heap may be half empty.
     if state.heap.room(change.body_len() * 3).is_err() {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::codec::chunk::{Chunk, ChunkType, MAGIC};
-use crate::codec::limits::Meter;
+use crate::codec::limits::Budget;
 use crate::codec::reader::Reader;
 use crate::document::Document;
 use crate::error::{FormatError, LimitError, LoadError, Rule};
@@ -61,8 +61,8 @@ impl Document {
             doc: Self::of(State::new(options.encoding), options.limits),
             values: None,
             losses: Vec::new(),
-            budget: bytes.len().saturating_mul(PASSES),
-            meter: Meter::of_call(&options.limits),
+            bytes_left: bytes.len().saturating_mul(PASSES),
+            budget: Budget::of_call(&options.limits),
         };
         let (mut at, mut number) = (0, 0);
         while at < bytes.len() {
@@ -79,23 +79,23 @@ struct Salvage {
     values: Option<Literal>,
     losses: Vec<Loss>,
     /// Bytes that may still be read.
-    budget: usize,
+    bytes_left: usize,
     /// What reading them may cost.
-    meter: Meter,
+    budget: Budget,
 }
 
 impl Salvage {
     /// Takes what can be had of the chunk at `at`, or of what lies before the next one; gives its length.
     fn chunk(&mut self, bytes: &[u8], at: usize, number: usize) -> usize {
         let rest = &bytes[at..];
-        if self.budget == 0 {
+        if self.bytes_left == 0 {
             let why = LimitError { what: "passes over a damaged file", limit: PASSES as u64 };
             self.lose(at..bytes.len(), why.into(), Kept::Nothing);
             return rest.len();
         }
         let mut reader = Reader::new(rest);
         let read = Chunk::read_any(&mut reader, &self.doc.limits);
-        self.budget = self.budget.saturating_sub(reader.offset());
+        self.bytes_left = self.bytes_left.saturating_sub(reader.offset());
         let (chunk, sound) = match read {
             Ok(read) => read,
             Err(error) => {
@@ -108,7 +108,7 @@ impl Salvage {
             return self.unsound(&chunk, rest, at, number, reader.offset());
         }
         let len = reader.offset();
-        if let Err(why) = self.doc.take_chunk(&chunk, number, at, Verify::Now, &mut self.meter) {
+        if let Err(why) = self.doc.take_chunk(&chunk, number, at, Verify::Now, &mut self.budget) {
             let kept = self.remains(&chunk, &why);
             self.lose(at..at + len, why, kept);
         }
@@ -119,7 +119,7 @@ impl Salvage {
     /// nothing does, and where it ends is not sure either.
     fn unsound(&mut self, chunk: &Chunk<'_>, rest: &[u8], at: usize, number: usize, len: usize) -> usize {
         let proven = chunk.kind == ChunkType::Document
-            && self.doc.take_chunk(chunk, number, at, Verify::Now, &mut self.meter).is_ok();
+            && self.doc.take_chunk(chunk, number, at, Verify::Now, &mut self.budget).is_ok();
         let (len, kept) = if proven { (len, Kept::Contents) } else { (next(rest), Kept::Nothing) };
         let place = crate::error::Place { chunk: number, offset: at, column: None };
         let why = FormatError { place, rule: Rule::Checksum };
@@ -134,13 +134,13 @@ impl Salvage {
         }
         let (encoding, limits) = (self.doc.state.encoding, self.doc.limits);
         if let LoadError::Heads { .. } = why
-            && let Ok(state) = load_unverified(chunk, encoding, &limits, &mut self.meter)
-            && self.doc.take(state, &mut self.meter).is_ok()
+            && let Ok(state) = load_unverified(chunk, encoding, &limits, &mut self.budget)
+            && self.doc.take(state, &mut self.budget).is_ok()
         {
             return Kept::Contents;
         }
         if self.values.is_none()
-            && let Ok(state) = load_marks(chunk, encoding, &limits, &mut self.meter)
+            && let Ok(state) = load_marks(chunk, encoding, &limits, &mut self.budget)
         {
             self.values = View::now(&state).hydrate(ROOT).ok();
             return if self.values.is_some() { Kept::Values } else { Kept::Nothing };

@@ -5,7 +5,7 @@ use crate::codec::change::{Change, Scratch, author_in};
 use crate::codec::chunk::{Chunk, ChunkType, Sealed};
 use crate::codec::column::ChunkError;
 use crate::codec::document::DocumentView;
-use crate::codec::limits::{Limits, Meter};
+use crate::codec::limits::{Budget, Limits};
 use crate::codec::reader::Reader;
 use crate::document::Document;
 use crate::error::{ApplyError, LimitError, LoadError};
@@ -142,15 +142,15 @@ impl Document {
     /// Applies chunk after chunk until one is bad.
     fn read(&mut self, bytes: &[u8], verify: Verify) -> Result<(), LoadError> {
         let mut reader = Reader::new(bytes);
-        let (mut number, mut meter) = (0, Meter::of_call(&self.limits));
+        let (mut number, mut budget) = (0, Budget::of_call(&self.limits));
         while !reader.is_empty() {
             let base = reader.offset();
             let place = |error: ChunkError| LoadError::from(error.place(number, base));
             let sealed = Sealed::read(&mut reader, &self.limits).map_err(place)?;
             if sealed.kind == ChunkType::Document && sealed.body.len() as u64 >= self.limits.parallel_from {
-                self.take_document(&sealed, number, base, verify, &mut meter)?;
+                self.take_document(&sealed, number, base, verify, &mut budget)?;
             } else {
-                self.take_chunk(&sealed.open().map_err(place)?, number, base, verify, &mut meter)?;
+                self.take_chunk(&sealed.open().map_err(place)?, number, base, verify, &mut budget)?;
             }
             number += 1;
         }
@@ -164,17 +164,19 @@ impl Document {
         number: usize,
         base: usize,
         verify: Verify,
-        meter: &mut Meter,
+        budget: &mut Budget,
     ) -> Result<(), LoadError> {
         let (encoding, limits) = (self.state.encoding, &self.limits);
         // Loading is a task of the pool itself: it hands work to the other threads without waiting to be woken.
-        let (state, sound) =
-            threads::join(|| load_chunk(&sealed.body, encoding, limits, verify, meter), || sealed.is_sound());
+        let (state, sound) = threads::join(
+            || load_chunk(&sealed.body, encoding, limits, verify, budget),
+            || sealed.is_sound(),
+        );
         if !sound {
             return Err(Sealed::broken().place(number, base).into());
         }
         let place = |error: ChunkError| error.place(number, base + sealed.header).into();
-        self.take(state.map_err(|error| error.map_err(place))?, meter)?;
+        self.take(state.map_err(|error| error.map_err(place))?, budget)?;
         Ok(())
     }
 
@@ -185,28 +187,28 @@ impl Document {
         number: usize,
         base: usize,
         verify: Verify,
-        meter: &mut Meter,
+        budget: &mut Budget,
     ) -> Result<(), LoadError> {
         if chunk.kind == ChunkType::Document {
             let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
-            let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify, meter);
-            self.take(state.map_err(|error| error.map_err(at))?, meter)?;
+            let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify, budget);
+            self.take(state.map_err(|error| error.map_err(at))?, budget)?;
         } else {
-            let changes = self.changes_in(chunk, number, base, meter)?;
-            all_of(self.apply_metered(changes, meter))?;
+            let changes = self.changes_in(chunk, number, base, budget)?;
+            all_of(self.apply_metered(changes, budget))?;
         }
         Ok(())
     }
 
     /// Takes over a loaded state, or what is new in it.
-    pub(crate) fn take(&mut self, mut state: State, meter: &mut Meter) -> Result<(), ApplyError> {
+    pub(crate) fn take(&mut self, mut state: State, budget: &mut Budget) -> Result<(), ApplyError> {
         if self.is_empty() {
             self.limits.check_total(state.history.operations())?;
             state.set_limits(self.limits);
             self.state = std::sync::Arc::new(state);
             return Ok(());
         }
-        all_of(self.apply_metered(self.new_in(&state), meter))
+        all_of(self.apply_metered(self.new_in(&state), budget))
     }
 
     /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
@@ -224,20 +226,20 @@ impl Document {
             self.queue = loaded.queue;
             return Ok(self.operations());
         }
-        let mut meter = Meter::of_call(&self.limits);
-        let changes = self.good_changes(bytes, &mut meter)?;
-        self.apply_metered(changes, &mut meter)?;
+        let mut budget = Budget::of_call(&self.limits);
+        let changes = self.good_changes(bytes, &mut budget)?;
+        self.apply_metered(changes, &mut budget)?;
         Ok(self.operations() - before)
     }
 
     /// The changes of a stream of chunks that are new here, up to the first bad chunk.
-    fn good_changes(&self, bytes: &[u8], meter: &mut Meter) -> Result<Vec<Change>, LoadError> {
+    fn good_changes(&self, bytes: &[u8], budget: &mut Budget) -> Result<Vec<Change>, LoadError> {
         let (mut reader, mut changes, mut number) = (Reader::new(bytes), vec![], 0);
         while !reader.is_empty() {
             let base = reader.offset();
             let chunk =
                 Chunk::read(&mut reader, &self.limits).map_err(|error| error.place(number, base).into());
-            match chunk.and_then(|chunk| self.changes_in(&chunk, number, base, meter)) {
+            match chunk.and_then(|chunk| self.changes_in(&chunk, number, base, budget)) {
                 Ok(more) => changes.extend(more),
                 Err(LoadError::Format(_) | LoadError::Heads { .. }) => break,
                 Err(error) => return Err(error),
@@ -253,19 +255,19 @@ impl Document {
         chunk: &Chunk<'_>,
         number: usize,
         base: usize,
-        meter: &mut Meter,
+        budget: &mut Budget,
     ) -> Result<Vec<Change>, LoadError> {
         let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
         let (limits, mut scratch) = (&self.limits, Scratch::default());
         match chunk.kind {
             ChunkType::Document => {
-                let state = load_chunk(&chunk.body, self.state.encoding, limits, Verify::Now, meter);
+                let state = load_chunk(&chunk.body, self.state.encoding, limits, Verify::Now, budget);
                 Ok(self.new_in(&state.map_err(|error| error.map_err(at))?))
             }
             ChunkType::Change | ChunkType::Deflated => {
-                Ok(vec![Change::from_chunk(chunk, limits, meter, &mut scratch).map_err(at)?])
+                Ok(vec![Change::from_chunk(chunk, limits, budget, &mut scratch).map_err(at)?])
             }
-            ChunkType::Bundle => bundle::read(&chunk.body, limits, meter, &mut scratch).map_err(at),
+            ChunkType::Bundle => bundle::read(&chunk.body, limits, budget, &mut scratch).map_err(at),
         }
     }
 
@@ -365,9 +367,9 @@ pub(crate) fn load_unverified(
     chunk: &Chunk<'_>,
     encoding: TextEncoding,
     limits: &Limits,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<State, ChunkError> {
-    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, false, meter)
+    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, false, budget)
 }
 
 /// As [`load_unverified`], with ends of marks that never began. To look at, not to edit.
@@ -375,9 +377,9 @@ pub(crate) fn load_marks(
     chunk: &Chunk<'_>,
     encoding: TextEncoding,
     limits: &Limits,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<State, ChunkError> {
-    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true, meter)
+    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true, budget)
 }
 
 /// Asks of every change for its author.
@@ -396,10 +398,10 @@ fn load_chunk(
     encoding: TextEncoding,
     limits: &Limits,
     verify: Verify,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<State, ChunkFault> {
     let view = DocumentView::parse(body, limits).map_err(ChunkFault::Chunk)?;
-    let mut state = State::load(&view, encoding, limits, false, meter).map_err(ChunkFault::Chunk)?;
+    let mut state = State::load(&view, encoding, limits, false, budget).map_err(ChunkFault::Chunk)?;
     authors(&state).map_err(|error| ChunkFault::Load(error.into()))?;
     let rows: Vec<u32> = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok()).collect();
     let mut sorted = (rows.clone(), state.history.heads.rows().to_vec());

@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use super::change::{Change, ChangeHead, Scratch};
 use super::column::{ChunkError, Columns, Fault, Layout};
-use super::cursor::{Col, Numbers, Texts};
-use super::limits::{Limits, Meter};
+use super::column_reader::{ColumnReader, Numbers, Texts};
+use super::limits::{Budget, Limits};
 use super::ops::{OpReader, RawKey, Row, RowKind};
 use super::reader::Reader;
 use crate::error::Rule;
@@ -71,34 +71,34 @@ struct Meta<'a> {
 pub(crate) fn read(
     body: &[u8],
     limits: &Limits,
-    meter: &mut Meter,
+    budget: &mut Budget,
     scratch: &mut Scratch<'_>,
 ) -> Result<Vec<Change>, ChunkError> {
     let mut reader = Reader::new(body);
     let mut lists = || Ok((reader.hashes()?, reader.actors()?));
     let (external, actors) = lists().map_err(|rule| Fault::at(reader.offset(), rule))?;
-    let mut budget = limits.inflated_bytes;
-    let changes = Layout::read_bundle(&mut reader)?.take(&mut reader, &mut budget, limits)?;
-    let ops = Layout::read_bundle(&mut reader)?.take(&mut reader, &mut budget, limits)?;
+    let mut inflatable = limits.inflated_bytes;
+    let changes = Layout::read_bundle(&mut reader)?.take(&mut reader, &mut inflatable, limits)?;
+    let ops = Layout::read_bundle(&mut reader)?.take(&mut reader, &mut inflatable, limits)?;
     reader.finish().map_err(|rule| Fault::at(reader.offset(), rule))?;
     for (columns, known) in [(&changes, &spec::CHANGES[..]), (&ops, &spec::OPS[..])] {
         if let Some(unknown) = columns.unknown(known) {
             return Err(Fault::in_column(unknown, 0, Rule::UnknownColumn).into());
         }
     }
-    meter.pay(changes.len() + ops.len());
-    meter.set_names(actors.iter().map(|actor| actor.as_bytes().len()).max().unwrap_or(0));
-    let metas = read_metas(&changes, actors.len(), limits, meter)?;
-    let counters = counters(&ops, &metas, limits, meter)?;
-    let mut rows = OpReader::of_bundle(&ops, actors.len(), counters).metered(*meter);
+    budget.pay(changes.len() + ops.len());
+    budget.set_names(actors.iter().map(|actor| actor.as_bytes().len()).max().unwrap_or(0));
+    let metas = read_metas(&changes, actors.len(), limits, budget)?;
+    let counters = counters(&ops, &metas, limits, budget)?;
+    let mut rows = OpReader::of_bundle(&ops, actors.len(), counters).metered(*budget);
     let by_change = sort_rows(&mut rows, &metas);
-    *meter = rows.meter;
+    *budget = rows.budget;
     let by_change = by_change?;
     let mut built: Vec<Change> = Vec::with_capacity(metas.len());
     for (meta, rows) in metas.iter().zip(&by_change) {
         let deps = meta.deps.iter().map(|&index| dep_hash(index, metas.len(), &built, &external));
         let deps = deps.collect::<Result<Vec<_>, Fault>>()?;
-        built.push(build(meta, rows, &actors, &deps, limits, meter, scratch)?);
+        built.push(build(meta, rows, &actors, &deps, limits, budget, scratch)?);
     }
     Ok(built)
 }
@@ -107,9 +107,9 @@ fn read_metas<'a>(
     columns: &'a Columns<'_>,
     actors: usize,
     limits: &Limits,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<Vec<Meta<'a>>, ChunkError> {
-    let delta = |spec| Col::delta(spec, columns.get(spec));
+    let delta = |spec| ColumnReader::delta(spec, columns.get(spec));
     let mut actor = Numbers::rle(spec::ACTOR, columns.get(spec::ACTOR));
     let (mut seq, mut start_op, mut max_op) = (delta(spec::SEQ), delta(spec::START_OP), delta(spec::MAX_OP));
     let (mut time, mut deps_index) = (delta(spec::TIME), delta(spec::DEPS_INDEX));
@@ -122,7 +122,7 @@ fn read_metas<'a>(
         value.ok_or(Rule::Missing).and_then(rules::counter).map_err(|rule| Fault::in_column(column, 0, rule))
     };
     while let Some(index) = actor.next_or_end()? {
-        meter.rows(1)?;
+        budget.rows(1)?;
         let index: u64 = index.ok_or_else(|| actor.fault(Rule::Missing))?;
         let actor = match u32::try_from(index) {
             Ok(index) if (index as usize) < actors => index,
@@ -138,7 +138,7 @@ fn read_metas<'a>(
         };
         let mut deps = vec![];
         let count = deps_count.next()?.unwrap_or(0);
-        meter.rows(count)?;
+        budget.rows(count)?;
         for _ in 0..count {
             let index = deps_index.next()?.ok_or_else(|| deps_index.fault(Rule::Missing))?;
             deps.push(index as u64);
@@ -147,7 +147,7 @@ fn read_metas<'a>(
         let extra = usize::try_from(len).ok().and_then(|len| extra.take(len).ok());
         let extra = extra.ok_or_else(|| Fault::in_column(spec::EXTRA, 0, Rule::Truncated))?;
         let (time, message) = (time.next()?.unwrap_or(0), message.next()?.unwrap_or_default());
-        meter.text(message)?;
+        budget.text(message)?;
         metas.push(Meta { actor, seq, start_op, max_op, time, message, deps, extra });
         if metas.len() as u64 > limits.changes {
             return Err(ChunkError::limit("changes", limits.changes));
@@ -165,14 +165,14 @@ fn counters(
     ops: &Columns<'_>,
     metas: &[Meta<'_>],
     limits: &Limits,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<Vec<u32>, ChunkError> {
     let total: u64 = metas.iter().map(|meta| meta.max_op + 1 - u64::from(meta.start_op)).sum();
     limits.check_total(total)?;
-    meter.rows(total)?;
+    budget.rows(total)?;
     let uneven = |column| Fault::in_column(column, 0, Rule::OperationCount);
     if ops.get(spec::ROW_OF).is_empty() {
-        let mut column = Col::delta(super::ops::spec::ID_CTR, ops.get(super::ops::spec::ID_CTR));
+        let mut column = ColumnReader::delta(super::ops::spec::ID_CTR, ops.get(super::ops::spec::ID_CTR));
         let mut counters = vec![];
         while let Some(ctr) = column.next_or_end()? {
             counters
@@ -185,7 +185,7 @@ fn counters(
     }
     let mut order: Vec<&Meta<'_>> = metas.iter().collect();
     order.sort_unstable_by_key(|meta| (meta.actor, meta.seq));
-    let mut column = Col::delta(spec::ROW_OF, ops.get(spec::ROW_OF));
+    let mut column = ColumnReader::delta(spec::ROW_OF, ops.get(spec::ROW_OF));
     let mut counters = vec![0; total as usize];
     for ctr in order.iter().flat_map(|meta| u64::from(meta.start_op)..=meta.max_op) {
         let row = column.next()?.and_then(|row| usize::try_from(row).ok());
@@ -247,7 +247,7 @@ fn build(
     actors: &[ActorId],
     deps: &[ChangeHash],
     limits: &Limits,
-    meter: &mut Meter,
+    budget: &mut Budget,
     scratch: &mut Scratch<'_>,
 ) -> Result<Change, ChunkError> {
     let mut named = BTreeSet::new();
@@ -297,6 +297,6 @@ fn build(
     head.write(&writer.columns(RowKind::Change), &mut body);
     scratch.writer = writer.recycle();
     let hash = Change::hash_body(&body);
-    meter.pay(body.len());
-    Change::from_body(&body, hash, limits, meter, scratch)
+    budget.pay(body.len());
+    Change::from_body(&body, hash, limits, budget, scratch)
 }

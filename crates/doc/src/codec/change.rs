@@ -9,13 +9,13 @@ use super::block::Block;
 use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
 use super::column::{ChunkError, Columns, Effort, Fault, Layout, deflate};
 use super::leb::{put_i64, put_u64};
-use super::limits::{Limits, Meter, cost};
+use super::limits::{Budget, Limits, cost};
 use super::op_writer::{OpWriter, write_columns};
 use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
 use super::put::Put;
 use super::reader::Reader;
 use super::single::Single;
-use super::stroke::Stroke;
+use super::single_char::SingleCharOp;
 use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
 use crate::rules;
@@ -142,14 +142,14 @@ impl<'a> ChangeView<'a> {
     fn check(
         &self,
         limits: &Limits,
-        meter: &mut Meter,
+        budget: &mut Budget,
         scratch: &mut Scratch<'_>,
     ) -> Result<u32, ChunkError> {
         let mut writer = std::mem::take(&mut scratch.writer).recycle();
         let mut others = Others { view: self, used: smallvec::smallvec![false; self.names.others.len()] };
-        let mut reader = self.ops().metered(*meter);
+        let mut reader = self.ops().metered(*budget);
         let count = recode(&mut reader, &mut writer, &mut others, limits);
-        *meter = reader.meter;
+        *budget = reader.budget;
         let count = count?;
         if !others.used.iter().all(|used| *used) {
             return Err(Fault::at(0, Rule::NotCanonical).into());
@@ -352,13 +352,13 @@ impl ChangeHead<'_> {
 ///
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Change(Arc<Told>);
+pub struct Change(Arc<ChangeData>);
 
 /// Bodies up to here lie with the rest of their change: one block of memory for most.
 const INLINE: usize = 160;
 
 /// What a change says.
-struct Told {
+struct ChangeData {
     body: SmallVec<[u8; INLINE]>,
     hash: ChangeHash,
     actor: ActorId,
@@ -417,7 +417,7 @@ impl Only {
     fn of(single: &Single<'_>, body: &[u8]) -> Option<Self> {
         u32::try_from(body.len()).ok()?;
         let what = match single {
-            Single::Stroke(stroke) => stroke.text.map_or(OnlyWhat::Deleted, |text| {
+            Single::SingleCharOp(char_op) => char_op.text.map_or(OnlyWhat::Deleted, |text| {
                 OnlyWhat::Typed(std::array::from_fn(|n| text.get(n).copied().unwrap_or_default()))
             }),
             Single::Put(Put { key, action, value: RawValue { code, bytes }, .. }) => OnlyWhat::Put {
@@ -432,10 +432,10 @@ impl Only {
 
     fn get<'a>(&'a self, body: &'a [u8]) -> Single<'a> {
         let [obj, other] = self.ids;
-        let stroke = |text| Single::Stroke(Stroke { obj, elem: other, text });
+        let char_op = |text| Single::SingleCharOp(SingleCharOp { obj, elem: other, text });
         match &self.what {
-            OnlyWhat::Typed(text) => stroke(Some(&text[..char_len(text[0])])),
-            OnlyWhat::Deleted => stroke(None),
+            OnlyWhat::Typed(text) => char_op(Some(&text[..char_len(text[0])])),
+            OnlyWhat::Deleted => char_op(None),
             OnlyWhat::Put { action, code, key, value } => {
                 let key = std::str::from_utf8(key.get(body)).expect("the key was checked when it was read");
                 let value = RawValue { code: *code, bytes: value.get(body) };
@@ -482,8 +482,8 @@ impl Change {
         }
         // Taken, not borrowed: where its columns inflate side by side, this thread may read another change while it waits.
         let mut scratch = SCRATCH.take();
-        let mut meter = Meter::of_call(limits);
-        let change = Self::from_chunk(&chunk, limits, &mut meter, &mut scratch);
+        let mut budget = Budget::of_call(limits);
+        let change = Self::from_chunk(&chunk, limits, &mut budget, &mut scratch);
         SCRATCH.set(scratch);
         change.map_err(|fault| fault.place(number, chunk.header))
     }
@@ -491,11 +491,11 @@ impl Change {
     pub(crate) fn from_chunk(
         chunk: &Chunk<'_>,
         limits: &Limits,
-        meter: &mut Meter,
+        budget: &mut Budget,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
-        meter.pay(chunk.body.len());
-        Self::from_body(&chunk.body, chunk.hash, limits, meter, scratch)
+        budget.pay(chunk.body.len());
+        Self::from_body(&chunk.body, chunk.hash, limits, budget, scratch)
     }
 
     /// Takes a body apart and checks everything that can be checked without a document.
@@ -503,14 +503,14 @@ impl Change {
         body: &[u8],
         hash: ChangeHash,
         limits: &Limits,
-        meter: &mut Meter,
+        budget: &mut Budget,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
         if let Some((view, single)) = ChangeView::single(body).filter(|_| limits.operations > 0) {
             return Ok(Self::from_view(&view, (body, hash), 1, Only::of(&single, body)));
         }
         let view = ChangeView::parse(body, limits)?;
-        let len = view.check(limits, meter, scratch)?;
+        let len = view.check(limits, budget, scratch)?;
         Ok(Self::from_view(&view, (body, hash), len, None))
     }
 
@@ -534,7 +534,7 @@ impl Change {
         len: u32,
         only: Option<Only>,
     ) -> Self {
-        Self(Arc::new(Told {
+        Self(Arc::new(ChangeData {
             body: SmallVec::from_slice(body),
             hash,
             actor: ActorId::from(view.actor),

@@ -311,20 +311,20 @@ impl Layout {
         self.columns.iter().map(take).collect()
     }
 
-    /// Takes the bytes of all columns from the reader, inflating what is deflated. `budget` shrinks by what they hold.
+    /// Takes the bytes of all columns from the reader, inflating what is deflated. `inflatable` shrinks by what they hold.
     pub(crate) fn take<'a>(
         &self,
         reader: &mut Reader<'a>,
-        budget: &mut u64,
+        inflatable: &mut u64,
         limits: &Limits,
     ) -> Result<Columns<'a>, ChunkError> {
         let stored = self.stored(reader)?;
         let too_long = || ChunkError::limit("inflated bytes", limits.inflated_bytes);
-        let unpack = |Stored { spec, deflated, bytes }: Stored<'a>, budget: u64| {
+        let unpack = |Stored { spec, deflated, bytes }: Stored<'a>, inflatable: u64| {
             if !deflated {
                 return Ok((spec, Plain::Found(bytes)));
             }
-            match inflate(bytes, budget) {
+            match inflate(bytes, inflatable) {
                 Ok(bytes) => Ok((spec, Plain::Inflated(Arc::new(bytes)))),
                 Err(Inflate::Corrupt) => Err(Fault::in_column(spec, 0, Rule::Deflate).into()),
                 Err(Inflate::TooLong) => Err(too_long()),
@@ -332,12 +332,13 @@ impl Layout {
         };
         let packed: usize =
             stored.iter().filter(|column| column.deflated).map(|column| column.bytes.len()).sum();
-        let columns: Vec<_> = if packed as u64 >= limits.parallel_from && packed as u64 * MOST <= *budget {
-            // Together they hold less than the budget, so none has to know of the others.
-            let columns = threads::map(&stored, 1, |_, column| unpack(*column, *budget));
+        let columns: Vec<_> = if packed as u64 >= limits.parallel_from && packed as u64 * MOST <= *inflatable
+        {
+            // Together they hold less than what may be inflated, so none has to know of the others.
+            let columns = threads::map(&stored, 1, |_, column| unpack(*column, *inflatable));
             columns.into_iter().collect::<Result<_, _>>()?
         } else {
-            let mut left = *budget;
+            let mut left = *inflatable;
             let unpack = |column: Stored<'a>| {
                 let column = unpack(column, left)?;
                 left = left.checked_sub(column.1.len() as u64).ok_or_else(too_long)?;
@@ -346,7 +347,7 @@ impl Layout {
             stored.into_iter().map(unpack).collect::<Result<_, ChunkError>>()?
         };
         let all: u64 = columns.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-        *budget = budget.checked_sub(all).ok_or_else(too_long)?;
+        *inflatable = inflatable.checked_sub(all).ok_or_else(too_long)?;
         Ok(Columns { columns })
     }
 }

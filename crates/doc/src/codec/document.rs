@@ -4,15 +4,15 @@ use super::chunk::{ChunkType, frame};
 use super::column::{
     ChunkError, Columns, DEFLATE_FROM, Effort, Fault, Layout, PARALLEL_FROM, Stored, deflate, write_layout,
 };
-use super::cursor::{Col, Deltas, Numbers, Texts, follows, same};
+use super::column_reader::{ColumnReader, Deltas, Numbers, Texts, follows, same};
 use super::delta::DeltaEncoder;
 use super::leb::put_u64;
-use super::limits::{Limits, Meter};
+use super::limits::{Budget, Limits};
 use super::op_writer::{OpWriter, RawColumn};
 use super::ops::{OpReader, RowKind, spec as ops};
 use super::reader::Reader;
 use super::rle::RleEncoder;
-use super::stretch::Rewritten;
+use super::runs::Rewritten;
 use super::value::{RawValue, code};
 use crate::error::Rule;
 use crate::rules;
@@ -94,9 +94,9 @@ impl<'a> DocumentView<'a> {
         let (actors, heads) = lists().map_err(|rule| Fault::at(reader.offset(), rule))?;
         let change_layout = Layout::read(&mut reader)?;
         let op_layout = Layout::read(&mut reader)?;
-        let mut budget = limits.inflated_bytes;
-        let changes = change_layout.take(&mut reader, &mut budget, limits)?;
-        let ops = op_layout.take(&mut reader, &mut budget, limits)?;
+        let mut inflatable = limits.inflated_bytes;
+        let changes = change_layout.take(&mut reader, &mut inflatable, limits)?;
+        let ops = op_layout.take(&mut reader, &mut inflatable, limits)?;
         let head_rows = if reader.is_empty() {
             None
         } else {
@@ -117,12 +117,12 @@ impl<'a> DocumentView<'a> {
         self.actors.iter().map(|actor| actor.as_bytes().len()).max().unwrap_or(0)
     }
 
-    pub(crate) fn change_rows(&self, meter: Meter) -> ChangeReader<'_> {
-        ChangeReader::new(&self.changes, self.actors.len(), meter)
+    pub(crate) fn change_rows(&self, budget: Budget) -> ChangeReader<'_> {
+        ChangeReader::new(&self.changes, self.actors.len(), budget)
     }
 
-    pub(crate) fn op_rows(&self, meter: Meter) -> OpReader<'_> {
-        OpReader::new(RowKind::Document, &self.ops, self.actors.len(), OpId::NONE).metered(meter)
+    pub(crate) fn op_rows(&self, budget: Budget) -> OpReader<'_> {
+        OpReader::new(RowKind::Document, &self.ops, self.actors.len(), OpId::NONE).metered(budget)
     }
 }
 
@@ -154,13 +154,13 @@ pub(crate) struct ChangeReader<'a> {
     /// Rows of the changes that the one last read depends on.
     pub(crate) deps: Vec<u32>,
     /// What reading may cost.
-    pub(crate) meter: Meter,
+    pub(crate) budget: Budget,
 }
 
 impl<'a> ChangeReader<'a> {
-    fn new(columns: &'a Columns<'_>, actors: usize, meter: Meter) -> Self {
-        let delta = |spec| Col::delta(spec, columns.get(spec));
-        let rle = |spec| Col::rle(spec, columns.get(spec));
+    fn new(columns: &'a Columns<'_>, actors: usize, budget: Budget) -> Self {
+        let delta = |spec| ColumnReader::delta(spec, columns.get(spec));
+        let rle = |spec| ColumnReader::rle(spec, columns.get(spec));
         Self {
             actors: u32::try_from(actors).unwrap_or(u32::MAX),
             row: 0,
@@ -168,13 +168,13 @@ impl<'a> ChangeReader<'a> {
             seq: delta(spec::SEQ),
             max_op: delta(spec::MAX_OP),
             time: delta(spec::TIME),
-            message: Col::rle(spec::MESSAGE, columns.get(spec::MESSAGE)),
+            message: ColumnReader::rle(spec::MESSAGE, columns.get(spec::MESSAGE)),
             deps_count: rle(spec::DEPS_COUNT),
             deps_index: delta(spec::DEPS_INDEX),
             extra_meta: rle(spec::EXTRA_META),
             extra_raw: Reader::new(columns.get(spec::EXTRA_RAW)),
             deps: Vec::new(),
-            meter,
+            budget,
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> ChangeReader<'a> {
     /// The next row, or nothing at the end; then every column has ended too.
     pub(crate) fn next(&mut self) -> Result<Option<ChangeRow<'a>>, ChunkError> {
         let Some(actor) = self.actor.next_or_end()? else { return Ok(self.finish().map(|()| None)?) };
-        self.meter.rows(1)?;
+        self.budget.rows(1)?;
         let actor = match actor.map(|actor| (actor, u32::try_from(actor))) {
             Some((_, Ok(actor))) if actor < self.actors => actor,
             Some((actor, _)) => return Err(self.actor.fault(Rule::ActorIndex(actor)).into()),
@@ -203,7 +203,7 @@ impl<'a> ChangeReader<'a> {
         let max_op = max_op.ok_or_else(|| self.max_op.fault(Rule::CounterRange))?;
         let time = self.time.next()?.ok_or_else(|| self.time.fault(Rule::Missing))?;
         let message = self.message.next()?.filter(|message| !message.is_empty());
-        self.meter.text(message.unwrap_or_default())?;
+        self.budget.text(message.unwrap_or_default())?;
         self.read_deps()?;
         let extra = self.extra()?;
         self.row = self.row.checked_add(1).ok_or_else(|| self.actor.fault(Rule::CounterRange))?;
@@ -213,7 +213,7 @@ impl<'a> ChangeReader<'a> {
     fn read_deps(&mut self) -> Result<(), ChunkError> {
         self.deps.clear();
         let count = self.deps_count.next()?.ok_or_else(|| self.deps_count.fault(Rule::Missing))?;
-        self.meter.rows(count)?;
+        self.budget.rows(count)?;
         for _ in 0..count {
             let index = self.deps_index.next()?.ok_or_else(|| self.deps_index.fault(Rule::Missing))?;
             match u32::try_from(index) {
@@ -271,7 +271,7 @@ impl<'a> ChangeReader<'a> {
         let rows = rows.min(follows(self.deps_index.peek()?, self.row.wrapping_sub(2), 1));
         let rows = rows.min(most.into()).min(u64::from(u32::MAX - self.row));
         // Each of them is hashed.
-        self.meter.rows(rows)?;
+        self.budget.rows(rows)?;
         self.actor.skip(rows);
         self.seq.skip(rows);
         self.max_op.skip(rows);

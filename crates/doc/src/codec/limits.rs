@@ -167,7 +167,7 @@ const STEPS: &str = "steps that no bytes pay for";
 
 /// The work that may still be done for an input.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Meter {
+pub(crate) struct Budget {
     /// In parts of a step.
     left: u64,
     steps: u64,
@@ -175,7 +175,7 @@ pub(crate) struct Meter {
     row: u64,
 }
 
-impl Meter {
+impl Budget {
     /// For one call. Bytes pay as they are read or applied.
     pub(crate) fn of_call(limits: &Limits) -> Self {
         Self::of(limits.steps)
@@ -236,21 +236,21 @@ mod tests {
     #[test]
     fn work_is_paid_for_or_refused() {
         let limits = Limits { steps: 2, ..Limits::default() };
-        let mut meter = Meter::of_call(&limits);
-        meter.pay(1);
-        assert_eq!(meter.spend(6, cost::STEP), Ok(()));
+        let mut budget = Budget::of_call(&limits);
+        budget.pay(1);
+        assert_eq!(budget.spend(6, cost::STEP), Ok(()));
         let refused = Err(LimitError { what: "steps that no bytes pay for", limit: 2 });
-        assert_eq!(meter.spend(1, cost::GLANCE), refused);
-        meter.pay(1);
-        assert_eq!(meter.spend(64, cost::GLANCE), Ok(()));
-        assert!(Meter::of_call(&limits).spend(MAX, MAX).is_err());
+        assert_eq!(budget.spend(1, cost::GLANCE), refused);
+        budget.pay(1);
+        assert_eq!(budget.spend(64, cost::GLANCE), Ok(()));
+        assert!(Budget::of_call(&limits).spend(MAX, MAX).is_err());
         // Long names count.
-        let mut file = Meter::of_call(&Limits { steps: 8, ..limits });
+        let mut file = Budget::of_call(&Limits { steps: 8, ..limits });
         file.set_names(16 * 16);
         assert_eq!(file.rows(3), Ok(()));
         assert_eq!(file.text(&"k".repeat(16 * 32)), Ok(()));
         assert!(file.text("a text of sixteen bytes").is_err());
-        let mut unlimited = Meter::UNLIMITED;
+        let mut unlimited = Budget::UNLIMITED;
         assert_eq!(unlimited.spend(MAX, cost::STEP), Ok(()));
     }
 }

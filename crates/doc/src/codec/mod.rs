@@ -2,8 +2,8 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`rle`], [`delta`], [`boolean`];
-//! [`value`]; [`huffman`]; [`deflate`], [`libdeflate`]; [`column`]; [`chunk`]; [`block`], [`unlinked`]; [`ops`], [`op_writer`]; [`stretch`];
-//! `literals`; [`stroke`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
+//! [`value`]; [`huffman`]; [`deflate`], [`libdeflate`]; [`column`]; [`chunk`]; [`block`], [`unhashed`]; [`ops`], [`op_writer`]; [`runs`];
+//! `literals`; [`single_char`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
 
 pub(crate) mod block;
 pub(crate) mod boolean;
@@ -11,7 +11,7 @@ pub(crate) mod bundle;
 pub(crate) mod change;
 pub(crate) mod chunk;
 pub(crate) mod column;
-mod cursor;
+mod column_reader;
 mod deflate;
 pub(crate) mod delta;
 pub(crate) mod document;
@@ -27,10 +27,10 @@ mod packer;
 pub(crate) mod put;
 pub(crate) mod reader;
 pub(crate) mod rle;
+pub(crate) mod runs;
 pub(crate) mod single;
-pub(crate) mod stretch;
-pub(crate) mod stroke;
-pub(crate) mod unlinked;
+pub(crate) mod single_char;
+pub(crate) mod unhashed;
 pub(crate) mod value;
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! Actors are numbers here, indexes into the list of the chunk. What they stand for is the caller's affair.
 
 use super::column::{ChunkError, Columns, Fault};
-use super::cursor::{Col, Deltas, Flags, Numbers, Texts, arrives, follows, same};
-use super::limits::Meter;
+use super::column_reader::{ColumnReader, Deltas, Flags, Numbers, Texts, arrives, follows, same};
+use super::limits::Budget;
 use super::reader::Reader;
 use super::value::RawValue;
 use crate::error::{OpFault, Rule};
@@ -170,16 +170,16 @@ pub(crate) struct OpReader<'a> {
     /// Predecessors or successors of the row last read.
     pub(crate) refs: Vec<OpId>,
     /// What reading may cost.
-    pub(crate) meter: Meter,
+    pub(crate) budget: Budget,
 }
 
 impl<'a> OpReader<'a> {
     /// Reads `columns` with actor numbers below `actors`. In a change the first row has id `first`.
     pub(crate) fn new(kind: RowKind, columns: &'a Columns<'_>, actors: usize, first: OpId) -> Self {
-        let rle = |spec| Col::rle(spec, columns.get(spec));
-        let text = |spec| Col::rle(spec, columns.get(spec));
-        let delta = |spec| Col::delta(spec, columns.get(spec));
-        let flag = |spec| Col::flag(spec, columns.get(spec));
+        let rle = |spec| ColumnReader::rle(spec, columns.get(spec));
+        let text = |spec| ColumnReader::rle(spec, columns.get(spec));
+        let delta = |spec| ColumnReader::delta(spec, columns.get(spec));
+        let flag = |spec| ColumnReader::flag(spec, columns.get(spec));
         let (count, actor, ctr) = match kind {
             RowKind::Change | RowKind::Bundle => (spec::PRED_COUNT, spec::PRED_ACTOR, spec::PRED_CTR),
             RowKind::Document => (spec::SUCC_COUNT, spec::SUCC_ACTOR, spec::SUCC_CTR),
@@ -189,8 +189,16 @@ impl<'a> OpReader<'a> {
             actors: u32::try_from(actors).unwrap_or(u32::MAX),
             next: first,
             obj_actor: rle(spec::OBJ_ACTOR),
-            obj_ctr: if kind == RowKind::Bundle { Col::rle(spec::OBJ_CTR, &[]) } else { rle(spec::OBJ_CTR) },
-            obj_delta: if kind == RowKind::Bundle { delta(spec::BUNDLE_OBJ_CTR) } else { Col::delta(0, &[]) },
+            obj_ctr: if kind == RowKind::Bundle {
+                ColumnReader::rle(spec::OBJ_CTR, &[])
+            } else {
+                rle(spec::OBJ_CTR)
+            },
+            obj_delta: if kind == RowKind::Bundle {
+                delta(spec::BUNDLE_OBJ_CTR)
+            } else {
+                ColumnReader::delta(0, &[])
+            },
             key_actor: rle(spec::KEY_ACTOR),
             key_ctr: delta(spec::KEY_CTR),
             key_str: text(spec::KEY_STR),
@@ -208,13 +216,13 @@ impl<'a> OpReader<'a> {
             mark: text(spec::MARK),
             counters: Vec::new().into_iter(),
             refs: Vec::new(),
-            meter: Meter::UNLIMITED,
+            budget: Budget::UNLIMITED,
         }
     }
 
     /// The same, for what nobody checked before.
-    pub(crate) fn metered(self, meter: Meter) -> Self {
-        Self { meter, ..self }
+    pub(crate) fn metered(self, budget: Budget) -> Self {
+        Self { budget, ..self }
     }
 
     /// Reads the operations of a bundle, whose rows have these counters.
@@ -241,13 +249,13 @@ impl<'a> OpReader<'a> {
     /// The next row, or nothing at the end; then every column has ended too.
     pub(crate) fn next(&mut self) -> Result<Option<Row<'a>>, ChunkError> {
         let Some(action) = self.action.next_or_end()? else { return Ok(self.finish().map(|()| None)?) };
-        self.meter.rows(1)?;
+        self.budget.rows(1)?;
         let action = action.ok_or_else(|| self.action.fault(Rule::Missing))?;
         let action = Action::from_code(action).map_err(|rule| self.action.fault(rule))?;
         let obj = self.obj()?;
         let key = self.key()?;
         if let RawKey::Map(key) = key {
-            self.meter.text(key)?;
+            self.budget.text(key)?;
         }
         let id = self.id()?;
         let insert = self.insert.next()?;
@@ -255,7 +263,7 @@ impl<'a> OpReader<'a> {
         self.read_refs()?;
         let expand = self.expand.next()?;
         let mark = self.mark.next()?;
-        self.meter.text(mark.unwrap_or_default())?;
+        self.budget.text(mark.unwrap_or_default())?;
         let row = Row { id, obj, key, insert, action, value, expand, mark };
         self.check(&row).map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
         Ok(Some(row))
@@ -372,7 +380,7 @@ impl<'a> OpReader<'a> {
     fn read_refs(&mut self) -> Result<(), ChunkError> {
         self.refs.clear();
         let count = self.ref_count.next()?.ok_or_else(|| self.ref_count.fault(Rule::Missing))?;
-        self.meter.rows(count)?;
+        self.budget.rows(count)?;
         for _ in 0..count {
             // A member column that is absent would otherwise read as nulls for as long as the count says.
             match (self.ref_actor.next()?, self.ref_ctr.next()?) {
@@ -499,7 +507,7 @@ impl<'a> OpReader<'a> {
             let Some(meta) = meta else { return Err(self.meta.fault(Rule::Missing).into()) };
             let taken = run.min(rows);
             if meta >> 4 == 0 {
-                self.meter.spend(taken, empty)?;
+                self.budget.spend(taken, empty)?;
             }
             self.meta.skip(taken);
             rows -= taken;

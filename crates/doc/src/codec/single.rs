@@ -3,21 +3,21 @@
 
 use super::block::Block;
 use super::put::Put;
-use super::stroke::Stroke;
+use super::single_char::SingleCharOp;
 use crate::types::OpId;
 
 /// The only operation of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Single<'a> {
-    Stroke(Stroke<'a>),
+    SingleCharOp(SingleCharOp<'a>),
     Put(Put<'a>),
 }
 
 impl<'a> Single<'a> {
     /// Reads columns that hold nothing but such an operation, as it is always written; gives their length, too.
     pub(crate) fn read(section: &'a [u8], actors: usize) -> Option<(Self, usize)> {
-        match Stroke::read(section, actors) {
-            Some((stroke, len)) => Some((Self::Stroke(stroke), len)),
+        match SingleCharOp::read(section, actors) {
+            Some((char_op, len)) => Some((Self::SingleCharOp(char_op), len)),
             None => Put::read(section, actors).map(|(put, len)| (Self::Put(put), len)),
         }
     }
@@ -26,7 +26,7 @@ impl<'a> Single<'a> {
     #[inline]
     pub(crate) fn write(&self, out: &mut Block) {
         match self {
-            Self::Stroke(stroke) => stroke.write(out),
+            Self::SingleCharOp(char_op) => char_op.write(out),
             Self::Put(put) => put.write(out),
         }
     }
@@ -35,7 +35,7 @@ impl<'a> Single<'a> {
     #[inline]
     pub(crate) fn ids(&self) -> [OpId; 2] {
         match self {
-            Self::Stroke(stroke) => [stroke.obj, stroke.elem],
+            Self::SingleCharOp(char_op) => [char_op.obj, char_op.elem],
             Self::Put(put) => [put.obj, put.pred],
         }
     }
@@ -44,7 +44,7 @@ impl<'a> Single<'a> {
     #[inline]
     pub(crate) fn with_ids(self, [obj, other]: [OpId; 2]) -> Self {
         match self {
-            Self::Stroke(stroke) => Self::Stroke(Stroke { obj, elem: other, ..stroke }),
+            Self::SingleCharOp(char_op) => Self::SingleCharOp(SingleCharOp { obj, elem: other, ..char_op }),
             Self::Put(put) => Self::Put(Put { obj, pred: other, ..put }),
         }
     }

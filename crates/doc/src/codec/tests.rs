@@ -4,7 +4,7 @@ use super::bundle;
 use super::change::{Change, Scratch};
 use super::chunk::{Chunk, ChunkType, frame};
 use super::document::{ChangeWriter, DocumentOut, DocumentView};
-use super::limits::{Limits, Meter};
+use super::limits::{Budget, Limits};
 use super::op_writer::OpWriter;
 use super::ops::{OpReader, RowKind};
 use super::reader::Reader;
@@ -57,12 +57,12 @@ fn rewrite(bytes: &[u8]) -> Vec<u8> {
     assert_eq!(chunk.kind, ChunkType::Document);
     let view = DocumentView::parse(&chunk.body, &limits).unwrap();
     let mut changes = ChangeWriter::default();
-    let mut rows = view.change_rows(Meter::UNLIMITED);
+    let mut rows = view.change_rows(Budget::UNLIMITED);
     while let Some(row) = rows.next().unwrap() {
         changes.push(&row, &rows.deps);
     }
     let mut ops = OpWriter::default();
-    let mut rows: OpReader<'_> = view.op_rows(Meter::UNLIMITED);
+    let mut rows: OpReader<'_> = view.op_rows(Budget::UNLIMITED);
     while let Some(row) = rows.next().unwrap() {
         ops.row(&row, &rows.refs, RowKind::Document);
     }
@@ -112,8 +112,9 @@ fn the_empty_document() {
 fn a_bundle_gives_its_changes() {
     let bytes = hex(BUNDLE);
     let chunk = Chunk::read(&mut Reader::new(&bytes), &Limits::default()).unwrap();
-    let mut meter = Meter::UNLIMITED;
-    let changes = bundle::read(&chunk.body, &Limits::default(), &mut meter, &mut Scratch::default()).unwrap();
+    let mut budget = Budget::UNLIMITED;
+    let changes =
+        bundle::read(&chunk.body, &Limits::default(), &mut budget, &mut Scratch::default()).unwrap();
     assert_eq!(changes, [Change::from_bytes(&hex(GOLDEN[0].1)).unwrap()]);
 }
 
@@ -180,9 +181,9 @@ fn no_prefix_and_no_flipped_bit_panics() {
                 let _ = Change::from_bytes(&frame(ChunkType::Change, &[&body]));
                 let few = Limits { steps: 1 << 8, ..Limits::default() };
                 if let Ok(view) = DocumentView::parse(&body, &few) {
-                    let mut rows = view.change_rows(Meter::of_call(&few));
+                    let mut rows = view.change_rows(Budget::of_call(&few));
                     while let Ok(Some(_)) = rows.next() {}
-                    let mut rows = view.op_rows(Meter::of_call(&few));
+                    let mut rows = view.op_rows(Budget::of_call(&few));
                     while let Ok(Some(_)) = rows.next() {}
                 }
             }

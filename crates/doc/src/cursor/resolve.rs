@@ -3,8 +3,8 @@
 use super::{Cursor, CursorPosition, MoveCursor};
 use crate::codec::ops::Action;
 use crate::error::{EditError, Foreign, ForeignCursor};
-use crate::store::keyed::Key;
-use crate::store::past::Clock;
+use crate::store::history::past::Clock;
+use crate::store::log::key_op::Key;
 use crate::store::seq::{At, Kind, Seq, Span};
 use crate::store::state::{Body, Object, State};
 use crate::types::{ObjId, OpId};
@@ -191,7 +191,7 @@ impl Place<'_> {
 
     /// The same of an element without updates.
     fn shows_then(&self, span: &Span, n: u32, clock: &Clock) -> bool {
-        let gone = !span.gone.is_none() && clock.covers(span.gone_at(n));
+        let gone = !span.deleted_by.is_none() && clock.covers(span.deletion_of(n));
         span.kind != Kind::Mark && clock.covers(span.id.plus(n)) && !gone
     }
 

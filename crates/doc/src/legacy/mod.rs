@@ -7,7 +7,7 @@ use std::str::FromStr;
 use smallvec::SmallVec;
 
 use crate::codec::change::{Change as Packed, ChangeHead, Scratch};
-use crate::codec::limits::{Limits, Meter};
+use crate::codec::limits::{Budget, Limits};
 use crate::codec::ops::{Action, RawKey, Row, RowKind};
 use crate::codec::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
@@ -173,7 +173,7 @@ impl Packed {
         let actors: Vec<ActorId> =
             std::iter::once(self.actor_id().clone()).chain(self.other_actor_ids()).collect();
         let id = |id: types::OpId| OpId::new(id.ctr.into(), &actors[id.actor as usize]);
-        let mut reader = view.ops().metered(Meter::UNLIMITED);
+        let mut reader = view.ops().metered(Budget::UNLIMITED);
         let mut operations = Vec::new();
         while let Some(row) = reader.next().expect("the body was checked when the change was made") {
             operations.push(Op {
@@ -298,8 +298,8 @@ impl TryFrom<&Change> for Packed {
         let mut body = Vec::new();
         head.write(&scratch.writer.columns(RowKind::Change), &mut body);
         let (hash, limits) = (Self::hash_body(&body), Limits::default());
-        let mut meter = Meter::UNLIMITED;
-        Self::from_body(&body, hash, &limits, &mut meter, &mut Scratch::default())
+        let mut budget = Budget::UNLIMITED;
+        Self::from_body(&body, hash, &limits, &mut budget, &mut Scratch::default())
             .map_err(|error| error.place(0, 0))
     }
 }

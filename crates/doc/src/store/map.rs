@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::DefaultHashBuilder;
 
-use super::heap::{Bytes, Heap};
-use super::index::Index;
-use super::keys::sort_by_bytes;
-use super::pages::Pages;
-use super::register::Values;
+use crate::store::memory::byte_arena::{ByteArena, Bytes};
+use crate::store::memory::cow_vec::CowVec;
+use crate::store::memory::index::Index;
+use crate::store::memory::keys::sort_by_bytes;
+use crate::store::register::Values;
 
 /// Maps of at most this many keys are searched one by one.
 const SMALL: usize = 12;
@@ -27,7 +27,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     #[inline]
-    fn is(&self, key: &[u8], heap: &Heap) -> bool {
+    fn is(&self, key: &[u8], heap: &ByteArena) -> bool {
         self.key.len as usize == key.len() && same_bytes(heap.get(self.key), key)
     }
 }
@@ -50,7 +50,7 @@ fn same_bytes(a: &[u8], b: &[u8]) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
     /// All keys that ever had a value, in the order in which they came.
-    entries: Pages<Entry>,
+    entries: CowVec<Entry>,
     /// The entries by the hashes of their keys; empty for small maps.
     index: Index,
     /// Keys with a visible value.
@@ -156,7 +156,7 @@ impl Map {
 
     /// The number of a key, or its hash when it is not there.
     #[inline]
-    fn seek(&self, key: &[u8], heap: &Heap) -> Result<usize, u32> {
+    fn seek(&self, key: &[u8], heap: &ByteArena) -> Result<usize, u32> {
         if self.index.is_empty() {
             return self.entries.iter().position(|entry| entry.is(key, heap)).ok_or_else(|| hash_of(key));
         }
@@ -166,7 +166,7 @@ impl Map {
     }
 
     #[inline]
-    pub(crate) fn get(&self, key: &str, heap: &Heap) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &str, heap: &ByteArena) -> Option<&Entry> {
         let key = key.as_bytes();
         if self.index.is_empty() {
             return self.entries.iter().find(|entry| entry.is(key, heap));
@@ -181,7 +181,7 @@ impl Map {
     pub(crate) fn update<R>(
         &mut self,
         key: &str,
-        heap: &mut Heap,
+        heap: &mut ByteArena,
         change: impl FnOnce(&mut Entry) -> R,
     ) -> R {
         let number = self.seek(key.as_bytes(), heap).unwrap_or_else(|hash| {
@@ -212,7 +212,7 @@ impl Map {
     }
 
     /// The map of these keys, all different, each with its newest operation and its values.
-    pub(crate) fn of(keys: impl Iterator<Item = (Bytes, u32, Values)>, heap: &Heap) -> Self {
+    pub(crate) fn of(keys: impl Iterator<Item = (Bytes, u32, Values)>, heap: &ByteArena) -> Self {
         let mut map = Self::default();
         for (key, last, values) in keys {
             map.len += usize::from(!values.is_empty());
@@ -227,7 +227,7 @@ impl Map {
     }
 
     /// Forgets a key. The last one takes its number.
-    pub(crate) fn remove(&mut self, key: &str, heap: &Heap) {
+    pub(crate) fn remove(&mut self, key: &str, heap: &ByteArena) {
         let Ok(number) = self.seek(key.as_bytes(), heap) else { return };
         let end = self.entries.len() - 1;
         let (gone, last) = (self.entries[number].clone(), self.entries[end].clone());
@@ -253,7 +253,7 @@ impl Map {
     }
 
     /// The keys that have values, in the order of their bytes. It is kept until one comes or goes.
-    pub(crate) fn order(&self, heap: &Heap) -> &Order {
+    pub(crate) fn order(&self, heap: &ByteArena) -> &Order {
         if let Some(order) = self.order.get() {
             return order;
         }
@@ -272,7 +272,7 @@ impl Map {
     }
 
     /// All keys that ever had a value, in the order of their bytes. Those of a file came in this order.
-    pub(crate) fn sorted(&self, heap: &Heap) -> Vec<&Entry> {
+    pub(crate) fn sorted(&self, heap: &ByteArena) -> Vec<&Entry> {
         let bytes = |entry: &&Entry| heap.get(entry.key);
         let mut entries: Vec<&Entry> = self.entries().collect();
         let before = entries.windows(2).take_while(|pair| bytes(&pair[0]) < bytes(&pair[1])).count() + 1;
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_order_follows_every_key_that_comes_or_goes() {
-        let (mut map, mut heap) = (Map::default(), Heap::default());
+        let (mut map, mut heap) = (Map::default(), ByteArena::default());
         let mut there = BTreeSet::new();
         let value = Visible { id: OpId::new(1, 0), val: Val::NULL, added: 0 };
         for step in 0..2000_u32 {
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn keys_are_found_whatever_came_and_went_before() {
-        let (mut map, mut heap) = (Map::default(), Heap::default());
+        let (mut map, mut heap) = (Map::default(), ByteArena::default());
         let name = |i: usize| format!("{}{}", if i.is_multiple_of(3) { "key" } else { "" }, i);
         let mut there = vec![];
         for round in 0..6 {
@@ -384,7 +384,7 @@ mod tests {
     fn keys_that_come_to_those_of_a_file_are_sorted_into_them() {
         let value = Visible { id: OpId::new(1, 0), val: Val::NULL, added: 0 };
         for came in 0..20 {
-            let (mut map, mut heap) = (Map::default(), Heap::default());
+            let (mut map, mut heap) = (Map::default(), ByteArena::default());
             for n in 0..10 + came {
                 let key = if n < 10 { format!("{n}") } else { format!("{}", n * 7 % 31) };
                 map.update(&key, &mut heap, |entry| entry.values = smallvec::smallvec![value]);

@@ -4,40 +4,18 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Layers, each using only those before it: `sort`; [`held`]; [`pages`], [`heap`], [`lanes`], [`shards`], [`actors`];
-//! [`log`] with `keyed`; [`register`]; [`index`], [`map`], [`seq`]; `hashes`, `seen`, [`history`]; `branches`; [`state`];
-//! [`undo`], [`apply`], `adopt`, [`write`], `load`.
+//! Rooms, each using only those before it: [`memory`]; [`actors`], [`log`], [`register`]; [`map`], [`seq`]; [`history`];
+//! [`state`], which holds one of each; [`undo`]; [`incoming`], which takes changes and documents in, and [`outgoing`], which
+//! writes them.
 
 pub(crate) mod actors;
-mod adopt;
-pub(crate) mod apply;
-pub(crate) mod branches;
-mod hashes;
-mod hashing;
-pub(crate) mod heads;
-pub(crate) mod heap;
-pub(crate) mod held;
 pub(crate) mod history;
-pub(crate) mod index;
-pub(crate) mod keyed;
-pub(crate) mod keys;
-pub(crate) mod lanes;
-pub(crate) mod load;
-mod load_group;
-mod load_history;
-mod load_order;
+pub(crate) mod incoming;
 pub(crate) mod log;
 pub(crate) mod map;
-pub(crate) mod pages;
-pub(crate) mod past;
+pub(crate) mod memory;
+pub(crate) mod outgoing;
 pub(crate) mod register;
-mod seen;
 pub(crate) mod seq;
-pub(crate) mod shards;
-mod small;
-mod sort;
 pub(crate) mod state;
 pub(crate) mod undo;
-pub(crate) mod write;
-mod write_document;
-mod written;

@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::actors::Actors;
-use super::keyed::Keyed;
-use super::log::Val;
 use crate::codec::ops::Action;
+use crate::store::actors::Actors;
+use crate::store::log::Val;
+use crate::store::log::key_op::KeyOp;
 use crate::types::OpId;
 
 /// An operation whose value is visible.
@@ -22,7 +22,7 @@ pub(crate) type Values = SmallVec<[Visible; 1]>;
 
 /// Applies one operation with its predecessors. `number` is what an increment adds.
 /// Gives whether it superseded everything that was visible.
-pub(crate) fn apply(values: &mut Values, op: &Keyed, preds: &[OpId], number: i64, actors: &Actors) -> bool {
+pub(crate) fn apply(values: &mut Values, op: &KeyOp, preds: &[OpId], number: i64, actors: &Actors) -> bool {
     if op.action == Action::Increment {
         increment(values, preds, number, actors);
         return false;

@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::actors::Actors;
-use super::branches::Branches;
-use super::heap::{Bytes, Heap};
-use super::held::Held;
-use super::history::History;
-use super::keyed::{Key, Keyed};
-use super::lanes::Lanes;
-use super::log::{Log, LogRun, MarkOp, Val, What, named_besides};
-use super::map::Map;
-use super::pages::Pages;
-use super::register::{self, Values, Visible};
-use super::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
-use super::undo::Unfinished;
-use super::written::Written;
 use crate::codec::kept::Kept;
 use crate::codec::limits::{Limits, Size};
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
 use crate::error::LimitError;
+use crate::store::actors::Actors;
+use crate::store::history::History;
+use crate::store::history::branches::Branches;
+use crate::store::log::key_op::{Key, KeyOp};
+use crate::store::log::{Log, LogRun, MarkOp, Val, What, named_besides};
+use crate::store::map::Map;
+use crate::store::memory::byte_arena::{ByteArena, Bytes};
+use crate::store::memory::cow_box::CowBox;
+use crate::store::memory::cow_vec::CowVec;
+use crate::store::memory::op_id_map::OpIdMap;
+use crate::store::outgoing::save_cache::SaveCache;
+use crate::store::register::{self, Values, Visible};
+use crate::store::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
+use crate::store::undo::Unfinished;
 use crate::types::{ObjType, OpId, TextEncoding};
 
 /// What a non-text element looks like in text.
@@ -48,7 +48,7 @@ pub(crate) struct Object {
     pub(crate) kind: ObjType,
     /// Number of the object it was put into.
     pub(crate) parent: u32,
-    pub(crate) body: Held<Body>,
+    pub(crate) body: CowBox<Body>,
 }
 
 /// What a document was loaded from, until a change comes to it.
@@ -68,10 +68,10 @@ pub(crate) const ROOT: u32 = 0;
 pub(crate) struct State {
     pub(crate) encoding: TextEncoding,
     pub(crate) actors: Actors,
-    pub(crate) heap: Heap,
+    pub(crate) heap: ByteArena,
     pub(crate) log: Log,
-    pub(crate) objects: Pages<Object>,
-    pub(crate) numbers: Lanes,
+    pub(crate) objects: CowVec<Object>,
+    pub(crate) numbers: OpIdMap,
     pub(crate) history: History,
     /// The greatest counter used.
     pub(crate) max_op: u32,
@@ -79,7 +79,7 @@ pub(crate) struct State {
     pub(crate) limits: Limits,
     /// So many more operations, each in a change of its own, there may be for sure, while no actor has a longer name.
     spare: (u64, usize),
-    pub(crate) written: Written,
+    pub(crate) save_cache: SaveCache,
     pub(crate) kept: Option<Arc<Loaded>>,
     pub(crate) branches: Branches,
     /// The change in the making. It stays here when whoever makes it is leaked.
@@ -88,21 +88,21 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(encoding: TextEncoding) -> Self {
-        let mut objects = Pages::default();
+        let mut objects = CowVec::default();
         let body = Body::Map(Map::default()).into();
         objects.push(Object { id: OpId::NONE, kind: ObjType::Map, parent: ROOT, body });
         Self {
             encoding,
             actors: Actors::default(),
-            heap: Heap::default(),
+            heap: ByteArena::default(),
             log: Log::default(),
             objects,
-            numbers: Lanes::default(),
+            numbers: OpIdMap::default(),
             history: History::default(),
             max_op: 0,
             limits: Limits::NONE,
             spare: (0, 0),
-            written: Written::default(),
+            save_cache: SaveCache::default(),
             kept: None,
             branches: Branches::default(),
             unfinished: None,
@@ -208,7 +208,7 @@ impl State {
         }
     }
 
-    pub(crate) fn map_mut(&mut self, obj: u32) -> (&mut Map, &mut Heap, &mut Log, &Actors) {
+    pub(crate) fn map_mut(&mut self, obj: u32) -> (&mut Map, &mut ByteArena, &mut Log, &Actors) {
         match self.objects.get_mut(obj as usize).body.get_mut() {
             Body::Map(map) => (map, &mut self.heap, &mut self.log, &self.actors),
             Body::Seq(_) => unreachable!("the caller checked the kind of the object"),
@@ -280,7 +280,7 @@ impl State {
     ) -> u32 {
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
-        let (origin, unit) = match seq.go_on(index, id, bytes, (len, width)) {
+        let (origin, unit) = match seq.extend_run(index, id, bytes, (len, width)) {
             Some(origin) => (origin, index),
             None => {
                 seq.put_off();
@@ -313,7 +313,7 @@ impl State {
             len,
             origin,
             at,
-            gone: OpId::NONE,
+            deleted_by: OpId::NONE,
             reg: 0,
             bytes: 0,
             width: len,
@@ -348,7 +348,7 @@ impl State {
             len: 1,
             origin: mark.origin,
             at: number,
-            gone: OpId::NONE,
+            deleted_by: OpId::NONE,
             reg: 0,
             bytes: 0,
             width: 0,
@@ -457,12 +457,12 @@ impl State {
     }
 
     /// An operation on a key of a map, with its predecessors, in a change that has everything else in its past.
-    pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: &Keyed, preds: &[OpId]) {
+    pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: &KeyOp, preds: &[OpId]) {
         self.put_key_in(obj, key, op, preds, true);
     }
 
     /// The same in a change that may not be the `latest`.
-    pub(super) fn put_key_in(&mut self, obj: u32, key: &str, op: &Keyed, preds: &[OpId], latest: bool) {
+    pub(super) fn put_key_in(&mut self, obj: u32, key: &str, op: &KeyOp, preds: &[OpId], latest: bool) {
         self.pay_for_names(preds);
         let number = self.amount(op);
         let (map, heap, log, actors) = self.map_mut(obj);
@@ -475,12 +475,12 @@ impl State {
     }
 
     /// An update of an element, with its predecessors, in a change that has everything else in its past.
-    pub(crate) fn put_elem(&mut self, obj: u32, at: At, op: &Keyed, preds: &[OpId]) {
+    pub(crate) fn put_elem(&mut self, obj: u32, at: At, op: &KeyOp, preds: &[OpId]) {
         self.put_elem_in(obj, at, op, preds, true);
     }
 
     /// The same in a change that may not be the `latest`.
-    pub(super) fn put_elem_in(&mut self, obj: u32, at: At, op: &Keyed, preds: &[OpId], latest: bool) {
+    pub(super) fn put_elem_in(&mut self, obj: u32, at: At, op: &KeyOp, preds: &[OpId], latest: bool) {
         self.pay_for_names(preds);
         let number = self.amount(op);
         let at = self.own(obj, at);
@@ -496,18 +496,18 @@ impl State {
     }
 
     /// Appends changes whose operations end the log.
-    pub(crate) fn push_changes(&mut self, run: super::history::ChangeRun) -> u32 {
+    pub(crate) fn push_changes(&mut self, run: crate::store::history::ChangeRun) -> u32 {
         self.kept = None;
         let row = self.history.push(run);
         self.history.log_len = self.log.runs.len();
         row
     }
 
-    /// Appends a change as [`History::go_on`] does, if it can; its operations end the log.
+    /// Appends a change as [`History::extend_change`] does, if it can; its operations end the log.
     #[inline]
-    pub(crate) fn go_on(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
+    pub(crate) fn extend_change(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
         self.kept = None;
-        let row = self.history.go_on(actor, start, ops, time)?;
+        let row = self.history.extend_change(actor, start, ops, time)?;
         self.history.log_len = self.log.runs.len();
         Some(row)
     }
@@ -531,12 +531,12 @@ impl State {
     }
 
     /// What an increment adds; 0 for other operations.
-    pub(crate) fn amount(&self, op: &Keyed) -> i64 {
+    pub(crate) fn amount(&self, op: &KeyOp) -> i64 {
         if op.action == Action::Increment { self.raw(op.val()).number().unwrap_or(0) } else { 0 }
     }
 
     /// The operations on a key or element, newest arrival first. `last` is one more than the number of the first.
-    pub(crate) fn chain(&self, last: u32) -> impl Iterator<Item = &Keyed> {
+    pub(crate) fn chain(&self, last: u32) -> impl Iterator<Item = &KeyOp> {
         let mut next = last;
         std::iter::from_fn(move || {
             let op = &self.log.keyed[(next as usize).checked_sub(1)?];
@@ -589,7 +589,7 @@ fn chars(id: OpId, origin: OpId, bytes: Bytes, (len, width): (u32, u32)) -> Span
         len,
         origin,
         at: bytes.at,
-        gone: OpId::NONE,
+        deleted_by: OpId::NONE,
         reg: 0,
         bytes: bytes.len,
         width,
@@ -600,7 +600,7 @@ fn chars(id: OpId, origin: OpId, bytes: Bytes, (len, width): (u32, u32)) -> Span
 }
 
 /// The `n`-th character of a text in the heap.
-pub(crate) fn char_at(heap: &Heap, text: Bytes, n: u32) -> Bytes {
+pub(crate) fn char_at(heap: &ByteArena, text: Bytes, n: u32) -> Bytes {
     let len_at = |at: u32| crate::codec::ops::char_len(heap.get(Bytes { at, len: 1 })[0]) as u32;
     if n == 0 {
         return Bytes { at: text.at, len: len_at(text.at) };

@@ -3,19 +3,19 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::heap::HeapMark;
-use super::keyed::{Key, Keyed};
-use super::log::LogMark;
-use super::register::{self, Values, Visible};
-use super::seq::{Builder, ElemReg, Kind, Seq, Span};
-use super::state::{Body, State};
+use crate::store::log::LogEnd;
+use crate::store::log::key_op::{Key, KeyOp};
+use crate::store::memory::byte_arena::ArenaEnd;
+use crate::store::register::{self, Values, Visible};
+use crate::store::seq::{Builder, ElemReg, Kind, Seq, Span};
+use crate::store::state::{Body, State};
 use crate::types::OpId;
 
 /// Where everything ended at some time.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
-    log: LogMark,
-    heap: HeapMark,
+    log: LogEnd,
+    heap: ArenaEnd,
     actors: u32,
     objects: u32,
     max_op: u32,
@@ -23,7 +23,7 @@ struct Ends {
 
 /// A state to come back to.
 #[derive(Clone, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct Savepoint {
     ends: Ends,
     /// The first operation after it by each actor that made any, in the order of the actors' numbers.
     firsts: SmallVec<[OpId; 1]>,
@@ -37,7 +37,7 @@ pub(crate) struct Unfinished {
     held: Option<u32>,
 }
 
-impl Mark {
+impl Savepoint {
     /// Goes before later operations from `first` on, too.
     fn extend(&mut self, first: OpId) {
         if let Err(at) = self.seek(first.actor) {
@@ -46,7 +46,7 @@ impl Mark {
     }
 
     /// Goes before the later operations that `other` goes before, too.
-    pub(crate) fn join(&mut self, other: &Self) {
+    pub(crate) fn extend_by(&mut self, other: &Self) {
         other.firsts.iter().for_each(|first| self.extend(*first));
     }
 
@@ -68,8 +68,8 @@ impl Mark {
 impl State {
     fn ends(&self) -> Ends {
         Ends {
-            log: self.log.mark(),
-            heap: self.heap.mark(),
+            log: self.log.end(),
+            heap: self.heap.end(),
             actors: self.actors.len() as u32,
             objects: self.objects.len() as u32,
             max_op: self.max_op,
@@ -77,8 +77,8 @@ impl State {
     }
 
     /// Remembers where everything ends, before operations are made.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { ends: self.ends(), firsts: SmallVec::new() }
+    pub(crate) fn savepoint(&self) -> Savepoint {
+        Savepoint { ends: self.ends(), firsts: SmallVec::new() }
     }
 
     /// Begins a change whose operations will be those from `first` on.
@@ -120,58 +120,59 @@ impl State {
     pub(crate) fn take_back(&mut self) {
         self.share();
         if let Some(Unfinished { ends, first, .. }) = self.unfinished.take() {
-            self.undo(&Mark { ends, firsts: smallvec![first] });
+            self.undo(&Savepoint { ends, firsts: smallvec![first] });
         }
     }
 
-    /// Lets `mark` go before operations from `first` on by one actor, and remembers where everything ends if it is the
+    /// Lets `savepoint` go before operations from `first` on by one actor, and remembers where everything ends if it is the
     /// first time.
-    pub(super) fn mark_in(&self, mark: &mut Option<Mark>, first: OpId) {
-        mark.get_or_insert_with(|| self.mark()).extend(first);
+    pub(super) fn savepoint_in(&self, savepoint: &mut Option<Savepoint>, first: OpId) {
+        savepoint.get_or_insert_with(|| self.savepoint()).extend(first);
     }
 
-    /// Forgets every operation since `mark`, their bytes, and the actors who came with them; gives how many spans it went
+    /// Forgets every operation since `savepoint`, their bytes, and the actors who came with them; gives how many spans it went
     /// through for that.
-    pub(crate) fn undo(&mut self, mark: &Mark) -> u64 {
-        let passed = if self.log.mark() == mark.ends.log { 0 } else { self.undo_operations(mark) };
-        self.heap.cut(mark.ends.heap);
-        self.actors.cut(mark.ends.actors as usize);
+    pub(crate) fn undo(&mut self, savepoint: &Savepoint) -> u64 {
+        let passed = if self.log.end() == savepoint.ends.log { 0 } else { self.undo_operations(savepoint) };
+        self.heap.cut(savepoint.ends.heap);
+        self.actors.cut(savepoint.ends.actors as usize);
         // Bytes that are gone pay for nothing.
         self.spend_all();
         passed
     }
 
-    fn undo_operations(&mut self, mark: &Mark) -> u64 {
+    fn undo_operations(&mut self, savepoint: &Savepoint) -> u64 {
         let mut passed = 0;
         // The last run may have gone on.
-        let first_run = mark.ends.log.runs.saturating_sub(1) as usize;
+        let first_run = savepoint.ends.log.runs.saturating_sub(1) as usize;
         let mut touched: Vec<u32> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
         touched.sort_unstable();
         touched.dedup();
-        let keyed: Vec<Keyed> = self.log.keyed.iter_from(mark.ends.log.keyed as usize).copied().collect();
-        for op in keyed.iter().filter(|op| op.obj < mark.ends.objects) {
+        let keyed: Vec<KeyOp> =
+            self.log.keyed.iter_from(savepoint.ends.log.keyed as usize).copied().collect();
+        for op in keyed.iter().filter(|op| op.obj < savepoint.ends.objects) {
             if let Key::Map(key) = op.key() {
-                self.undo_key(op.obj, key, mark);
+                self.undo_key(op.obj, key, savepoint);
             }
         }
-        for obj in touched.into_iter().filter(|obj| *obj < mark.ends.objects) {
+        for obj in touched.into_iter().filter(|obj| *obj < savepoint.ends.objects) {
             if let Some(seq) = self.seq(obj) {
                 passed += seq.spans().count() as u64;
-                let seq = self.seq_without(obj, mark);
+                let seq = self.seq_without(obj, savepoint);
                 self.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
             }
         }
-        self.objects.truncate(mark.ends.objects as usize);
-        mark.firsts.iter().for_each(|first| self.numbers.cut(*first));
-        self.log.cut(mark.ends.log);
-        self.max_op = mark.ends.max_op;
+        self.objects.truncate(savepoint.ends.objects as usize);
+        savepoint.firsts.iter().for_each(|first| self.numbers.cut(*first));
+        self.log.cut(savepoint.ends.log);
+        self.max_op = savepoint.ends.max_op;
         passed
     }
 
-    fn undo_key(&mut self, obj: u32, key: super::heap::Bytes, mark: &Mark) {
+    fn undo_key(&mut self, obj: u32, key: crate::store::memory::byte_arena::Bytes, savepoint: &Savepoint) {
         let key = self.heap.text(key).to_owned();
         let Some(entry) = self.map(obj).and_then(|map| map.get(&key, &self.heap)) else { return };
-        let last = self.kept(entry.last, mark);
+        let last = self.kept(entry.last, savepoint);
         if last == 0 {
             let (map, heap, ..) = self.map_mut(obj);
             map.remove(&key, heap);
@@ -183,9 +184,9 @@ impl State {
     }
 
     /// The newest operation of a chain that stays.
-    fn kept(&self, last: u32, mark: &Mark) -> u32 {
+    fn kept(&self, last: u32, savepoint: &Savepoint) -> u32 {
         let mut last = last;
-        while last > mark.ends.log.keyed {
+        while last > savepoint.ends.log.keyed {
             last = self.log.keyed[last as usize - 1].before;
         }
         last
@@ -193,7 +194,7 @@ impl State {
 
     /// What a chain of operations makes of the values that were there before it.
     pub(crate) fn replay(&self, mut values: Values, last: u32) -> Values {
-        let mut chain: Vec<&Keyed> = self.chain(last).collect();
+        let mut chain: Vec<&KeyOp> = self.chain(last).collect();
         chain.reverse();
         for op in chain {
             register::apply(&mut values, op, self.log.preds(op), self.amount(op), &self.actors);
@@ -201,30 +202,30 @@ impl State {
         values
     }
 
-    /// A sequence without the operations since `mark`.
-    fn seq_without(&self, obj: u32, mark: &Mark) -> Seq {
+    /// A sequence without the operations since `savepoint`.
+    fn seq_without(&self, obj: u32, savepoint: &Savepoint) -> Seq {
         let seq = self.seq(obj).expect("the caller checked");
         let ctx = self.ctx();
         let mut builder = Builder::new(seq.is_text);
         *builder.regs() = seq.regs.clone();
-        let undone = |id| mark.undone(id);
+        let undone = |id| savepoint.undone(id);
         for span in seq.spans() {
             let mut span = *span;
             if undone(span.last()) {
                 if undone(span.id) {
                     continue;
                 }
-                span.cut(mark.first(span.id.actor) - span.id.ctr, &ctx);
+                span.cut(savepoint.first(span.id.actor) - span.id.ctr, &ctx);
             }
             if span.reg > 0 {
-                let (span, reg, text) = self.reg_without(seq, span, mark);
+                let (span, reg, text) = self.reg_without(seq, span, savepoint);
                 *builder.regs().get_mut(span.reg as usize - 1) = reg;
                 builder.push(span, &text);
                 continue;
             }
             for mut part in span.by_fate(&ctx, |gone| !gone.is_none() && undone(gone)) {
-                if undone(part.gone) && !part.gone.is_none() {
-                    (part.gone, part.step) = (OpId::NONE, 0);
+                if undone(part.deleted_by) && !part.deleted_by.is_none() {
+                    (part.deleted_by, part.step) = (OpId::NONE, 0);
                     part.visible = true;
                 }
                 if seq.is_text && part.kind == Kind::Values && part.visible {
@@ -239,16 +240,16 @@ impl State {
         builder.finish()
     }
 
-    fn reg_without(&self, seq: &Seq, mut span: Span, mark: &Mark) -> (Span, ElemReg, String) {
-        let undone = |id| mark.undone(id);
+    fn reg_without(&self, seq: &Seq, mut span: Span, savepoint: &Savepoint) -> (Span, ElemReg, String) {
+        let undone = |id| savepoint.undone(id);
         let mut reg = seq.reg(&span).expect("the span has a register").clone();
         reg.dels.retain(|del| !undone(*del));
-        if undone(span.gone) {
-            (span.gone, span.step) = (OpId::NONE, 0);
+        if undone(span.deleted_by) {
+            (span.deleted_by, span.step) = (OpId::NONE, 0);
         }
-        reg.last = self.kept(reg.last, mark);
+        reg.last = self.kept(reg.last, savepoint);
         let mut values: Values = SmallVec::new();
-        if span.gone.is_none() && reg.dels.is_empty() {
+        if span.deleted_by.is_none() && reg.dels.is_empty() {
             values.push(Visible { id: span.id, val: self.inserted(&span, 0), added: 0 });
         }
         reg.values = self.replay(values, reg.last);

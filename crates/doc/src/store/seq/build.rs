@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::edit::join;
+use super::edit::merge_spans;
 use super::tree::{KIDS, SPANS};
 use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, NONE, Seq, Span};
-use crate::store::heap::Bytes;
-use crate::store::lanes::Lanes;
+use crate::store::memory::byte_arena::Bytes;
+use crate::store::memory::op_id_map::OpIdMap;
 use crate::types::OpId;
 
 /// Collects spans.
@@ -27,8 +27,8 @@ impl Unsorted {
         self.0.len()
     }
 
-    pub(crate) fn build(self) -> Lanes {
-        Lanes::build(self.0)
+    pub(crate) fn build(self) -> OpIdMap {
+        OpIdMap::build(self.0)
     }
 }
 
@@ -45,13 +45,13 @@ impl Builder {
         self.seq.is_text
     }
 
-    pub(crate) fn regs(&mut self) -> &mut super::Pages<super::ElemReg> {
+    pub(crate) fn regs(&mut self) -> &mut super::CowVec<super::ElemReg> {
         &mut self.seq.regs
     }
 
     /// Adds the next span; `text` is what it shows.
     pub(crate) fn push(&mut self, span: Span, text: &str) {
-        let joined = self.open.spans.last_mut().is_some_and(|last| join(last, &span));
+        let joined = self.open.spans.last_mut().is_some_and(|last| merge_spans(last, &span));
         if !joined {
             if self.open.spans.len() >= self.room {
                 self.close();

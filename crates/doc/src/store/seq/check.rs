@@ -1,7 +1,7 @@
 //! What must hold of every sequence. Tests and fuzzers ask after every change.
 
 use super::{Ctx, Kind, NONE, Seq, Span};
-use crate::store::heap::Bytes;
+use crate::store::memory::byte_arena::Bytes;
 
 impl Seq {
     /// Panics where the structure contradicts itself. `shown` says what a visible span shows.
@@ -63,7 +63,7 @@ impl Seq {
             assert_eq!(span.len, 1);
             assert_eq!(span.visible, !self.reg(span).expect("it exists").values.is_empty());
         } else {
-            assert_eq!(span.visible, span.gone.is_none() && span.kind != Kind::Mark);
+            assert_eq!(span.visible, span.deleted_by.is_none() && span.kind != Kind::Mark);
         }
         if span.kind == Kind::Text && span.reg == 0 {
             let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });

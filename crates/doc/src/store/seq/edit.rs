@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::tree::{SPAN_TEXT, SPANS};
 use super::{At, Ctx, ElemReg, Gap, Hot, Kind, NONE, Seq, Span};
-use crate::codec::limits::{Meter, cost};
+use crate::codec::limits::{Budget, cost};
 use crate::error::LimitError;
-use crate::store::heap::{Bytes, starts_chunk};
 use crate::store::log::stepped;
+use crate::store::memory::byte_arena::{Bytes, starts_chunk};
 use crate::types::OpId;
 
 /// What an element shows after a change of its values.
@@ -44,7 +44,7 @@ impl Seq {
         origin: Option<At>,
         id: OpId,
         ctx: &Ctx<'_>,
-        meter: &mut Meter,
+        budget: &mut Budget,
     ) -> Result<Gap, LimitError> {
         let newer = |other: OpId| ctx.actors.cmp(other, id) == Ordering::Greater;
         let mut gap = origin.map_or(self.front(), |at| self.behind(at));
@@ -52,7 +52,7 @@ impl Seq {
             let leaf = &self.leaves[gap.leaf as usize];
             match leaf.leaf.spans.get(gap.span as usize) {
                 Some(span) if newer(span.id.plus(gap.off)) => {
-                    meter.spend(1, cost::GLANCE)?;
+                    budget.spend(1, cost::GLANCE)?;
                     gap = Gap { span: gap.span + 1, off: 0, ..gap };
                 }
                 Some(_) => return Ok(gap),
@@ -122,7 +122,7 @@ impl Seq {
             let right = leaf.spans[at].split_off(gap.off, ctx);
             at += 1;
             insert_two(&mut leaf.spans, at, [span, right]);
-        } else if at > 0 && join(&mut leaf.spans[at - 1], &span) {
+        } else if at > 0 && merge_spans(&mut leaf.spans[at - 1], &span) {
             at -= 1;
         } else {
             leaf.spans.insert(at, span);
@@ -142,7 +142,7 @@ impl Seq {
     /// Lets the run at the kept place go on with `len` characters typed before unit `index`, where it ends; gives what
     /// they were inserted after. Nothing happens when they are not the next operations or lie elsewhere.
     #[inline]
-    pub(crate) fn go_on(
+    pub(crate) fn extend_run(
         &mut self,
         index: u32,
         id: OpId,
@@ -152,11 +152,11 @@ impl Seq {
         let Hot { leaf, base, span, units, newest } = self.hot;
         let run = self.leaves[leaf as usize].leaf.spans.get(span as usize).filter(|_| newest)?;
         let adjacent = run.at + run.bytes == text.at && !starts_chunk(text.at);
-        let goes_on = index == base + units + run.width
+        let extends = index == base + units + run.width
             && run.id.plus(run.len) == id
             && (run.kind == Kind::Text && run.visible && run.reg == 0)
             && (adjacent && (run.bytes + text.len) as usize <= SPAN_TEXT);
-        if !goes_on {
+        if !extends {
             return None;
         }
         let node = Arc::make_mut(&mut self.leaves[leaf as usize].leaf);
@@ -194,7 +194,7 @@ impl Seq {
 
     /// Makes the elements `off..off + n` of a span one span of their own, changes it, and joins it with neighbours
     /// it now fits.
-    fn carve(&mut self, at: At, n: u32, ctx: &Ctx<'_>, change: impl FnOnce(&mut Span)) {
+    fn split_span(&mut self, at: At, n: u32, ctx: &Ctx<'_>, change: impl FnOnce(&mut Span)) {
         let leaf = Arc::make_mut(&mut self.leaves[at.leaf as usize].leaf);
         leaf.text.take();
         let i = at.span as usize;
@@ -211,13 +211,13 @@ impl Seq {
         let (mut from, mut to) = (i, i + 1);
         if right.is_none()
             && let Some(next) = leaf.spans.get(to)
-            && join(&mut span, next)
+            && merge_spans(&mut span, next)
         {
             to += 1;
         }
         if left.is_none() && i > 0 {
             let mut before = leaf.spans[i - 1];
-            if join(&mut before, &span) {
+            if merge_spans(&mut before, &span) {
                 span = before;
                 from -= 1;
             }
@@ -243,7 +243,7 @@ impl Seq {
         let right = (n < span.len).then(|| span.split_off(n, ctx));
         let width = span.width;
         leaf.width -= width;
-        (span.visible, span.gone, span.step) = (false, gone, step);
+        (span.visible, span.deleted_by, span.step) = (false, gone, step);
         let actor = span.id.actor;
         let place = match (at.off > 0, right) {
             (true, Some(right)) => {
@@ -251,7 +251,7 @@ impl Seq {
                 i + 1
             }
             (true, None) => {
-                match spans.get(i + 1).is_some_and(|next| join(&mut span, next)) {
+                match spans.get(i + 1).is_some_and(|next| merge_spans(&mut span, next)) {
                     true => spans[i + 1] = span,
                     false => spans.insert(i + 1, span),
                 }
@@ -259,7 +259,7 @@ impl Seq {
             }
             (false, Some(right)) => {
                 spans[i] = right;
-                if i > 0 && join(&mut spans[i - 1], &span) {
+                if i > 0 && merge_spans(&mut spans[i - 1], &span) {
                     i - 1
                 } else {
                     spans.insert(i, span);
@@ -267,8 +267,8 @@ impl Seq {
                 }
             }
             (false, None) => {
-                let next = spans.get(i + 1).is_some_and(|next| join(&mut span, next));
-                let before = i > 0 && join(&mut spans[i - 1], &span);
+                let next = spans.get(i + 1).is_some_and(|next| merge_spans(&mut span, next));
+                let before = i > 0 && merge_spans(&mut spans[i - 1], &span);
                 spans[i] = span;
                 match (before, next) {
                     (true, true) => drop(spans.drain(i..i + 2)),
@@ -299,7 +299,7 @@ impl Seq {
         let number = self.regs.len() as u32 + 1;
         self.regs.push(reg);
         let id = self.span(at).id.plus(at.off);
-        self.carve(at, 1, ctx, |span| span.reg = number);
+        self.split_span(at, 1, ctx, |span| span.reg = number);
         self.find(id).expect("the element is still there")
     }
 
@@ -311,7 +311,7 @@ impl Seq {
 
     /// Changes what an element with a register shows.
     pub(crate) fn show(&mut self, at: At, shown: Shown, ctx: &Ctx<'_>) {
-        self.carve(at, 1, ctx, |span| {
+        self.split_span(at, 1, ctx, |span| {
             span.visible = shown.visible;
             span.width = shown.width;
             span.bytes = shown.bytes;
@@ -347,7 +347,7 @@ fn replace(spans: &mut Vec<Span>, old: Range<usize>, new: impl Iterator<Item = S
 
 /// Lets `a` swallow `b`, which follows it, when they are one run with one fate.
 #[inline]
-pub(super) fn join(a: &mut Span, b: &Span) -> bool {
+pub(super) fn merge_spans(a: &mut Span, b: &Span) -> bool {
     let run = a.kind == b.kind
         && a.reg == 0
         && b.reg == 0
@@ -372,7 +372,7 @@ pub(super) fn join(a: &mut Span, b: &Span) -> bool {
     if !adjacent {
         return false;
     }
-    if !a.gone.is_none() || !b.gone.is_none() {
+    if !a.deleted_by.is_none() || !b.deleted_by.is_none() {
         let Some(step) = common_step(a, b) else { return false };
         a.step = step;
     }
@@ -384,14 +384,15 @@ pub(super) fn join(a: &mut Span, b: &Span) -> bool {
 
 /// The step of the deletions of two spans as one, if there is one.
 fn common_step(a: &Span, b: &Span) -> Option<i8> {
-    if a.gone.actor != b.gone.actor || a.gone.is_none() || b.gone.is_none() {
+    if a.deleted_by.actor != b.deleted_by.actor || a.deleted_by.is_none() || b.deleted_by.is_none() {
         return None;
     }
     let agrees = |span: &Span, step: i8| span.len == 1 || span.step == step;
     [1, -1].into_iter().find(|step| {
         agrees(a, *step)
             && agrees(b, *step)
-            && i64::from(a.gone.ctr) + i64::from(*step) * i64::from(a.len) == i64::from(b.gone.ctr)
-            && stepped(a.gone, *step, a.len) == b.gone
+            && i64::from(a.deleted_by.ctr) + i64::from(*step) * i64::from(a.len)
+                == i64::from(b.deleted_by.ctr)
+            && stepped(a.deleted_by, *step, a.len) == b.deleted_by
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::{LeafRef, NONE};
-use crate::store::lanes::Lanes;
+use crate::store::memory::op_id_map::OpIdMap;
 use crate::types::OpId;
 
 /// Finds leaves by the ids of elements.
@@ -13,18 +13,18 @@ use crate::types::OpId;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ids {
     /// Right but for the elements of `moved`.
-    lanes: Lanes,
-    /// Leaves whose elements the lanes may look for elsewhere.
+    by_id: OpIdMap,
+    /// Leaves whose elements the by_id may look for elsewhere.
     moved: Vec<u32>,
-    /// The lanes in order, made by a reader since the last change.
-    settled: OnceLock<Lanes>,
+    /// The by_id in order, made by a reader since the last change.
+    settled: OnceLock<OpIdMap>,
     /// Nobody has looked since the last edit by who types here.
     later: bool,
 }
 
 impl Ids {
-    pub(super) fn new(lanes: Lanes) -> Self {
-        Self { lanes, ..Self::default() }
+    pub(super) fn new(by_id: OpIdMap) -> Self {
+        Self { by_id, ..Self::default() }
     }
 
     /// The next divided leaves are only noted.
@@ -37,16 +37,16 @@ impl Ids {
     /// spans in the leaves divided since somebody looked last.
     #[inline]
     pub(super) fn leaf(&self, id: OpId, leaves: &[LeafRef]) -> Option<u32> {
-        let lanes = if self.moved.is_empty() { &self.lanes } else { self.in_order(leaves) };
-        lanes.floor(id).map(|(_, leaf)| leaf)
+        let by_id = if self.moved.is_empty() { &self.by_id } else { self.in_order(leaves) };
+        by_id.floor(id).map(|(_, leaf)| leaf)
     }
 
     #[cold]
-    fn in_order(&self, leaves: &[LeafRef]) -> &Lanes {
+    fn in_order(&self, leaves: &[LeafRef]) -> &OpIdMap {
         self.settled.get_or_init(|| {
-            let mut lanes = self.lanes.clone();
-            settle(&mut lanes, &self.moved, leaves);
-            lanes
+            let mut by_id = self.by_id.clone();
+            settle(&mut by_id, &self.moved, leaves);
+            by_id
         })
     }
 
@@ -54,9 +54,9 @@ impl Ids {
     #[inline]
     fn adopt(&mut self) {
         if !self.moved.is_empty()
-            && let Some(lanes) = self.settled.take()
+            && let Some(by_id) = self.settled.take()
         {
-            self.lanes = lanes;
+            self.by_id = by_id;
             self.moved.clear();
             self.later = false;
         }
@@ -66,7 +66,7 @@ impl Ids {
     pub(super) fn settle(&mut self, leaves: &[LeafRef]) {
         self.adopt();
         if !self.moved.is_empty() {
-            settle(&mut self.lanes, &self.moved, leaves);
+            settle(&mut self.by_id, &self.moved, leaves);
             self.moved.clear();
         }
         self.later = false;
@@ -76,7 +76,7 @@ impl Ids {
     #[inline]
     pub(super) fn push(&mut self, id: OpId, leaf: u32) -> bool {
         self.adopt();
-        self.lanes.push(id, leaf)
+        self.by_id.push(id, leaf)
     }
 
     /// The elements of a new leaf were moved there from another one.
@@ -85,21 +85,21 @@ impl Ids {
         if self.later {
             self.moved.push(leaf);
         } else {
-            assign(&mut self.lanes, leaf, leaves);
+            assign(&mut self.by_id, leaf, leaves);
         }
     }
 }
 
-fn assign(lanes: &mut Lanes, leaf: u32, leaves: &[LeafRef]) {
+fn assign(by_id: &mut OpIdMap, leaf: u32, leaves: &[LeafRef]) {
     for span in &leaves[leaf as usize].leaf.spans {
-        lanes.assign(span.id, span.len, leaf);
+        by_id.assign(span.id, span.len, leaf);
     }
 }
 
-/// Makes the lanes right for the elements of leaves that were divided.
-fn settle(lanes: &mut Lanes, moved: &[u32], leaves: &[LeafRef]) {
+/// Makes the by_id right for the elements of leaves that were divided.
+fn settle(by_id: &mut OpIdMap, moved: &[u32], leaves: &[LeafRef]) {
     if moved.len() < leaves.len() / 4 {
-        moved.iter().for_each(|leaf| assign(lanes, *leaf, leaves));
+        moved.iter().for_each(|leaf| assign(by_id, *leaf, leaves));
         return;
     }
     let mut entries = Vec::new();
@@ -109,5 +109,5 @@ fn settle(lanes: &mut Lanes, moved: &[u32], leaves: &[LeafRef]) {
         entries.extend(node.leaf.spans.iter().map(|span| (span.id, leaf)));
         leaf = node.next;
     }
-    *lanes = Lanes::build(entries);
+    *by_id = OpIdMap::build(entries);
 }

@@ -15,11 +15,11 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use super::actors::Actors;
-use super::heap::{Bytes, Heap};
-use super::lanes::Lanes;
-use super::pages::Pages;
-use super::register::Values;
+use crate::store::actors::Actors;
+use crate::store::memory::byte_arena::{ByteArena, Bytes};
+use crate::store::memory::cow_vec::CowVec;
+use crate::store::memory::op_id_map::OpIdMap;
+use crate::store::register::Values;
 use crate::types::{OpId, TextEncoding};
 
 pub(crate) use build::{Builder, Unsorted};
@@ -48,7 +48,7 @@ pub(crate) struct Span {
     pub(crate) origin: OpId,
     pub(crate) at: u32,
     /// The operation that deleted the first element; the others' are `step` apart. Counter 0: not deleted so.
-    pub(crate) gone: OpId,
+    pub(crate) deleted_by: OpId,
     /// One more than the number of the register of an element with a history of its own; such spans have one element.
     pub(crate) reg: u32,
     /// Bytes of the text: of all elements of [`Kind::Text`]; of what is shown for others and those with a register.
@@ -83,8 +83,8 @@ impl Span {
     }
 
     /// The deletion of the `n`-th element.
-    pub(crate) fn gone_at(&self, n: u32) -> OpId {
-        super::log::stepped(self.gone, self.step, n)
+    pub(crate) fn deletion_of(&self, n: u32) -> OpId {
+        crate::store::log::stepped(self.deleted_by, self.step, n)
     }
 
     /// Width of the `n`-th element.
@@ -129,10 +129,10 @@ impl Span {
     pub(crate) fn by_fate(self, ctx: &Ctx<'_>, apart: impl Fn(OpId) -> bool) -> SmallVec<[Span; 3]> {
         let mut parts = SmallVec::new();
         let mut rest = self;
-        if !self.gone.is_none() && self.len > 1 {
+        if !self.deleted_by.is_none() && self.len > 1 {
             let mut n = 1;
             while n < rest.len {
-                if apart(rest.gone_at(n)) == apart(rest.gone_at(n - 1)) {
+                if apart(rest.deletion_of(n)) == apart(rest.deletion_of(n - 1)) {
                     n += 1;
                     continue;
                 }
@@ -155,8 +155,8 @@ impl Span {
         right.bytes -= bytes;
         right.width -= width;
         right.at += if self.kind == Kind::Text { bytes } else { n };
-        if !self.gone.is_none() {
-            right.gone = self.gone_at(n);
+        if !self.deleted_by.is_none() {
+            right.deleted_by = self.deletion_of(n);
         }
         self.len = n;
         self.bytes = bytes;
@@ -168,7 +168,7 @@ impl Span {
 /// What sequences need to know of their document.
 #[derive(Clone, Copy)]
 pub(crate) struct Ctx<'a> {
-    pub(crate) heap: &'a Heap,
+    pub(crate) heap: &'a ByteArena,
     pub(crate) actors: &'a Actors,
     pub(crate) encoding: TextEncoding,
 }
@@ -256,7 +256,7 @@ pub(crate) struct Seq {
     root: u32,
     /// The leaf of each element.
     ids: Ids,
-    pub(crate) regs: Pages<ElemReg>,
+    pub(crate) regs: CowVec<ElemReg>,
     width: u32,
     /// How many boundaries of marks there are.
     pub(crate) marks: u32,
@@ -313,7 +313,7 @@ impl Seq {
             inner: vec![root],
             root: 0,
             ids: Ids::default(),
-            regs: Pages::default(),
+            regs: CowVec::default(),
             width: 0,
             marks: 0,
             hot: Hot::default(),
@@ -560,7 +560,7 @@ impl Seq {
     }
 
     /// Takes the index that was made beside the sequence.
-    pub(crate) fn set_index(&mut self, index: Lanes) {
+    pub(crate) fn set_index(&mut self, index: OpIdMap) {
         self.ids = Ids::new(index);
     }
 

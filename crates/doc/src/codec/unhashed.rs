@@ -1,0 +1,78 @@
+//! Changes written before anybody knows the hash of the change before them: one thread writes, another hashes.
+
+use super::block::hash_padded;
+use super::chunk::ChunkType;
+use super::leb::put_u64;
+use crate::types::ChangeHash;
+
+/// Changes, each made after nothing but the one before it, as SHA-256 reads them: with what stands before and after a
+/// body.
+#[derive(Debug, Default)]
+pub(crate) struct UnhashedChanges {
+    bytes: Vec<u8>,
+    /// Where the hash of the change before goes, and where the change ends.
+    places: Vec<(usize, usize)>,
+}
+
+impl UnhashedChanges {
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+
+    /// How many bytes are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Adds the body of a change, made after any hash.
+    pub(crate) fn push(&mut self, body: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.push(ChunkType::Change as u8);
+        put_u64(&mut self.bytes, body.len() as u64);
+        debug_assert_eq!(body[0], 1, "one hash comes first");
+        let hash = self.bytes.len() + 1;
+        self.bytes.extend_from_slice(body);
+        let hashed = self.bytes.len() - start;
+        self.bytes.push(0x80);
+        self.bytes.resize(start + (hashed + 9).next_multiple_of(64) - 8, 0);
+        self.bytes.extend_from_slice(&(8 * hashed as u64).to_be_bytes());
+        self.places.push((hash, self.bytes.len()));
+    }
+
+    /// The hashes of all changes, of which the first was made after `before`.
+    pub(crate) fn hashes(&mut self, before: ChangeHash) -> impl Iterator<Item = ChangeHash> {
+        let Self { bytes, places } = self;
+        let (mut start, mut last) = (0, before);
+        places.iter().map(move |(hash, end)| {
+            bytes[*hash..][..32].copy_from_slice(&last.0);
+            last = hash_padded(bytes[std::mem::replace(&mut start, *end)..*end].as_chunks().0);
+            last
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::chunk::hash_chunk;
+
+    #[test]
+    fn hashes_are_those_of_changes_written_one_after_the_other() {
+        let mut ahead = UnhashedChanges::default();
+        for round in 0..2 {
+            ahead.clear();
+            let mut bodies: Vec<Vec<u8>> = (0..300).map(|len| vec![len as u8 ^ round; 33 + len]).collect();
+            bodies.iter_mut().for_each(|body| body[0] = 1);
+            bodies.iter().for_each(|body| ahead.push(body));
+            let mut last = ChangeHash([7; 32]);
+            let hashes: Vec<ChangeHash> = ahead.hashes(last).collect();
+            assert_eq!(hashes.len(), bodies.len());
+            for (mut body, hash) in bodies.into_iter().zip(hashes) {
+                body[1..33].copy_from_slice(&last.0);
+                last = hash_chunk(ChunkType::Change, &body);
+                assert_eq!(hash, last);
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! From the log to the hashes of changes, and from hashes to rows.
+
+use smallvec::SmallVec;
+use std::ops::Range;
+
+use crate::codec::change::{Change, Scratch};
+use crate::codec::unhashed::UnhashedChanges;
+use crate::store::history::hashes::Hashes;
+use crate::store::history::{ChangeAt, ChangeRun};
+use crate::store::outgoing::small::Singles;
+use crate::store::state::State;
+use crate::threads;
+use crate::types::ChangeHash;
+
+/// Hashes of what a change was made after.
+type Deps = SmallVec<[ChangeHash; 4]>;
+
+/// Of the changes that two threads hash together, the one that hashes also writes so many fifths.
+const OWN_FIFTHS: u32 = 2;
+
+/// So many operations are written ahead at most: their changes stay in the cache.
+const TOGETHER: u32 = 1 << 13;
+
+/// And so many bytes, when changes are long.
+const KEPT: usize = 1 << 20;
+
+/// Fewer changes are not worth a second thread. With checks on, those of stories come here too.
+const FEW: u32 = if cfg!(debug_assertions) { 2 } else { 128 };
+
+impl State {
+    /// Computes the hashes of all rows on two threads. Nobody else may have the state: while one thread waits for the
+    /// other it may do anything the pool has to do, and that must not wait for these hashes.
+    pub(crate) fn hash_all(&mut self) {
+        let mut known = self.history.known();
+        self.hash_below(self.history.len(), &mut known, &mut Scratch::default(), true);
+    }
+
+    /// Computes the hashes of all rows below `rows`, on two threads if so wanted.
+    fn hash_below<'a>(&'a self, rows: u32, known: &mut Hashes, scratch: &mut Scratch<'a>, beside: bool) {
+        if known.done() >= rows {
+            return;
+        }
+        let mut number = self.history.run_of(known.done());
+        while known.done() < rows {
+            let run = self.history.run(number).expect("every row is in a run");
+            let from = known.done();
+            let deps = self.deps(known, run, from, scratch);
+            let to = rows.min(run.row + run.rows);
+            let last = to - 1 - run.row;
+            let learn = |n, hash| if n == last { known.push(n, hash) } else { known.pass(n, hash) };
+            if beside && to - from >= FEW {
+                self.hash_beside(number, from..to, deps, scratch, learn);
+            } else {
+                self.hash_run(number, from..to, deps, scratch, learn);
+            }
+            number += 1;
+        }
+    }
+
+    /// Hashes of what the row `row` of a run was made after. They have been computed.
+    fn deps<'a>(&'a self, known: &mut Hashes, run: &ChangeRun, row: u32, scratch: &mut Scratch<'a>) -> Deps {
+        if row > run.row {
+            return smallvec::smallvec![self.hash_in(known, row - 1, scratch)];
+        }
+        let mut deps = Deps::new();
+        for dep in &run.deps {
+            let hash = known.get(*dep).unwrap_or_else(|| {
+                let hash = self.hash_in(known, *dep, scratch);
+                known.keep(*dep, hash);
+                hash
+            });
+            deps.push(hash);
+        }
+        deps
+    }
+
+    /// Hashes a range of rows of a run, the first made after `deps`. Each is given with its number in the run.
+    fn hash_run<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        mut deps: Deps,
+        scratch: &mut Scratch<'a>,
+        mut each: impl FnMut(u32, ChangeHash),
+    ) {
+        self.each_change(number, rows, |change, singles| {
+            let in_block = self.write_one(change, &deps, singles, scratch);
+            let hash = if in_block { scratch.block.hash() } else { Change::hash_body(&scratch.body) };
+            each(change.row - change.run.row, hash);
+            deps.clear();
+            deps.push(hash);
+            true
+        });
+    }
+
+    /// As [`Self::hash_run`], while another thread writes the later of the changes without the hashes before them.
+    fn hash_beside<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        mut deps: Deps,
+        scratch: &mut Scratch<'a>,
+        mut each: impl FnMut(u32, ChangeHash) + Send,
+    ) {
+        let run = self.history.run(number).expect("the caller found it");
+        let together = (TOGETHER / run.ops.max(1)).max(FEW);
+        let (mut ahead, mut theirs) = (UnhashedChanges::default(), Scratch::default());
+        for from in rows.clone().step_by(together as usize) {
+            let to = rows.end.min(from.saturating_add(together));
+            let middle = from + ((to - from) * OWN_FIFTHS).div_ceil(5);
+            let (before, mut last) = (std::mem::take(&mut deps), None);
+            threads::join(
+                || {
+                    self.hash_run(number, from..middle, before, scratch, |n, hash| {
+                        each(n, hash);
+                        last = Some(hash);
+                    });
+                },
+                || self.write_ahead(number, middle..to, &mut theirs, &mut ahead),
+            );
+            let mut last = last.expect("the first is hashed here");
+            let mut next = middle;
+            for hash in ahead.hashes(last) {
+                each(next - run.row, hash);
+                (next, last) = (next + 1, hash);
+            }
+            // Those that were too long to be kept.
+            self.hash_run(number, next..to, smallvec::smallvec![last], scratch, |n, hash| {
+                each(n, hash);
+                last = hash;
+            });
+            deps.push(last);
+        }
+    }
+
+    /// Writes changes, made after any hash, until there are none or they take too much memory.
+    fn write_ahead<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        scratch: &mut Scratch<'a>,
+        out: &mut UnhashedChanges,
+    ) {
+        out.clear();
+        self.each_change(number, rows, |change, singles| {
+            let in_block = self.write_one(change, &[ChangeHash([0; 32])], singles, scratch);
+            out.push(if in_block { scratch.block.body() } else { &scratch.body });
+            out.len() < KEPT
+        });
+    }
+
+    /// The changes of a range of rows of a run, with the single operations that they may be, until `each` says no.
+    #[inline]
+    fn each_change<'a>(
+        &'a self,
+        number: usize,
+        rows: Range<u32>,
+        mut each: impl FnMut(&ChangeAt<'_>, &mut Singles<'a>) -> bool,
+    ) {
+        let run = self.history.run(number).expect("the caller found it");
+        let (low, high) = self.log_range(number);
+        let start = run.start + (rows.start - run.row) * run.ops;
+        let at = if run.ops == 0 { low } else { self.log.find(start, low, high) };
+        let mut singles = Singles::new(self, at, start);
+        for row in rows {
+            let n = row - run.row;
+            let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
+            if !each(&change, &mut singles) {
+                break;
+            }
+        }
+    }
+
+    /// Writes the body of a change into the block of `scratch`, if it fits there, or else into its body; gives which.
+    #[inline]
+    fn write_one<'a>(
+        &'a self,
+        change: &ChangeAt<'_>,
+        deps: &[ChangeHash],
+        singles: &mut Singles<'_>,
+        scratch: &mut Scratch<'a>,
+    ) -> bool {
+        match change.run.ops {
+            0 => self.write_body(0, change, deps, scratch),
+            1 => match singles.next() {
+                Some(single) if self.write_single(change, &single, deps, &mut scratch.block) => return true,
+                single => {
+                    self.write_from(singles.run_of(change.start), change, deps, scratch);
+                    if single.is_none() {
+                        singles.skip();
+                    }
+                }
+            },
+            _ => self.write_from(singles.run_of(change.start), change, deps, scratch),
+        }
+        false
+    }
+
+    /// The hash of a row that has been computed.
+    fn hash_in<'a>(&'a self, known: &Hashes, row: u32, scratch: &mut Scratch<'a>) -> ChangeHash {
+        if let Some(hash) = known.get(row) {
+            return hash;
+        }
+        let (near, mut hash) = known.nearest(row).expect("the first row of every run is kept");
+        if near < row {
+            let deps = smallvec::smallvec![hash];
+            self.hash_run(self.history.run_of(row), near + 1..row + 1, deps, scratch, |_, next| hash = next);
+        }
+        hash
+    }
+
+    /// The hash of a row.
+    pub(crate) fn hash(&self, row: u32) -> ChangeHash {
+        let known = self.history.known().get(row);
+        known.unwrap_or_else(|| self.hash_with(row, &mut Scratch::default()))
+    }
+
+    pub(crate) fn hash_with<'a>(&'a self, row: u32, scratch: &mut Scratch<'a>) -> ChangeHash {
+        let mut known = self.history.known();
+        if let Some(hash) = known.get(row) {
+            return hash;
+        }
+        self.hash_below(row + 1, &mut known, scratch, false);
+        let hash = self.hash_in(&known, row, scratch);
+        known.visit(row, hash);
+        hash
+    }
+
+    /// The row of a hash.
+    pub(crate) fn row(&self, hash: &ChangeHash) -> Option<u32> {
+        let mut known = self.history.known();
+        let head = self.history.heads.named(|row| known.get(row).as_ref() == Some(hash));
+        if head.is_some() {
+            return head;
+        }
+        if let Some(row) = self.find(&known, hash) {
+            return Some(row);
+        }
+        if known.indexed() == self.history.len() {
+            return None;
+        }
+        let mut scratch = Scratch::default();
+        self.hash_below(self.history.len(), &mut known, &mut scratch, false);
+        self.index(&mut known, &mut scratch);
+        self.find(&known, hash)
+    }
+
+    fn find(&self, known: &Hashes, hash: &ChangeHash) -> Option<u32> {
+        let hash_of = |row| self.hash_in(known, row, &mut Scratch::default());
+        known.find(hash, |row| known.get(row).unwrap_or_else(|| hash_of(row)) == *hash)
+    }
+
+    /// Makes every hash one that is found.
+    fn index<'a>(&'a self, known: &mut Hashes, scratch: &mut Scratch<'a>) {
+        while known.indexed() < known.done() {
+            let from = known.indexed();
+            let number = self.history.run_of(from);
+            let run = self.history.run(number).expect("every row is in a run");
+            let deps = self.deps(known, run, from, scratch);
+            let to = known.done().min(run.row + run.rows);
+            self.hash_run(number, from..to, deps, scratch, |n, hash| known.add(run.row + n, hash));
+        }
+    }
+
+    /// Whether a change is in the history. Only changes with numbers that are taken are compared by their hashes.
+    pub(crate) fn has(&self, change: &Change) -> bool {
+        let Ok(seq) = u32::try_from(change.seq()) else { return false };
+        let actor = self.actors.find(change.actor_id()).filter(|actor| self.history.seq(*actor) >= seq);
+        let row = actor.and_then(|actor| self.history.by_seq(actor, seq));
+        row.is_some_and(|row| self.hash(row) == change.hash())
+    }
+
+    pub(crate) fn heads(&self) -> Vec<ChangeHash> {
+        let mut heads: Vec<ChangeHash> =
+            self.history.heads.rows().iter().map(|row| self.hash(*row)).collect();
+        heads.sort_unstable();
+        heads
+    }
+
+    /// The change of a row.
+    pub(crate) fn change<'a>(&'a self, row: u32, scratch: &mut Scratch<'a>) -> Change {
+        let change = self.history.at(row);
+        // First what it was made after: its own hash is one step from that.
+        let deps: Deps = change.deps().iter().map(|row| self.hash_with(*row, scratch)).collect();
+        let hash = self.hash_with(row, scratch);
+        self.write_change(&change, &deps, scratch);
+        Change::from_own(&scratch.body, hash, change.run.ops)
+    }
+}

@@ -1,0 +1,341 @@
+//! The changes of a document and what each was made after, as runs: a chain of equal small changes is one entry.
+
+pub(crate) mod branches;
+pub(in crate::store) mod hashes;
+pub(in crate::store) mod hashing;
+pub(crate) mod heads;
+pub(crate) mod past;
+pub(in crate::store) mod seen;
+
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex};
+
+use crate::codec::limits::Budget;
+use crate::error::LimitError;
+use crate::store::history::hashes::Hashes;
+use crate::store::history::heads::Heads;
+use crate::store::history::seen::{Present, Recent, Seen};
+use crate::store::memory::byte_arena::Bytes;
+use crate::store::memory::cow_vec::CowVec;
+use crate::store::memory::op_id_map::OpIdMap;
+use crate::types::{ChangeHash, OpId};
+
+/// Changes by one actor, each made right after the one before, with as many operations and at the same time.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeRun {
+    /// Row of the first.
+    pub(crate) row: u32,
+    pub(crate) rows: u32,
+    /// They have all rows before them in their past.
+    pub(crate) whole: bool,
+    pub(crate) actor: u32,
+    /// Of the first.
+    pub(crate) seq: u32,
+    /// Counter of the first operation of the first.
+    pub(crate) start: u32,
+    /// Operations of each.
+    pub(crate) ops: u32,
+    pub(crate) time: i64,
+    pub(crate) message: Bytes,
+    pub(crate) extra: Bytes,
+    /// What the first was made after, in the order its bytes name them.
+    pub(crate) deps: SmallVec<[u32; 2]>,
+    /// The run of the log that holds the first operation.
+    pub(crate) log: u32,
+}
+
+/// One change, taken out of its run.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeAt<'a> {
+    pub(crate) run: &'a ChangeRun,
+    pub(crate) row: u32,
+    pub(crate) seq: u32,
+    pub(crate) start: u32,
+}
+
+impl ChangeAt<'_> {
+    /// Counter after its last operation.
+    pub(crate) fn end(&self) -> u32 {
+        self.start + self.run.ops
+    }
+
+    pub(crate) fn deps(&self) -> SmallVec<[u32; 2]> {
+        if self.row == self.run.row {
+            SmallVec::from_slice(&self.run.deps)
+        } else {
+            smallvec::smallvec![self.row - 1]
+        }
+    }
+}
+
+/// All changes.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    runs: CowVec<ChangeRun>,
+    rows: u32,
+    /// Operations of all changes.
+    ops: u64,
+    /// From the first operation of a run to the run; runs without operations are not here.
+    by_op: OpIdMap,
+    by_seq: OpIdMap,
+    /// Last sequence number of each actor, and the counter after its last operation.
+    last: Vec<(u32, u32)>,
+    pub(crate) heads: Heads,
+    /// Where the operations of the last change end in the log.
+    pub(crate) log_len: usize,
+    hashes: Mutex<Hashes>,
+    recent: Recent,
+}
+
+impl Clone for History {
+    fn clone(&self) -> Self {
+        Self {
+            runs: self.runs.clone(),
+            rows: self.rows,
+            ops: self.ops,
+            by_op: self.by_op.clone(),
+            by_seq: self.by_seq.clone(),
+            last: self.last.clone(),
+            heads: self.heads.clone(),
+            log_len: self.log_len,
+            hashes: Mutex::new(self.known().clone()),
+            recent: self.recent.clone(),
+        }
+    }
+}
+
+impl History {
+    /// The known hashes. Nobody panics while holding them.
+    pub(crate) fn known(&self) -> std::sync::MutexGuard<'_, Hashes> {
+        self.hashes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn known_mut(&mut self) -> &mut Hashes {
+        self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Learns the hash of a row.
+    pub(crate) fn learn(&mut self, row: u32, hash: ChangeHash) {
+        let n = row - self.runs[self.run_of(row)].row;
+        self.known_mut().set(row, n, hash);
+    }
+
+    /// The head with this hash, if it is one of the last.
+    pub(crate) fn head(&mut self, hash: &ChangeHash) -> Option<u32> {
+        let known = self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.heads.named(|row| known.get(row).as_ref() == Some(hash))
+    }
+
+    /// How many changes there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.rows
+    }
+
+    /// How many bytes the runs take.
+    pub(in crate::store) fn bytes(&self) -> usize {
+        self.number_of_runs() * size_of::<ChangeRun>()
+    }
+
+    /// How many operations all changes have.
+    pub(crate) fn operations(&self) -> u64 {
+        self.ops
+    }
+
+    pub(crate) fn number_of_runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &ChangeRun> {
+        self.runs.iter()
+    }
+
+    /// The number of the run that holds a row.
+    pub(crate) fn run_of(&self, row: u32) -> usize {
+        let (mut low, mut high) = (0, self.runs.len());
+        // Most ask for what is new.
+        for back in 1..=4.min(high) {
+            if self.runs[high - back].row <= row {
+                return high - back;
+            }
+        }
+        while high - low > 1 {
+            let middle = usize::midpoint(low, high);
+            if self.runs[middle].row <= row {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    pub(crate) fn run(&self, number: usize) -> Option<&ChangeRun> {
+        self.runs.get(number)
+    }
+
+    pub(crate) fn at(&self, row: u32) -> ChangeAt<'_> {
+        let run = &self.runs[self.run_of(row)];
+        let n = row - run.row;
+        ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops }
+    }
+
+    /// The counter after the last operation of a change.
+    #[inline]
+    pub(in crate::store) fn end_of(&self, row: u32) -> u32 {
+        match self.runs.last() {
+            // Most are made after the last one.
+            Some(run) if row + 1 == self.rows => run.start + run.ops * run.rows,
+            _ => self.at(row).end(),
+        }
+    }
+
+    /// Sequence number of an actor's last change; 0 before the first.
+    pub(crate) fn seq(&self, actor: u32) -> u32 {
+        self.last.get(actor as usize).map_or(0, |last| last.0)
+    }
+
+    /// An actor's last change.
+    pub(crate) fn last_of(&self, actor: u32) -> Option<u32> {
+        match self.runs.last() {
+            Some(run) if run.actor == actor => Some(run.row + run.rows - 1),
+            _ => self.by_seq(actor, self.seq(actor)),
+        }
+    }
+
+    /// The change with an actor's sequence number.
+    pub(crate) fn by_seq(&self, actor: u32, seq: u32) -> Option<u32> {
+        let (first, run) = self.by_seq.floor(OpId::new(seq, actor))?;
+        let run = &self.runs[run as usize];
+        (seq - first < run.rows).then(|| run.row + (seq - first))
+    }
+
+    /// The sequence number of an actor's last change up to a row, which is in run `number`, and the counter after it.
+    pub(in crate::store) fn last_upto(&self, actor: u32, (number, row): (u32, u32)) -> Option<(u32, u32)> {
+        let (_, number) = self.by_seq.last_upto(actor, number)?;
+        let run = &self.runs[number as usize];
+        let n = (row - run.row).min(run.rows - 1);
+        Some((run.seq + n, run.start + (n + 1) * run.ops))
+    }
+
+    /// The number of the run of changes with an operation, and the row.
+    pub(crate) fn by_op(&self, id: OpId) -> Option<(usize, u32)> {
+        let (first, number) = self.by_op.floor(id)?;
+        let run = &self.runs[number as usize];
+        let row = (id.ctr - first) / run.ops;
+        (row < run.rows).then(|| (number as usize, run.row + row))
+    }
+
+    /// The past of a change that will be made after `deps`; nothing where it is all there is.
+    #[inline]
+    pub(in crate::store) fn past(
+        &self,
+        deps: &[u32],
+        budget: &mut Budget,
+    ) -> Result<Option<Arc<Seen>>, LimitError> {
+        if self.heads.within(deps) { Ok(None) } else { self.past_of(deps, budget) }
+    }
+
+    fn past_of(&self, deps: &[u32], budget: &mut Budget) -> Result<Option<Arc<Seen>>, LimitError> {
+        let there = Present { history: self, heads: self.heads.rows(), last: &self.last };
+        self.recent.before(deps, there, budget).map(Some)
+    }
+
+    /// Keeps the past of the last change, for those that will be made after it.
+    pub(in crate::store) fn keep_past(&mut self, past: Arc<Seen>) {
+        let Some(row) = self.rows.checked_sub(1) else { return };
+        let change = self.at(row);
+        let (last, deps) = ((change.run.actor, change.seq, change.end()), change.deps());
+        self.recent.learn(row, last, past, &deps);
+    }
+
+    /// Appends one change or a run of them. Gives the row of the first.
+    pub(crate) fn push(&mut self, mut run: ChangeRun) -> u32 {
+        let row = self.rows;
+        run.row = row;
+        let (actor, last) = (run.actor as usize, run.row + run.rows - 1);
+        if self.last.len() <= actor {
+            self.last.resize(actor + 1, (0, 0));
+        }
+        self.last[actor] = (run.seq + run.rows - 1, run.start + run.ops * run.rows);
+        run.whole = self.heads.replace(&run.deps, last);
+        self.rows += run.rows;
+        self.ops += u64::from(run.ops) * u64::from(run.rows);
+        if let Some(before) = self.runs.last()
+            && continues(before, &run)
+        {
+            let at = self.runs.len() - 1;
+            self.runs.get_mut(at).rows += run.rows;
+            return row;
+        }
+        let number = self.runs.len() as u32;
+        self.by_seq.insert(OpId::new(run.seq, run.actor), number);
+        if run.ops > 0 {
+            self.by_op.insert(OpId::new(run.start, run.actor), number);
+        }
+        self.runs.push(run);
+        row
+    }
+
+    /// Adds a change without message that was made after the last one alone, when it goes on with the last run; gives its
+    /// row. What [`Self::push`] would do, for the many who commit each keystroke.
+    #[inline]
+    pub(crate) fn extend_change(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
+        let row = self.rows;
+        let before = self.runs.last().filter(|run| run.actor == actor && run.ops == ops)?;
+        let seq = before.seq + before.rows;
+        let extends = before.time == time
+            && plain(before)
+            && start == before.start + ops * before.rows
+            && self.heads.advance(row);
+        if !extends {
+            return None;
+        }
+        self.runs.last_mut()?.rows += 1;
+        *self.last.get_mut(actor as usize)? = (seq, start + ops);
+        self.rows += 1;
+        self.ops += u64::from(ops);
+        Some(row)
+    }
+
+    /// Forgets the last changes, all but their place among the heads.
+    pub(crate) fn cut(&mut self, rows: u32) {
+        self.recent.cut(rows);
+        while self.rows > rows {
+            let number = self.runs.len() - 1;
+            let run = self.runs.get_mut(number);
+            let keep = rows.saturating_sub(run.row);
+            let (actor, seq, start) = (run.actor, run.seq + keep, run.start + run.ops * keep);
+            self.rows = run.row + keep;
+            self.ops -= u64::from(run.ops) * u64::from(run.rows - keep);
+            run.rows = keep;
+            if keep == 0 {
+                self.runs.truncate(number);
+                self.by_seq.cut(OpId::new(seq, actor));
+                self.by_op.cut(OpId::new(start, actor));
+            }
+            let end = self.by_seq(actor, seq - 1).map_or(0, |row| self.at(row).end());
+            self.last[actor as usize] = (seq - 1, end);
+        }
+    }
+
+    /// The greatest counter of any operation.
+    pub(crate) fn max_op(&self) -> u32 {
+        self.last.iter().map(|(_, end)| end.saturating_sub(1)).max().unwrap_or(0)
+    }
+}
+
+/// Nothing but operations, their actor and a time.
+fn plain(run: &ChangeRun) -> bool {
+    run.message.len == 0 && run.extra.len == 0
+}
+
+fn continues(before: &ChangeRun, next: &ChangeRun) -> bool {
+    before.actor == next.actor
+        && before.ops == next.ops
+        && before.time == next.time
+        && plain(before)
+        && plain(next)
+        && next.seq == before.seq + before.rows
+        && next.start == before.start + before.ops * before.rows
+        && next.deps[..] == [before.row + before.rows - 1]
+}

@@ -1,0 +1,227 @@
+//! The past: which operations are in it, and what was visible then.
+
+use std::collections::BinaryHeap;
+
+use smallvec::SmallVec;
+
+use crate::codec::ops::Action;
+use crate::store::log::key_op::KeyOp;
+use crate::store::register::{Values, Visible};
+use crate::store::seq::{Seq, Span};
+use crate::store::state::State;
+use crate::types::OpId;
+
+/// What a set of changes and everything before them contains: for each actor the counter after its last operation.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) struct Clock(Vec<u32>);
+
+impl Clock {
+    #[inline]
+    pub(crate) fn covers(&self, id: OpId) -> bool {
+        self.0.get(id.actor as usize).is_some_and(|end| id.ctr < *end)
+    }
+
+    /// How many of `len` operations from `id` on it covers.
+    fn covered(&self, id: OpId, len: u32) -> u32 {
+        self.0.get(id.actor as usize).map_or(0, |end| end.saturating_sub(id.ctr).min(len))
+    }
+}
+
+impl State {
+    /// The clock of some changes. Costs one step per run of changes before them.
+    pub(crate) fn clock(&self, rows: &[u32]) -> Clock {
+        let mut ends = vec![0; self.actors.len()];
+        let mut todo = BinaryHeap::new();
+        // Most changes were made after one other: only the rest is sorted.
+        let mut next = None;
+        match rows {
+            [row] => next = Some(*row),
+            _ => todo.extend(rows.iter().copied()),
+        }
+        let mut before = None;
+        while let Some(row) = next.take().or_else(|| todo.pop()) {
+            // Rows come in descending order: those of a run one after another, the first being the last that counts.
+            let run = self.history.run_of(row);
+            if before.replace(run) == Some(run) {
+                continue;
+            }
+            let change = self.history.at(row);
+            let end = &mut ends[change.run.actor as usize];
+            *end = change.end().max(*end);
+            match change.run.deps[..] {
+                [dep] if todo.is_empty() => next = Some(dep),
+                _ => todo.extend(change.run.deps.iter().copied()),
+            }
+        }
+        Clock(ends)
+    }
+
+    /// The rows that are not among `known` and what came before them, ascending.
+    pub(crate) fn rows_since(&self, known: &[u32]) -> Vec<u32> {
+        if known.is_empty() {
+            return (0..self.history.len()).collect();
+        }
+        let mut todo: BinaryHeap<(u32, bool)> =
+            self.history.heads.rows().iter().map(|row| (*row, false)).collect();
+        todo.extend(known.iter().map(|row| (*row, true)));
+        let mut new = self.history.heads.rows().len();
+        let mut rows = vec![];
+        while new > 0 {
+            let Some((row, mut is_known)) = todo.pop() else { break };
+            new -= usize::from(!is_known);
+            while let Some((_, other)) = todo.peek().filter(|(other, _)| *other == row) {
+                is_known |= other;
+                new -= usize::from(!other);
+                todo.pop();
+            }
+            if !is_known {
+                rows.push(row);
+            }
+            let deps = self.history.at(row).deps();
+            new += if is_known { 0 } else { deps.len() };
+            todo.extend(deps.iter().map(|dep| (*dep, is_known)));
+        }
+        rows.reverse();
+        rows
+    }
+
+    /// Some rows and everything before them, ascending.
+    pub(crate) fn ancestors(&self, rows: &[u32]) -> Vec<u32> {
+        let mut todo: BinaryHeap<u32> = rows.iter().copied().collect();
+        let mut found = vec![];
+        while let Some(row) = todo.pop() {
+            if found.last() != Some(&row) {
+                found.push(row);
+                todo.extend(self.history.at(row).deps());
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// What was visible at a key whose newest operation is `last`.
+    pub(crate) fn values_at(&self, last: u32, clock: &Clock) -> Values {
+        self.chain_at(last, clock).0
+    }
+
+    /// The newest operation of a chain that `clock` covers, plus one. `last` is the newest of all.
+    fn newest(&self, mut last: u32, clock: &Clock) -> u32 {
+        let op = |last: u32| self.log.keyed.get((last as usize).checked_sub(1)?);
+        while let Some(newest) = op(last).filter(|op| !clock.covers(op.id)) {
+            let over = op(newest.jump).is_some_and(|op| !clock.covers(op.id));
+            last = if over { newest.jump } else { newest.before };
+        }
+        last
+    }
+
+    /// The visible values, what was superseded, and whether nothing older can be visible.
+    fn chain_at(&self, last: u32, clock: &Clock) -> (Values, SmallVec<[OpId; 8]>, bool) {
+        let mut values = Values::new();
+        let mut superseded: SmallVec<[OpId; 8]> = SmallVec::new();
+        let mut added: SmallVec<[(OpId, i64); 2]> = SmallVec::new();
+        let mut done = false;
+        for op in self.chain(self.newest(last, clock)).filter(|op| clock.covers(op.id)) {
+            self.visit(op, &mut values, &mut superseded, &mut added);
+            if op.clears() {
+                done = true;
+                break;
+            }
+        }
+        values.sort_unstable_by(|a, b| self.actors.cmp(a.id, b.id));
+        superseded.extend(added.iter().map(|(id, _)| *id));
+        (values, superseded, done)
+    }
+
+    /// One operation of a chain, of which all newer ones were visited.
+    fn visit(
+        &self,
+        op: &KeyOp,
+        values: &mut Values,
+        superseded: &mut SmallVec<[OpId; 8]>,
+        added: &mut SmallVec<[(OpId, i64); 2]>,
+    ) {
+        if op.action == Action::Increment {
+            added.extend(self.log.preds(op).iter().map(|pred| (*pred, self.amount(op))));
+            return;
+        }
+        let sum = added.iter().filter(|(id, _)| *id == op.id);
+        let hidden = superseded.contains(&op.id) || (!op.val().is_counter() && sum.clone().next().is_some());
+        if op.action != Action::Delete && !hidden {
+            let added = sum.fold(0i64, |sum, (_, more)| sum.wrapping_add(*more));
+            values.push(Visible { id: op.id, val: op.val(), added });
+        }
+        superseded.extend_from_slice(self.log.preds(op));
+    }
+
+    /// What was visible at an element with a register.
+    pub(crate) fn element_at(&self, seq: &Seq, span: &Span, clock: &Clock) -> Values {
+        let Some(reg) = seq.reg(span) else { return Values::new() };
+        if !clock.covers(span.id) {
+            return Values::new();
+        }
+        let (mut values, superseded, done) = self.chain_at(reg.last, clock);
+        let val = self.inserted(span, 0);
+        let gone = |id: &OpId| !id.is_none() && clock.covers(*id);
+        let named = superseded.contains(&span.id) && !val.is_counter();
+        if !done
+            && !named
+            && !gone(&span.deleted_by)
+            && !reg.dels.iter().any(gone)
+            && !self.replaced(reg.last, span.id, clock)
+        {
+            let added = self.chain(reg.last).filter(|op| {
+                op.action == Action::Increment && clock.covers(op.id) && self.log.preds(op).contains(&span.id)
+            });
+            let added = added.fold(0i64, |sum, op| sum.wrapping_add(self.amount(op)));
+            values.insert(0, Visible { id: span.id, val, added });
+        }
+        values
+    }
+
+    /// Whether an operation other than an increment superseded `id`.
+    fn replaced(&self, last: u32, id: OpId, clock: &Clock) -> bool {
+        self.chain(last).any(|op| {
+            op.action != Action::Increment && clock.covers(op.id) && self.log.preds(op).contains(&id)
+        })
+    }
+
+    /// The spans that were visible, cut to size, with the values of those that have registers. Widths and texts of
+    /// elements that are no characters are to be taken from their values.
+    pub(crate) fn spans_at<'a>(
+        &'a self,
+        seq: &'a Seq,
+        clock: &'a Clock,
+    ) -> impl Iterator<Item = (Span, Option<Values>)> + 'a {
+        seq.spans().flat_map(move |span| self.parts_at(seq, span, clock))
+    }
+
+    /// What was visible of a span.
+    #[inline]
+    pub(crate) fn parts_at(
+        &self,
+        seq: &Seq,
+        span: &Span,
+        clock: &Clock,
+    ) -> SmallVec<[(Span, Option<Values>); 2]> {
+        let mut parts = SmallVec::new();
+        if !clock.covers(span.id) || span.kind == crate::store::seq::Kind::Mark {
+            return parts;
+        }
+        if span.reg > 0 {
+            let values = self.element_at(seq, span, clock);
+            if !values.is_empty() {
+                parts.push((*span, Some(values)));
+            }
+            return parts;
+        }
+        let (mut span, ctx) = (*span, self.ctx());
+        let covered = clock.covered(span.id, span.len);
+        if covered < span.len {
+            span.cut(covered, &ctx);
+        }
+        let gone = |id: OpId| !id.is_none() && clock.covers(id);
+        let there = span.by_fate(&ctx, gone).into_iter().filter(|part| !gone(part.deleted_by));
+        parts.extend(there.map(|part| (Span { visible: true, ..part }, None)));
+        parts
+    }
+}

@@ -1,0 +1,301 @@
+//! What a change has in its past, to judge what it refers to. Nothing has to be known where a change comes after all that
+//! is there; for others it is found out from what was known of those before, so that people who write at the same time
+//! cost a look at what is new, not at their history.
+
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::codec::column::{ChunkError, Fault};
+use crate::codec::limits::{Budget, cost};
+use crate::error::{LimitError, OpFault, Rule};
+use crate::rules;
+use crate::store::history::History;
+use crate::store::history::heads::Heads;
+use crate::store::log::{LogRun, What, stepped};
+use crate::store::state::State;
+use crate::types::OpId;
+
+/// For each actor the sequence number of the last change that was seen, and the counter after its last operation. Who has
+/// seen a change has seen all that its actor wrote before: [`rules::sequence`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen(Vec<(u32, u32)>);
+
+impl Seen {
+    /// Whether an operation was seen. So were the root of a document and the head of a sequence.
+    #[inline]
+    pub(in crate::store) fn covers(&self, id: OpId) -> bool {
+        self.0.get(id.actor as usize).is_some_and(|(_, end)| id.ctr < *end) || id.is_none()
+    }
+
+    /// The sequence number of the last change of an actor that was seen.
+    #[inline]
+    pub(in crate::store) fn seq(&self, actor: u32) -> u32 {
+        self.0.get(actor as usize).map_or(0, |(seq, _)| *seq)
+    }
+
+    fn set(&mut self, actor: u32, seq: u32, end: u32) {
+        let actor = actor as usize;
+        if self.0.len() <= actor {
+            self.0.resize(actor + 1, (0, 0));
+        }
+        self.0[actor] = (seq, end);
+    }
+
+    /// Adds all changes up to a row.
+    fn set_upto(&mut self, row: u32, there: &Present<'_>) {
+        let number = there.history.run_of(row) as u32;
+        for actor in 0..there.last.len() as u32 {
+            let last = there.history.last_upto(actor, (number, row));
+            if let Some((seq, end)) = last.filter(|(seq, _)| *seq > self.seq(actor)) {
+                self.set(actor, seq, end);
+            }
+        }
+    }
+
+    fn has(&self, row: u32, history: &History) -> bool {
+        let change = history.at(row);
+        change.seq <= self.seq(change.run.actor)
+    }
+}
+
+/// The changes that there are when a change comes: the first of a history.
+#[derive(Clone, Copy)]
+pub(in crate::store) struct Present<'a> {
+    pub(in crate::store) history: &'a History,
+    pub(in crate::store) heads: &'a [u32],
+    /// All of them.
+    pub(in crate::store) last: &'a [(u32, u32)],
+}
+
+/// What the changes that came last had seen and did: who writes at the same time as others goes on from there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recent(Vec<Kept>);
+
+/// Some changes and what they had seen, with themselves.
+#[derive(Clone, Debug)]
+struct Kept {
+    /// In the order in which those that were made after them name them.
+    rows: SmallVec<[u32; 2]>,
+    /// Who made the change, where it is one.
+    actor: Option<u32>,
+    seen: Arc<Seen>,
+}
+
+/// So many changes are kept in mind, unless they have seen very many actors.
+const MOST: usize = 64;
+/// So many actors are kept for all of them together.
+const ACTORS: usize = 1 << 17;
+/// What is newer than a change is looked for in so many steps; then all that is older is.
+const NEWER: usize = 256;
+/// So many actors are copied at a glance.
+const COPIED: usize = 64;
+
+impl Recent {
+    fn get(&self, rows: &[u32]) -> Option<&Arc<Seen>> {
+        self.0.iter().rev().find(|kept| kept.rows[..] == *rows).map(|kept| &kept.seen)
+    }
+
+    /// Forgets the changes from `row` on.
+    pub(in crate::store) fn cut(&mut self, row: u32) {
+        self.0.retain(|kept| kept.rows.iter().all(|kept| *kept < row));
+    }
+
+    /// Keeps what a change had seen, with the change itself: its row, actor, sequence number and the counter after it.
+    pub(in crate::store) fn learn(
+        &mut self,
+        row: u32,
+        (actor, seq, end): (u32, u32, u32),
+        mut seen: Arc<Seen>,
+        deps: &[u32],
+    ) {
+        if let Some(at) =
+            self.0.iter().rposition(|kept| kept.actor == Some(actor) && Arc::ptr_eq(&kept.seen, &seen))
+        {
+            // That of the actor's change before goes on as this one's; it is among the last.
+            self.0.remove(at);
+        } else {
+            // Others may have gone away at the same time: what was seen then stays longest.
+            self.0.retain(|kept| kept.rows[..] != *deps);
+            self.0.push(Kept { rows: SmallVec::from_slice(deps), actor: None, seen: Arc::clone(&seen) });
+        }
+        Arc::make_mut(&mut seen).set(actor, seq, end);
+        let most = (ACTORS / seen.0.len()).clamp(2, MOST);
+        if self.0.len() >= most {
+            self.0.drain(..=self.0.len() - most);
+        }
+        self.0.push(Kept { rows: smallvec::smallvec![row], actor: Some(actor), seen });
+    }
+
+    /// The past of a change that was made after `deps`.
+    pub(in crate::store) fn before(
+        &self,
+        deps: &[u32],
+        there: Present<'_>,
+        budget: &mut Budget,
+    ) -> Result<Arc<Seen>, LimitError> {
+        if let Some(seen) = self.get(deps) {
+            return Ok(Arc::clone(seen));
+        }
+        let known = deps.iter().find_map(|dep| self.get(&[*dep]));
+        if let Some(known) = known
+            && deps.iter().all(|dep| known.has(*dep, there.history))
+        {
+            return Ok(Arc::clone(known));
+        }
+        budget.spend((there.last.len() / COPIED) as u64, cost::GLANCE)?;
+        if known.is_none()
+            && let Some(seen) = without_newer(deps, there, budget)?
+        {
+            return Ok(Arc::new(seen));
+        }
+        let base = known.map_or_else(Arc::default, Arc::clone);
+        let mut seen = Seen::clone(&base);
+        let mut todo: BinaryHeap<u32> = deps.iter().copied().collect();
+        let mut last = None;
+        while let Some(row) = todo.pop() {
+            budget.spend(1, cost::GLANCE)?;
+            // Rows come in descending order: those of a run one after another, the first being the last that counts.
+            let number = there.history.run_of(row);
+            if last.replace(number) == Some(number) || base.has(row, there.history) {
+                continue;
+            }
+            let change = there.history.at(row);
+            if change.run.whole {
+                // What is left to look at is older.
+                budget.spend(there.last.len() as u64, cost::GLANCE)?;
+                seen.set_upto(row, &there);
+                break;
+            }
+            let actor = change.run.actor;
+            if change.seq > seen.seq(actor) {
+                seen.set(actor, change.seq, change.end());
+            }
+            if change.run.seq > base.seq(actor) {
+                todo.extend(change.run.deps.iter().copied());
+            }
+        }
+        Ok(Arc::new(seen))
+    }
+}
+
+/// All that is there but what is not in the past of `deps`, if that is little.
+fn without_newer(deps: &[u32], there: Present<'_>, budget: &mut Budget) -> Result<Option<Seen>, LimitError> {
+    if there.heads.len() > NEWER {
+        return Ok(None);
+    }
+    let mut todo: BinaryHeap<(u32, bool)> = there.heads.iter().map(|row| (*row, false)).collect();
+    todo.extend(deps.iter().map(|row| (*row, true)));
+    let mut new = there.heads.len();
+    let mut first_new: SmallVec<[(u32, u32); 16]> = SmallVec::new();
+    let mut steps = 0;
+    while new > 0 {
+        let Some((row, mut seen)) = todo.pop() else { break };
+        budget.spend(1, cost::GLANCE)?;
+        steps += 1;
+        if steps > NEWER {
+            return Ok(None);
+        }
+        new -= usize::from(!seen);
+        let change = there.history.at(row);
+        // What else there is of its run: what is seen there is seen with all before it.
+        let mut from = change.run.row;
+        while let Some((other, is_seen)) = todo.peek().copied().filter(|(other, _)| *other >= change.run.row)
+        {
+            if is_seen && !seen && other < row {
+                from = other + 1;
+                break;
+            }
+            seen |= is_seen;
+            new -= usize::from(!is_seen);
+            todo.pop();
+        }
+        if !seen {
+            first_new.push((change.run.actor, change.run.seq + (from - change.run.row)));
+        }
+        if from == change.run.row {
+            todo.extend(change.run.deps.iter().map(|dep| (*dep, seen)));
+            new += if seen { 0 } else { change.run.deps.len() };
+        }
+    }
+    let mut all = Seen(there.last.to_vec());
+    for (actor, seq) in first_new {
+        if seq <= all.seq(actor) {
+            let before = there.history.by_seq(actor, seq - 1);
+            all.set(actor, seq - 1, before.map_or(0, |row| there.history.at(row).end()));
+        }
+    }
+    Ok(Some(all))
+}
+
+impl State {
+    /// Asks of every operation of a document whose changes were not made one after another whether what it refers to is in
+    /// the past of its change. Where they were, smaller counters say so.
+    pub(in crate::store) fn judge(&self, budget: &mut Budget) -> Result<(), ChunkError> {
+        let (mut heads, mut all, mut recent) = (Heads::default(), Seen::default(), Recent::default());
+        for (number, run) in self.history.runs().enumerate() {
+            let last_row = run.row + run.rows - 1;
+            let (last_seq, end) = (run.seq + run.rows - 1, run.start + run.ops * run.rows);
+            let broken = |rule| ChunkError::from(Fault::at(0, rule));
+            if run.whole {
+                self.refers_to(number, &all).map_err(|rule| broken(Rule::Operation(rule)))?;
+            } else {
+                let there = Present { history: &self.history, heads: heads.rows(), last: &all.0 };
+                let past = recent.before(&run.deps, there, budget)?;
+                rules::sequence(past.seq(run.actor), run.seq).map_err(|_| broken(Rule::ChangeOrder))?;
+                self.refers_to(number, &past).map_err(|rule| broken(Rule::Operation(rule)))?;
+                recent.learn(last_row, (run.actor, last_seq, end), past, &run.deps);
+            }
+            heads.replace(&run.deps, last_row);
+            all.set(run.actor, last_seq, end);
+        }
+        Ok(())
+    }
+
+    /// Whether the operations of a run of changes refer to none but those in `past` and their own actor's.
+    fn refers_to(&self, number: usize, past: &Seen) -> Result<(), OpFault> {
+        let Some(changes) = self.history.run(number).filter(|run| run.ops > 0) else { return Ok(()) };
+        let (start, end) = (changes.start, changes.start + changes.ops * changes.rows);
+        let past = |id: OpId| rules::past(id.actor == changes.actor || past.covers(id));
+        let (from, to) = self.log_range(number);
+        let mut last = None;
+        for at in from..to {
+            let run = &self.log.runs[at];
+            // Runs of the log may go on from change to change.
+            let (skip, stop) = (start.saturating_sub(run.id.ctr), run.len.min(end - run.id.ctr));
+            if last.replace(run.obj) != Some(run.obj) {
+                past(self.objects[run.obj as usize].id)?;
+            }
+            self.run_refers_to(run, (skip, stop), past)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn run_refers_to(
+        &self,
+        run: &LogRun,
+        (skip, stop): (u32, u32),
+        past: impl Fn(OpId) -> Result<(), OpFault>,
+    ) -> Result<(), OpFault> {
+        match run.what {
+            // All but the first are behind the one before them.
+            What::Text { origin, .. } | What::Values { origin, .. } if skip == 0 => past(origin),
+            What::Text { .. } | What::Values { .. } => Ok(()),
+            What::Mark(number) => past(self.log.marks[number as usize].origin),
+            What::Delete { elem, step } => {
+                past(stepped(elem, step, skip)).and(past(stepped(elem, step, stop - 1)))
+            }
+            What::KeyOp(first) => {
+                for op in self.log.keyed.iter_from((first + skip) as usize).take((stop - skip) as usize) {
+                    if let crate::store::log::key_op::Key::Elem(elem) = op.key() {
+                        past(elem)?;
+                    }
+                    self.log.preds(op).iter().try_for_each(|pred| past(*pred))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Taking changes over from another document in memory. They were checked when they came there, so no bytes are
+//! written, hashed and read again: runs of operations go from log to log.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::codec::limits::Budget;
+use crate::codec::ops::{Action, RawKey, Row};
+use crate::error::{Fault, LimitError, OpFault};
+use crate::store::history::ChangeRun;
+use crate::store::incoming::apply::{Applied, Incoming, Refusal};
+use crate::store::log::key_op::{Key, KeyOp};
+use crate::store::log::{LogRun, Val, What};
+use crate::store::state::State;
+use crate::store::undo::Savepoint;
+use crate::types::OpId;
+
+/// No number of an actor.
+const NOBODY: u32 = u32::MAX;
+
+/// A change pays for so many bytes at least: those of its author and what it was made after.
+const BODY: usize = 64;
+
+impl State {
+    /// The rows of `other` that are not here, ascending. Nothing when an actor wrote one thing there and another here.
+    ///
+    /// Changes with equal actors and sequence numbers are compared by their hashes, an actor's last ones first; those
+    /// that cannot be here are not hashed.
+    pub(crate) fn lacks(&self, other: &State) -> Option<Vec<u32>> {
+        let same = |actor: u32, seq: u32| {
+            let here = self.actors.find(other.actors.id(actor))?;
+            let (here, there) = (self.history.by_seq(here, seq)?, other.history.by_seq(actor, seq)?);
+            Some((there, self.hash(here) == other.hash(there)))
+        };
+        let mut known = vec![];
+        for actor in 0..other.actors.len() as u32 {
+            let here = self.actors.find(other.actors.id(actor)).map_or(0, |here| self.history.seq(here));
+            let last = here.min(other.history.seq(actor));
+            if last > 0 {
+                let (row, same) = same(actor, last)?;
+                known.push(same.then_some(row)?);
+            }
+        }
+        let mut rows = other.rows_since(&known);
+        let mut clash = false;
+        rows.retain(|row| {
+            let change = other.history.at(*row);
+            let here = same(change.run.actor, change.seq);
+            clash |= here.is_some_and(|(_, same)| !same);
+            here.is_none()
+        });
+        (!clash).then_some(rows)
+    }
+
+    /// Ascending rows, those together that follow each other in one run of changes.
+    pub(crate) fn runs_of(&self, rows: &[u32]) -> impl Iterator<Item = Range<u32>> {
+        let mut rows = rows;
+        std::iter::from_fn(move || {
+            let first = *rows.first()?;
+            let run = self.history.at(first).run;
+            let end = (first..run.row + run.rows).zip(rows).take_while(|(row, there)| row == *there).count();
+            rows = &rows[end..];
+            Some(first..first + end as u32)
+        })
+    }
+
+    /// The numbers here of the actors of `other`, new ones for the authors of `rows`.
+    pub(crate) fn numbers_for(&mut self, other: &State, rows: &[u32]) -> Vec<u32> {
+        let mut authors = vec![false; other.actors.len()];
+        rows.iter().for_each(|row| authors[other.history.at(*row).run.actor as usize] = true);
+        let ids = || (0..authors.len()).map(|actor| other.actors.id(actor as u32));
+        let new = ids().zip(&authors).filter(|(id, writes)| **writes && self.actors.find(id).is_none());
+        let new: Vec<_> = new.map(|(id, _)| id).collect();
+        if !new.is_empty() {
+            self.actors.add_all(new);
+        }
+        ids().map(|id| self.actors.find(id).unwrap_or(NOBODY)).collect()
+    }
+
+    /// Takes over rows of `other` that are in one run of changes there. When that fails, the caller undoes it by `mark`,
+    /// which goes before them from now on.
+    pub(crate) fn adopt(
+        &mut self,
+        other: &State,
+        rows: Range<u32>,
+        numbers: &[u32],
+        (budget, mark): (&mut Budget, &mut Option<Savepoint>),
+    ) -> Result<(), Refusal<Fault>> {
+        let change = other.history.at(rows.start);
+        let (run, count) = (change.run, rows.len() as u32);
+        let actor = numbers[run.actor as usize];
+        let here = |row: &u32| {
+            let dep = other.history.at(*row);
+            self.history.by_seq(numbers[dep.run.actor as usize], dep.seq)
+        };
+        let deps: SmallVec<[u32; 2]> = change.deps().iter().filter_map(here).collect();
+        self.history.heads.pay(budget)?;
+        self.comes_next(actor, (change.seq, change.start), &deps, None)?;
+        self.savepoint_in(mark, OpId::new(change.start, actor));
+        let latest = self.history.heads.within(&deps);
+        let first_run = self.log.runs.len().saturating_sub(1);
+        let actors = SmallVec::from_slice(numbers);
+        // What they refer to was in their past when they came to the other document.
+        let incoming = Incoming { author: actor, actors, start: change.start, first_run, latest, past: None };
+        let end = change.start + run.ops * count;
+        budget.pay(BODY * count as usize);
+        self.room_for(run.message.len as usize + run.extra.len as usize, budget)?;
+        let result = self.adopt_runs(other, (run, change.start..end), &incoming, budget);
+        result
+            .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
+        self.max_op = self.max_op.max(end - 1);
+        self.spend_all();
+        let log = self.log_of(first_run, change.start, actor);
+        let message = self.heap.name(other.heap.text(run.message));
+        let extra = self.heap.push(other.heap.get(run.extra));
+        let (seq, start) = (change.seq, change.start);
+        self.push_changes(ChangeRun {
+            rows: count,
+            actor,
+            seq,
+            start,
+            deps,
+            message,
+            extra,
+            log,
+            ..run.clone()
+        });
+        Ok(())
+    }
+
+    /// Takes over the operations of a run of changes with the counters `counters`.
+    fn adopt_runs(
+        &mut self,
+        other: &State,
+        (run, counters): (&ChangeRun, Range<u32>),
+        incoming: &Incoming,
+        budget: &mut Budget,
+    ) -> Result<(), Refusal<(u32, OpFault)>> {
+        if counters.is_empty() {
+            return Ok(());
+        }
+        let (from, end) = other.log_range(other.history.run_of(run.row));
+        let mut at = other.log.find(counters.start, from, end);
+        let mut ctr = counters.start;
+        while ctr < counters.end {
+            let run = &other.log.runs[at];
+            // Those on keys go one by one.
+            let end = if let What::KeyOp(_) = run.what { ctr + 1 } else { counters.end };
+            let part = other.clip(run, ctr, end);
+            self.adopt_run(other, &part, incoming, budget).map_err(|why| why.map(|rule| (ctr, rule)))?;
+            ctr += part.len;
+            at += usize::from(ctr == run.id.ctr + run.len);
+        }
+        Ok(())
+    }
+
+    fn adopt_run(
+        &mut self,
+        other: &State,
+        part: &LogRun,
+        incoming: &Incoming,
+        budget: &mut Budget,
+    ) -> Applied {
+        let there = &other.objects[part.obj as usize];
+        let obj = self.number(incoming.id(there.id)).ok_or(OpFault::Object)?;
+        let id = incoming.id(part.id);
+        match part.what {
+            What::Text { origin, bytes } => {
+                self.room_for(bytes.len as usize, budget)?;
+                let origin = incoming.id(origin);
+                let gap = self.gap(obj, origin, id, (incoming, budget))?;
+                self.insert_text(obj, gap, origin, id, other.heap.text(bytes));
+                Ok(())
+            }
+            What::Values { origin, at } => {
+                let values = (at..at + part.len).map(|at| other.log.values[at as usize]);
+                self.room_for(values.clone().map(|val| other.raw(val).bytes.len()).sum(), budget)?;
+                let origin = incoming.id(origin);
+                let gap = self.gap(obj, origin, id, (incoming, budget))?;
+                let keep = |(n, val): (u32, Val)| match val.as_object() {
+                    Some((kind, _)) => self.make(id.plus(n), kind, obj),
+                    None => self.keep_raw(other.raw(val)),
+                };
+                let values: Vec<Val> = (0..).zip(values).map(keep).collect();
+                self.insert_values(obj, gap, origin, id, &values);
+                Ok(())
+            }
+            What::Delete { elem, step } => {
+                self.apply_deletes(obj, (incoming.id(elem), step), id, part.len, (incoming, budget))
+            }
+            What::Mark(number) => {
+                let row = other.mark_row(part, number);
+                self.room_for(row.value.bytes.len() + row.mark.map_or(0, str::len), budget)?;
+                self.apply_row(&row, &[], incoming, budget)
+            }
+            What::KeyOp(number) => {
+                let op = &other.log.keyed[number as usize];
+                let row = other.keyed_row(op);
+                // A key that is repeated is in the bytes of a change once.
+                let before = number.checked_sub(1).map(|before| other.log.keyed[before as usize].key());
+                let key = match row.key {
+                    RawKey::Map(key) if before != Some(op.key()) => key.len(),
+                    _ => 0,
+                };
+                self.room_for(key + row.value.bytes.len(), budget)?;
+                let preds: SmallVec<[OpId; 4]> =
+                    other.log.preds(op).iter().map(|pred| incoming.id(*pred)).collect();
+                self.apply_row(&row, &preds, incoming, budget)
+            }
+        }
+    }
+
+    /// The boundary of a mark as the columns tell it.
+    fn mark_row(&self, op: &LogRun, number: u32) -> Row<'_> {
+        let mark = &self.log.marks[number as usize];
+        Row {
+            id: op.id,
+            obj: self.objects[op.obj as usize].id,
+            key: RawKey::Elem(mark.origin),
+            insert: true,
+            action: Action::Mark,
+            value: self.raw(mark.val),
+            expand: mark.expand,
+            mark: mark.name.map(|name| self.heap.text(name)),
+        }
+    }
+
+    /// An operation on a key or an update of an element as the columns tell it.
+    fn keyed_row(&self, op: &KeyOp) -> Row<'_> {
+        let key = match op.key() {
+            Key::Map(key) => RawKey::Map(self.heap.text(key)),
+            Key::Elem(elem) => RawKey::Elem(elem),
+        };
+        let (id, obj) = (op.id, self.objects[op.obj as usize].id);
+        let value = self.raw(op.val());
+        Row { id, obj, key, insert: false, action: op.action, value, expand: false, mark: None }
+    }
+
+    /// Refuses bytes that the heap has no room for; those that it has pay for work.
+    fn room_for(&self, bytes: usize, budget: &mut Budget) -> Result<(), LimitError> {
+        budget.pay(bytes);
+        // Chunks of the heap may be half empty.
+        let full = LimitError { what: "bytes of values", limit: u32::MAX.into() };
+        self.heap.room(3 * (bytes + BODY)).map_err(|_| full)
+    }
+}

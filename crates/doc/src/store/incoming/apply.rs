@@ -1,0 +1,564 @@
+//! Making a change that came from elsewhere part of the state. Everything is checked before it counts: a change that
+//! breaks a rule leaves nothing behind.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::codec::change::{Change, Names, run_after, step_from};
+use crate::codec::column::ChunkError;
+use crate::codec::limits::{Budget, Limits, cost};
+use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
+use crate::codec::single::Single;
+use crate::codec::single_char::SingleCharOp;
+use crate::codec::value::{RawValue, code};
+use crate::error::{Fault, LimitError, OpFault};
+use crate::rules;
+use crate::store::history::ChangeRun;
+use crate::store::history::seen::Seen;
+use crate::store::log::key_op::{Key, KeyOp};
+use crate::store::log::{MarkOp, Val};
+use crate::store::register::is_visible;
+use crate::store::seq::{At, Gap, Kind, Seq};
+use crate::store::state::State;
+use crate::store::undo::Savepoint;
+use crate::types::{ActorId, ObjType, OpId};
+
+/// The change being applied.
+pub(in crate::store) struct Incoming {
+    pub(in crate::store) author: u32,
+    /// The numbers here of the actors that its operations name.
+    pub(in crate::store) actors: SmallVec<[u32; 4]>,
+    pub(in crate::store) start: u32,
+    /// The last run of the log before it.
+    pub(in crate::store) first_run: usize,
+    /// It has all other changes in its past.
+    pub(in crate::store) latest: bool,
+    /// What is in its past, where that is not all there is and somebody asks.
+    pub(in crate::store) past: Option<Arc<Seen>>,
+}
+
+/// Why a change is not applied.
+#[derive(Debug)]
+pub(crate) enum Refusal<F> {
+    Fault(F),
+    Limit(LimitError),
+}
+
+impl<F> From<LimitError> for Refusal<F> {
+    fn from(limit: LimitError) -> Self {
+        Refusal::Limit(limit)
+    }
+}
+
+impl<F> Refusal<F> {
+    pub(in crate::store) fn map<G>(self, fault: impl FnOnce(F) -> G) -> Refusal<G> {
+        match self {
+            Refusal::Fault(found) => Refusal::Fault(fault(found)),
+            Refusal::Limit(limit) => Refusal::Limit(limit),
+        }
+    }
+}
+
+impl From<Fault> for Refusal<Fault> {
+    fn from(fault: Fault) -> Self {
+        Refusal::Fault(fault)
+    }
+}
+
+impl From<OpFault> for Refusal<OpFault> {
+    fn from(fault: OpFault) -> Self {
+        Refusal::Fault(fault)
+    }
+}
+
+/// What applying an operation gives.
+pub(in crate::store) type Applied = Result<(), Refusal<OpFault>>;
+
+impl Incoming {
+    #[inline]
+    pub(in crate::store) fn id(&self, id: OpId) -> OpId {
+        if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor as usize]) }
+    }
+
+    /// What an operation refers to is in the past, or before it in the change.
+    #[inline]
+    fn sees(&self, id: OpId) -> Result<(), OpFault> {
+        rules::past(self.past.as_ref().is_none_or(|past| id.actor == self.author || past.covers(id)))
+    }
+}
+
+impl State {
+    /// Applies a change whose dependencies are the rows `deps`. When it fails, the caller undoes it by `mark`, which goes
+    /// before it from now on.
+    pub(crate) fn apply(
+        &mut self,
+        change: &Change,
+        deps: SmallVec<[u32; 2]>,
+        (limits, budget, mark): (&Limits, &mut Budget, &mut Option<Savepoint>),
+    ) -> Result<(), Refusal<Fault>> {
+        // Who is not known will get this number, if nothing is wrong so far.
+        let actor = self.actors.find(change.actor_id()).unwrap_or(self.actors.len() as u32);
+        let (start, len) = (change.start_op() as u32, change.len() as u32);
+        let past = self.history.past(&deps, budget)?;
+        self.comes_next(actor, (change.seq() as u32, start), &deps, past.as_deref())?;
+        let names = change.names();
+        self.savepoint_in(mark, OpId::new(start, actor));
+        let actors = self.numbers_of((actor, change.actor_id()), &names);
+        let first_run = self.log.runs.len().saturating_sub(1);
+        let incoming = Incoming { author: actor, actors, start, first_run, latest: past.is_none(), past };
+        let single = change.single().and_then(|single| self.apply_single(&single, &incoming, budget));
+        let result = match single {
+            Some(result) => result.map_err(|why| why.map(|rule| operation((start, rule)))),
+            None => {
+                let view = change.view();
+                self.apply_ops(&mut view.ops(), &incoming, budget)
+            }
+        };
+        result?;
+        self.afford(len, limits)?;
+        self.max_op = self.max_op.max(start - 1 + len);
+        let message = self.heap.name(names.message);
+        let extra = self.heap.push(change.extra_bytes());
+        let run = ChangeRun {
+            row: 0,
+            whole: false,
+            rows: 1,
+            actor,
+            seq: change.seq() as u32,
+            start,
+            ops: len,
+            time: change.timestamp(),
+            message,
+            extra,
+            deps,
+            log: self.log_of(first_run, start, actor),
+        };
+        let row = self.push_changes(run);
+        if let Some(past) = incoming.past {
+            self.history.keep_past(past);
+        }
+        self.history.learn(row, change.hash());
+        Ok(())
+    }
+
+    /// Whether a change can be the next one of its actor, by its sequence number and the counter of its first operation.
+    pub(in crate::store) fn comes_next(
+        &self,
+        actor: u32,
+        (seq, start): (u32, u32),
+        deps: &[u32],
+        past: Option<&Seen>,
+    ) -> Result<(), Fault> {
+        rules::sequence(past.map_or(self.history.seq(actor), |past| past.seq(actor)), seq)?;
+        rules::start(start, deps.iter().map(|row| self.history.end_of(*row)).max().unwrap_or(0))
+    }
+
+    /// The numbers of a change's actors: the author, whose number and name are given, then the others.
+    fn numbers_of(&mut self, (author, name): (u32, &ActorId), names: &Names<'_>) -> SmallVec<[u32; 4]> {
+        if author as usize == self.actors.len() {
+            self.actors.add_all([name]);
+        }
+        let mut numbers = smallvec::smallvec![author];
+        numbers.extend(names.others.iter().map_while(|other| self.actors.find(&ActorId::from(*other))));
+        if numbers.len() <= names.others.len() {
+            let others: Vec<ActorId> = names.others.iter().map(|other| ActorId::from(*other)).collect();
+            self.actors.add_all(&others);
+            numbers.truncate(1);
+            numbers.extend(others.iter().filter_map(|other| self.actors.find(other)));
+        }
+        numbers
+    }
+
+    /// The run of the log that holds the first operation of a change, appended after run `first_run` was the last.
+    pub(crate) fn log_of(&self, first_run: usize, start: u32, actor: u32) -> u32 {
+        match self.log.runs.get(first_run) {
+            Some(run) if run.id.actor == actor && run.id.ctr + run.len > start => first_run as u32,
+            Some(_) => first_run as u32 + 1,
+            None => 0,
+        }
+    }
+
+    /// Applies the only operation of a change; nothing where it is no keystroke in a text and none on a key.
+    fn apply_single(
+        &mut self,
+        single: &Single<'_>,
+        incoming: &Incoming,
+        budget: &mut Budget,
+    ) -> Option<Applied> {
+        match single {
+            Single::SingleCharOp(char_op) => self.apply_char_op(char_op, incoming, budget),
+            Single::Put(put) => {
+                let pred = (!put.pred.is_none()).then(|| incoming.id(put.pred));
+                // Number 0 is the author in the chunk.
+                let row = put.row(OpId::new(incoming.start, 0));
+                Some(self.apply_row(&row, pred.as_slice(), incoming, budget))
+            }
+        }
+    }
+
+    /// Applies a keystroke in a text; nothing where it is not one.
+    fn apply_char_op(
+        &mut self,
+        char_op: &SingleCharOp<'_>,
+        incoming: &Incoming,
+        budget: &mut Budget,
+    ) -> Option<Applied> {
+        let object = incoming.id(char_op.obj);
+        let obj = self.number(object)?;
+        let seq = self.seq(obj).filter(|seq| seq.is_text)?;
+        let (elem, id) = (incoming.id(char_op.elem), OpId::new(incoming.start, incoming.author));
+        if let Err(rule) = incoming.sees(object) {
+            return Some(Err(rule.into()));
+        }
+        let Some(text) = char_op.text else {
+            return Some(self.apply_deletes(obj, (elem, 0), id, 1, (incoming, budget)));
+        };
+        let gap = match self.gap_in(seq, elem, id, (incoming, budget)) {
+            Ok(gap) => gap,
+            Err(why) => return Some(Err(why)),
+        };
+        Some(utf8(text).map(|text| self.insert_text(obj, gap, elem, id, text)))
+    }
+
+    /// Applies all operations of a change. What reading them costs was paid when the change was made; `budget` pays for what
+    /// shows only here.
+    fn apply_ops(
+        &mut self,
+        reader: &mut OpReader<'_>,
+        incoming: &Incoming,
+        budget: &mut Budget,
+    ) -> Result<(), Refusal<Fault>> {
+        while let Some(row) = reader.next().map_err(unreadable)? {
+            let refs: SmallVec<[OpId; 4]> = reader.refs.iter().map(|pred| incoming.id(*pred)).collect();
+            let at = |ctr: u32| move |why: Refusal<OpFault>| why.map(|rule| operation((ctr, rule)));
+            self.apply_row(&row, &refs, incoming, budget).map_err(at(row.id.ctr))?;
+            let Some(mut run) = run_after(&row, &reader.refs) else { continue };
+            let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object.into());
+            let obj = obj.map_err(at(row.id.ctr))?;
+            loop {
+                let before = run;
+                let rows = reader.extend(&mut run).map_err(|fault| unreadable(fault.into()))?;
+                if rows == 0 {
+                    break;
+                }
+                let id = incoming.id(before.id).plus(1);
+                match run.kind {
+                    RunKind::Insert => self.apply_inserts(obj, id, rows, reader, (incoming, budget))?,
+                    RunKind::Delete => {
+                        let first = incoming.id(step_from(before.elem, run.step));
+                        let (step, rows) = (run.step as i8, rows as u32);
+                        self.apply_deletes(obj, (first, step), id, rows, (incoming, budget))
+                            .map_err(at(id.ctr))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(in crate::store) fn apply_row(
+        &mut self,
+        row: &Row<'_>,
+        refs: &[OpId],
+        incoming: &Incoming,
+        budget: &mut Budget,
+    ) -> Applied {
+        let object = incoming.id(row.obj);
+        let obj = self.number(object).ok_or(OpFault::Object)?;
+        incoming.sees(object)?;
+        let kind = self.objects[obj as usize].kind;
+        rules::place(kind, row)?;
+        rules::text_alone_has_marks(row.action, kind == ObjType::Text)?;
+        rules::supersedes(row.action, row.insert, refs.len())?;
+        let id = incoming.id(row.id);
+        match row.key {
+            RawKey::Map(key) => self.apply_key(obj, key, row, id, refs, (incoming, budget)),
+            RawKey::Elem(elem) if row.insert => {
+                self.apply_insert(obj, incoming.id(elem), row, id, (incoming, budget))
+            }
+            RawKey::Elem(elem) => {
+                self.apply_update(obj, incoming.id(elem), row, id, refs, (incoming, budget))
+            }
+        }
+    }
+
+    fn apply_key(
+        &mut self,
+        obj: u32,
+        key: &str,
+        row: &Row<'_>,
+        id: OpId,
+        refs: &[OpId],
+        (incoming, budget): (&Incoming, &mut Budget),
+    ) -> Applied {
+        let entry = self.map(obj).and_then(|map| map.get(key, &self.heap));
+        conflict(budget, entry.map_or(0, |entry| entry.values.len()), refs)?;
+        for pred in refs {
+            incoming.sees(*pred)?;
+            let visible = entry.is_some_and(|entry| is_visible(&entry.values, *pred, &self.actors));
+            let there = |op: &KeyOp| match op.key() {
+                Key::Map(bytes) => op.obj == obj && self.heap.get(bytes) == key.as_bytes(),
+                Key::Elem(_) => false,
+            };
+            if !visible {
+                let op = self.preceding(*pred, incoming).filter(|op| there(op));
+                rules::predecessor(op.map(|op| op.action))?;
+            }
+        }
+        let val = self.value_of(row, id, obj);
+        self.put_key_in(obj, key, &keyed(id, obj, row.action, val), refs, incoming.latest);
+        Ok(())
+    }
+
+    fn value_of(&mut self, row: &Row<'_>, id: OpId, obj: u32) -> Val {
+        match row.action.makes() {
+            Some(kind) => self.make(id, kind, obj),
+            None => self.keep_raw(row.value),
+        }
+    }
+
+    fn apply_insert(
+        &mut self,
+        obj: u32,
+        origin: OpId,
+        row: &Row<'_>,
+        id: OpId,
+        work: (&Incoming, &mut Budget),
+    ) -> Applied {
+        let gap = self.gap(obj, origin, id, work)?;
+        let text = self.seq(obj).is_some_and(|seq| seq.is_text);
+        match row.action {
+            Action::Mark => {
+                let name = row.mark.map(|name| self.heap.name(name));
+                let val = self.keep_raw(row.value);
+                self.insert_mark(obj, gap, id, MarkOp { origin, name, val, expand: row.expand });
+                if name.is_none() {
+                    self.mark_order(obj, id)?;
+                }
+            }
+            Action::Set if text && is_char(row.value.code, row.value.bytes) => {
+                self.insert_text(obj, gap, origin, id, utf8(row.value.bytes)?);
+            }
+            _ => {
+                let val = self.value_of(row, id, obj);
+                self.insert_values(obj, gap, origin, id, &[val]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an element goes that was inserted after another one.
+    pub(in crate::store) fn gap(
+        &self,
+        obj: u32,
+        origin: OpId,
+        id: OpId,
+        work: (&Incoming, &mut Budget),
+    ) -> Result<Gap, Refusal<OpFault>> {
+        self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, work)
+    }
+
+    #[inline]
+    fn gap_in(
+        &self,
+        seq: &Seq,
+        origin: OpId,
+        id: OpId,
+        (incoming, budget): (&Incoming, &mut Budget),
+    ) -> Result<Gap, Refusal<OpFault>> {
+        let at = if origin.is_none() {
+            None
+        } else {
+            let at = seq.find(origin).ok_or(OpFault::Element)?;
+            incoming.sees(origin)?;
+            Some(at)
+        };
+        Ok(seq.place(at, id, &self.ctx(), budget)?)
+    }
+
+    /// The end of a mark stands behind its begin, whose id is one less.
+    fn mark_order(&self, obj: u32, end: OpId) -> Result<(), OpFault> {
+        let seq = self.seq(obj).ok_or(OpFault::Mark)?;
+        let begin = seq.find(OpId::new(end.ctr - 1, end.actor)).ok_or(OpFault::MarkOrder)?;
+        let end = seq.find(end).ok_or(OpFault::Mark)?;
+        rules::mark_end(seq.span(begin).kind == Kind::Mark && seq.before(begin, end))
+    }
+
+    /// Inserts as many values as the reader passed over, the first after the element before `id`.
+    fn apply_inserts(
+        &mut self,
+        obj: u32,
+        id: OpId,
+        rows: u64,
+        reader: &mut OpReader<'_>,
+        (incoming, budget): (&Incoming, &mut Budget),
+    ) -> Result<(), Refusal<Fault>> {
+        let at = |why: Refusal<OpFault>| why.map(|rule| operation((id.ctr, rule)));
+        let text = self.seq(obj).ok_or(at(OpFault::InsertMap.into()))?.is_text;
+        let (mut next, mut refused) = (id, None);
+        let read = reader.take_values(rows, cost::GLANCE, |code, len, bytes, rows| {
+            if refused.is_none() {
+                let piece = (code, len, bytes, rows as u32);
+                refused = self.insert_piece((obj, text), next, piece, (incoming, &mut *budget)).err();
+            }
+            next = next.plus(rows as u32);
+            Ok(())
+        });
+        read.map_err(unreadable)?;
+        refused.map_or(Ok(()), |why| Err(at(why)))
+    }
+
+    /// Inserts `rows` values of one type and length, the first after the element before `id`.
+    fn insert_piece(
+        &mut self,
+        (obj, text): (u32, bool),
+        id: OpId,
+        (code, len, bytes, rows): (u8, usize, &[u8], u32),
+        (incoming, budget): (&Incoming, &mut Budget),
+    ) -> Applied {
+        let origin = OpId::new(id.ctr - 1, id.actor);
+        // Behind an element of this change stands nothing newer: nothing is passed over.
+        let gap = self.gap(obj, origin, id, (incoming, &mut *budget))?;
+        let chars = text && len > 0 && bytes.chunks_exact(len).all(|bytes| is_char(code, bytes));
+        if chars {
+            self.insert_text(obj, gap, origin, id, utf8(bytes)?);
+            return Ok(());
+        }
+        if text {
+            // Each of them is an element of its own.
+            budget.spend(rows.into(), cost::STEP)?;
+        }
+        let values: Vec<Val> = (0..rows as usize)
+            .map(|n| self.keep_raw(RawValue { code, bytes: &bytes[n * len..][..len] }))
+            .collect();
+        self.insert_values(obj, gap, origin, id, &values);
+        Ok(())
+    }
+
+    fn apply_update(
+        &mut self,
+        obj: u32,
+        elem: OpId,
+        row: &Row<'_>,
+        id: OpId,
+        refs: &[OpId],
+        (incoming, budget): (&Incoming, &mut Budget),
+    ) -> Applied {
+        if row.action == Action::Delete && refs == [elem] {
+            return self.apply_deletes(obj, (elem, 0), id, 1, (incoming, budget));
+        }
+        let at = self.element(obj, elem)?;
+        incoming.sees(elem)?;
+        let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
+        let values = seq.reg(seq.span(at)).map(|reg| &reg.values);
+        conflict(budget, values.map_or(0, |values| values.len()), refs)?;
+        for pred in refs.iter().filter(|pred| **pred != elem) {
+            incoming.sees(*pred)?;
+            let visible = values.is_some_and(|values| is_visible(values, *pred, &self.actors));
+            let there = |op: &KeyOp| op.obj == obj && op.key() == Key::Elem(elem);
+            if !visible {
+                let op = self.preceding(*pred, incoming).filter(|op| there(op));
+                rules::predecessor(op.map(|op| op.action))?;
+            }
+        }
+        let val = self.value_of(row, id, obj);
+        self.put_elem_in(obj, at, &keyed(id, obj, row.action, val), refs, incoming.latest);
+        Ok(())
+    }
+
+    /// Where an element is that can be changed.
+    fn element(&self, obj: u32, elem: OpId) -> Result<At, OpFault> {
+        let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
+        let at = seq.find(elem).ok_or(OpFault::Element)?;
+        if seq.span(at).kind == Kind::Mark { Err(OpFault::Element) } else { Ok(at) }
+    }
+
+    pub(in crate::store) fn apply_deletes(
+        &mut self,
+        obj: u32,
+        (elem, step): (OpId, i8),
+        id: OpId,
+        rows: u32,
+        (incoming, budget): (&Incoming, &mut Budget),
+    ) -> Applied {
+        let (mut elem, mut id, mut left) = (elem, id, rows);
+        while left > 0 {
+            budget.spend(1, cost::GLANCE)?;
+            let at = self.element(obj, elem)?;
+            incoming.sees(elem)?;
+            let span = self.seq(obj).map(|seq| *seq.span(at)).ok_or(OpFault::KeyKind)?;
+            let n = if !span.visible || span.reg > 0 {
+                let reg = self.seq(obj).and_then(|seq| seq.reg(&span));
+                budget.spend(1, cost::STEP)?;
+                conflict(budget, reg.map_or(0, |reg| reg.values.len()), &[])?;
+                self.delete_again(obj, at, id);
+                1
+            } else if step < 0 {
+                let n = left.min(at.off + 1);
+                self.delete_run(obj, at.back(n - 1), n, id, -1);
+                n
+            } else {
+                let n = left.min(span.len - at.off);
+                self.delete_run(obj, at, n, id, 1);
+                n
+            };
+            incoming.sees(crate::store::log::stepped(elem, step, n - 1))?;
+            elem = crate::store::log::stepped(elem, step, n);
+            id = id.plus(n);
+            left -= n;
+        }
+        Ok(())
+    }
+
+    /// The operation `id` on a key or element, from the past or from the change being applied.
+    fn preceding(&self, id: OpId, incoming: &Incoming) -> Option<&KeyOp> {
+        let at = if id.actor == incoming.author && id.ctr >= incoming.start {
+            let from = self.log_of(incoming.first_run, incoming.start, id.actor) as usize;
+            self.log.find(id.ctr, from, self.log.runs.len().max(from + 1))
+        } else {
+            let (number, _) = self.history.by_op(id)?;
+            let (from, end) = self.log_range(number);
+            self.log.find(id.ctr, from, end)
+        };
+        self.log.keyed.get(self.log.runs.get(at)?.keyed(id)? as usize)
+    }
+}
+
+/// An operation that breaks a rule, by its counter.
+fn operation((counter, rule): (u32, OpFault)) -> Fault {
+    Fault::Operation { counter: counter.into(), rule }
+}
+
+/// A change that was read when it was made, and cannot be read again.
+fn unreadable(error: ChunkError) -> Refusal<Fault> {
+    match error {
+        ChunkError::Fault(fault) => Refusal::Fault(Fault::Unreadable(fault.rule)),
+        ChunkError::Limit(limit) => Refusal::Limit(limit),
+    }
+}
+
+/// Characters, which were checked when they were read.
+fn utf8(text: &[u8]) -> Result<&str, Refusal<OpFault>> {
+    std::str::from_utf8(text).map_err(|_| OpFault::Text.into())
+}
+
+/// So many values are moved at a glance.
+const MOVED: u64 = 32;
+
+/// Pays for looking which of the values in conflict at one place are predecessors, if any are named, and for making room
+/// among them.
+fn conflict(budget: &mut Budget, values: usize, refs: &[OpId]) -> Result<(), LimitError> {
+    let looked = if refs.is_empty() { 0 } else { values as u64 };
+    budget.spend(looked + values as u64 / MOVED, cost::GLANCE)
+}
+
+/// An operation whose key the state knows when it is put there.
+fn keyed(id: OpId, obj: u32, action: Action, val: Val) -> KeyOp {
+    KeyOp::new(id, obj, Key::Elem(OpId::NONE), (action, val))
+}
+
+/// Whether a value is text of exactly one character.
+fn is_char(kind: u8, bytes: &[u8]) -> bool {
+    kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
+}

@@ -1,0 +1,225 @@
+//! The table of changes of a document chunk: each change gets its operations out of those that were collected.
+
+use crate::codec::column::{ChunkError, Fault};
+use crate::codec::document::{ChangeReader, ChangeRow, DocumentView};
+use crate::codec::limits::{Budget, Limits};
+use crate::error::Rule;
+use crate::rules;
+use crate::store::history::ChangeRun;
+use crate::store::incoming::load::Loader;
+use crate::store::log::{LogRun, What};
+
+fn fault(rule: Rule) -> Fault {
+    Fault::at(0, rule)
+}
+
+/// The operations of one actor that no change took yet, ascending.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    /// In the sorted items.
+    next: usize,
+    end: usize,
+    /// Sequence number and last counter of the actor's last change.
+    seq: u32,
+    max_op: u32,
+    /// Up to here, counters are known to follow each other without a hole.
+    solid: u32,
+}
+
+impl Lane {
+    /// How many operations follow the actor's last change without a hole.
+    ///
+    /// Whoever edits at earlier heads goes on above all counters of the document, not above their own. Each item is looked
+    /// at once: the next hole is remembered.
+    fn following(&mut self, items: &[LogRun]) -> u32 {
+        let start = self.max_op + 1;
+        if self.solid < start {
+            self.solid = start;
+            for run in &items[self.next..self.end] {
+                if run.id.ctr != self.solid {
+                    break;
+                }
+                self.solid = self.solid.saturating_add(run.len);
+            }
+        }
+        self.solid - start
+    }
+}
+
+impl Loader {
+    /// Reads the table of changes and fills the log in its order.
+    pub(in crate::store) fn history(
+        &mut self,
+        view: &DocumentView<'_>,
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Result<(), ChunkError> {
+        let mut items = std::mem::take(&mut self.items);
+        crate::store::memory::sort::by_id(&mut items, |run| run.id);
+        let mut by_id = vec![Lane::default(); view.actors.len()];
+        let mut at = 0;
+        for group in items.chunk_by(|a, b| a.id.actor == b.id.actor) {
+            let lane = &mut by_id[group[0].id.actor as usize];
+            (lane.next, lane.end) = (at, at + group.len());
+            at += group.len();
+        }
+        if items
+            .windows(2)
+            .any(|pair| pair[0].id.actor == pair[1].id.actor && pair[1].id.ctr - pair[0].id.ctr < pair[0].len)
+        {
+            return Err(fault(Rule::OperationCount).into());
+        }
+        let mut rows = view.change_rows(*budget);
+        let read = self.changes(&mut rows, &mut items, &mut by_id, limits);
+        *budget = rows.budget;
+        let judged = read.and_then(|()| if self.branched { self.state.judge(budget) } else { Ok(()) });
+        judged.map_err(|error| rows.place(error))
+    }
+
+    fn changes(
+        &mut self,
+        rows: &mut ChangeReader<'_>,
+        items: &mut [LogRun],
+        by_id: &mut [Lane],
+        limits: &Limits,
+    ) -> Result<(), ChunkError> {
+        let mut count = 0u64;
+        while let Some(row) = rows.next()? {
+            count += 1;
+            self.state.history.heads.pay(&mut rows.budget)?;
+            let deps = rows.deps.iter().copied().collect();
+            let ops = self.change(&row, deps, items, by_id)?;
+            let mut last = row;
+            loop {
+                let lane = &mut by_id[last.actor as usize];
+                let most = lane.following(items).checked_div(ops).unwrap_or(0);
+                let more = rows.extend(&last, ops, most)?;
+                if more == 0 {
+                    break;
+                }
+                count += u64::from(more);
+                last = self.chain(&last, ops, more, items, by_id)?;
+            }
+            if count > limits.changes {
+                return Err(ChunkError::limit("changes", limits.changes));
+            }
+        }
+        if by_id.iter().any(|lane| lane.next < lane.end) {
+            return Err(fault(Rule::OperationCount).into());
+        }
+        Ok(())
+    }
+
+    /// One change; gives how many operations it has.
+    fn change(
+        &mut self,
+        row: &ChangeRow<'_>,
+        deps: smallvec::SmallVec<[u32; 2]>,
+        items: &mut [LogRun],
+        by_id: &mut [Lane],
+    ) -> Result<u32, Fault> {
+        let lane = &mut by_id[row.actor as usize];
+        if rules::sequence(lane.seq, row.seq).is_err() || row.max_op < lane.max_op {
+            return Err(fault(Rule::ChangeOrder));
+        }
+        (lane.seq, lane.max_op) = (row.seq, row.max_op);
+        let next = items[lane.next..lane.end].first().map(|run| run.id.ctr);
+        let start = next.filter(|ctr| *ctr <= row.max_op).unwrap_or(row.max_op + 1);
+        let end = deps.iter().map(|dep| self.state.history.end_of(*dep)).max().unwrap_or(0);
+        rules::start(start, end).map_err(|_| fault(Rule::StartOp))?;
+        let first_run = self.state.log.runs.len().saturating_sub(1);
+        let ops = row.max_op + 1 - start;
+        self.emit(start, ops, items, lane)?;
+        let log = self.state.log_of(first_run, start, row.actor);
+        let message = self.state.heap.name(row.message.unwrap_or_default());
+        let extra = self.state.heap.push(row.extra);
+        let (actor, seq, time) = (row.actor, row.seq, row.time);
+        self.push_changes(ChangeRun {
+            row: 0,
+            whole: false,
+            rows: 1,
+            actor,
+            seq,
+            start,
+            ops,
+            time,
+            message,
+            extra,
+            deps,
+            log,
+        });
+        Ok(ops)
+    }
+
+    /// Changes right after `last`, each by the same actor with as many operations.
+    fn chain<'a>(
+        &mut self,
+        last: &ChangeRow<'a>,
+        ops: u32,
+        rows: u32,
+        items: &mut [LogRun],
+        by_id: &mut [Lane],
+    ) -> Result<ChangeRow<'a>, Fault> {
+        let lane = &mut by_id[last.actor as usize];
+        let first_run = self.state.log.runs.len().saturating_sub(1);
+        let start = last.max_op + 1;
+        let all = ops.checked_mul(rows).ok_or_else(|| fault(Rule::CounterRange))?;
+        self.emit(start, all, items, lane)?;
+        let log = self.state.log_of(first_run, start, last.actor);
+        let row = ChangeRow { seq: last.seq + rows, max_op: last.max_op + all, ..*last };
+        (lane.seq, lane.max_op) = (row.seq, row.max_op);
+        let deps = smallvec::smallvec![self.state.history.len() - 1];
+        let nothing = crate::store::memory::byte_arena::Bytes::default();
+        self.push_changes(ChangeRun {
+            row: 0,
+            whole: false,
+            rows,
+            actor: last.actor,
+            seq: last.seq + 1,
+            start,
+            ops,
+            time: last.time,
+            message: nothing,
+            extra: nothing,
+            deps,
+            log,
+        });
+        Ok(row)
+    }
+
+    /// Moves the operations from `start` on into the log.
+    fn emit(&mut self, start: u32, ops: u32, items: &mut [LogRun], lane: &mut Lane) -> Result<(), Fault> {
+        let (mut ctr, end) = (start, start + ops);
+        while ctr < end {
+            let item = items[lane.next..lane.end].first_mut().filter(|run| run.id.ctr == ctr);
+            let item = item.ok_or_else(|| fault(Rule::OperationCount))?;
+            let run = if item.len > end - ctr {
+                // Of what ends with the last counter there is, the end is 0.
+                let all = (item.id.ctr, item.id.ctr.wrapping_add(item.len));
+                let run = self.state.clip(item, ctr, end);
+                *item = self.state.clip(item, end, all.1);
+                run
+            } else {
+                lane.next += 1;
+                *item
+            };
+            ctr += run.len;
+            self.append(run);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, mut run: LogRun) {
+        if let What::KeyOp(first) = &mut run.what {
+            let log = &mut self.state.log.keyed;
+            let from = std::mem::replace(first, log.len() as u32) as usize;
+            for at in &self.order[from..from + run.len as usize] {
+                let mut op = self.keyed[*at as usize];
+                let last = &mut self.lasts[op.before as usize];
+                op.before = std::mem::replace(last, log.len() as u32 + 1);
+                log.push(op);
+            }
+        }
+        self.state.log.push(run);
+    }
+}

@@ -1,0 +1,791 @@
+//! From a document chunk to a state: operations go from the columns into spans and runs of the log without ever being
+//! single ones, where the columns themselves hold runs.
+
+mod group;
+mod history;
+mod order;
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use crate::codec::change::check_values;
+use crate::codec::column::{ChunkError, Fault};
+use crate::codec::document::DocumentView;
+use crate::codec::kept::Kept;
+use crate::codec::limits::{Budget, Limits, Size, cost};
+use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
+use crate::codec::runs::InsertRun;
+use crate::codec::value::code;
+use crate::error::{LimitError, OpFault, Rule};
+use crate::rules;
+use crate::store::history::ChangeRun;
+use crate::store::incoming::load::group::{Group, Op};
+use crate::store::incoming::load::order::Way;
+use crate::store::log::key_op::{Key, KeyOp};
+use crate::store::log::{LogRun, MarkOp, Val, What};
+use crate::store::map::Map;
+use crate::store::memory::byte_arena::Bytes;
+use crate::store::register::Values;
+use crate::store::seq::{Builder, Kind, SPAN_TEXT, Seq, Span, Unsorted};
+use crate::store::state::{Body, Loaded, State};
+use crate::threads;
+use crate::types::{ObjType, OpId, TextEncoding};
+
+/// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
+/// with the log.
+const SPAN: u64 = 4;
+
+/// Columns are kept that take at most such a part of what the log and the history do.
+const KEPT: usize = 4;
+
+/// A document chunk on its way into a state.
+pub(in crate::store) struct Loader {
+    pub(in crate::store) state: State,
+    /// Operations of sequences as runs of the log, in no order.
+    pub(in crate::store) items: Vec<LogRun>,
+    /// Operations on keys in the order of the document. What they say they were made after is their group.
+    pub(in crate::store) keyed: Vec<KeyOp>,
+    /// Their order in the log.
+    pub(in crate::store) order: Vec<u64>,
+    /// For each group the newest of its operations in the log, plus one.
+    pub(in crate::store) lasts: Vec<u32>,
+    /// Keys with their groups, by object.
+    maps: Vec<(u32, Vec<LoadedKey>)>,
+    /// The sequence being read.
+    open: Option<(u32, Builder)>,
+    /// The key or element with a history of its own being read.
+    group: Option<Group>,
+    /// Room for the rows of the next one.
+    spare: Vec<Op>,
+    /// Where the element of the open sequence that was read last was inserted.
+    way: Way,
+    /// Begins of marks in the open sequence whose ends did not come yet.
+    begins: HashSet<OpId>,
+    /// Ends of marks may come without a begin.
+    loose_marks: bool,
+    /// Some changes were not made one after another.
+    pub(in crate::store) branched: bool,
+    /// Sequences that are done, with the groups of their registers.
+    seqs: Vec<(u32, Seq, Vec<u32>)>,
+    /// Their indexes, which are not made yet.
+    indexes: Vec<Unsorted>,
+    reg_groups: Vec<u32>,
+    /// Where the column of keys lies in the heap.
+    keys: Option<Bytes>,
+}
+
+/// A key, its group, and what is visible there.
+type LoadedKey = (Bytes, u32, Values);
+
+/// Where the key of a row ends in its column, and where its value begins in its own.
+#[derive(Clone, Copy)]
+struct Offsets {
+    key_end: u32,
+    value: u32,
+}
+
+/// Where the last row was.
+#[derive(Clone, Copy)]
+struct Last {
+    obj: OpId,
+    number: u32,
+}
+
+/// How many rows were read, and how many may be.
+struct Count<'l> {
+    rows: u64,
+    limits: &'l Limits,
+}
+
+impl Count<'_> {
+    fn add(&mut self, rows: u64) -> Result<(), LimitError> {
+        self.rows += rows;
+        self.limits.check_total(self.rows)
+    }
+}
+
+fn fault(rule: Rule) -> Fault {
+    Fault::at(0, rule)
+}
+
+fn operation(rule: OpFault) -> Fault {
+    fault(Rule::Operation(rule))
+}
+
+impl State {
+    /// Reads a document chunk. Its heads are not compared with what the file names.
+    pub(crate) fn load(
+        view: &DocumentView<'_>,
+        encoding: TextEncoding,
+        limits: &Limits,
+        loose_marks: bool,
+        budget: &mut Budget,
+    ) -> Result<Self, ChunkError> {
+        budget.pay(view.len());
+        budget.set_names(view.longest_name());
+        let mut state = State::new(encoding);
+        state.actors.add_all(view.actors.iter());
+        let raw = view.ops.get(spec::RAW);
+        // Chunks of the heap may be half empty.
+        if state.heap.room(raw.len() + 3 * (view.len() - raw.len())).is_err() {
+            return Err(ChunkError::limit("bytes of values", u32::MAX.into()));
+        }
+        let values = state.heap.adopt(&view.ops.share(spec::RAW));
+        let keys = Kept::may_keep(view).then(|| state.heap.adopt(&view.ops.share(spec::KEY_STR)));
+        let mut loader = Loader {
+            state,
+            items: Vec::new(),
+            keyed: Vec::new(),
+            order: Vec::new(),
+            lasts: Vec::new(),
+            maps: Vec::new(),
+            open: None,
+            group: None,
+            spare: Vec::new(),
+            way: Way::default(),
+            begins: HashSet::new(),
+            branched: false,
+            loose_marks,
+            seqs: Vec::new(),
+            indexes: Vec::new(),
+            reg_groups: Vec::new(),
+            keys,
+        };
+        let mut reader = view.op_rows(*budget);
+        let read = loader.rows(&mut reader, limits);
+        *budget = reader.budget;
+        read.map_err(|error| error.in_column(spec::ACTION, reader.row_offset()))?;
+        let unsorted = std::mem::take(&mut loader.indexes);
+        let spans: usize = unsorted.iter().map(Unsorted::len).sum();
+        let index = || unsorted.into_iter().map(Unsorted::build).collect::<Vec<_>>();
+        let mut history = || {
+            loader.collect();
+            loader.history(view, limits, budget)
+        };
+        let (indexes, history) = if (spans as u64) < limits.parallel_from / SPAN {
+            (index(), history())
+        } else {
+            threads::join(index, history)
+        };
+        history?;
+        loader.seqs.iter_mut().zip(indexes).for_each(|((_, seq, _), index)| seq.set_index(index));
+        let columns = loader.keys.map(|keys| [keys, values]);
+        let mut state = loader.finish();
+        state.kept = columns.and_then(|columns| {
+            let room = (state.log.bytes() + state.history.bytes()) / KEPT;
+            let of = Kept::of(view, room)?;
+            Some(Arc::new(Loaded { columns, of }))
+        });
+        Ok(state)
+    }
+}
+
+impl Loader {
+    fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<(), ChunkError> {
+        let mut last = Last { obj: OpId::NONE, number: 0 };
+        let mut count = Count { rows: 0, limits };
+        while let Some(row) = reader.next()? {
+            count.add(1)?;
+            if row.obj != last.obj {
+                last = self.enter(row.obj, last)?;
+            }
+            let value = (reader.raw_offset() - row.value.bytes.len()) as u32;
+            let at = Offsets { key_end: reader.key_end() as u32, value };
+            self.row(&row, &reader.refs, last, at)?;
+            if let Some(mut run) = insert_run(&row, &reader.refs) {
+                loop {
+                    let before = run;
+                    let rows = reader.extend(&mut run)?;
+                    if rows == 0 {
+                        break;
+                    }
+                    count.add(rows)?;
+                    self.run(&before, run.step as i8, rows, last, reader)?;
+                }
+                self.insert_runs(last, reader, &mut count)?;
+            }
+            if let RawKey::Map(key) = row.key {
+                self.rewrites(key, last, reader, &mut count)?;
+            }
+        }
+        self.leave()?;
+        Ok(())
+    }
+
+    /// Moves on to the next object. Objects come in the order of their ids.
+    fn enter(&mut self, obj: OpId, last: Last) -> Result<Last, Fault> {
+        self.leave()?;
+        if self.state.actors.cmp(obj, last.obj).is_lt() {
+            return Err(fault(Rule::OperationOrder));
+        }
+        let number = self.state.number(obj).ok_or_else(|| operation(OpFault::Object))?;
+        Ok(Last { obj, number })
+    }
+
+    fn leave(&mut self) -> Result<(), Fault> {
+        self.end_group()?;
+        self.begins.clear();
+        self.way.clear();
+        if let Some((number, builder)) = self.open.take() {
+            let (seq, index) = builder.arrange();
+            self.seqs.push((number, seq, std::mem::take(&mut self.reg_groups)));
+            self.indexes.push(index);
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>, refs: &[OpId], last: Last, at: Offsets) -> Result<(), Fault> {
+        if refs.windows(2).any(|pair| self.state.actors.cmp(pair[0], pair[1]).is_ge()) {
+            return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::NotAscending("successors")));
+        }
+        if row.action == Action::Delete {
+            return Err(fault(Rule::Deletion));
+        }
+        let kind = self.state.objects[last.number as usize].kind;
+        rules::place(kind, row).map_err(operation)?;
+        rules::text_alone_has_marks(row.action, kind == ObjType::Text).map_err(operation)?;
+        match row.key {
+            RawKey::Map(key) => self.key_row(key, row, refs, last, at),
+            RawKey::Elem(elem) => {
+                if self.open.is_none() {
+                    let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
+                    self.open = Some((last.number, Builder::new(text)));
+                }
+                if row.insert {
+                    self.end_group()?;
+                    self.insert_row(elem, row, refs, last, at.value)
+                } else {
+                    self.update_row(elem, row, refs, last, at.value)
+                }
+            }
+        }
+    }
+
+    /// The value of a row whose bytes lie at `at` in the raw column, which is the start of the heap.
+    fn val(&mut self, row: &Row<'_>, last: Last, at: u32) -> Val {
+        match row.action.makes() {
+            Some(kind) => self.state.make(row.id, kind, last.number),
+            None => Val { code: row.value.code, bytes: raw_bytes(at, row.value.bytes.len()) },
+        }
+    }
+
+    fn key_row(
+        &mut self,
+        key: &str,
+        row: &Row<'_>,
+        refs: &[OpId],
+        last: Last,
+        at: Offsets,
+    ) -> Result<(), Fault> {
+        let same = self.group.as_ref().is_some_and(|group| group.is_key(key, &self.state.heap));
+        if !same {
+            if self.group.as_ref().is_some_and(|group| !group.before_key(key, &self.state.heap)) {
+                return Err(fault(Rule::OperationOrder));
+            }
+            self.end_group()?;
+            let bytes = match self.keys {
+                Some(keys) => Bytes { at: keys.at + at.key_end - key.len() as u32, len: key.len() as u32 },
+                None => self.state.heap.name(key),
+            };
+            self.group = Some(Group::of_key(last.number, bytes, std::mem::take(&mut self.spare)));
+        }
+        let val = self.val(row, last, at.value);
+        self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
+    }
+
+    /// The rows of a key that was written again and again.
+    fn rewrites(
+        &mut self,
+        key: &str,
+        last: Last,
+        reader: &mut OpReader<'_>,
+        count: &mut Count<'_>,
+    ) -> Result<(), ChunkError> {
+        while let Some(mut rows) = reader.rewrites(self.state.objects[last.number as usize].id, key)? {
+            let before = count.rows;
+            while let Some(row) = reader.rewrite(&mut rows)? {
+                reader.budget.rows(1 + u64::from(row.succ.is_some()))?;
+                // Each of their changes is hashed with the key in it.
+                reader.budget.text(key)?;
+                count.add(1)?;
+                rules::reference(row.id, last.obj).map_err(operation)?;
+                if let Some(succ) = row.succ {
+                    later(row.id, succ)?;
+                }
+                let len = row.value.bytes.len();
+                let val =
+                    Val { code: row.value.code, bytes: raw_bytes((reader.raw_offset() - len) as u32, len) };
+                self.add(Op { id: row.id, action: Action::Set, val, succ: row.succ.into_iter().collect() })?;
+            }
+            reader.leave_rewrites(&rows);
+            if count.rows == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a row to the open group. Handed over through memory, it would be read before it is all there.
+    #[inline(always)]
+    fn add(&mut self, op: Op) -> Result<(), Fault> {
+        let group = self.group.as_mut().expect("the caller opened it");
+        if group.ops.last().is_some_and(|last| self.state.actors.cmp(last.id, op.id).is_ge()) {
+            return Err(fault(Rule::OperationOrder));
+        }
+        group.ops.push(op);
+        Ok(())
+    }
+
+    fn insert_row(
+        &mut self,
+        origin: OpId,
+        row: &Row<'_>,
+        refs: &[OpId],
+        last: Last,
+        at: u32,
+    ) -> Result<(), Fault> {
+        let mark = row.action == Action::Mark;
+        let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
+        self.way.advance(row.id, 1, origin, &self.state.actors).map_err(operation)?;
+        if mark {
+            // Who changes or deletes the boundary of a mark names no element.
+            if !refs.is_empty() {
+                return Err(operation(OpFault::Element));
+            }
+            self.mark_row(row)?;
+        }
+        let value = row.value;
+        let char = text && row.action == Action::Set && is_char(value.code, value.bytes);
+        let (kind, at, bytes) = if mark {
+            let name = row.mark.map(|name| self.state.heap.name(name));
+            let val = self.val(row, last, at);
+            self.state.log.marks.push(MarkOp { origin, name, val, expand: row.expand });
+            (Kind::Mark, self.state.log.marks.len() as u32 - 1, 0)
+        } else if char {
+            (Kind::Text, at, value.bytes.len() as u32)
+        } else {
+            let val = self.val(row, last, at);
+            self.state.log.values.push(val);
+            self.state.log.apart += if text { Size::ENTRY } else { 0 };
+            (Kind::Values, self.state.log.values.len() as u32 - 1, 0)
+        };
+        let mut span = Span {
+            id: row.id,
+            len: 1,
+            origin,
+            at,
+            deleted_by: refs.first().copied().unwrap_or_default(),
+            reg: 0,
+            bytes,
+            width: 1,
+            kind,
+            step: 0,
+            visible: refs.is_empty() && !mark,
+        };
+        if refs.len() > 1 {
+            span.deleted_by = OpId::NONE;
+            let inserted = self.state.inserted(&span, 0);
+            self.group = Some(Group::of_element(last.number, span, inserted, refs.into()));
+            return Ok(());
+        }
+        self.push(span, text);
+        Ok(())
+    }
+
+    /// The end of a mark comes after its begin, whose id is one less.
+    fn mark_row(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        if row.mark.is_some() {
+            self.begins.insert(row.id);
+            return Ok(());
+        }
+        let begin = OpId::new(row.id.ctr - 1, row.id.actor);
+        if self.begins.remove(&begin) || self.loose_marks {
+            Ok(())
+        } else {
+            Err(operation(OpFault::MarkOrder))
+        }
+    }
+
+    /// Adds elements without a history of their own.
+    fn push(&mut self, mut span: Span, text: bool) {
+        let ctx = self.state.ctx();
+        let (_, builder) = self.open.as_mut().expect("a sequence is open");
+        match span.kind {
+            Kind::Mark => {
+                span.width = 0;
+                builder.push(span, "");
+            }
+            Kind::Text => {
+                span.width = if span.bytes == span.len { span.len } else { text_width(&span, &ctx) };
+                builder.push_run(span, &ctx);
+            }
+            Kind::Values if text => {
+                let val = self.state.log.values[span.at as usize];
+                let (shown, width) = crate::store::state::rendered(val, &ctx);
+                (span.bytes, span.width) = (shown.len() as u32, width);
+                builder.push(span, if span.visible { shown } else { "" });
+            }
+            Kind::Values => builder.push(span, ""),
+        }
+    }
+
+    /// Rows that go on like an insertion.
+    fn run(
+        &mut self,
+        before: &Run,
+        step: i8,
+        rows: u64,
+        last: Last,
+        reader: &mut OpReader<'_>,
+    ) -> Result<(), ChunkError> {
+        // A group of an element with several successors ends where the next element begins.
+        self.end_group()?;
+        let succ = before.single.map(|id| crate::store::log::stepped(id, step, 1));
+        let insert_run = InsertRun { id: before.id.plus(1), origin: before.id, len: rows as u32, succ, step };
+        self.check_insert_run(&insert_run, last)?;
+        self.values(&insert_run, last, reader)
+    }
+
+    /// Rows that were looked at together keep the rules for what they refer to: ids ascend, and successors go up or down
+    /// as far, so the ends speak for those between.
+    #[inline]
+    fn check_insert_run(&mut self, insert_run: &InsertRun, last: Last) -> Result<(), Fault> {
+        let InsertRun { id, origin, len, .. } = *insert_run;
+        rules::reference(id, origin)
+            .and_then(|()| rules::reference(id, last.obj))
+            .and_then(|()| self.way.advance(id, len, origin, &self.state.actors))
+            .map_err(operation)?;
+        match insert_run.ends() {
+            None => Ok(()),
+            Some(ends) => ends.into_iter().try_for_each(|(id, succ)| later(id, succ)),
+        }
+    }
+
+    /// The rows of a sequence that only tell where a value was inserted and whether it is still there.
+    fn insert_runs(
+        &mut self,
+        last: Last,
+        reader: &mut OpReader<'_>,
+        count: &mut Count<'_>,
+    ) -> Result<(), ChunkError> {
+        if self.open.is_none() {
+            return Ok(());
+        }
+        let Some(mut uniform) = reader.uniform(self.state.objects[last.number as usize].id)? else {
+            return Ok(());
+        };
+        self.end_group()?;
+        while let Some(insert_run) = reader.insert_run(&mut uniform)? {
+            self.insert_run(&insert_run, last, reader, count)?;
+        }
+        reader.leave(&uniform);
+        Ok(())
+    }
+
+    fn insert_run(
+        &mut self,
+        insert_run: &InsertRun,
+        last: Last,
+        reader: &mut OpReader<'_>,
+        count: &mut Count<'_>,
+    ) -> Result<(), ChunkError> {
+        reader.budget.rows(1)?;
+        count.add(insert_run.len.into())?;
+        self.check_insert_run(insert_run, last)?;
+        let (_, builder) = self.open.as_mut().expect("a sequence is open");
+        let at = reader.raw_offset() as u32;
+        match if builder.is_text() { reader.ascii(insert_run.len)? } else { None } {
+            Some(text) => type_into(builder, insert_run, at, text),
+            None => self.values(insert_run, last, reader)?,
+        }
+        Ok(())
+    }
+
+    /// Adds the values of a insert_run.
+    fn values(
+        &mut self,
+        insert_run: &InsertRun,
+        last: Last,
+        reader: &mut OpReader<'_>,
+    ) -> Result<(), ChunkError> {
+        let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
+        let step = insert_run.step;
+        let (mut n, mut at) = (0, reader.raw_offset() as u32);
+        // In a text each of them is an element of its own.
+        let empty = if text { cost::STEP } else { cost::GLANCE };
+        reader.take_values(insert_run.len.into(), empty, |code, len, bytes, rows| {
+            check_values(code, len, bytes, rows)?;
+            let rows = rows as u32;
+            let gone = insert_run.succ.map_or(OpId::NONE, |id| crate::store::log::stepped(id, step, n));
+            let mut span = Span {
+                id: insert_run.id.plus(n),
+                len: rows,
+                origin: if n == 0 { insert_run.origin } else { insert_run.id.plus(n - 1) },
+                at,
+                deleted_by: gone,
+                reg: 0,
+                bytes: bytes.len() as u32,
+                width: rows,
+                kind: Kind::Text,
+                step: if rows == 1 { 0 } else { step },
+                visible: gone.is_none(),
+            };
+            let chars =
+                text && len > 0 && (len == 1 || bytes.chunks_exact(len).all(|bytes| is_char(code, bytes)));
+            if chars && code == code::STR {
+                self.push(span, true);
+            } else {
+                span.kind = Kind::Values;
+                span.bytes = 0;
+                span.at = self.state.log.values.len() as u32;
+                let val = |n: u32| Val { code, bytes: raw_bytes(at + n * len as u32, len) };
+                self.state.log.values.extend((0..rows).map(val));
+                if text {
+                    self.push_each(span);
+                } else {
+                    self.push(span, false);
+                }
+            }
+            (n, at) = (n + rows, at + bytes.len() as u32);
+            Ok(())
+        })
+    }
+
+    /// Values in a text are spans of their own.
+    fn push_each(&mut self, span: Span) {
+        self.state.log.apart = self.state.log.apart.saturating_add(span.len.saturating_mul(Size::ENTRY));
+        for n in 0..span.len {
+            let gone = if span.deleted_by.is_none() { span.deleted_by } else { span.deletion_of(n) };
+            let origin = if n == 0 { span.origin } else { span.id.plus(n - 1) };
+            let one = Span {
+                id: span.id.plus(n),
+                len: 1,
+                origin,
+                at: span.at + n,
+                deleted_by: gone,
+                step: 0,
+                ..span
+            };
+            self.push(one, true);
+        }
+    }
+
+    fn update_row(
+        &mut self,
+        elem: OpId,
+        row: &Row<'_>,
+        refs: &[OpId],
+        last: Last,
+        at: u32,
+    ) -> Result<(), Fault> {
+        if self.group.is_none() {
+            let (_, builder) = self.open.as_mut().expect("a sequence is open");
+            let span = builder.pop(&self.state.ctx()).filter(|span| span.kind != Kind::Mark);
+            let mut span = span.ok_or_else(|| operation(OpFault::Element))?;
+            let succ = Some(std::mem::take(&mut span.deleted_by)).filter(|gone| !gone.is_none());
+            let inserted = self.state.inserted(&span, 0);
+            self.group = Some(Group::of_element(last.number, span, inserted, succ.into_iter().collect()));
+        }
+        if self.group.as_ref().and_then(Group::element) != Some(elem) {
+            return Err(operation(OpFault::Element));
+        }
+        let val = self.val(row, last, at);
+        self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
+    }
+
+    /// Turns the rows of a key or element into operations with predecessors.
+    fn end_group(&mut self) -> Result<(), Fault> {
+        let Some(mut group) = self.group.take() else { return Ok(()) };
+        let number = self.lasts.len() as u32;
+        self.lasts.push(0);
+        if let Some(values) = group.chain() {
+            let mut before = None;
+            for op in &group.ops {
+                self.push_keyed(group.keyed(op), before.as_slice(), number);
+                before = Some(op.id);
+            }
+            self.push_key(&group, number, values);
+            self.spare = std::mem::take(&mut group.ops);
+            return Ok(());
+        }
+        let amounts = |val: Val| self.state.raw(val).number().unwrap_or(0);
+        let resolved = group.resolve(&self.state.actors, amounts);
+        let resolved = resolved.ok_or_else(|| operation(OpFault::NoPred))?;
+        resolved.ops.into_iter().for_each(|(op, preds)| self.push_keyed(op, &preds, number));
+        match group.span {
+            None => self.push_key(&group, number, resolved.values),
+            Some(mut span) => {
+                span.deleted_by = resolved.deleted_by;
+                span.visible = !resolved.values.is_empty();
+                let text = self.state.seq(group.obj).is_some_and(|seq| seq.is_text);
+                let ctx = self.state.ctx();
+                let (shown, width) = match resolved.values.last() {
+                    Some(winner) if text => crate::store::state::rendered(winner.val, &ctx),
+                    Some(_) => ("", 1),
+                    None => ("", 0),
+                };
+                (span.bytes, span.width) = (shown.len() as u32, width);
+                let (_, builder) = self.open.as_mut().expect("a sequence is open");
+                let reg =
+                    crate::store::seq::ElemReg { values: resolved.values, last: 0, dels: resolved.dels };
+                builder.regs().push(reg);
+                span.reg = builder.regs().len() as u32;
+                self.reg_groups.push(number);
+                builder.push(span, shown);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an operation of a group with its predecessors.
+    fn push_keyed(&mut self, mut op: KeyOp, preds: &[OpId], group: u32) {
+        self.state.log.set_preds(&mut op, preds);
+        op.before = group;
+        self.keyed.push(op);
+    }
+
+    /// Adds a key with what is visible there.
+    fn push_key(&mut self, group: &Group, number: u32, values: Values) {
+        let Key::Map(key) = group.key else { return };
+        if self.maps.last().is_none_or(|(obj, _)| *obj != group.obj) {
+            self.maps.push((group.obj, Vec::new()));
+        }
+        let (_, keys) = self.maps.last_mut().expect("it was just added");
+        keys.push((key, number, values));
+    }
+
+    /// All operations as runs of the log.
+    fn collect(&mut self) {
+        self.collect_keyed();
+        // Counted first: half as many again would be most of what is above the document at the height of its load.
+        let spans = self.seqs.iter().flat_map(|(_, seq, _)| seq.spans().map(move |span| (seq, span)));
+        let dels = |seq: &Seq, span| seq.reg(span).map_or(0, |reg| reg.dels.len());
+        self.items.reserve_exact(
+            spans.map(|(seq, span)| 1 + usize::from(!span.deleted_by.is_none()) + dels(seq, span)).sum(),
+        );
+        for (obj, seq, _) in &self.seqs {
+            let obj = *obj;
+            for span in seq.spans() {
+                let (id, origin, len) = (span.id, span.origin, span.len);
+                let what = match span.kind {
+                    Kind::Text => {
+                        let len =
+                            if span.reg > 0 { self.state.inserted(span, 0).bytes.len } else { span.bytes };
+                        What::Text { origin, bytes: Bytes { at: span.at, len } }
+                    }
+                    Kind::Values => What::Values { origin, at: span.at },
+                    Kind::Mark => What::Mark(span.at),
+                };
+                self.items.push(LogRun { id, len, obj, what });
+                if !span.deleted_by.is_none() {
+                    let last = len - 1;
+                    let (id, elem) = if span.step < 0 {
+                        (span.deletion_of(last), id.plus(last))
+                    } else {
+                        (span.deleted_by, id)
+                    };
+                    let step = if len == 1 { 0 } else { span.step };
+                    self.items.push(LogRun { id, len, obj, what: What::Delete { elem, step } });
+                }
+                let dels = seq.reg(span).map(|reg| &reg.dels[..]).unwrap_or_default();
+                let delete =
+                    |del: &OpId| LogRun { id: *del, len: 1, obj, what: What::Delete { elem: id, step: 0 } };
+                self.items.extend(dels.iter().map(delete));
+            }
+        }
+    }
+
+    /// Those on keys.
+    fn collect_keyed(&mut self) {
+        self.order = crate::store::memory::sort::order(&self.keyed, |op| op.id);
+        for (n, at) in (0..).zip(&self.order) {
+            let KeyOp { id, obj, .. } = self.keyed[*at as usize];
+            let follows = |run: &LogRun| run.id.actor == id.actor && id.ctr - run.id.ctr == run.len;
+            match self.items.last_mut() {
+                Some(run) if run.obj == obj && follows(run) => run.len += 1,
+                _ => self.items.push(LogRun { id, len: 1, obj, what: What::KeyOp(n) }),
+            }
+        }
+    }
+
+    /// Puts everything where it belongs.
+    fn finish(mut self) -> State {
+        for (obj, keys) in self.maps {
+            let last = |(key, group, values)| (key, self.lasts[group as usize], values);
+            let map = Map::of(keys.into_iter().map(last), &self.state.heap);
+            self.state.objects.get_mut(obj as usize).body = Body::Map(map).into();
+        }
+        for (obj, mut seq, groups) in self.seqs {
+            for (reg, group) in groups.into_iter().enumerate() {
+                seq.regs.get_mut(reg).last = self.lasts[group as usize];
+            }
+            self.state.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
+        }
+        self.state
+    }
+
+    /// Appends changes to the history.
+    pub(in crate::store) fn push_changes(&mut self, run: ChangeRun) {
+        self.state.max_op = self.state.max_op.max((run.start + run.ops * run.rows).saturating_sub(1));
+        self.state.push_changes(run);
+        self.branched |= self.state.history.heads.rows().len() > 1;
+    }
+}
+
+/// Adds typed characters of one byte each, which lie at `at` in the heap.
+#[inline]
+fn type_into(builder: &mut Builder, insert_run: &InsertRun, at: u32, text: &str) {
+    let mut n = 0;
+    while n < insert_run.len {
+        let len = (insert_run.len - n).min(SPAN_TEXT as u32);
+        let gone =
+            insert_run.succ.map(|id| crate::store::log::stepped(id, insert_run.step, n)).unwrap_or_default();
+        let span = Span {
+            id: insert_run.id.plus(n),
+            len,
+            origin: if n == 0 { insert_run.origin } else { insert_run.id.plus(n - 1) },
+            at: at + n,
+            deleted_by: gone,
+            reg: 0,
+            bytes: len,
+            width: len,
+            kind: Kind::Text,
+            step: if len == 1 { 0 } else { insert_run.step },
+            visible: gone.is_none(),
+        };
+        builder.push(span, if span.visible { &text[n as usize..][..len as usize] } else { "" });
+        n += len;
+    }
+}
+
+/// What supersedes an operation is later.
+#[inline]
+fn later(id: OpId, succ: OpId) -> Result<(), Fault> {
+    rules::reference(succ, id).map_err(|rule| Fault::in_column(spec::SUCC_CTR, 0, Rule::Operation(rule)))
+}
+
+fn raw_bytes(at: u32, len: usize) -> Bytes {
+    if len == 0 { Bytes::default() } else { Bytes { at, len: len as u32 } }
+}
+
+fn is_char(kind: u8, bytes: &[u8]) -> bool {
+    kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
+}
+
+fn text_width(span: &Span, ctx: &crate::store::seq::Ctx<'_>) -> u32 {
+    let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
+    match ctx.encoding {
+        TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => span.len,
+        encoding => encoding.width(text) as u32,
+    }
+}
+
+/// The run of insertions that a row of a document may be the first of.
+fn insert_run(row: &Row<'_>, refs: &[OpId]) -> Option<Run> {
+    if !row.insert || row.action != Action::Set || refs.len() > 1 {
+        return None;
+    }
+    let single = refs.first().copied();
+    Some(Run { kind: RunKind::Insert, obj: row.obj, id: row.id, elem: OpId::NONE, single, step: 0 })
+}

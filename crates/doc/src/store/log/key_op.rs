@@ -1,0 +1,117 @@
+//! One operation on a key of a map, or an update of an element. A document has as many of these as it has puts, and loads,
+//! saves and hashes wait for their memory: what is seldom there lies elsewhere.
+
+use crate::codec::ops::Action;
+use crate::store::log::Val;
+use crate::store::memory::byte_arena::Bytes;
+use crate::types::OpId;
+
+/// The key an operation is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Key {
+    Map(Bytes),
+    Elem(OpId),
+}
+
+/// One operation on a key of a map, or an update of an element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyOp {
+    pub(crate) id: OpId,
+    pub(crate) obj: u32,
+    /// The operation on the same key that arrived before this one, plus one; 0 when there is none.
+    pub(crate) before: u32,
+    /// An operation on the same key further back, plus one, or 0: each between it and this one superseded everything
+    /// visible, so who does not have it in their past has none of them. Twice as far for each `rank`, and such that any
+    /// operation is reached by a number of jumps and steps that is logarithmic in theirs.
+    pub(crate) jump: u32,
+    /// The two numbers of a [`Key`].
+    key: (u32, u32),
+    /// The bytes of the [`Val`].
+    bytes: Bytes,
+    pub(in crate::store) preds: Preds,
+    /// The type code of the [`Val`].
+    code: u8,
+    pub(crate) action: Action,
+    pub(crate) rank: u8,
+    /// Whether the key is an element, and [`Self::clears`].
+    flags: u8,
+}
+
+/// None, the only one, or which of the lists of several.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::store) struct Preds(OpId);
+
+impl Preds {
+    /// No actor has this number.
+    const LIST: u32 = u32::MAX;
+    pub(in crate::store) const NONE: Preds = Preds(OpId::NONE);
+
+    pub(in crate::store) fn one(id: OpId) -> Self {
+        Self(id)
+    }
+
+    pub(in crate::store) fn list(number: u32) -> Self {
+        Self(OpId::new(number, Self::LIST))
+    }
+
+    /// The number of the list, or the one or none that there are.
+    #[inline]
+    pub(in crate::store) fn get(&self) -> Result<&[OpId], u32> {
+        let Self(id) = self;
+        match (id.actor, id.is_none()) {
+            (Self::LIST, _) => Err(id.ctr),
+            (_, true) => Ok(&[]),
+            (_, false) => Ok(std::slice::from_ref(id)),
+        }
+    }
+}
+
+impl KeyOp {
+    const ELEM: u8 = 1;
+    const CLEARS: u8 = 2;
+
+    /// An operation that does not know yet what was on its key before, nor what precedes it.
+    #[inline]
+    pub(crate) fn new(id: OpId, obj: u32, key: Key, (action, val): (Action, Val)) -> Self {
+        let (key, flags) = match key {
+            Key::Map(bytes) => ((bytes.at, bytes.len), 0),
+            Key::Elem(elem) => ((elem.ctr, elem.actor), Self::ELEM),
+        };
+        let Val { code, bytes } = val;
+        let (before, jump, preds) = (0, 0, Preds::NONE);
+        Self { id, obj, before, jump, key, bytes, preds, code, action, rank: 0, flags }
+    }
+
+    /// The same on a key that was not known yet.
+    #[inline]
+    pub(crate) fn on(self, key: Key) -> Self {
+        Self::new(self.id, self.obj, key, (self.action, self.val()))
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> Key {
+        let (a, b) = self.key;
+        if self.flags & Self::ELEM == 0 {
+            Key::Map(Bytes { at: a, len: b })
+        } else {
+            Key::Elem(OpId::new(a, b))
+        }
+    }
+
+    #[inline]
+    pub(crate) fn val(&self) -> Val {
+        Val { code: self.code, bytes: self.bytes }
+    }
+
+    /// It superseded everything visible: who has it in their past sees nothing older here.
+    #[inline]
+    pub(crate) fn clears(&self) -> bool {
+        self.flags & Self::CLEARS != 0
+    }
+
+    pub(crate) fn set_clears(&mut self, clears: bool) {
+        self.flags = self.flags & !Self::CLEARS | if clears { Self::CLEARS } else { 0 };
+    }
+}
+
+const _: () = assert!(size_of::<KeyOp>() == 48);

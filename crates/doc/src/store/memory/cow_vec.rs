@@ -1,0 +1,161 @@
+//! A vector that grows at its end and is copied page by page: two documents that were one share what neither changed.
+
+use std::sync::Arc;
+
+const PAGE: usize = 128;
+
+/// A vector in shared pages. Cloning costs one reference per page; appending costs nothing more than a `Vec`.
+#[derive(Clone, Debug)]
+pub(crate) struct CowVec<T> {
+    full: Vec<Arc<Vec<T>>>,
+    tail: Vec<T>,
+}
+
+impl<T> Default for CowVec<T> {
+    fn default() -> Self {
+        Self { full: Vec::new(), tail: Vec::new() }
+    }
+}
+
+impl<T: Clone> CowVec<T> {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.full.len() * PAGE + self.tail.len()
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, value: T) {
+        if self.tail.capacity() == 0 && !self.full.is_empty() {
+            self.tail.reserve_exact(PAGE);
+        }
+        self.tail.push(value);
+        if self.tail.len() == PAGE {
+            self.turn();
+        }
+    }
+
+    /// Begins another page.
+    #[cold]
+    fn turn(&mut self) {
+        self.full.push(Arc::new(std::mem::take(&mut self.tail)));
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<&T> {
+        match self.full.get(at / PAGE) {
+            Some(page) => page.get(at % PAGE),
+            None => self.tail.get(at - self.full.len() * PAGE),
+        }
+    }
+
+    /// The element to change; its page is copied first if another document shares it.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, at: usize) -> &mut T {
+        let full = self.full.len();
+        match self.full.get_mut(at / PAGE) {
+            Some(page) => &mut Arc::make_mut(page)[at % PAGE],
+            None => &mut self.tail[at - full * PAGE],
+        }
+    }
+
+    /// The last element to change; its page is copied first if another document shares it.
+    #[inline]
+    pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
+        match self.tail.is_empty() {
+            false => self.tail.last_mut(),
+            true => self.full.last_mut().and_then(|page| Arc::make_mut(page).last_mut()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn last(&self) -> Option<&T> {
+        self.tail.last().or_else(|| self.full.last().and_then(|page| page.last()))
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        while self.full.len() * PAGE > len {
+            let page = self.full.pop().expect("there is a page beyond the new length");
+            self.tail = Arc::unwrap_or_clone(page);
+        }
+        self.tail.truncate(len - self.full.len() * PAGE);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> + Clone {
+        self.full.iter().flat_map(|page| page.iter()).chain(&self.tail)
+    }
+
+    pub(crate) fn iter_from(&self, from: usize) -> impl Iterator<Item = &T> + Clone {
+        let (page, skip) = (from / PAGE, from % PAGE);
+        let (pages, first) = (self.full.get(page..).unwrap_or_default(), page < self.full.len());
+        let tail = if first { 0 } else { from - self.full.len() * PAGE };
+        let pages =
+            pages.iter().enumerate().flat_map(move |(i, page)| &page[if i == 0 { skip } else { 0 }..]);
+        pages.chain(self.tail.get(tail..).unwrap_or_default())
+    }
+}
+
+impl<T> CowVec<T> {
+    /// `len` elements from `from` on, in pieces.
+    #[inline]
+    pub(crate) fn parts(&self, from: usize, len: usize) -> impl Iterator<Item = &[T]> {
+        let (mut from, end) = (from, from + len);
+        std::iter::from_fn(move || {
+            let page = self.full.get(from / PAGE).map_or(&self.tail, |page| page);
+            let start = from % PAGE;
+            let rows = (end - from).min(PAGE - start);
+            from += rows;
+            (rows > 0).then(|| &page[start..start + rows])
+        })
+    }
+}
+
+impl<T: Clone> std::ops::Index<usize> for CowVec<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, at: usize) -> &T {
+        match self.full.get(at / PAGE) {
+            Some(page) => &page[at % PAGE],
+            None => &self.tail[at - self.full.len() * PAGE],
+        }
+    }
+}
+
+impl<T: Clone> Extend<T> for CowVec<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        let mut values = values.into_iter();
+        // The first of a page makes room for all of it, the last gives it away.
+        while let Some(value) = values.next() {
+            self.push(value);
+            if !self.tail.is_empty() {
+                let between = PAGE - 1 - self.tail.len();
+                self.tail.extend(values.by_ref().take(between));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grows_shrinks_and_is_not_changed_through_a_clone() {
+        let mut pages = CowVec::default();
+        pages.extend(0..1000usize);
+        let old = pages.clone();
+        *pages.get_mut(5) = 7;
+        for len in [999, 640, 639, 128, 1, 0] {
+            pages.truncate(len);
+            assert_eq!(pages.len(), len);
+            let expected = (0..len).map(|i| if i == 5 { 7 } else { i });
+            assert!(pages.iter().copied().eq(expected));
+        }
+        for from in [0, 1, 127, 128, 895, 896, 999, 1000] {
+            assert!(old.iter_from(from).copied().eq(from..1000), "{from}");
+            for to in [from, (from + 1).min(1000), (from + 300).min(1000), 1000] {
+                assert!(old.parts(from, to - from).flatten().copied().eq(from..to), "{from} {to}");
+            }
+        }
+    }
+}

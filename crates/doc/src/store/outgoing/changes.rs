@@ -1,0 +1,318 @@
+//! From the log to change chunks.
+
+use smallvec::SmallVec;
+
+use crate::codec::change::{ChangeHead, Scratch};
+use crate::codec::op_writer::OpWriter;
+use crate::codec::ops::{Action, RawKey, RowKind};
+use crate::store::actors::Actors;
+use crate::store::history::ChangeAt;
+use crate::store::log::key_op::{Key, KeyOp};
+use crate::store::log::{LogRun, What, stepped};
+use crate::store::memory::byte_arena::{Bytes, starts_chunk};
+use crate::store::state::{ROOT, State};
+use crate::types::{ChangeHash, OpId};
+
+/// Actors of a change: from the document's numbers to those in the chunk.
+struct Local<'s> {
+    author: u32,
+    /// In the order of their bytes.
+    others: SmallVec<[u32; 4]>,
+    actors: &'s Actors,
+}
+
+/// Rows one after the other that are all typed, or all deleted, in one object: what they say alike is written once.
+struct Alike {
+    obj: u32,
+    typed: bool,
+    rows: u64,
+}
+
+/// Up to so many actors are searched one by one.
+const FEW: usize = 16;
+
+impl Local<'_> {
+    #[inline]
+    fn id(&self, id: OpId) -> OpId {
+        if id.is_none() || id.actor == self.author {
+            return OpId::new(id.ctr, 0);
+        }
+        let at = if self.others.len() <= FEW {
+            self.others.iter().position(|other| *other == id.actor)
+        } else {
+            let rank = self.actors.rank(id.actor);
+            self.others.binary_search_by_key(&rank, |other| self.actors.rank(*other)).ok()
+        };
+        OpId::new(id.ctr, at.expect("every actor was collected") as u32 + 1)
+    }
+}
+
+impl State {
+    /// Writes the body of a change into `scratch.body`. `deps` are the hashes of its dependencies.
+    pub(crate) fn write_change<'a>(
+        &'a self,
+        change: &ChangeAt<'_>,
+        deps: &[ChangeHash],
+        scratch: &mut Scratch<'a>,
+    ) {
+        if change.run.ops == 0 {
+            return self.write_body(0, change, deps, scratch);
+        }
+        let (from, end) = self.log_range(self.history.run_of(change.row));
+        self.write_from(self.log.find(change.start, from, end), change, deps, scratch);
+    }
+
+    /// As [`Self::write_change`], for a change whose operations begin in run `first` of the log.
+    pub(in crate::store) fn write_from<'a>(
+        &'a self,
+        first: usize,
+        change: &ChangeAt<'_>,
+        deps: &[ChangeHash],
+        scratch: &mut Scratch<'a>,
+    ) {
+        if change.run.ops == 1
+            && let op = self.clip(&self.log.runs[first], change.start, change.end())
+            && let Some(single) = self.single(&op)
+            && self.write_single(change, &single, deps, &mut scratch.block)
+        {
+            scratch.body.clear();
+            scratch.body.extend_from_slice(scratch.block.body());
+            return;
+        }
+        self.write_body(first, change, deps, scratch);
+    }
+
+    /// Gives the runs of a change, which begins in run `first` of the log; the first and the last of them may be parts of
+    /// runs, all others are not even copied.
+    #[inline]
+    fn each_run(&self, change: &ChangeAt<'_>, first: usize, mut each: impl FnMut(&LogRun)) {
+        let (mut ctr, end) = (change.start, change.end());
+        for run in self.log.runs.iter_from(first) {
+            if ctr >= end {
+                break;
+            }
+            let part;
+            let run = if run.id.ctr == ctr && run.len <= end - ctr {
+                run
+            } else {
+                part = self.clip(run, ctr, end);
+                &part
+            };
+            ctr += run.len;
+            each(run);
+        }
+    }
+
+    /// As [`Self::write_from`], with the general writer.
+    pub(in crate::store) fn write_body<'a>(
+        &'a self,
+        first: usize,
+        change: &ChangeAt<'_>,
+        deps: &[ChangeHash],
+        scratch: &mut Scratch<'a>,
+    ) {
+        let local = self.local(change, first);
+        scratch.writer.clear();
+        scratch.writer.reserve(self.heap.len().min(change.run.ops as usize));
+        self.write_runs(change, first, &local, &mut scratch.writer);
+        scratch.body.clear();
+        let others: SmallVec<[&[u8]; 4]> =
+            local.others.iter().map(|other| self.actors.bytes(*other)).collect();
+        let head = ChangeHead {
+            deps,
+            actor: self.actors.bytes(change.run.actor),
+            seq: change.seq.into(),
+            start_op: change.start.into(),
+            time: change.run.time,
+            message: self.heap.text(change.run.message),
+            others: &others,
+            extra: self.heap.get(change.run.extra),
+        };
+        head.write(&scratch.writer.columns(RowKind::Change), &mut scratch.body);
+    }
+
+    /// The part of a run with counters from `start` to before `end`, which is 0 behind the last counter there is.
+    pub(in crate::store) fn clip(&self, run: &LogRun, start: u32, end: u32) -> LogRun {
+        let mut run = *run;
+        let skip = start.saturating_sub(run.id.ctr);
+        let keep = run.len.min(end.wrapping_sub(run.id.ctr)) - skip;
+        if skip == 0 && keep == run.len {
+            return run;
+        }
+        let chained = |origin: OpId| if skip == 0 { origin } else { run.id.plus(skip - 1) };
+        run.what = match run.what {
+            What::Text { origin, mut bytes } => {
+                let chars = |bytes, n: u32| {
+                    let text = self.heap.text(bytes);
+                    if text.is_ascii() {
+                        return n;
+                    }
+                    text.char_indices().nth(n as usize).map_or(text.len(), |(at, _)| at) as u32
+                };
+                let before = chars(bytes, skip);
+                bytes.at += before;
+                bytes.len -= before;
+                bytes.len = chars(bytes, keep);
+                What::Text { origin: chained(origin), bytes }
+            }
+            What::Values { origin, at } => What::Values { origin: chained(origin), at: at + skip },
+            What::Delete { elem, step } => What::Delete { elem: stepped(elem, step, skip), step },
+            What::KeyOp(first) => What::KeyOp(first + skip),
+            What::Mark(number) => What::Mark(number),
+        };
+        run.id = run.id.plus(skip);
+        run.len = keep;
+        run
+    }
+
+    fn local(&self, change: &ChangeAt<'_>, first: usize) -> Local<'_> {
+        let author = change.run.actor;
+        let mut others: SmallVec<[u32; 4]> = SmallVec::new();
+        if self.actors.len() == 1 {
+            return Local { author, others, actors: &self.actors };
+        }
+        let mut note = |id: OpId| {
+            if id.is_none() || id.actor == author || others.last() == Some(&id.actor) {
+                return;
+            }
+            // Of many, those that are there twice are found at the end.
+            if others.len() > FEW || !others.contains(&id.actor) {
+                others.push(id.actor);
+            }
+        };
+        self.each_run(change, first, |run| {
+            note(self.objects[run.obj as usize].id);
+            match run.what {
+                What::Text { origin, .. } | What::Values { origin, .. } => note(origin),
+                What::Mark(number) => note(self.log.marks[number as usize].origin),
+                What::Delete { elem, .. } => note(elem),
+                What::KeyOp(first) => {
+                    for op in self.log.keyed.parts(first as usize, run.len as usize).flatten() {
+                        if let Key::Elem(elem) = op.key() {
+                            note(elem);
+                        }
+                        self.log.preds(op).iter().for_each(|pred| note(*pred));
+                    }
+                }
+            }
+        });
+        others.sort_unstable_by_key(|other| self.actors.rank(*other));
+        others.dedup();
+        Local { author, others, actors: &self.actors }
+    }
+
+    fn write_runs<'a>(
+        &'a self,
+        change: &ChangeAt<'_>,
+        first: usize,
+        local: &Local<'_>,
+        out: &mut OpWriter<'a>,
+    ) {
+        let mut alike = Alike { obj: ROOT, typed: false, rows: 0 };
+        // What was typed and is not written yet. Runs that were typed one after the other lie so in the heap.
+        let mut text = Bytes::default();
+        self.each_run(change, first, |run| {
+            let rows = run.len.into();
+            match run.what {
+                What::Text { origin, bytes } => {
+                    self.also(&mut alike, Alike { obj: run.obj, typed: true, rows }, local, out);
+                    out.key_chain(local.id(origin), local.id(run.id), rows);
+                    out.lengths(self.heap.get(bytes), rows);
+                    if bytes.at == text.at + text.len && !starts_chunk(bytes.at) {
+                        text.len += bytes.len;
+                    } else {
+                        out.texts(self.heap.get(std::mem::replace(&mut text, bytes)));
+                    }
+                }
+                What::Delete { elem, step } => {
+                    self.also(&mut alike, Alike { obj: run.obj, typed: false, rows }, local, out);
+                    out.key_ramp(local.id(elem), step.into(), rows);
+                    out.ref_ids(local.id(elem), step.into(), rows);
+                }
+                _ => {
+                    self.write_alike(&alike, local, out);
+                    alike.rows = 0;
+                    out.texts(self.heap.get(std::mem::take(&mut text)));
+                    self.write_run(run, local, out);
+                }
+            }
+        });
+        self.write_alike(&alike, local, out);
+        out.texts(self.heap.get(text));
+    }
+
+    /// Adds rows to those that are alike, or starts again with them.
+    #[inline]
+    fn also(&self, alike: &mut Alike, next: Alike, local: &Local<'_>, out: &mut OpWriter<'_>) {
+        if (alike.obj, alike.typed) == (next.obj, next.typed) {
+            alike.rows += next.rows;
+        } else {
+            self.write_alike(alike, local, out);
+            *alike = next;
+        }
+    }
+
+    /// What rows that are alike all say.
+    fn write_alike(&self, alike: &Alike, local: &Local<'_>, out: &mut OpWriter<'_>) {
+        let (obj, rows) = (local.id(self.objects[alike.obj as usize].id), alike.rows);
+        if alike.typed {
+            out.head(obj, true, Action::Set, rows);
+            out.no_refs(rows);
+        } else {
+            out.head(obj, false, Action::Delete, rows);
+            out.null_values(rows);
+            out.one_ref(rows);
+        }
+    }
+
+    fn write_run<'a>(&'a self, run: &LogRun, local: &Local<'_>, out: &mut OpWriter<'a>) {
+        let obj = local.id(self.objects[run.obj as usize].id);
+        match run.what {
+            What::Values { origin, at } => {
+                out.key_chain(local.id(origin), local.id(run.id), run.len.into());
+                let (mut action, mut same) = (self.log.values[at as usize].action(), 0);
+                for val in self.log.values.iter_from(at as usize).take(run.len as usize) {
+                    if val.action() != action {
+                        out.head(obj, true, action, same);
+                        (action, same) = (val.action(), 0);
+                    }
+                    same += 1;
+                    out.value(self.raw(*val));
+                }
+                out.head(obj, true, action, same);
+                out.no_refs(run.len.into());
+            }
+            What::Mark(number) => {
+                let mark = &self.log.marks[number as usize];
+                let name = mark.name.map(|name| self.heap.text(name));
+                out.head_mark(obj, true, Action::Mark, 1, mark.expand, name);
+                out.key(RawKey::Elem(local.id(mark.origin)));
+                out.value(self.raw(mark.val));
+                out.no_refs(1);
+            }
+            What::KeyOp(first) => {
+                let parts = self.log.keyed.parts(first as usize, run.len as usize);
+                parts.for_each(|ops| self.write_keyed(obj, ops, local, out));
+            }
+            What::Text { .. } | What::Delete { .. } => unreachable!("written with those that are alike"),
+        }
+    }
+
+    /// Operations on keys of one object, column by column.
+    fn write_keyed<'a>(&'a self, obj: OpId, ops: &'a [KeyOp], local: &Local<'_>, out: &mut OpWriter<'a>) {
+        out.head_each(obj, ops.iter().map(|op| op.action));
+        let mut names = 0;
+        for op in ops {
+            match op.key() {
+                Key::Map(key) => {
+                    out.name(self.heap.get(key));
+                    names += 1;
+                }
+                Key::Elem(elem) => out.key_ramp(local.id(elem), 1, 1),
+            }
+        }
+        out.no_elements(names);
+        ops.iter().for_each(|op| out.value(self.raw(op.val())));
+        ops.iter().for_each(|op| out.refs(self.log.preds(op).iter().map(|pred| local.id(*pred))));
+    }
+}

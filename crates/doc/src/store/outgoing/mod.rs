@@ -1,0 +1,6 @@
+//! Giving out what is here: changes as chunks, the whole history as a document, and what a save remembers for the next.
+
+pub(crate) mod changes;
+mod document;
+pub(in crate::store) mod save_cache;
+pub(in crate::store) mod small;
