@@ -6,7 +6,7 @@
 
 use hashmill_doc::{
     ChangeHash, Document, EditError, Limits, LoadOptions, MoveCursor, ObjId, ObjType, ROOT, ReadDoc,
-    ScalarValue, Value, View,
+    ScalarValue, Shortcuts, Value, View,
 };
 use hashmill_testkit::mutate::chunk;
 
@@ -20,8 +20,8 @@ const MOMENTS: usize = 8;
 const DEFLATED: usize = 256;
 
 /// What a file is loaded with that was saved here: the defaults, on the thread that calls.
-fn options() -> LoadOptions {
-    LoadOptions::new().limits(Limits { parallel_from: u64::MAX, ..Limits::default() })
+fn options(shortcuts: Shortcuts) -> LoadOptions {
+    LoadOptions::new().limits(Limits { parallel_from: u64::MAX, shortcuts, ..Limits::default() })
 }
 
 /// Panics unless the document can be saved, loaded and is the same again.
@@ -30,10 +30,11 @@ pub fn accepted(doc: &Document) {
     cursors(doc);
     let mut copy = doc.clone();
     let saved = copy.save_nocompress();
-    let load = |bytes: &[u8]| match Document::load_with(bytes, options()) {
+    let load_by = |bytes: &[u8], shortcuts| match Document::load_with(bytes, options(shortcuts)) {
         Ok(again) => again,
         Err(error) => panic!("what was accepted does not load again: {error}"),
     };
+    let load = |bytes: &[u8]| load_by(bytes, Shortcuts::Usual);
     let mut again = load(&saved);
     again.check(true);
     let changes = doc.get_changes(&[]);
@@ -47,12 +48,23 @@ pub fn accepted(doc: &Document) {
         same(doc, &load(&copy.save()));
     }
     // The same by another way: change after change.
-    let mut one_by_one = Document::load_with(&[], options()).expect("nothing at all is a document");
+    let mut one_by_one =
+        Document::load_with(&[], options(Shortcuts::Usual)).expect("nothing at all is a document");
     if let Err(error) = one_by_one.apply_changes(changes) {
         panic!("its own changes are refused: {error}");
     }
     assert_eq!(one_by_one.get_heads(), doc.get_heads(), "other heads, change by change");
     same_views(&doc.view(), &one_by_one.view());
+    // And with all shortcuts or with none, in turn: they have twice the time that way.
+    let shortcuts = [Shortcuts::Always, Shortcuts::Never][saved.len() % 2];
+    let mut other = load_by(&saved, shortcuts);
+    assert!(other.save_nocompress() == saved, "another file by other shortcuts");
+    let mut merged = Document::load_with(&[], options(shortcuts)).expect("nothing at all is a document");
+    if let Err(error) = merged.merge(&other) {
+        panic!("its own changes are refused in a merge: {error}");
+    }
+    assert_eq!(merged.get_heads(), doc.get_heads(), "other heads, merged");
+    same_views(&doc.view(), &merged.view());
 }
 
 /// Panics unless two documents are equal in everything that can be asked, now and in the past.

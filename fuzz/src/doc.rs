@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use hashmill_doc::{
     ActorId, Change, Cursor, Document, Limits, LoadError, LoadOptions, ObjId, ObjType, OnPartialLoad, ROOT,
-    ReadDoc, Transactable,
+    ReadDoc, Shortcuts, Transactable,
 };
 use hashmill_testkit::mutate::chunk;
 
@@ -20,10 +20,11 @@ pub(crate) const LIMITS: Limits = Limits {
     changes: 1 << 12,
     steps: 1 << 12,
     parallel_from: u64::MAX,
+    shortcuts: Shortcuts::DEFAULT,
 };
 
-/// The same for threads that read side by side, however little there is to read.
-const TOGETHER: Limits = Limits { parallel_from: 0, ..LIMITS };
+/// The same for threads that read side by side and for shortcuts, however little there is to gain.
+const TOGETHER: Limits = Limits { parallel_from: 0, shortcuts: Shortcuts::Always, ..LIMITS };
 
 pub(crate) fn options() -> LoadOptions {
     LoadOptions::new().limits(LIMITS).actor(ActorId::from([7; 4]))

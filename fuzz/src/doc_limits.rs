@@ -1,6 +1,6 @@
 //! Lowered limits may refuse an input. They never let less of it in than is said, nor anything that more room refuses.
 
-use hashmill_doc::{ApplyError, Document, Limits, LoadError};
+use hashmill_doc::{ApplyError, Document, Limits, LoadError, Shortcuts};
 
 use crate::accepted::{accepted, same};
 use crate::doc::{FRAMES, LIMITS, framed, options, refused, small_within};
@@ -29,6 +29,7 @@ fn lowered(script: &mut Script<'_>) -> Limits {
         changes: lower(LIMITS.changes, 13),
         steps: lower(LIMITS.steps, 14),
         parallel_from: u64::MAX,
+        shortcuts: Shortcuts::DEFAULT,
     }
 }
 

@@ -165,7 +165,7 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "features",
-        about: "the tests of `hash`: no feature, each alone, all",
+        about: "the tests of `hash`: no feature, each alone, all; those of `doc` without shortcuts",
         quick: false,
         filters: true,
         applies: everywhere,
@@ -176,7 +176,9 @@ const HERE: &[Step] = &[
             let hash = packages.iter().find(|package| package.name == "hashmill-hash");
             let sets = feature_sets(&hash.context("the package hashmill-hash")?.features);
             let test = ["test", "--locked", "-p", "hashmill-hash", "--no-default-features", "--features"];
-            Ok(sets.iter().map(|set| Cmd::cargo(&[&test[..], &[set]].concat()).tests(setting)).collect())
+            let hash = sets.iter().map(|set| Cmd::cargo(&[&test[..], &[set]].concat()).tests(setting));
+            let general = ["test", "--locked", "-p", "hashmill-doc", "--features", "general"];
+            Ok(hash.chain([Cmd::cargo(&general).tests(setting)]).collect())
         },
     },
     Step {
@@ -219,13 +221,14 @@ fn clippy(of: &[&str]) -> Cmd {
     Cmd::cargo(&[&["clippy", "--locked", "--all-targets"], of, &["--", "-Dwarnings"]].concat())
 }
 
-/// Every feature but one: the engines that documents are measured beside take longer to build than all else, and no test
-/// needs them. Clippy still sees them.
+/// Every feature but two, which clippy still sees: the engines that documents are measured beside take longer to build than
+/// all else, and no test needs them; documents without shortcuts are a step's of their own.
 fn tested_features(packages: &[Package]) -> String {
     let all = packages
         .iter()
         .flat_map(|package| package.features.iter().map(|feature| format!("{}/{feature}", package.name)));
-    all.filter(|feature| feature != "hashmill-rivals/doc-engines").collect::<Vec<_>>().join(",")
+    let elsewhere = ["hashmill-rivals/doc-engines", "hashmill-doc/general"];
+    all.filter(|feature| !elsewhere.contains(&feature.as_str())).collect::<Vec<_>>().join(",")
 }
 
 /// No feature, each feature alone, all of them: enough to see a missing `cfg` without trying every subset.

@@ -30,6 +30,8 @@ mod view;
 
 pub use codec::change::Change;
 pub use codec::limits::Limits;
+#[doc(hidden)]
+pub use codec::shortcuts::Shortcuts;
 pub use cursor::{Cursor, CursorPosition, MoveCursor, ParseCursorError};
 pub use document::{Commit, Document, Snapshot};
 pub use edit::{CommitOptions, Editor};

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::block::Block;
 use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
 use super::column::{ChunkError, Columns, Effort, Fault, Layout, deflate};
 use super::leb::{put_i64, put_u64};
 use super::limits::{Budget, Limits, cost};
 use super::op_writer::{OpWriter, write_columns};
 use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
-use super::put::Put;
 use super::reader::Reader;
-use super::single::Single;
-use super::single_char::SingleCharOp;
+use super::shortcuts::Shortcuts;
+use super::shortcuts::block::Block;
+use super::shortcuts::put::Put;
+use super::shortcuts::single::Single;
+use super::shortcuts::single_char::SingleCharOp;
 use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
 use crate::rules;
@@ -506,7 +507,10 @@ impl Change {
         budget: &mut Budget,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
-        if let Some((view, single)) = ChangeView::single(body).filter(|_| limits.operations > 0) {
+        if limits.shortcuts.taken()
+            && limits.operations > 0
+            && let Some((view, single)) = ChangeView::single(body)
+        {
             return Ok(Self::from_view(&view, (body, hash), 1, Only::of(&single, body)));
         }
         let view = ChangeView::parse(body, limits)?;
@@ -515,8 +519,10 @@ impl Change {
     }
 
     /// A change this engine wrote itself.
-    pub(crate) fn from_own(body: &[u8], hash: ChangeHash, len: u32) -> Self {
-        if let Some((view, single)) = ChangeView::single(body) {
+    pub(crate) fn from_own(body: &[u8], hash: ChangeHash, len: u32, shortcuts: Shortcuts) -> Self {
+        if shortcuts.taken()
+            && let Some((view, single)) = ChangeView::single(body)
+        {
             return Self::from_view(&view, (body, hash), 1, Only::of(&single, body));
         }
         let view = ChangeView::parse(body, &Limits::NONE).expect("the body was written by this engine");

@@ -1,5 +1,6 @@
 //! How much memory and work an input may ask for.
 
+use super::shortcuts::Shortcuts;
 use crate::error::LimitError;
 
 /// Limits on what an input may ask for, and on what a document may become. A few bytes of run-length encoding or DEFLATE can
@@ -29,6 +30,9 @@ pub struct Limits {
     /// Bytes of a chunk from which several threads read it side by side: below, waking them takes longer. [`u64::MAX`] keeps
     /// all work on the thread that calls.
     pub parallel_from: u64,
+    /// Which of several ways to the same result is taken; for tests.
+    #[doc(hidden)]
+    pub shortcuts: Shortcuts,
 }
 
 impl Default for Limits {
@@ -44,6 +48,7 @@ impl Default for Limits {
             changes: 1 << 26,
             steps: 7 << 20,
             parallel_from: 1 << 14,
+            shortcuts: Shortcuts::DEFAULT,
         }
     }
 }
@@ -87,6 +92,7 @@ impl Limits {
         changes: MAX,
         steps: MAX,
         parallel_from: 1 << 14,
+        shortcuts: Shortcuts::DEFAULT,
     };
 
     /// Whether a document may be so large.

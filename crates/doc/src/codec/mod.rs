@@ -2,10 +2,9 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`rle`], [`delta`], [`boolean`];
-//! [`value`]; [`huffman`]; [`deflate`], [`libdeflate`]; [`column`]; [`chunk`]; [`block`], [`unhashed`]; [`ops`], [`op_writer`]; [`runs`];
-//! `literals`; [`single_char`], [`put`]; [`single`]; [`change`], [`document`], [`bundle`].
+//! [`value`]; [`huffman`]; [`deflate`], [`libdeflate`]; [`column`]; [`chunk`]; [`ops`], [`op_writer`]; [`runs`]; [`shortcuts`];
+//! [`change`], [`document`], [`bundle`].
 
-pub(crate) mod block;
 pub(crate) mod boolean;
 pub(crate) mod bundle;
 pub(crate) mod change;
@@ -16,21 +15,16 @@ mod deflate;
 pub(crate) mod delta;
 pub(crate) mod document;
 mod huffman;
-pub(crate) mod kept;
 pub(crate) mod leb;
 mod libdeflate;
 pub(crate) mod limits;
-mod literals;
 pub(crate) mod op_writer;
 pub(crate) mod ops;
 mod packer;
-pub(crate) mod put;
 pub(crate) mod reader;
 pub(crate) mod rle;
 pub(crate) mod runs;
-pub(crate) mod single;
-pub(crate) mod single_char;
-pub(crate) mod unhashed;
+pub(crate) mod shortcuts;
 pub(crate) mod value;
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::codec::kept::Kept;
 use crate::codec::limits::{Limits, Size};
 use crate::codec::ops::Action;
+use crate::codec::shortcuts::kept::Kept;
 use crate::codec::value::{RawValue, code};
 use crate::error::LimitError;
 use crate::store::actors::Actors;

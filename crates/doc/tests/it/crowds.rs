@@ -2,7 +2,7 @@
 //! within limits that a single person does not notice.
 
 use hashmill_doc::{
-    ActorId, Change, Document, Limits, LoadOptions, ROOT, ReadDoc, ScalarValue, Transactable,
+    ActorId, Change, Document, Limits, LoadOptions, ROOT, ReadDoc, ScalarValue, Shortcuts, Transactable,
 };
 
 /// Few steps that no bytes pay for: what grows with the square of the people needs more.
@@ -14,6 +14,7 @@ const DEFAULT: Limits = Limits {
     changes: 1 << 20,
     steps: 0,
     parallel_from: u64::MAX,
+    shortcuts: Shortcuts::DEFAULT,
 };
 
 fn empty() -> Document {

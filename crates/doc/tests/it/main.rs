@@ -23,6 +23,7 @@ mod reading;
 mod refused;
 mod rescue;
 mod rules;
+mod shortcuts;
 mod threads;
 
 /// A small generator of numbers: tests must be the same everywhere.

@@ -3,7 +3,7 @@
 use hashmill_doc::legacy::{Op, OpId, OpType};
 use hashmill_doc::{
     ActorId, ApplyError, Change, Document, EditError, Limits, LoadOptions, ObjId, ObjType, ROOT, ScalarValue,
-    Transactable,
+    Shortcuts, Transactable,
 };
 
 /// Limits that bytes of values reach soon, and little work that they do not pay for.
@@ -14,6 +14,7 @@ const LIMITS: Limits = Limits {
     changes: 1 << 12,
     steps: 3000,
     parallel_from: u64::MAX,
+    shortcuts: Shortcuts::DEFAULT,
 };
 
 /// A document with a list, and the list.

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 use crate::codec::change::{Change, Scratch};
-use crate::codec::unhashed::UnhashedChanges;
+use crate::codec::shortcuts::unhashed::UnhashedChanges;
 use crate::store::history::hashes::Hashes;
 use crate::store::history::{ChangeAt, ChangeRun};
 use crate::store::outgoing::small::Singles;
@@ -24,8 +24,8 @@ const TOGETHER: u32 = 1 << 13;
 /// And so many bytes, when changes are long.
 const KEPT: usize = 1 << 20;
 
-/// Fewer changes are not worth a second thread. With checks on, those of stories come here too.
-const FEW: u32 = if cfg!(debug_assertions) { 2 } else { 128 };
+/// Fewer changes are not worth a second thread.
+const FEW: usize = 128;
 
 impl State {
     /// Computes the hashes of all rows on two threads. Nobody else may have the state: while one thread waits for the
@@ -48,7 +48,7 @@ impl State {
             let to = rows.min(run.row + run.rows);
             let last = to - 1 - run.row;
             let learn = |n, hash| if n == last { known.push(n, hash) } else { known.pass(n, hash) };
-            if beside && to - from >= FEW {
+            if beside && self.limits.shortcuts.pay((to - from) as usize, FEW) {
                 self.hash_beside(number, from..to, deps, scratch, learn);
             } else {
                 self.hash_run(number, from..to, deps, scratch, learn);
@@ -103,7 +103,7 @@ impl State {
         mut each: impl FnMut(u32, ChangeHash) + Send,
     ) {
         let run = self.history.run(number).expect("the caller found it");
-        let together = (TOGETHER / run.ops.max(1)).max(FEW);
+        let together = (TOGETHER / run.ops.max(1)).max(FEW as u32);
         let (mut ahead, mut theirs) = (UnhashedChanges::default(), Scratch::default());
         for from in rows.clone().step_by(together as usize) {
             let to = rows.end.min(from.saturating_add(together));
@@ -182,7 +182,7 @@ impl State {
     ) -> bool {
         match change.run.ops {
             0 => self.write_body(0, change, deps, scratch),
-            1 => match singles.next() {
+            1 if self.limits.shortcuts.taken() => match singles.next() {
                 Some(single) if self.write_single(change, &single, deps, &mut scratch.block) => return true,
                 single => {
                     self.write_from(singles.run_of(change.start), change, deps, scratch);
@@ -284,6 +284,6 @@ impl State {
         let deps: Deps = change.deps().iter().map(|row| self.hash_with(*row, scratch)).collect();
         let hash = self.hash_with(row, scratch);
         self.write_change(&change, &deps, scratch);
-        Change::from_own(&scratch.body, hash, change.run.ops)
+        Change::from_own(&scratch.body, hash, change.run.ops, self.limits.shortcuts)
     }
 }

@@ -263,13 +263,14 @@ impl<'a> DocWriter<'a, '_> {
 
     fn object(&mut self, (object, keys): &Ordered<'a>, chains: &mut [Chain<'a>; ABREAST]) {
         let (id, state) = (self.id(object.id), self.state);
+        let shortcuts = state.limits.shortcuts.taken();
         // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
         let mut alike = (0, 0);
         state.stories(keys, self.histories, chains, |entry, story| {
             let key = state.heap.get(entry.key);
             let last = match &story {
-                Story::Once(op) if op.action == Action::Set => Some(op.id),
-                Story::Chain(chain) if chain.linear && chain.scalars => chain.last(),
+                Story::Once(op) if op.action == Action::Set && shortcuts => Some(op.id),
+                Story::Chain(chain) if chain.linear && chain.scalars && shortcuts => chain.last(),
                 _ => {
                     let (rows, actor) = std::mem::take(&mut alike);
                     self.ops.rewritten_in(id, actor, rows);
@@ -300,7 +301,8 @@ impl<'a> DocWriter<'a, '_> {
     fn rewrites(&mut self, actor: u32, last: OpId, entry: &Entry, key: &'a [u8], chain: &Chain<'_>) -> u64 {
         let (state, past) = (self.state, chain.past.map(|past| &past.rows));
         let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val())));
-        let (Some(first), KEPT_FROM..) = (chain.ops.first(), chain.ops.len()) else {
+        let pays = |_: &&_| state.limits.shortcuts.pay(chain.ops.len(), KEPT_FROM);
+        let Some(first) = chain.ops.first().filter(pays) else {
             return self.ops.rewrites(key, actor, past, rows);
         };
         let mut past = past.cloned().unwrap_or_default();

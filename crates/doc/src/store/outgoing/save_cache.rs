@@ -9,8 +9,8 @@ use crate::codec::runs::Rewritten;
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::OpId;
 
-/// Fewer operations of a key are followed back each time. With checks on, stories of a few edits come here too.
-pub(crate) const KEPT_FROM: usize = if cfg!(debug_assertions) { 2 } else { 8 };
+/// Fewer operations of a key are followed back each time.
+pub(crate) const KEPT_FROM: usize = 8;
 
 /// Operations on one key from the first on, each superseding just the one before it.
 #[derive(Clone, Debug)]

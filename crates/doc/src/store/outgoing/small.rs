@@ -1,11 +1,11 @@
 //! Changes with one operation of a frequent kind in them, which most changes of a typed text are, on their way from the
 //! log to their bytes.
 
-use crate::codec::block::Block;
 use crate::codec::ops::char_len;
-use crate::codec::put::Put;
-use crate::codec::single::Single;
-use crate::codec::single_char::SingleCharOp;
+use crate::codec::shortcuts::block::Block;
+use crate::codec::shortcuts::put::Put;
+use crate::codec::shortcuts::single::Single;
+use crate::codec::shortcuts::single_char::SingleCharOp;
 use crate::store::history::ChangeAt;
 use crate::store::log::key_op::Key;
 use crate::store::log::{LogRun, What, stepped};

@@ -12,10 +12,10 @@ use hashbrown::HashSet;
 use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
-use crate::codec::kept::Kept;
 use crate::codec::limits::{Budget, Limits, Size, cost};
 use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
 use crate::codec::runs::InsertRun;
+use crate::codec::shortcuts::kept::Kept;
 use crate::codec::value::code;
 use crate::error::{LimitError, OpFault, Rule};
 use crate::rules;
@@ -132,7 +132,13 @@ impl State {
             return Err(ChunkError::limit("bytes of values", u32::MAX.into()));
         }
         let values = state.heap.adopt(&view.ops.share(spec::RAW));
-        let keys = Kept::may_keep(view).then(|| state.heap.adopt(&view.ops.share(spec::KEY_STR)));
+        let keys = if Kept::may_keep(view, limits.shortcuts) {
+            Some(state.heap.adopt(&view.ops.share(spec::KEY_STR)))
+        } else {
+            // They are in the file all the same.
+            state.heap.pay(view.ops.get(spec::KEY_STR).len());
+            None
+        };
         let mut loader = Loader {
             state,
             items: Vec::new(),
@@ -205,7 +211,9 @@ impl Loader {
                 }
                 self.insert_runs(last, reader, &mut count)?;
             }
-            if let RawKey::Map(key) = row.key {
+            if let RawKey::Map(key) = row.key
+                && limits.shortcuts.taken()
+            {
                 self.rewrites(key, last, reader, &mut count)?;
             }
         }
@@ -502,7 +510,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Adds the values of a insert_run.
+    /// Adds the values of a run of insertions.
     fn values(
         &mut self,
         insert_run: &InsertRun,

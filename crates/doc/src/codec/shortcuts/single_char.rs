@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use super::literals::{Literals, OneRow};
-use super::ops::{Action, char_len, spec};
-use super::value::code;
+use crate::codec::ops::{Action, char_len, spec};
+use crate::codec::value::code;
 use crate::types::OpId;
 
 /// One keystroke: a typed character, or the deletion of an element that nobody changed.

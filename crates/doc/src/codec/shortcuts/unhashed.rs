@@ -1,8 +1,8 @@
 //! Changes written before anybody knows the hash of the change before them: one thread writes, another hashes.
 
 use super::block::hash_padded;
-use super::chunk::ChunkType;
-use super::leb::put_u64;
+use crate::codec::chunk::ChunkType;
+use crate::codec::leb::put_u64;
 use crate::types::ChangeHash;
 
 /// Changes, each made after nothing but the one before it, as SHA-256 reads them: with what stands before and after a

@@ -7,16 +7,17 @@
 
 use std::sync::Arc;
 
-use super::boolean::BoolCursor;
-use super::column::Effort;
-use super::document::{COLUMNS, Column, DocumentView, deflated, effort, frame_sections, spec, stored};
-use super::ops::spec as ops;
-use super::rle::{Cell, RleCursor};
-use super::value::is_whole;
+use super::Shortcuts;
+use crate::codec::boolean::BoolCursor;
+use crate::codec::column::Effort;
+use crate::codec::document::{COLUMNS, Column, DocumentView, deflated, effort, frame_sections, spec, stored};
+use crate::codec::ops::spec as ops;
+use crate::codec::rle::{Cell, RleCursor};
+use crate::codec::value::is_whole;
 use crate::types::ChangeHash;
 
-/// Shorter documents are written anew in no time. With checks on, they come here too.
-const FROM: usize = if cfg!(debug_assertions) { 1 } else { 1 << 12 };
+/// Shorter documents are written anew in no time.
+const FROM: usize = 1 << 12;
 
 /// All columns, those of keys and values without their bytes: who made a state of them has these anyway.
 #[derive(Debug)]
@@ -32,8 +33,8 @@ type Columns<'a> = [(u32, &'a [u8])];
 
 impl Kept {
     /// Whether the columns of a chunk may be worth it.
-    pub(crate) fn may_keep(view: &DocumentView<'_>) -> bool {
-        view.len() >= FROM
+    pub(crate) fn may_keep(view: &DocumentView<'_>, shortcuts: Shortcuts) -> bool {
+        shortcuts.pay(view.len(), FROM)
     }
 
     /// Keeps the columns of a chunk that was read, unless they take more than `room` bytes or there are some of later versions
@@ -149,7 +150,7 @@ mod tests {
     use crate::codec::limits::Limits;
     use crate::codec::reader::Reader;
     use crate::types::{ActorId, ScalarValue};
-    use crate::{Document, ObjType, ROOT, Transactable as _};
+    use crate::{Document, LoadError, LoadOptions, ObjType, ROOT, Transactable as _};
 
     /// The parts of a document chunk.
     struct Parts {
@@ -180,6 +181,12 @@ mod tests {
             section.iter().map(|(spec, bytes)| Stored { spec: *spec, deflated: false, bytes }).collect()
         });
         frame_sections(&actors, &heads, sections)
+    }
+
+    /// Keeps columns however few they are.
+    fn load(file: &[u8]) -> Result<Document, LoadError> {
+        let limits = Limits { shortcuts: Shortcuts::Always, ..Limits::default() };
+        Document::load_with(file, LoadOptions::new().limits(limits))
     }
 
     fn is_kept(doc: &Document) -> bool {
@@ -215,7 +222,7 @@ mod tests {
     fn what_was_written_here_is_written_out_of_its_columns() {
         let mut doc = everything();
         for file in [doc.save(), doc.save_nocompress()] {
-            let mut again = Document::load(&file).unwrap();
+            let mut again = load(&file).unwrap();
             assert!(is_kept(&again));
             again.check(true);
             assert!(again.save() == doc.save() && again.save_nocompress() == doc.save_nocompress());
@@ -258,7 +265,7 @@ mod tests {
         for (n, other) in others.iter().enumerate() {
             let theirs = changed(&file, other);
             assert_ne!(theirs, file, "{n}");
-            let mut again = Document::load(&theirs).unwrap_or_else(|error| panic!("{n}: {error}"));
+            let mut again = load(&theirs).unwrap_or_else(|error| panic!("{n}: {error}"));
             assert!(!is_kept(&again), "{n}");
             assert_eq!(again.save_nocompress(), file, "{n}");
         }

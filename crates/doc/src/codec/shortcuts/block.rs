@@ -2,8 +2,8 @@
 
 use sha2::block_api::compress256;
 
-use super::chunk::{ChunkType, START, digest};
-use super::leb::len_u64;
+use crate::codec::chunk::{ChunkType, START, digest};
+use crate::codec::leb::len_u64;
 use crate::types::ChangeHash;
 
 /// Room before the body for the type and a length of two bytes.
@@ -104,7 +104,7 @@ impl Block {
 
 /// The hash of a message that is padded already.
 #[inline]
-pub(super) fn hash_padded(blocks: &[[u8; 64]]) -> ChangeHash {
+pub(in crate::codec) fn hash_padded(blocks: &[[u8; 64]]) -> ChangeHash {
     let mut state = START;
     compress256(&mut state, blocks);
     digest(state)

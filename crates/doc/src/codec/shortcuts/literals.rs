@@ -1,11 +1,11 @@
 //! The columns of one row: what a change with one operation has.
 
 use super::block::Block;
-use super::leb::{get_i64, get_u64};
+use crate::codec::leb::{get_i64, get_u64};
 use crate::types::OpId;
 
 /// Columns that hold one row each: the count of the only literal, then its bytes.
-pub(super) struct Literals<const N: usize> {
+pub(in crate::codec) struct Literals<const N: usize> {
     layout: [u8; 24],
     columns: usize,
     data: [u8; N],
@@ -14,12 +14,12 @@ pub(super) struct Literals<const N: usize> {
 
 impl<const N: usize> Literals<N> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
+    pub(in crate::codec) fn new() -> Self {
         Self { layout: [0; 24], columns: 0, data: [0; N], len: 0 }
     }
 
     #[inline]
-    pub(super) fn write(&self, out: &mut Block) {
+    pub(in crate::codec) fn write(&self, out: &mut Block) {
         out.byte(self.columns as u8);
         out.part(&self.layout, 2 * self.columns);
         out.part(&self.data, self.len);
@@ -39,14 +39,14 @@ impl<const N: usize> Literals<N> {
     }
 
     #[inline(always)]
-    pub(super) fn bytes(&mut self, spec: u32, bytes: &[u8]) {
+    pub(in crate::codec) fn bytes(&mut self, spec: u32, bytes: &[u8]) {
         let from = self.len;
         bytes.iter().for_each(|byte| self.push(*byte));
         self.close(spec, from);
     }
 
     #[inline(always)]
-    pub(super) fn text(&mut self, spec: u32, text: &str) {
+    pub(in crate::codec) fn text(&mut self, spec: u32, text: &str) {
         let from = self.len;
         self.push(0x7f);
         self.push(text.len() as u8);
@@ -55,12 +55,12 @@ impl<const N: usize> Literals<N> {
     }
 
     #[inline(always)]
-    pub(super) fn number(&mut self, spec: u32, value: u32) {
+    pub(in crate::codec) fn number(&mut self, spec: u32, value: u32) {
         self.literal(spec, value, 0x80);
     }
 
     #[inline(always)]
-    pub(super) fn counter(&mut self, spec: u32, value: u32) {
+    pub(in crate::codec) fn counter(&mut self, spec: u32, value: u32) {
         // The highest bit of the last byte's seven is the sign: a number takes a byte more where it would be set.
         self.literal(spec, value, 0x40);
     }
@@ -80,7 +80,7 @@ impl<const N: usize> Literals<N> {
 
 /// Columns that hold one row each, being read in the order and form in which [`Literals`] writes them: a number is a
 /// literal run of one.
-pub(super) struct OneRow<'a> {
+pub(in crate::codec) struct OneRow<'a> {
     layout: &'a [[u8; 2]],
     data: &'a [u8],
     len: usize,
@@ -88,7 +88,7 @@ pub(super) struct OneRow<'a> {
 
 impl<'a> OneRow<'a> {
     #[inline(always)]
-    pub(super) fn new(section: &'a [u8]) -> Option<Self> {
+    pub(in crate::codec) fn new(section: &'a [u8]) -> Option<Self> {
         let (columns, section) = section.split_first()?;
         let (layout, data) = section.split_at_checked(2 * usize::from(*columns))?;
         Some(Self { layout: layout.as_chunks().0, data, len: 1 + layout.len() })
@@ -96,7 +96,7 @@ impl<'a> OneRow<'a> {
 
     /// The next column, if it is this one.
     #[inline(always)]
-    pub(super) fn column(&mut self, spec: u32) -> Option<&'a [u8]> {
+    pub(in crate::codec) fn column(&mut self, spec: u32) -> Option<&'a [u8]> {
         let ([found, len], layout) = self.layout.split_first()?;
         // A length of more than seven bits takes more than a byte.
         if u32::from(*found) != spec || *len >= 0x80 {
@@ -109,13 +109,13 @@ impl<'a> OneRow<'a> {
 
     /// The next column, which must hold these bytes.
     #[inline(always)]
-    pub(super) fn is<const N: usize>(&mut self, spec: u32, bytes: [u8; N]) -> Option<()> {
+    pub(in crate::codec) fn is<const N: usize>(&mut self, spec: u32, bytes: [u8; N]) -> Option<()> {
         (self.column(spec)? == bytes).then_some(())
     }
 
     /// The number in the next column.
     #[inline(always)]
-    pub(super) fn number(&mut self, spec: u32) -> Option<u32> {
+    pub(in crate::codec) fn number(&mut self, spec: u32) -> Option<u32> {
         let (0x7f, number) = self.column(spec)?.split_first()? else { return None };
         let (value, len) = get_u64(number).ok()?;
         if len == number.len() { u32::try_from(value).ok() } else { None }
@@ -123,7 +123,7 @@ impl<'a> OneRow<'a> {
 
     /// The counter in the next column.
     #[inline(always)]
-    pub(super) fn counter(&mut self, spec: u32) -> Option<u32> {
+    pub(in crate::codec) fn counter(&mut self, spec: u32) -> Option<u32> {
         let (0x7f, number) = self.column(spec)?.split_first()? else { return None };
         let (value, len) = get_i64(number).ok()?;
         if len == number.len() { u32::try_from(value).ok() } else { None }
@@ -131,7 +131,11 @@ impl<'a> OneRow<'a> {
 
     /// The operation whose actor the next column holds; none when it is another column.
     #[inline(always)]
-    pub(super) fn id(&mut self, actor: u32, ctr: impl FnOnce(&mut Self) -> Option<u32>) -> Option<OpId> {
+    pub(in crate::codec) fn id(
+        &mut self,
+        actor: u32,
+        ctr: impl FnOnce(&mut Self) -> Option<u32>,
+    ) -> Option<OpId> {
         if self.layout.first().is_none_or(|[spec, _]| u32::from(*spec) != actor) {
             return Some(OpId::NONE);
         }
@@ -142,7 +146,7 @@ impl<'a> OneRow<'a> {
 
     /// How long it all was, when no column is left.
     #[inline(always)]
-    pub(super) fn end(self) -> Option<usize> {
+    pub(in crate::codec) fn end(self) -> Option<usize> {
         self.layout.is_empty().then_some(self.len)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use super::literals::{Literals, OneRow};
-use super::ops::{Action, RawKey, Row, spec};
-use super::value::RawValue;
+use crate::codec::ops::{Action, RawKey, Row, spec};
+use crate::codec::value::RawValue;
 use crate::rules;
 use crate::types::OpId;
 
