@@ -1,12 +1,12 @@
 //! How fast this machine searches: `cargo run --release -p hashmill-hash --example pow [THREADS [IN_FLIGHT [SECONDS]]]`.
 //!
-//! Blocknet's proof of work (2 GiB for each hash in flight) with the header whose digests are known. Prints what memory it
+//! A proof of work of 2 GiB for each hash in flight, with a header whose digests are known. Prints what memory it
 //! got, the rate up to the last hash that was finished (so nothing is rounded to whole hashes), and how long the stop in the
 //! middle of a hash takes. Threads
 //! are bound to the fastest cores, if the system tells which these are.
 
-use hashmill_hash::argon2::pow::{Core, Lane, Pow, Workers, describe, places};
-use hashmill_hash::argon2::{PagePolicy, Plan};
+use hashmill_hash::argon2::pow::{Core, Lane, Order, Pow, Recipe, Workers, describe, places};
+use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
 use std::error::Error;
 use std::io::{self, Write};
@@ -20,8 +20,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<usize>());
     let mut number = |default| numbers.next().unwrap_or(Ok(default));
     let plan = Plan::host();
+    let recipe = Recipe::NonceIsPassword { header_len: None };
+    let pow = Pow::new(Params::new(2 << 20, 1, 1)?, recipe, Order::BigEndian);
     let threads = number(1)?;
-    let in_flight = number(Lane::best_in_flight(Pow::blocknet(), plan))?;
+    let in_flight = number(Lane::best_in_flight(pow, plan))?;
     let seconds = number(10)? as u64;
     let cores = places(&cores(), threads);
     let bound = cores.clone();
@@ -31,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     let start = Instant::now();
-    let mut workers = Workers::new(Pow::blocknet(), plan, PagePolicy::Largest, threads, in_flight, bind)?;
+    let mut workers = Workers::new(pow, plan, PagePolicy::Largest, threads, in_flight, bind)?;
     let coverage = workers.settle();
     let mut out = io::stdout().lock();
     writeln!(out, "kernel {}, {in_flight} in flight, cores {cores:?}", workers.name())?;

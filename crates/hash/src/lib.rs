@@ -17,3 +17,4 @@ pub mod isa;
 pub mod password;
 #[cfg(feature = "std")]
 pub mod process;
+mod stop;

@@ -8,6 +8,7 @@ mod answers;
 mod argon2;
 mod blake3;
 mod calls;
+pub mod coins;
 mod cores;
 pub mod doc;
 mod file;

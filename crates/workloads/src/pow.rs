@@ -7,7 +7,7 @@ use crate::argon2::{failed, number, plan, room};
 use crate::cores::{bind, cores};
 use crate::{thread_counts, work};
 use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe, Workers, places};
-use hashmill_hash::argon2::{Kernel, PagePolicy, Params, Plan};
+use hashmill_hash::argon2::{HashError, Kernel, PagePolicy, Params, Plan};
 use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, Watch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
 use hashmill_lab::model::floor::Work;
@@ -175,7 +175,7 @@ fn lane(plan: Plan, params: Params) -> Result<Lane, Fault> {
 
 pub(crate) fn refused(error: EngineError) -> Fault {
     match error {
-        EngineError::Hash(error) => failed(error),
+        EngineError::OutOfMemory { bytes } => failed(HashError::OutOfMemory { bytes }),
         error => Fault::failed(error),
     }
 }

@@ -3,11 +3,12 @@
 use super::Input;
 use super::ends;
 use super::error::HashError;
-use super::fill::{Fill, Stop};
+use super::fill::Fill;
 use super::kernel::MAX_STREAMS;
 use super::memory::{Arena, Matrix};
 use super::params::Params;
 use super::plan::Plan;
+use crate::stop::Stop;
 use arrayvec::ArrayVec;
 use core::fmt;
 use core::ops::RangeInclusive;

@@ -4,34 +4,9 @@ use super::kernel::{ADDRESSES, Kernel, MAX_STREAMS, STRIP_LEN, Slice, Strip};
 use super::memory::{Matrix, Stream};
 use super::params::{Params, SLICES, Version};
 use super::plan::Plan;
+use crate::stop::Stop;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-
-/// Asks a running hash to end. Checked at least every thousand blocks of each thread.
-#[derive(Debug, Default)]
-pub struct Stop(AtomicBool);
-
-impl Stop {
-    /// Not set.
-    pub const fn new() -> Stop {
-        Stop(AtomicBool::new(false))
-    }
-
-    /// Asks. Returns at once; the hash ends within a millisecond of computation.
-    pub fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Takes the request back.
-    pub fn clear(&self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
-
-    /// Whether it was asked.
-    pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// Several hashes of the same parameters, each with memory of its own, filled together.
 pub(super) struct Fill<'a, 'm> {

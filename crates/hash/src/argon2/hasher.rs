@@ -3,13 +3,14 @@
 use super::Input;
 use super::ends;
 use super::error::HashError;
-use super::fill::{Fill, Stop};
+use super::fill::Fill;
 use super::memory::Arena;
 use super::pages::PagePolicy;
 use super::params::Params;
 use super::plan::Plan;
 use super::steps::{Course, Steps};
 use crate::crew;
+use crate::stop::Stop;
 
 /// When the memory of a hash is wiped. It holds enough to test guesses of the password with little work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -29,11 +29,11 @@ mod x86_64;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
+pub use crate::stop::Stop;
 #[cfg(feature = "std")]
 pub use batch::{Job, MAX_BATCH, batch_width, hash_batch_into};
 pub use ends::Input;
 pub use error::HashError;
-pub use fill::Stop;
 #[cfg(feature = "std")]
 pub use hasher::{Hasher, Threads, Wipe};
 pub use kernel::Kernel;

@@ -3,10 +3,11 @@
 use super::Input;
 use super::ends;
 use super::error::HashError;
-use super::fill::{Fill, Stop};
+use super::fill::Fill;
 use super::hasher::{Hasher, Wipe};
 use super::params::SLICES;
 use crate::process::Process;
+use crate::stop::Stop;
 use core::borrow::BorrowMut;
 use core::ops::Range;
 

@@ -1,7 +1,7 @@
 //! The proof of work of 2 GiB: published digests, once, on the kernel that this machine would choose.
 
-use hashmill_hash::argon2::pow::{Lane, Pow};
-use hashmill_hash::argon2::{PagePolicy, Plan};
+use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe};
+use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
 use hashmill_testkit::skip;
 use std::fs;
@@ -30,8 +30,9 @@ fn digests_of_two_gibibytes() {
         return skip(what, "other processors are emulated, which would take minutes");
     }
     let header: Vec<u8> = (0..92).map(|i| (31 * i + 7) as u8).collect();
-    let mut lane =
-        Lane::new(Pow::blocknet(), Plan::host(), PagePolicy::Transparent, 1).expect("3 GiB are free");
+    let recipe = Recipe::NonceIsPassword { header_len: Some(92) };
+    let pow = Pow::new(Params::new(2 << 20, 1, 1).expect("within the limits"), recipe, Order::BigEndian);
+    let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Transparent, 1).expect("3 GiB are free");
     let hits = Mutex::new(Vec::new());
     let watch = Watch::new();
     let job = NonceJob::new(&header, [0xff; 32]);

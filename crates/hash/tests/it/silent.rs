@@ -29,7 +29,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("argon2::Core", "a place in the machine"),
     ("argon2::Recipe", "lengths"),
     ("argon2::Step", "numbers of pieces"),
-    ("argon2::Stop", "a flag"),
+    ("stop::Stop", "a flag"),
     ("argon2::Threads", "a choice"),
     ("argon2::Variant", "a choice"),
     ("argon2::Version", "a choice"),

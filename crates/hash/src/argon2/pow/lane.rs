@@ -2,14 +2,18 @@
 
 use super::{DIGEST_LEN, Pow, selftest};
 use crate::argon2::ends;
-use crate::argon2::fill::{Fill, Stop};
+use crate::argon2::fill::Fill;
 use crate::argon2::kernel::MAX_STREAMS;
 use crate::argon2::memory::{Arena, Block, Matrix};
 use crate::argon2::{HashError, PageKind, PagePolicy, Plan};
-use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch};
+use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Stop, Watch};
 use arrayvec::ArrayVec;
 use core::ops::Range;
+use core::time::Duration;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Each thread looks for a request to stop every thousand blocks, which take about a millisecond where memory is far.
+pub(super) const STOP_LATENCY: Duration = Duration::from_millis(10);
 
 /// A search on the calling thread, with as many hashes in flight as there are memories.
 ///
@@ -28,7 +32,7 @@ impl Lane {
     /// node of the thread that calls this.
     ///
     /// # Errors
-    /// [`EngineError::InFlight`], [`EngineError::SelfTest`], or [`HashError::OutOfMemory`].
+    /// [`EngineError::InFlight`], [`EngineError::SelfTest`], or [`EngineError::OutOfMemory`].
     pub fn new(pow: Pow, plan: Plan, policy: PagePolicy, in_flight: usize) -> Result<Lane, EngineError> {
         let mut lane = Lane::untested(pow, plan, policy, in_flight)?;
         // The answers are of little memory, and what is tested has to be what will run.
@@ -167,7 +171,7 @@ impl NonceEngine for Lane {
 
     fn limits(&self) -> NonceLimits {
         let blocks = self.arenas.iter().map(|arena| arena.capacity().max(self.pow.params().blocks()));
-        NonceLimits { in_flight: self.active, memory: blocks.sum::<u64>() * size_of::<Block>() as u64 }
+        NonceLimits::new(self.active, blocks.sum::<u64>() * size_of::<Block>() as u64, STOP_LATENCY)
     }
 
     fn search(

@@ -6,8 +6,8 @@
 //! [`describe`] finds them in the files of Linux, fast and slow cores included.
 //!
 //! ```no_run
-//! use hashmill_hash::argon2::pow::{Pow, Workers, describe, places};
-//! use hashmill_hash::argon2::{PagePolicy, Plan};
+//! use hashmill_hash::argon2::pow::{Order, Pow, Recipe, Workers, describe, places};
+//! use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 //!
 //! let ids: Vec<usize> = core_affinity::get_core_ids().unwrap_or_default().iter().map(|core| core.id).collect();
 //! let cores = describe(&ids, |name| std::fs::read_to_string(format!("/sys/devices/{name}")).ok());
@@ -18,10 +18,13 @@
 //!         core_affinity::set_for_current(core_affinity::CoreId { id });
 //!     }
 //! };
+//! // A gibibyte, one pass and one lane; the nonce is the password, the header the salt.
+//! let params = Params::new(1 << 20, 1, 1)?;
+//! let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
 //! // Two hashes in flight on each thread, in the largest pages that there are.
-//! let mut workers = Workers::new(Pow::blocknet(), Plan::host(), PagePolicy::Largest, threads, 2, bind)?;
+//! let mut workers = Workers::new(pow, Plan::host(), PagePolicy::Largest, threads, 2, bind)?;
 //! workers.settle();
-//! # Ok::<(), hashmill_hash::engine::EngineError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod lane;
@@ -36,7 +39,7 @@ pub use lane::Lane;
 pub use place::{Core, describe, places};
 pub use workers::Workers;
 
-use super::{Input, Params};
+use super::{HashError, Input, Params};
 use crate::engine::EngineError;
 
 /// Bytes of every digest.
@@ -89,19 +92,6 @@ impl Pow {
         Pow { params, recipe, order }
     }
 
-    /// Blocknet: 2 GiB, one pass, one lane. The header is all of a block's header but the nonce, 92 bytes.
-    pub fn blocknet() -> Pow {
-        let recipe = Recipe::NonceIsPassword { header_len: Some(92) };
-        Pow::new(Params::new(2 << 20, 1, 1).expect("within the limits"), recipe, Order::BigEndian)
-    }
-
-    /// Like TurtleCoin's Chukwa v2: 1 MiB, four passes, one lane, a nonce of four bytes inside a CryptoNote block, whose
-    /// first 16 bytes are the salt.
-    pub fn chukwa_v2() -> Pow {
-        let recipe = Recipe::NonceInHeader { offset: 39, len: 4, salt_len: 16 };
-        Pow::new(Params::new(1 << 10, 4, 1).expect("within the limits"), recipe, Order::LittleEndian)
-    }
-
     /// Variant and cost.
     pub const fn params(self) -> Params {
         self.params
@@ -109,20 +99,24 @@ impl Pow {
 
     /// Whether a header can be searched.
     fn check(self, header: &[u8]) -> Result<(), EngineError> {
-        let (fits, needed) = match self.recipe {
-            Recipe::NonceIsPassword { header_len: None } => (true, ""),
-            Recipe::NonceIsPassword { header_len: Some(len) } => match len {
-                92 => (header.len() == len, "92 bytes, the header without its nonce"),
-                _ => (header.len() == len, "the length that it was made for"),
-            },
+        let (least, most) = match self.recipe {
+            Recipe::NonceIsPassword { header_len: None } => (0, Params::MAX_LEN as usize),
+            Recipe::NonceIsPassword { header_len: Some(len) } => (len, len),
+            Recipe::NonceInHeader { len, .. } if !(1..=8).contains(&len) => {
+                return Err(EngineError::Function {
+                    reason: format!("a nonce of {len} bytes: choose 1 to 8"),
+                });
+            }
             Recipe::NonceInHeader { offset, len, salt_len } => {
-                let end = offset.saturating_add(len).max(salt_len);
-                let fits = (end..=MAX_HEADER_LEN).contains(&header.len()) && (1..=8).contains(&len);
-                (fits, "room for its nonce and salt, and at most 256 bytes")
+                (offset.saturating_add(len).max(salt_len), MAX_HEADER_LEN)
             }
         };
-        let error = EngineError::HeaderLen { given: header.len(), needed };
-        if fits { Ok(()) } else { Err(error) }
+        let given = header.len();
+        if (least..=most).contains(&given) {
+            Ok(())
+        } else {
+            Err(EngineError::HeaderLen { given, least, most })
+        }
     }
 
     /// Calls `with` with what is hashed for a nonce. The header was checked.
@@ -145,6 +139,18 @@ impl Pow {
         match self.order {
             Order::BigEndian => digest <= target,
             Order::LittleEndian => digest.iter().rev().le(target.iter()),
+        }
+    }
+}
+
+/// Headers and costs were checked before, so what is left of a hash that fails is what the system refuses.
+impl From<HashError> for EngineError {
+    fn from(error: HashError) -> EngineError {
+        match error {
+            HashError::OutOfMemory { bytes } => EngineError::OutOfMemory { bytes },
+            HashError::Forked => EngineError::Forked,
+            HashError::Stopped => EngineError::System { reason: error.to_string() },
+            error => EngineError::Function { reason: error.to_string() },
         }
     }
 }

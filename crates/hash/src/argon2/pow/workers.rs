@@ -1,9 +1,9 @@
 //! [`Workers`]: threads that stay, each with a [`Lane`] of its own, on one range of nonces.
 
 use super::Pow;
-use super::lane::{Lane, Shared};
-use crate::argon2::{PagePolicy, Plan, Stop};
-use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch};
+use super::lane::{Lane, STOP_LATENCY, Shared};
+use crate::argon2::{PagePolicy, Plan};
+use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Stop, Watch};
 use crate::process::PerProcess;
 use core::ops::Range;
 use std::any::Any;
@@ -122,10 +122,11 @@ impl NonceEngine for Workers {
 
     fn limits(&self) -> NonceLimits {
         let limits = (0..self.lanes.len()).map(|index| (index, self.with_lane(index, |lane| lane.limits())));
-        limits.fold(NonceLimits { in_flight: 0, memory: 0 }, |sum, (index, lane)| NonceLimits {
-            in_flight: sum.in_flight + if index < self.active { lane.in_flight } else { 0 },
-            memory: sum.memory + lane.memory,
-        })
+        let (in_flight, memory) = limits.fold((0, 0), |(in_flight, memory), (index, lane)| {
+            let active = if index < self.active { lane.in_flight } else { 0 };
+            (in_flight + active, memory + lane.memory)
+        });
+        NonceLimits::new(in_flight, memory, STOP_LATENCY)
     }
 
     /// See [`NonceEngine::search`]. Nonces are taken in order by whichever thread is free; with few of them, one of many
