@@ -25,6 +25,7 @@
 
 mod batch;
 mod error;
+mod file;
 mod files;
 mod function;
 mod many;
@@ -32,16 +33,20 @@ mod merge;
 mod os;
 mod pool;
 mod source;
+mod stream;
+mod tiles;
 mod tree;
 mod update;
+mod work;
 
 pub mod checkfile;
 pub mod plan;
 pub mod walk;
 
 pub use error::Error;
-pub use files::{Files, Options, Progress};
+pub use files::Files;
 pub use function::{Digest, Function, Output};
 pub use many::{Input, Item, Sink};
 pub use plan::{Mapping, Strategy};
 pub use update::HasherExt;
+pub use work::{Options, Progress};

@@ -5,16 +5,17 @@
 //! file. The calling thread stops taking inputs while too many groups are unanswered, so memory stays bounded even
 //! if the first of a million files is the slowest.
 
-use crate::batch;
+use crate::batch::Batch;
 use crate::error::Error;
-use crate::files::Files;
+use crate::file;
 use crate::function::Digest;
 use crate::pool::Alarm;
+use crate::work::Work;
 use rayon::{ScopeFifo, ThreadPool};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 
@@ -40,7 +41,7 @@ pub enum Input {
     Failed(Error),
 }
 
-/// One question for [`Files::hash_many`].
+/// One question for [`Files::hash_many`](crate::Files::hash_many).
 #[derive(Debug)]
 pub struct Item<T> {
     /// The file, or the name under which the answer is reported.
@@ -51,7 +52,7 @@ pub struct Item<T> {
     pub tag: T,
 }
 
-/// Takes the answers of [`Files::hash_many`]. Any `FnMut(path, tag, result)` is one.
+/// Takes the answers of [`Files::hash_many`](crate::Files::hash_many). Any `FnMut(path, tag, result)` is one.
 pub trait Sink<T> {
     /// Why there may be an end before the last answer. A sink that takes all of them names a type without values.
     type Break;
@@ -75,60 +76,54 @@ impl<T, B, F: FnMut(PathBuf, T, Result<Digest, Error>) -> ControlFlow<B>> Sink<T
 
 type Answer<T> = (PathBuf, T, Result<Digest, Error>);
 
-impl Files {
-    /// Hashes `items` and gives each path, tag and result to `sink`, in the order of the items, on this thread.
-    ///
-    /// Breaks with what `sink` broke with. Otherwise every item has had its answer.
-    pub fn hash_many<T: Send, S: Sink<T>>(
-        &self,
-        items: impl IntoIterator<Item = Item<T>>,
-        mut sink: S,
-    ) -> ControlFlow<S::Break> {
-        let mut items = items.into_iter().peekable();
-        // Alone, and one by one as long as it may turn out that there are only a few.
-        let mut alone = ALONE_FILES;
-        let start = self.progress.bytes();
-        while items.peek().is_some() {
-            if alone == 0
-                && let Some(pool) = self.pool.get()
-            {
-                return Crew { files: self, pool, stop: AtomicBool::new(false) }.run(items, sink);
-            }
-            let group = items.by_ref().take(if alone > 0 { 1 } else { GROUP }).collect();
-            let done = self.progress.bytes() - start >= ALONE_BYTES;
-            alone = if done { 0 } else { alone.saturating_sub(1) };
-            emit_all(self.answer(group), &mut sink)?;
-            sink.pause()?;
+/// Gives each item's answer to `sink`, in the order of the items.
+pub(crate) fn hash<T: Send, S: Sink<T>>(
+    work: &Work,
+    mut items: Peekable<impl Iterator<Item = Item<T>>>,
+    mut sink: S,
+) -> ControlFlow<S::Break> {
+    // Alone, and one by one as long as it may turn out that there are only a few.
+    let mut alone = ALONE_FILES;
+    let start = work.progress.bytes();
+    while items.peek().is_some() {
+        if alone == 0
+            && let Some(pool) = work.pool.get()
+        {
+            return Dispatcher { work, pool, stop: AtomicBool::new(false) }.run(items, sink);
         }
-        ControlFlow::Continue(())
+        let group = items.by_ref().take(if alone > 0 { 1 } else { GROUP }).collect();
+        let done = work.progress.bytes() - start >= ALONE_BYTES;
+        alone = if done { 0 } else { alone.saturating_sub(1) };
+        emit_all(answer(work, group), &mut sink)?;
+        sink.pause()?;
     }
+    ControlFlow::Continue(())
+}
 
-    /// Answers a group on the calling thread.
-    fn answer<T>(&self, group: Vec<Item<T>>) -> Vec<Answer<T>> {
-        let is_file = |item: &&Item<T>| matches!(item.input, Input::File);
-        let paths: Vec<&Path> = group.iter().filter(is_file).map(|item| item.path.as_path()).collect();
-        let mut hashed = batch::hash(self, &paths).into_iter();
-        let answer = |item: Item<T>| {
-            let result = match item.input {
-                Input::File => hashed.next().unwrap_or(Err(Error::Refused("not hashed"))),
-                Input::Stdin => self.hash_stdin(),
-                Input::Failed(error) => Err(error),
-            };
-            (item.path, item.tag, result)
-        };
-        group.into_iter().map(answer).collect()
-    }
+/// Answers a group on the calling thread.
+fn answer<T>(work: &Work, group: Vec<Item<T>>) -> Vec<Answer<T>> {
+    let mut batch = Batch::new(work, group.len());
+    let ask = |Item { path, input, tag }| {
+        match input {
+            Input::File => batch.file(&path),
+            Input::Stdin => batch.known(file::hash_stdin(work)),
+            Input::Failed(error) => batch.known(Err(error)),
+        }
+        (path, tag)
+    };
+    let asked: Vec<(PathBuf, T)> = group.into_iter().map(ask).collect();
+    asked.into_iter().zip(batch.finish()).map(|((path, tag), result)| (path, tag, result)).collect()
 }
 
 /// The threads at work on one call of `hash_many`.
-struct Crew<'a> {
-    files: &'a Files,
+struct Dispatcher<'a> {
+    work: &'a Work,
     pool: &'a ThreadPool,
     /// Nobody wants further answers, or somebody panicked.
     stop: AtomicBool,
 }
 
-impl Crew<'_> {
+impl Dispatcher<'_> {
     fn run<T: Send, S: Sink<T>>(
         &self,
         items: Peekable<impl Iterator<Item = Item<T>>>,
@@ -164,10 +159,10 @@ impl Crew<'_> {
             if more && sent - emitted < WINDOW {
                 let group = take_group(&mut items);
                 if matches!(group[0].input, Input::Stdin) {
-                    early.insert(sent, self.files.answer(group));
+                    early.insert(sent, answer(self.work, group));
                 } else {
                     let sender = sender.clone();
-                    scope.spawn_fifo(move |_| self.work(sent, group, &sender));
+                    scope.spawn_fifo(move |_| self.answer(sent, group, &sender));
                 }
                 sent += 1;
             } else if sent == emitted && !more {
@@ -191,12 +186,12 @@ impl Crew<'_> {
         }
     }
 
-    fn work<T>(&self, number: u64, group: Vec<Item<T>>, sender: &Sender<(u64, Vec<Answer<T>>)>) {
+    fn answer<T>(&self, number: u64, group: Vec<Item<T>>, sender: &Sender<(u64, Vec<Answer<T>>)>) {
         let mut due = Due { number, answers: Vec::new(), sender };
         // Raised before the answers are sent, so that whoever gets none knows why.
         let _alarm = Alarm(&self.stop);
         if !self.stop.load(Ordering::Relaxed) {
-            due.answers = self.files.answer(group);
+            due.answers = answer(self.work, group);
         }
     }
 }
@@ -243,9 +238,9 @@ fn take_group<T>(items: &mut Peekable<impl Iterator<Item = Item<T>>>) -> Vec<Ite
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Options;
     use crate::function::Function;
     use crate::pool::Buffers;
+    use crate::work::Options;
     use std::num::NonZero;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -253,15 +248,15 @@ mod tests {
     #[test]
     fn a_panic_on_another_thread_comes_out_and_nobody_waits() {
         let options = Options { threads: NonZero::new(2), ..Options::default() };
-        let mut files = Files::new(Function::blake3(), options);
+        let mut work = Work::new(Function::blake3(), options);
         // Too small for any file: whoever puts one there panics.
-        files.arenas = Buffers::new(1);
+        work.arenas = Buffers::new(1);
         let items = (0..10).map(|tag| Item { path: "Cargo.toml".into(), input: Input::File, tag });
-        let pool = files.pool.get().expect("two threads");
-        let crew = Crew { files: &files, pool, stop: AtomicBool::new(false) };
+        let pool = work.pool.get().expect("two threads");
+        let dispatcher = Dispatcher { work: &work, pool, stop: AtomicBool::new(false) };
         let mut answers = 0;
         let run = || {
-            crew.run(items.peekable(), |_, _, _: Result<Digest, Error>| {
+            dispatcher.run(items.peekable(), |_, _, _: Result<Digest, Error>| {
                 answers += 1;
                 ControlFlow::<()>::Continue(())
             })

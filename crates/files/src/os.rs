@@ -1,7 +1,7 @@
-//! What differs by operating system, apart from mapping (`source/mmap.rs`): positioned reads, read-ahead, names.
+//! What differs by operating system, apart from mapping (`source/mmap`): positioned reads, read-ahead, names.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 
 #[cfg(unix)]
 mod system {
@@ -66,11 +66,23 @@ pub(crate) use system::POSITIONED;
 /// A file name from bytes that may be no UTF-8; `None` where the system has no such names.
 pub(crate) use system::name;
 
+/// Reads until `buffer` is full or the input ends.
+pub(crate) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    fill_by(buffer, |rest, _| reader.read(rest))
+}
+
 /// Fills `buffer` from `offset` on, as far as the file goes.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    fill_by(buffer, |rest, len| system::read_at(file, rest, offset + len as u64))
+}
+
+fn fill_by(
+    buffer: &mut [u8],
+    mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>,
+) -> io::Result<usize> {
     let mut len = 0;
     while len < buffer.len() {
-        match system::read_at(file, &mut buffer[len..], offset + len as u64) {
+        match read(&mut buffer[len..], len) {
             Ok(0) => break,
             Ok(more) => len += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

@@ -38,6 +38,12 @@ impl Strategy {
             Strategy::MmapParallel => "mmap-parallel",
         }
     }
+
+    /// Whether the first bytes of a file are read before anything else is asked about it. Most files end within
+    /// them. A caller who chose another source than reading gets it for the smallest file, too.
+    pub(crate) fn looks_first(self) -> bool {
+        matches!(self, Strategy::Auto | Strategy::Read)
+    }
 }
 
 impl fmt::Display for Strategy {
@@ -130,6 +136,9 @@ pub(crate) const FIRST: usize = 16 * 1024;
 /// Files below this are read whole, to be hashed side by side: for so few bytes, copying costs no more than making and
 /// unmaking a mapping.
 pub(crate) const SMALL: usize = 256 * 1024;
+
+/// Room for small files until they are hashed. It fits into a second-level cache together with what else is there.
+pub(crate) const ARENA: usize = 2 * SMALL;
 
 /// The tile of a stream. Copying by system calls is fastest from 1 MiB on, see
 /// `bench/journal/2026-11-21-files-zen4.md`.

@@ -100,7 +100,7 @@ pub(crate) struct Buffers {
 }
 
 /// Buffers of this process.
-pub(crate) struct Shelf<'a> {
+pub(crate) struct BufferList<'a> {
     size: usize,
     free: &'a Mutex<Vec<Buffer>>,
 }
@@ -112,8 +112,8 @@ impl Buffers {
     }
 
     /// Those of this process, for a call that takes and gives: asking which process it is takes a system call.
-    pub(crate) fn here(&self) -> Shelf<'_> {
-        Shelf { size: self.size, free: self.free.get_or(Mutex::default) }
+    pub(crate) fn here(&self) -> BufferList<'_> {
+        BufferList { size: self.size, free: self.free.get_or(Mutex::default) }
     }
 
     pub(crate) fn take(&self) -> Buffer {
@@ -125,7 +125,7 @@ impl Buffers {
     }
 }
 
-impl Shelf<'_> {
+impl BufferList<'_> {
     pub(crate) fn take(&self) -> Buffer {
         let kept = lock(self.free).pop();
         kept.unwrap_or_else(|| Buffer::new(self.size))

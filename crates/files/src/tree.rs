@@ -1,11 +1,11 @@
 //! One digest for a directory with everything in it. The construction is specified in `docs/tree-digest.md`.
 
 use crate::error::Error;
-use crate::files::Files;
 use crate::function::{Digest, Output};
-use crate::many::{Input, Item};
+use crate::many::{self, Input, Item};
 use crate::os;
 use crate::walk::{Visit, Walk};
+use crate::work::Work;
 use hashmill_hash::blake3::{self, Hash};
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const DIRECTORY: &str = "hashmill tree digest v1: directory";
 
 /// One entry of a directory, as it enters the directory's digest.
-struct Record {
+struct Child {
     name: Vec<u8>,
     kind: u8,
     digest: Hash,
@@ -31,57 +31,49 @@ enum Step {
     Leave,
 }
 
-impl Files {
-    /// One digest for the directory (or file) at `root`: of names, contents, links and structure; of nothing else.
-    ///
-    /// The [`Files`] must compute plain BLAKE3; with another function this is refused. Memory grows with the number of entries, not with their sizes.
-    ///
-    /// # Errors
-    /// Everything that could not be hashed. A digest of the rest would only look like an answer.
-    pub fn hash_tree(&self, root: &Path) -> Result<Hash, Vec<(PathBuf, Error)>> {
-        if !self.function.is_default() {
-            let error = Error::Refused("a tree takes plain BLAKE3 with its default output");
-            return Err(vec![(root.to_owned(), error)]);
-        }
-        let mut steps = Vec::new();
-        let mut failures = Vec::new();
-        let mut paths = Vec::new();
-        for visit in Walk::new(root.to_owned(), false) {
-            match visit {
-                Visit::Enter(path) => steps.push(Step::Enter(path)),
-                Visit::Leave => steps.push(Step::Leave),
-                Visit::File(path) => {
-                    steps.push(Step::File(path.clone(), paths.len()));
-                    paths.push(path);
-                }
-                Visit::Link(path) => match link_bytes(&path) {
-                    Ok(target) => steps.push(Step::Link(path, blake3::hash(&target))),
-                    Err(error) => failures.push((path, error)),
-                },
-                Visit::Special(path) => failures.push((path, Error::Special)),
-                Visit::Failed(path, error) => failures.push((path, error)),
-            }
-        }
-
-        let mut digests = Vec::with_capacity(paths.len());
-        let items = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
-        let done: ControlFlow<Infallible> =
-            self.hash_many(items, |path, (), result: Result<Digest, Error>| {
-                match result.map(|digest| digest.output) {
-                    Ok(Output::Short(bytes)) => digests.push(Hash::from_bytes(bytes)),
-                    Ok(Output::Extended(_)) => unreachable!("this function was refused"),
-                    Err(error) => failures.push((path, error)),
-                }
-                ControlFlow::Continue(())
-            });
-        let ControlFlow::Continue(()) = done;
-        if failures.is_empty() { fold(steps, &digests) } else { Err(failures) }
+/// The digest of the directory (or file) at `root`.
+pub(crate) fn hash(work: &Work, root: &Path) -> Result<Hash, Vec<(PathBuf, Error)>> {
+    if !work.function.is_default() {
+        let error = Error::Refused("a tree takes plain BLAKE3 with its default output");
+        return Err(vec![(root.to_owned(), error)]);
     }
+    let mut steps = Vec::new();
+    let mut failures = Vec::new();
+    let mut paths = Vec::new();
+    for visit in Walk::new(root.to_owned(), false) {
+        match visit {
+            Visit::Enter(path) => steps.push(Step::Enter(path)),
+            Visit::Leave => steps.push(Step::Leave),
+            Visit::File(path) => {
+                steps.push(Step::File(path.clone(), paths.len()));
+                paths.push(path);
+            }
+            Visit::Link(path) => match link_bytes(&path) {
+                Ok(target) => steps.push(Step::Link(path, blake3::hash(&target))),
+                Err(error) => failures.push((path, error)),
+            },
+            Visit::Special(path) => failures.push((path, Error::Special)),
+            Visit::Failed(path, error) => failures.push((path, error)),
+        }
+    }
+
+    let mut digests = Vec::with_capacity(paths.len());
+    let items = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
+    let take = |path, (), result: Result<Digest, Error>| -> ControlFlow<Infallible> {
+        match result.map(|digest| digest.output) {
+            Ok(Output::Short(bytes)) => digests.push(Hash::from_bytes(bytes)),
+            Ok(Output::Extended(_)) => unreachable!("this function was refused"),
+            Err(error) => failures.push((path, error)),
+        }
+        ControlFlow::Continue(())
+    };
+    let ControlFlow::Continue(()) = many::hash(work, items.peekable(), take);
+    if failures.is_empty() { fold(steps, &digests) } else { Err(failures) }
 }
 
 /// From the leaves up.
 fn fold(steps: Vec<Step>, digests: &[Hash]) -> Result<Hash, Vec<(PathBuf, Error)>> {
-    let mut open: Vec<(PathBuf, Vec<Record>)> = Vec::new();
+    let mut open: Vec<(PathBuf, Vec<Child>)> = Vec::new();
     for step in steps {
         let (path, kind, digest) = match step {
             Step::Enter(path) => {
@@ -89,16 +81,16 @@ fn fold(steps: Vec<Step>, digests: &[Hash]) -> Result<Hash, Vec<(PathBuf, Error)
                 continue;
             }
             Step::Leave => {
-                let (path, records) = open.pop().expect("only what was entered is left");
-                (path, b'd', directory(records))
+                let (path, children) = open.pop().expect("only what was entered is left");
+                (path, b'd', directory(children))
             }
             Step::File(path, number) => (path, b'f', digests[number]),
             Step::Link(path, digest) => (path, b'l', digest),
         };
-        let Some((_, records)) = open.last_mut() else { return Ok(digest) };
+        let Some((_, children)) = open.last_mut() else { return Ok(digest) };
         let name = path.file_name().expect("an entry of a directory has a name");
         match name_bytes(name) {
-            Ok(name) => records.push(Record { name, kind, digest }),
+            Ok(name) => children.push(Child { name, kind, digest }),
             Err(error) => return Err(vec![(path, error)]),
         }
     }
@@ -106,10 +98,10 @@ fn fold(steps: Vec<Step>, digests: &[Hash]) -> Result<Hash, Vec<(PathBuf, Error)
 }
 
 /// The digest of a directory with these entries.
-fn directory(mut records: Vec<Record>) -> Hash {
-    records.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+fn directory(mut children: Vec<Child>) -> Hash {
+    children.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut material = Vec::new();
-    for Record { name, kind, digest } in &records {
+    for Child { name, kind, digest } in &children {
         material.push(*kind);
         material.extend((name.len() as u64).to_le_bytes());
         material.extend(name);

@@ -2,8 +2,7 @@
 
 use crate::error::Error;
 use crate::plan::{MMAP_TILE, MMAP_WINDOW, SMALL};
-use crate::source::mmap::Mapped;
-use crate::source::tiles::Tiles;
+use crate::source::{Source, mmap::Mapped};
 use hashmill_hash::blake3::Hasher;
 use std::fs::File;
 use std::io;

@@ -43,7 +43,7 @@ pub(super) const UNSAFE: &[Place] = &[
         "crates/cli/src/os/streams.rs",
         "looks at the standard streams before the runtime replaces closed ones",
     ),
-    Place::new("crates/files/src/source/mmap.rs", "the one mapping of files into memory"),
+    Place::new("crates/files/src/source/mmap/", "the one mapping of files into memory"),
     Place::new("crates/rivals/src/reference.rs", "calls the reference implementation, which is C"),
     Place::new("crates/testkit/src/alloc.rs", "an allocator that counts"),
     Place::new("crates/testkit/src/fork.rs", "a child process that is a copy"),
@@ -64,7 +64,7 @@ pub(super) fn has_unsafe(crate_folder: &str) -> bool {
 /// What differs by operating system sits in one small file per room. Tests may look at the system that they run on.
 pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
-    Place::new("crates/files/src/source/mmap.rs", "mapping files"),
+    Place::new("crates/files/src/source/mmap/", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
     Place::new("crates/doc/src/codec/libdeflate.rs", "C code, where it can be compiled"),
     Place::new("crates/doc/src/threads.rs", "whether processes fork, and which one this is"),

@@ -237,7 +237,7 @@ mod tests {
         let text =
             "#[cfg(unix)]\nfn f() {}\n#[cfg(all(feature = \"x\", target_os = \"linux\"))]\nfn g() {}\n";
         assert_eq!(lines("crates/files/src/plan.rs", text), [2, 4]);
-        assert_eq!(lines("crates/files/src/source/mmap.rs", text), CLEAN);
+        assert_eq!(lines("crates/files/src/source/mmap/mod.rs", text), CLEAN);
         assert_eq!(lines("crates/cli/tests/it/names.rs", text), CLEAN);
     }
 }

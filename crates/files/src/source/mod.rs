@@ -1,52 +1,47 @@
-//! From an open file to its digest: asks for the facts, follows the route.
-
-use crate::error::Error;
-use crate::files::Files;
-use crate::function::Digest;
-use crate::os;
-use crate::plan::{Facts, MMAP_WINDOW, Route, Via, route};
-use std::fs::File;
-use std::io::{Cursor, Read};
+//! Where the bytes of a file's tiles come from.
 
 pub(crate) mod mmap;
-mod pread;
-pub(crate) mod read;
-pub(crate) mod tiles;
+pub(crate) mod pread;
 
-/// Hashes an open file, of which `prefix` has been read already.
-pub(crate) fn hash_file(files: &Files, file: &File, prefix: &[u8]) -> Result<Digest, Error> {
-    let metadata = file.metadata()?;
-    let len = metadata.len();
-    let facts = Facts {
-        sized: metadata.is_file() && len > 0,
-        len,
-        threads: files.pool.threads(),
-        tree: files.function.mode().is_some(),
-        positioned: os::POSITIONED,
-        mapping: files.mapping,
-        most: files.tile,
-    };
-    match route(files.strategy, facts) {
-        Route::Stream => {
-            os::advise_sequential(file);
-            read::hash(files, &mut Cursor::new(prefix).chain(file))
-        }
-        Route::Tiles { via: Via::Pread, tile, workers } => {
-            let source = pread::Pread::new(file, len, &files.buffers);
-            tiles::hash(files, &source, len, tile, workers)
-        }
-        Route::Tiles { via: Via::Mmap, tile, workers } => {
-            let source = mmap::Mapped::new(file, len, MMAP_WINDOW);
-            tiles::hash(files, &source, len, tile, workers)
-        }
-    }
+use crate::error::Error;
+use crate::os;
+use std::fs::File;
+
+/// A way to get at the bytes of a tile.
+pub(crate) trait Source: Sync {
+    /// What a thread needs for itself, such as a buffer.
+    type Scratch;
+
+    /// Prepares one thread.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// Calls `hash` with the `len` bytes at `offset`.
+    ///
+    /// The value of `hash` is returned only if what it saw were the bytes of the file.
+    fn with<R>(
+        &self,
+        offset: u64,
+        len: usize,
+        scratch: &mut Self::Scratch,
+        hash: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Error>;
+
+    /// Called once when all tiles are hashed: whether the file was the same all the time, as far as can be seen.
+    fn check(&self) -> Result<(), Error>;
+
+    /// Takes back what [`scratch`](Source::scratch) prepared.
+    fn done(&self, scratch: Self::Scratch);
 }
 
-/// Why a file of `reported` bytes had none at `offset`.
-fn too_short(file: &File, reported: u64, offset: u64) -> Error {
-    match file.metadata() {
-        Ok(now) if now.len() < reported => Error::Shrunk { expected: reported, found: now.len() },
-        Ok(_) => Error::EndsEarly { reported, offset },
-        Err(error) => Error::Io(error),
+/// Fills `tile` with the bytes at `offset` of a file that reported `len` bytes.
+fn read_tile<'a>(file: &File, len: u64, offset: u64, tile: &'a mut [u8]) -> Result<&'a [u8], Error> {
+    let found = os::read_at(file, tile, offset)?;
+    if found == tile.len() {
+        return Ok(tile);
     }
+    Err(match file.metadata() {
+        Ok(now) if now.len() < len => Error::Shrunk { expected: len, found: now.len() },
+        Ok(_) => Error::EndsEarly { reported: len, offset: offset + found as u64 },
+        Err(error) => Error::Io(error),
+    })
 }

@@ -1,7 +1,6 @@
 //! Tiles read at their offsets, into a buffer per thread that stays in that thread's cache.
 
-use super::tiles::Tiles;
-use super::too_short;
+use super::{Source, read_tile};
 use crate::error::Error;
 use crate::os;
 use crate::pool::{Buffer, Buffers};
@@ -20,7 +19,7 @@ impl<'a> Pread<'a> {
     }
 }
 
-impl Tiles for Pread<'_> {
+impl Source for Pread<'_> {
     type Scratch = Buffer;
 
     fn scratch(&self) -> Buffer {
@@ -34,12 +33,7 @@ impl Tiles for Pread<'_> {
         scratch: &mut Buffer,
         hash: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Error> {
-        let buffer = &mut scratch[..len];
-        let found = os::read_at(self.file, buffer, offset)?;
-        if found < len {
-            return Err(too_short(self.file, self.len, offset + found as u64));
-        }
-        Ok(hash(buffer))
+        read_tile(self.file, self.len, offset, &mut scratch[..len]).map(hash)
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -1,58 +1,40 @@
 //! Tiles of a file of known size, hashed by as many threads as the plan says.
 
 use crate::error::Error;
-use crate::files::Files;
 use crate::function::Digest;
 use crate::merge::Merger;
 use crate::pool::{Alarm, lock};
+use crate::source::Source;
+use crate::work::Work;
 use hashmill_hash::blake3::hazmat::Mode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A way to get at the bytes of a tile.
-pub(crate) trait Tiles: Sync {
-    /// What a thread needs for itself, such as a buffer.
-    type Scratch;
-
-    /// Prepares one thread.
-    fn scratch(&self) -> Self::Scratch;
-
-    /// Calls `hash` with the `len` bytes at `offset`.
-    ///
-    /// The value of `hash` is returned only if what it saw were the bytes of the file.
-    fn with<R>(
-        &self,
-        offset: u64,
-        len: usize,
-        scratch: &mut Self::Scratch,
-        hash: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, Error>;
-
-    /// Called once when all tiles are hashed: whether the file was the same all the time, as far as can be seen.
-    fn check(&self) -> Result<(), Error>;
-
-    /// Takes back what [`scratch`](Tiles::scratch) prepared.
-    fn done(&self, scratch: Self::Scratch);
-}
-
 /// Hashes the first `len` bytes of a source, `tile` bytes at a time.
-pub(crate) fn hash<T: Tiles>(
-    files: &Files,
-    source: &T,
+pub(crate) fn hash<S: Source>(
+    work: &Work,
+    source: &S,
     len: u64,
     tile: usize,
     workers: usize,
 ) -> Result<Digest, Error> {
-    let output = match files.function.mode() {
+    let output = match work.function.mode() {
         Some(mode) if len > tile as u64 => {
-            let job =
-                Job { files, source, len, tile, mode, next: AtomicU64::new(0), stop: AtomicBool::new(false) };
+            let job = TiledFile {
+                work,
+                source,
+                len,
+                tile,
+                mode,
+                next: AtomicU64::new(0),
+                stop: AtomicBool::new(false),
+            };
             let [left, right] = job.run(workers)?;
-            files.function.root(mode, &left, &right)
+            work.function.root(mode, &left, &right)
         }
         _ => {
             let mut scratch = source.scratch();
-            let mut state = files.function.start();
+            let mut state = work.function.start();
             let mut offset = 0;
             while offset < len {
                 let now = (len - offset).min(tile as u64);
@@ -60,7 +42,7 @@ pub(crate) fn hash<T: Tiles>(
                     state.update(bytes);
                 })?;
                 offset += now;
-                files.progress.add_bytes(now);
+                work.progress.add_bytes(now);
             }
             source.done(scratch);
             state.finish()
@@ -70,9 +52,9 @@ pub(crate) fn hash<T: Tiles>(
     Ok(Digest { output, len })
 }
 
-struct Job<'a, T> {
-    files: &'a Files,
-    source: &'a T,
+struct TiledFile<'a, S> {
+    work: &'a Work,
+    source: &'a S,
     len: u64,
     tile: usize,
     mode: Mode<'a>,
@@ -82,7 +64,7 @@ struct Job<'a, T> {
     stop: AtomicBool,
 }
 
-impl<T: Tiles> Job<'_, T> {
+impl<S: Source> TiledFile<'_, S> {
     fn run(&self, workers: usize) -> Result<[[u8; 32]; 2], Error> {
         let merger = Mutex::new(Merger::new(self.mode));
         let failure = Mutex::new(None);
@@ -93,7 +75,7 @@ impl<T: Tiles> Job<'_, T> {
                 lock(&failure).get_or_insert(error);
             }
         };
-        match self.files.pool.get() {
+        match self.work.pool.get() {
             Some(pool) if workers > 1 => pool.in_place_scope(|scope| {
                 for _ in 1..workers {
                     scope.spawn(|_| work());
@@ -118,10 +100,10 @@ impl<T: Tiles> Job<'_, T> {
                 break;
             };
             let len = (self.len - offset).min(self.tile as u64) as usize;
-            let hash = |bytes: &[u8]| self.files.function.subtree(&self.mode, offset, bytes);
+            let hash = |bytes: &[u8]| self.work.function.subtree(&self.mode, offset, bytes);
             let value = self.source.with(offset, len, &mut scratch, hash)?;
             lock(merger).push(index, value);
-            self.files.progress.add_bytes(len as u64);
+            self.work.progress.add_bytes(len as u64);
         }
         self.source.done(scratch);
         Ok(())

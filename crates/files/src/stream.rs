@@ -10,11 +10,12 @@
 //! the number of tiles that may wait.
 
 use crate::error::Error;
-use crate::files::Files;
 use crate::function::Digest;
 use crate::merge::Merger;
+use crate::os::fill;
 use crate::plan::{STREAM_TILE, waiting_tiles};
 use crate::pool::{Alarm, Buffer, lock};
+use crate::work::Work;
 use hashmill_hash::blake3::hazmat::Mode;
 use rayon::ThreadPool;
 use std::io::{self, Read};
@@ -22,92 +23,92 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Hashes all of `reader`, on all threads if it is worth it.
-pub(crate) fn hash(files: &Files, reader: &mut (impl Read + Send)) -> Result<Digest, Error> {
-    let mut first = files.buffers.take();
+pub(crate) fn hash(work: &Work, reader: &mut (impl Read + Send)) -> Result<Digest, Error> {
+    let mut first = work.buffers.take();
     let len = fill(reader, &mut first)?;
     if len < first.len() {
         // The end: no second read, no second thread.
-        let digest = whole(files, &first[..len]);
-        files.buffers.give(first);
+        let digest = whole(work, &first[..len]);
+        work.buffers.give(first);
         return Ok(digest);
     }
-    match (files.pool.get(), files.function.mode()) {
-        (Some(pool), Some(mode)) => pipeline(files, pool, mode, reader, first),
-        (Some(pool), None) => in_turns(files, pool, reader, first),
-        (None, _) => alone(files, reader, first),
+    match (work.pool.get(), work.function.mode()) {
+        (Some(pool), Some(mode)) => pipeline(work, pool, mode, reader, first),
+        (Some(pool), None) => in_turns(work, pool, reader, first),
+        (None, _) => alone(work, reader, first),
     }
 }
 
 /// The digest of a message that fits into one tile.
-fn whole(files: &Files, message: &[u8]) -> Digest {
-    files.progress.add_bytes(message.len() as u64);
-    Digest { output: files.function.start().update(message).finish(), len: message.len() as u64 }
+fn whole(work: &Work, message: &[u8]) -> Digest {
+    work.progress.add_bytes(message.len() as u64);
+    Digest { output: work.function.start().update(message).finish(), len: message.len() as u64 }
 }
 
 /// Reading and hashing on the calling thread.
-fn alone(files: &Files, reader: &mut impl Read, mut tile: Buffer) -> Result<Digest, Error> {
-    let mut state = files.function.start();
+fn alone(work: &Work, reader: &mut impl Read, mut tile: Buffer) -> Result<Digest, Error> {
+    let mut state = work.function.start();
     let mut total = 0;
     let mut len = tile.len();
     while len > 0 {
         state.update(&tile[..len]);
         total += len as u64;
-        files.progress.add_bytes(len as u64);
+        work.progress.add_bytes(len as u64);
         len = fill(reader, &mut tile)?;
     }
-    files.buffers.give(tile);
+    work.buffers.give(tile);
     Ok(Digest { output: state.finish(), len: total })
 }
 
 /// A function without subtrees: one thread hashes, one reads ahead.
 fn in_turns(
-    files: &Files,
+    work: &Work,
     pool: &ThreadPool,
     reader: &mut (impl Read + Send),
     mut tile: Buffer,
 ) -> Result<Digest, Error> {
-    let mut state = files.function.start();
+    let mut state = work.function.start();
     let mut total = 0;
     let mut len = tile.len();
-    let mut ahead = files.buffers.take();
+    let mut ahead = work.buffers.take();
     while len > 0 {
         let (read, _) =
             pool.install(|| rayon::join(|| fill(reader, &mut ahead), || state.update(&tile[..len])));
         total += len as u64;
-        files.progress.add_bytes(len as u64);
+        work.progress.add_bytes(len as u64);
         std::mem::swap(&mut tile, &mut ahead);
         len = read?;
     }
-    files.buffers.give(tile);
-    files.buffers.give(ahead);
+    work.buffers.give(tile);
+    work.buffers.give(ahead);
     Ok(Digest { output: state.finish(), len: total })
 }
 
 /// Subtrees on helpers, reading here. `first` is full.
 fn pipeline(
-    files: &Files,
+    work: &Work,
     pool: &ThreadPool,
     mode: Mode<'_>,
     reader: &mut (impl Read + Send),
     first: Buffer,
 ) -> Result<Digest, Error> {
-    let mut tile = files.buffers.take();
+    let mut tile = work.buffers.take();
     let mut len = fill(reader, &mut tile)?;
     if len == 0 {
-        return Ok(whole(files, &first));
+        return Ok(whole(work, &first));
     }
 
     let merger = Mutex::new(Merger::new(mode));
     let broken = AtomicBool::new(false);
     let hash_tile = &|index: u64, tile: Buffer, len: usize| {
         let _alarm = Alarm(&broken);
-        let value = files.function.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]);
+        let value = work.function.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]);
         lock(&merger).push(index, value);
-        files.progress.add_bytes(len as u64);
-        files.buffers.give(tile);
+        work.progress.add_bytes(len as u64);
+        work.buffers.give(tile);
     };
     let enough = waiting_tiles(pool.current_num_threads());
-    let waiting = &files.waiting;
+    let waiting = &work.waiting;
     let mut total = (first.len() + len) as u64;
 
     let end: io::Result<()> = pool.in_place_scope_fifo(|scope| {
@@ -115,9 +116,9 @@ fn pipeline(
             if waiting.load(Ordering::Relaxed) >= enough {
                 return hash_tile(index, tile, len);
             }
-            let place = Waiting::one_more(waiting);
+            let counted = Waiting::one_more(waiting);
             scope.spawn_fifo(move |_| {
-                let _place = place;
+                let _counted = counted;
                 hash_tile(index, tile, len);
             });
         };
@@ -130,10 +131,10 @@ fn pipeline(
             if ended || broken.load(Ordering::Relaxed) {
                 break;
             }
-            tile = files.buffers.take();
+            tile = work.buffers.take();
             len = fill(reader, &mut tile)?;
             if len == 0 {
-                files.buffers.give(tile);
+                work.buffers.give(tile);
                 break;
             }
             total += len as u64;
@@ -144,7 +145,7 @@ fn pipeline(
 
     let merger = merger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let [left, right] = merger.finish().expect("at least two tiles were pushed");
-    Ok(Digest { output: files.function.root(mode, &left, &right), len: total })
+    Ok(Digest { output: work.function.root(mode, &left, &right), len: total })
 }
 
 /// A tile that waits for a thread, or is in work on one.
@@ -161,18 +162,4 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// Reads until `buffer` is full or the input ends.
-pub(crate) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut len = 0;
-    while len < buffer.len() {
-        match reader.read(&mut buffer[len..]) {
-            Ok(0) => break,
-            Ok(more) => len += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(len)
 }

@@ -1,0 +1,228 @@
+//! The handler for SIGBUS, and the list of windows that it may repair.
+
+use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
+
+/// One window under watch. The handler may only touch atomics, so the list has a fixed length.
+struct Slot {
+    /// Odd while `start` and `end` change. The handler of one thread looks at the windows of all others, and a start
+    /// and an end of different windows would have it replace the memory between them.
+    version: AtomicUsize,
+    /// The address of the window, or [`FREE`], or [`CLAIMED`].
+    start: AtomicUsize,
+    end: AtomicUsize,
+    lost: AtomicBool,
+}
+
+const FREE: usize = 0;
+const CLAIMED: usize = 1;
+
+static SLOTS: [Slot; 256] = [const { Slot::new() }; 256];
+
+impl Slot {
+    const fn new() -> Slot {
+        let (version, start) = (AtomicUsize::new(0), AtomicUsize::new(FREE));
+        Slot { version, start, end: AtomicUsize::new(0), lost: AtomicBool::new(false) }
+    }
+
+    /// Whether the slot was free and is now the caller's.
+    fn claim(&self) -> bool {
+        self.start.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Puts a window into a claimed slot.
+    fn put(&self, window: Range<usize>) {
+        self.lost.store(false, Ordering::Relaxed);
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version.wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
+        self.start.store(window.start, Ordering::Relaxed);
+        self.end.store(window.end, Ordering::Relaxed);
+        self.version.store(version.wrapping_add(2), Ordering::Release);
+        // The handler may interrupt this very thread as soon as it reads the window.
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// The window in the slot, unless it is changing: then it is not one that the caller is reading.
+    fn window(&self) -> Option<Range<usize>> {
+        let before = self.version.load(Ordering::Acquire);
+        let window = self.start.load(Ordering::Relaxed)..self.end.load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        let after = self.version.load(Ordering::Relaxed);
+        (before == after && before.is_multiple_of(2) && window.start > CLAIMED).then_some(window)
+    }
+}
+
+/// The handler that was there before, for faults that are not ours.
+static EARLIER_HANDLER: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
+static EARLIER_FLAGS: AtomicI32 = AtomicI32::new(0);
+static PAGE: AtomicUsize = AtomicUsize::new(4096);
+
+/// As long as this lives, faults in the window do not kill.
+pub(super) struct Watch(&'static Slot);
+
+impl Watch {
+    /// `None` if the handler cannot be installed or too many windows are watched already.
+    pub(super) fn over(window: &[u8]) -> Option<Watch> {
+        if !prepare() {
+            return None;
+        }
+        let slot = SLOTS.iter().find(|slot| slot.claim())?;
+        let range = window.as_ptr_range();
+        slot.put(range.start.addr()..range.end.addr());
+        Some(Watch(slot))
+    }
+
+    /// Whether zeros took the place of a page.
+    pub(super) fn page_lost(&self) -> bool {
+        // The handler ran on a thread that read the window. Of several that read one window, at least that thread sees
+        // the loss, and one failure is enough for the file.
+        self.0.lost.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.start.store(FREE, Ordering::Release);
+    }
+}
+
+/// Whether the handler is there, installed now if nobody has tried yet. Nobody waits for another thread that is at it:
+/// in a child that was forked meanwhile it would never end. Until then, bytes are read.
+pub(super) fn prepare() -> bool {
+    const UNTRIED: u8 = 0;
+    const BUSY: u8 = 1;
+    const INSTALLED: u8 = 2;
+    const REFUSED: u8 = 3;
+    static STATE: AtomicU8 = AtomicU8::new(UNTRIED);
+    match STATE.compare_exchange(UNTRIED, BUSY, Ordering::Acquire, Ordering::Acquire) {
+        Ok(_) => {
+            let installed = install();
+            STATE.store(if installed { INSTALLED } else { REFUSED }, Ordering::Release);
+            installed
+        }
+        Err(state) => state == INSTALLED,
+    }
+}
+
+fn install() -> bool {
+    // SAFETY: asks for a constant.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let Some(page) = usize::try_from(page).ok().filter(|page| page.is_power_of_two()) else {
+        return false;
+    };
+    PAGE.store(page, Ordering::Relaxed);
+    // SAFETY: both structures are plain data for which zeros are valid; the handler has the signature that
+    // SA_SIGINFO asks for and does only what a handler may do. SA_ONSTACK keeps Rust's own handler for stack
+    // overflows working, to which ours passes on what it does not know.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let mut earlier: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_bus_error as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        if libc::sigaction(libc::SIGBUS, &raw const action, &raw mut earlier) != 0 {
+            return false;
+        }
+        EARLIER_HANDLER.store(earlier.sa_sigaction, Ordering::Relaxed);
+        EARLIER_FLAGS.store(earlier.sa_flags, Ordering::Relaxed);
+    }
+    true
+}
+
+extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the system passes a valid `info`. Its address field is set where a page is missing; a signal that a
+    // program sent has its own numbers there, which are no address of a window.
+    let address = unsafe { (*info).si_addr() }.addr();
+    if SLOTS.iter().any(|slot| repair(slot, address)) {
+        return;
+    }
+    pass_on(signal, info, context);
+}
+
+/// Puts zeros in the place of the window's rest, from the page of `address` on, if the window has that address.
+fn repair(slot: &Slot, address: usize) -> bool {
+    let Some(window) = slot.window().filter(|window| window.contains(&address)) else { return false };
+    let from = address & !(PAGE.load(Ordering::Relaxed) - 1);
+    let place = ptr::with_exposed_provenance_mut(from);
+    // SAFETY: the pages from `from` to the end of the window belong to a live mapping that this crate made: the thread
+    // that just touched it holds it, and unregisters the window before it unmaps it. Replacing pages of it
+    // keeps every address of the window readable. `mmap` is a plain system call, safe in a handler.
+    let blank = unsafe {
+        libc::mmap(
+            place,
+            window.end - from,
+            libc::PROT_READ,
+            libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED,
+            -1,
+            0,
+        )
+    };
+    if blank == libc::MAP_FAILED {
+        return false;
+    }
+    slot.lost.store(true, Ordering::Relaxed);
+    true
+}
+
+/// Does with the signal what would have been done without us.
+fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let earlier = EARLIER_HANDLER.load(Ordering::Relaxed);
+    if earlier == libc::SIG_DFL || earlier == libc::SIG_IGN {
+        // SAFETY: both calls are allowed in a handler. The signal raised here is delivered, by then with its
+        // default action, when this handler returns.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    } else if EARLIER_FLAGS.load(Ordering::Relaxed) & libc::SA_SIGINFO != 0 {
+        type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+        // SAFETY: `sigaction` reported this address as a handler with this signature.
+        let handler: Handler = unsafe { std::mem::transmute(earlier) };
+        handler(signal, info, context);
+    } else {
+        // SAFETY: as above; without SA_SIGINFO a handler takes the signal only.
+        let handler: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(earlier) };
+        handler(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_has_a_window_only_while_it_does_not_change() {
+        let slot = Slot::new();
+        assert_eq!(slot.window(), None, "free");
+        assert!(slot.claim() && !slot.claim());
+        assert_eq!(slot.window(), None, "claimed");
+        slot.put(4096..8192);
+        assert_eq!(slot.window(), Some(4096..8192));
+        slot.version.fetch_add(1, Ordering::Relaxed);
+        slot.end.store(1 << 30, Ordering::Relaxed);
+        assert_eq!(slot.window(), None, "the end belongs to another start");
+    }
+
+    /// Windows that come and go on one thread, seen from another: never the start of one with the end of another.
+    #[test]
+    fn no_window_is_made_of_two() {
+        let (slot, done) = (Slot::new(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for turn in 2..200_000 {
+                    while !slot.claim() {}
+                    slot.put(turn..2 * turn);
+                    slot.start.store(FREE, Ordering::Release);
+                }
+                done.store(true, Ordering::Relaxed);
+            });
+            while !done.load(Ordering::Relaxed) {
+                if let Some(window) = slot.window() {
+                    assert_eq!(window.end, 2 * window.start);
+                }
+            }
+        });
+    }
+}

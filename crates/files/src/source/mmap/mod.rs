@@ -1,0 +1,181 @@
+//! Windows of a mapped file, safe against truncation. With `guard`, the only `unsafe` code of this crate.
+//!
+//! A mapping has two dangers. The file may become shorter while it is mapped: touching a page beyond its new end
+//! raises SIGBUS, which kills the process. And a mapping of a whole file counts as resident memory for as long as it
+//! lives. So a file is mapped window by window, and while a window is hashed it is registered with a handler for
+//! SIGBUS: if a page of it cannot be had, the handler puts zeros in its place, hashing runs on to the end of the
+//! window, and its result is thrown away.
+//!
+//! Truncation inside the last page raises nothing (the rest of the page reads as zeros), so the size is looked at
+//! once more when all windows are hashed.
+
+#![allow(unsafe_code)]
+
+#[cfg(unix)]
+mod guard;
+#[cfg(not(unix))]
+#[path = "unguarded.rs"]
+mod guard;
+
+use super::{Source, read_tile};
+use crate::error::Error;
+use crate::os;
+use crate::pool::Buffer;
+use guard::Watch;
+use memmap2::{Mmap, MmapOptions};
+use std::fs::File;
+use std::ops::Range;
+
+pub(crate) struct Mapped<'a> {
+    file: &'a File,
+    len: u64,
+    /// All of a file that fits into one window, for all threads: taking a window away interrupts every other thread.
+    whole: Option<Window>,
+}
+
+/// Bytes of the file, and the eye on them. The watch ends before the mapping does.
+struct Window {
+    watch: Watch,
+    map: Mmap,
+}
+
+impl<'a> Mapped<'a> {
+    /// A file of `len` bytes, to be seen through windows of `window` bytes.
+    pub(crate) fn new(file: &'a File, len: u64, window: usize) -> Mapped<'a> {
+        os::advise_sequential(file);
+        guard::prepare();
+        let whole = if len <= window as u64 { map(file, 0, len as usize) } else { None };
+        Mapped { file, len, whole }
+    }
+
+    /// Calls `hash` with a part of a window. Its value counts unless a page was missing.
+    fn look<R>(
+        &self,
+        window: &Window,
+        part: Range<usize>,
+        hash: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Error> {
+        let bytes = &window.map[part];
+        touch(bytes);
+        let value = hash(bytes);
+        if window.watch.page_lost() {
+            return Err(match self.file.metadata() {
+                Ok(now) if now.len() < self.len => Error::Shrunk { expected: self.len, found: now.len() },
+                _ => Error::PageLost,
+            });
+        }
+        Ok(value)
+    }
+}
+
+impl Source for Mapped<'_> {
+    type Scratch = Option<Buffer>;
+
+    fn scratch(&self) -> Option<Buffer> {
+        None
+    }
+
+    fn with<R>(
+        &self,
+        offset: u64,
+        len: usize,
+        scratch: &mut Option<Buffer>,
+        hash: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Error> {
+        if let Some(whole) = &self.whole {
+            return self.look(whole, offset as usize..offset as usize + len, hash);
+        }
+        match map(self.file, offset, len) {
+            Some(window) => self.look(&window, 0..len, hash),
+            // A file system without mappings, or more threads than there are places to watch.
+            None => {
+                let buffer = match scratch {
+                    Some(buffer) if buffer.len() >= len => buffer,
+                    _ => scratch.insert(Buffer::new(len)),
+                };
+                read_tile(self.file, self.len, offset, &mut buffer[..len]).map(hash)
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let found = self.file.metadata()?.len();
+        if found < self.len { Err(Error::Shrunk { expected: self.len, found }) } else { Ok(()) }
+    }
+
+    fn done(&self, _: Option<Buffer>) {}
+}
+
+fn map(file: &File, offset: u64, len: usize) -> Option<Window> {
+    // SAFETY: the mapping is only read. Other programs may write to the file meanwhile; the bytes go
+    // through arithmetic only, and no index or length depends on them. Pages that vanish are `Watch`'s business.
+    let map = unsafe { MmapOptions::new().offset(offset).len(len).map(file) }.ok()?;
+    Some(Window { watch: Watch::over(&map)?, map })
+}
+
+/// Brings the pages of a window into the page table before it is hashed: the kernel maps sixteen pages with each
+/// fault, and faults between the passes of a kernel that hashes sixteen chunks at once cost more than faults in a row.
+/// (`MAP_POPULATE` saves as much, but holds a lock against other threads' mappings meanwhile.)
+fn touch(window: &[u8]) {
+    const FAULT_AROUND: usize = 64 * 1024;
+    std::hint::black_box(window.iter().step_by(FAULT_AROUND).fold(0, |sum, byte| sum ^ byte));
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// Places to watch are the process's, and one of the tests takes them all.
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    fn file_of(len: u64) -> File {
+        let file = tempfile::tempfile().expect("a temporary file");
+        file.set_len(len).expect("a sparse file");
+        file
+    }
+
+    #[test]
+    fn a_file_cut_while_its_window_is_read_is_an_error_and_no_death() {
+        let _alone = crate::pool::lock(&ALONE);
+        let file = file_of(1 << 20);
+        let mapped = Mapped::new(&file, 1 << 20, 1 << 16);
+        let result = mapped.with(0, 1 << 20, &mut None, |bytes| {
+            file.set_len(5000).expect("truncation");
+            bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
+        });
+        assert!(matches!(result, Err(Error::Shrunk { expected: 0x10_0000, found: 5000 })), "{result:?}");
+        assert!(matches!(mapped.check(), Err(Error::Shrunk { .. })));
+
+        // The place in the list is free again, and a whole file is read without complaint.
+        file.set_len(1 << 20).expect("growth");
+        assert!(matches!(mapped.with(0, 1 << 20, &mut None, |bytes| bytes.len()), Ok(0x10_0000)));
+    }
+
+    #[test]
+    fn a_cut_within_the_last_page_is_seen_by_the_final_check() {
+        let _alone = crate::pool::lock(&ALONE);
+        let file = file_of(8192);
+        let mapped = Mapped::new(&file, 8192, 4096);
+        let result = mapped.with(0, 8192, &mut None, |bytes| {
+            file.set_len(8000).expect("truncation");
+            bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
+        });
+        assert!(matches!(result, Ok(0)), "no page is lost: {result:?}");
+        assert!(matches!(mapped.check(), Err(Error::Shrunk { expected: 8192, found: 8000 })));
+    }
+
+    #[test]
+    fn with_every_place_taken_bytes_are_read_instead() {
+        let _alone = crate::pool::lock(&ALONE);
+        let file = file_of(1 << 17);
+        let mapped = Mapped::new(&file, 1 << 17, 1 << 16);
+        let window = [0; 1];
+        let mut watches = Vec::new();
+        while let Some(watch) = Watch::over(&window) {
+            watches.push(watch);
+        }
+        let mut scratch = None;
+        assert!(matches!(mapped.with(0, 1 << 17, &mut scratch, |bytes| bytes.len()), Ok(0x2_0000)));
+        assert!(scratch.is_some(), "the bytes came through a buffer");
+    }
+}

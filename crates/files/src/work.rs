@@ -1,0 +1,77 @@
+//! What all hashing of one [`Files`](crate::Files) shares: the function, how files are read, threads and buffers, counters.
+
+use crate::function::Function;
+use crate::plan::{ARENA, Mapping, STREAM_TILE, Strategy};
+use crate::pool::{Buffers, Pool};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// How to work. The digests do not depend on it.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How bytes are fetched.
+    pub strategy: Strategy,
+    /// Whether files may be mapped, which needs a handler for a signal.
+    pub mapping: Mapping,
+    /// The most threads; `None` is one per processor. Of a number beyond 256 no more than the processors are started.
+    pub threads: Option<NonZero<usize>>,
+    /// The most bytes of a file that one thread takes at a time, where a strategy works in tiles: rounded down to a power
+    /// of two, and never less than 64 KiB or more than the strategy takes by itself. `None` leaves it to the strategy.
+    pub tile: Option<NonZero<usize>>,
+}
+
+pub(crate) struct Work {
+    pub(crate) function: Function,
+    pub(crate) options: Options,
+    pub(crate) pool: Pool,
+    /// Tiles of [`STREAM_TILE`] bytes.
+    pub(crate) buffers: Buffers,
+    /// Room for many small files at once, see `batch`.
+    pub(crate) arenas: Buffers,
+    pub(crate) progress: Progress,
+    /// Tiles of streams that wait for a thread or are in work on one.
+    pub(crate) waiting: AtomicUsize,
+}
+
+impl Work {
+    /// Makes ready; starts nothing.
+    pub(crate) fn new(function: Function, options: Options) -> Work {
+        Work {
+            function,
+            options,
+            pool: Pool::new(options.threads),
+            buffers: Buffers::new(STREAM_TILE),
+            arenas: Buffers::new(ARENA),
+            progress: Progress::default(),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+}
+
+/// Counters that only grow.
+#[derive(Debug, Default)]
+pub struct Progress {
+    bytes: AtomicU64,
+    files: AtomicU64,
+}
+
+impl Progress {
+    /// Bytes hashed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Files finished, with or without a digest.
+    pub fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_files(&self, files: u64) {
+        self.files.fetch_add(files, Ordering::Relaxed);
+    }
+}
