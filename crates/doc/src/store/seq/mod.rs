@@ -179,7 +179,7 @@ pub(crate) struct ElemReg {
     pub(crate) values: Values,
     /// The newest operation on the element in the log, plus one.
     pub(crate) last: u32,
-    /// Deletions of the inserted value besides [`Span::gone`].
+    /// Deletions of the inserted value besides [`Span::deleted_by`].
     pub(crate) dels: SmallVec<[OpId; 2]>,
 }
 
