@@ -8,8 +8,9 @@
 use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe, Workers};
 use hashmill_hash::argon2::{self, HashError, Hasher, Input, PagePolicy, Params, Plan};
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::blake3::{self, Context};
-use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Searched, Watch};
+use hashmill_hash::blake3::{self, Context, Subtrees};
+use hashmill_hash::engine::subtrees::self_test;
+use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Searched, Stop, SubtreeEngine, Tile, Watch};
 use hashmill_hash::password::{Login, NewPassword, Passwords, Policy};
 use hashmill_testkit::fork::{Child, alone, in_child, in_fresh_process};
 use hashmill_testkit::paint;
@@ -232,6 +233,30 @@ fn a_search_goes_on_or_is_refused() {
         let anew = Workers::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {});
         let found = anew.and_then(|mut workers| workers.search(&job, 0..20, &Watch::new(), &|_| {}));
         refused && settled.is_none() && found == done
+    });
+    assert_eq!(refused, Child::Agreed);
+}
+
+#[test]
+fn an_engine_for_subtrees_is_refused_in_a_child() {
+    let Some(_alone) = alone(WHAT) else { return };
+    let (tile, stop, input) = (Tile::new(0, 0, 1024), Stop::new(), paint(1024));
+    let made = || Subtrees::new(blake3::Plan::host(), &Mode::Hash, 1024, 2).expect("a tile");
+    let engine = made();
+    let mut lent = engine.stage();
+    let refused = in_child(|| {
+        let lent = std::mem::replace(&mut lent, Ok(None)).expect("memory").expect("of a tile");
+        let answers = [
+            engine.submit(lent, tile, &stop) == Err(EngineError::Forked),
+            engine.take(&stop) == Err(EngineError::Forked),
+            engine.abandon() == Err(EngineError::Forked),
+            matches!(engine.stage(), Err(EngineError::Forked)),
+        ];
+        drop(engine);
+        // What lies in memory can be computed as anywhere.
+        answers == [true; 4]
+            && made().compute(tile, &input).is_ok()
+            && self_test(&made(), &Mode::Hash).is_ok()
     });
     assert_eq!(refused, Child::Agreed);
 }

@@ -7,7 +7,7 @@
 //! | many messages | [`batch::hash_all`] |
 //! | large inputs and several cores | [`Hasher::update_parallel`], or a [`Context`] with its own threads |
 //! | a need for more than 32 bytes | [`Hasher::finalize_xof`] |
-//! | parts of a tree | [`hazmat`] |
+//! | parts of a tree | [`hazmat`]; on whatever device: [`SubtreeEngine`](crate::engine::SubtreeEngine), of which [`Subtrees`] is the processor's |
 //!
 //! All results are the same on every kernel and every machine. [`Plan`] says which kernel does what here.
 
@@ -37,6 +37,8 @@ pub mod hazmat;
 mod context;
 #[cfg(feature = "std")]
 mod parallel;
+#[cfg(feature = "std")]
+mod subtrees;
 #[cfg(feature = "digest")]
 mod traits;
 
@@ -47,6 +49,8 @@ pub use gathered::Gathered;
 pub use hasher::Hasher;
 pub use kernel::Kernel;
 pub use plan::{Choice, Plan};
+#[cfg(feature = "std")]
+pub use subtrees::Subtrees;
 pub use xof::OutputReader;
 
 /// Bytes in a default digest.

@@ -1,13 +1,18 @@
 //! What computes on whatever device: a processor, a card, another machine. Here is what is common to all of them, a request
-//! to stop and why an engine cannot work; what an engine is asked for has a trait each, so far [`nonces`].
+//! to stop, memory that engines lend, and why an engine cannot work. What an engine is asked for has a trait each: [`nonces`]
+//! and [`subtrees`].
 //!
 //! Engines are handed in, never looked for. What one of them gives is bit for bit what the portable implementation gives, and
-//! where a wrong result costs money it is asked for known ones first ([`self_test`]).
+//! it is asked for known results first ([`nonces::self_test`], [`subtrees::self_test`]).
 
 pub mod nonces;
+mod staging;
+pub mod subtrees;
 
 pub use crate::stop::Stop;
 pub use nonces::{Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch, self_test};
+pub use staging::{Memory, Staging, StagingPool};
+pub use subtrees::{Subtree, SubtreeEngine, SubtreeLimits, Tile};
 
 use core::fmt;
 
@@ -35,6 +40,15 @@ pub enum EngineError {
         given: usize,
         /// The most.
         most: usize,
+    },
+    /// The caller's: bytes that are no subtree of a tree, do not fit, or lie in memory of another engine.
+    Tile {
+        /// Where they begin.
+        offset: u64,
+        /// How many they are.
+        len: usize,
+        /// How many bytes of memory there are for them: none of this engine's if it is another's.
+        room: usize,
     },
     /// The caller's: the process was forked, and this is the child. The engine's threads or devices stayed with the parent:
     /// make a new engine.
@@ -68,6 +82,12 @@ impl fmt::Display for EngineError {
             EngineError::Function { reason } => write!(f, "a function that cannot be computed: {reason}"),
             EngineError::InFlight { given, most } => {
                 write!(f, "{given} at a time: choose 1 to {most}")
+            }
+            EngineError::Tile { offset, len, room } => {
+                write!(
+                    f,
+                    "{len} bytes at {offset} are no subtree, or more than there is room for: {room} bytes"
+                )
             }
             EngineError::Forked => f.write_str("made in another process: its threads stayed there"),
             EngineError::OutOfMemory { bytes } => {

@@ -35,6 +35,8 @@ mod silent;
 #[cfg(feature = "std")]
 mod stack;
 mod stream;
+#[cfg(feature = "std")]
+mod subtree_engine;
 mod subtrees;
 #[cfg(feature = "digest")]
 mod traits;

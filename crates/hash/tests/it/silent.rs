@@ -3,7 +3,8 @@
 
 use hashmill_hash::argon2::{self, Arena, Input, Params, Steps};
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::blake3::{self, Context, Gathered};
+use hashmill_hash::blake3::{self, Context, Gathered, Subtrees};
+use hashmill_hash::engine::SubtreeEngine;
 use hashmill_hash::password::{
     CreateError, Login, NewPassword, PasswordHash, Passwords, Policy, VerifyError,
 };
@@ -49,6 +50,10 @@ const PLAIN: &[(&str, &str)] = &[
     ("engine::NonceJob", "a header and a target, known to all who mine"),
     ("engine::NonceLimits", "sizes"),
     ("engine::Searched", "counts"),
+    ("engine::StagingPool", "shows nothing of its memory"),
+    ("engine::Subtree", "a value of a tree, which is an answer"),
+    ("engine::SubtreeLimits", "sizes"),
+    ("engine::Tile", "a place"),
     ("engine::Watch", "a flag and a count"),
     ("isa::Cpu", "facts of the processor"),
     ("isa::Feature", "facts of the processor"),
@@ -96,6 +101,11 @@ fn keyed(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
         let mut context = Context::with(blake3::Plan::host(), &mode, 1).expect("no threads");
         context.hash(SECRET, blake3::Threads::Serial);
         show("blake3::Context", &context);
+        let engine = Subtrees::new(blake3::Plan::host(), &mode, 1024, 1).expect("a tile");
+        show("blake3::Subtrees", &engine);
+        let mut staging = engine.stage().expect("this process's").expect("memory");
+        staging[..SECRET.len()].copy_from_slice(SECRET);
+        show("engine::Staging", &staging);
     }
 }
 

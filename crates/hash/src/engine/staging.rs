@@ -1,0 +1,136 @@
+//! Memory that engines own and callers fill: made once, lent and taken back without an allocation.
+
+use super::EngineError;
+use crate::process::PerProcess;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that an engine made: on the heap, or where a device can fetch them.
+pub trait Memory: AsRef<[u8]> + AsMut<[u8]> + Send {}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]> + Send> Memory for T {}
+
+/// For engines: the buffers that nobody has.
+///
+/// They belong to the process that made them: a forked child is refused.
+#[derive(Clone)]
+pub struct StagingPool(Arc<PerProcess<Mutex<Vec<Slot>>>>);
+
+struct Slot {
+    number: usize,
+    memory: Box<dyn Memory>,
+}
+
+impl StagingPool {
+    /// These buffers, numbered from 0.
+    pub fn new(buffers: impl IntoIterator<Item = Box<dyn Memory>>) -> StagingPool {
+        let slots = buffers.into_iter().enumerate().map(|(number, memory)| Slot { number, memory });
+        StagingPool(Arc::new(PerProcess::new(Mutex::new(slots.collect()))))
+    }
+
+    /// A buffer, or nothing while all are lent.
+    ///
+    /// # Errors
+    /// [`EngineError::Forked`].
+    pub fn lend(&self) -> Result<Option<Staging>, EngineError> {
+        let free = self.0.get().ok_or(EngineError::Forked)?;
+        let slot = free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Ok(slot.map(|slot| Staging { slot: Some(slot), pool: self.clone() }))
+    }
+
+    /// Whether a buffer is one of these.
+    pub fn owns(&self, staging: &Staging) -> bool {
+        Arc::ptr_eq(&self.0, &staging.pool.0)
+    }
+
+    /// Room for every slot was made with the pool. What a child inherited is left alone: it may be the parent's device's.
+    fn take_back(&self, slot: Slot) {
+        match self.0.get() {
+            Some(free) => free.lock().unwrap_or_else(PoisonError::into_inner).push(slot),
+            None => core::mem::forget(slot),
+        }
+    }
+}
+
+impl fmt::Debug for StagingPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StagingPool").finish_non_exhaustive()
+    }
+}
+
+/// A buffer of an engine's. It goes back when it is dropped, and with it whatever it was to be used for.
+pub struct Staging {
+    /// Taken only when dropped.
+    slot: Option<Slot>,
+    pool: StagingPool,
+}
+
+impl Staging {
+    /// For engines: which of its buffers this is.
+    pub fn number(&self) -> usize {
+        self.slot().number
+    }
+
+    fn slot(&self) -> &Slot {
+        self.slot.as_ref().expect("taken only when dropped")
+    }
+}
+
+impl Deref for Staging {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        (*self.slot().memory).as_ref()
+    }
+}
+
+impl DerefMut for Staging {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let slot = self.slot.as_mut().expect("taken only when dropped");
+        (*slot.memory).as_mut()
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.pool.take_back(slot);
+        }
+    }
+}
+
+impl fmt::Debug for Staging {
+    /// Without what is in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Staging({} bytes)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool() -> StagingPool {
+        StagingPool::new([vec![1_u8; 8], vec![2; 8]].map(|memory| Box::new(memory) as Box<dyn Memory>))
+    }
+
+    #[test]
+    fn what_is_lent_comes_back_as_it_is() {
+        let pool = pool();
+        let mut lent: Vec<_> = (0..2).map(|_| pool.lend().unwrap().expect("two")).collect();
+        assert!(pool.lend().unwrap().is_none());
+        lent[0][3] = 9;
+        let number = lent[0].number();
+        drop(lent.swap_remove(0));
+        let again = pool.lend().unwrap().expect("one");
+        assert_eq!((again.number(), again[3]), (number, 9));
+        assert!(pool.owns(&again) && !self::pool().owns(&again));
+    }
+
+    #[test]
+    fn a_buffer_may_outlive_what_lent_it() {
+        let lent = pool().lend().unwrap().expect("one");
+        assert_eq!(lent.len(), 8);
+    }
+}
