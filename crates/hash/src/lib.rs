@@ -9,12 +9,13 @@ pub mod argon2;
 mod blake2b;
 pub mod blake3;
 #[cfg(feature = "std")]
-mod crew;
-#[cfg(feature = "std")]
 pub mod engine;
 pub mod isa;
+pub mod kernels;
 #[cfg(feature = "std")]
 pub mod password;
 #[cfg(feature = "std")]
 pub mod process;
 mod stop;
+#[cfg(feature = "std")]
+mod work_sharing;

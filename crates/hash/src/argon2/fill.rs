@@ -123,8 +123,8 @@ impl<'a, 'm> Fill<'a, 'm> {
         if helpers == 0 {
             return self.run_alone(phases);
         }
-        crate::crew::run(phases.end - phases.start, self.units(), helpers, &|phase, unit| {
-            // SAFETY: a crew finishes a phase before the next, and gives out each unit once.
+        crate::work_sharing::run(phases.end - phases.start, self.units(), helpers, &|phase, unit| {
+            // SAFETY: it finishes a phase before the next, and gives out each unit once.
             unsafe { self.unit(phases.start + phase, unit) }
         });
         !self.stopped.load(Ordering::Relaxed)

@@ -9,8 +9,8 @@ use super::pages::PagePolicy;
 use super::params::Params;
 use super::plan::Plan;
 use super::steps::{Course, Steps};
-use crate::crew;
 use crate::stop::Stop;
+use crate::work_sharing::{self, Threads};
 
 /// When the memory of a hash is wiped. It holds enough to test guesses of the password with little work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,19 +21,6 @@ pub enum Wipe {
     EachHash,
     /// When the memory is given back. For inputs that are no secret, such as those of a proof of work.
     OnDrop,
-}
-
-/// Who works on one hash. Lanes can be computed side by side; a hash of one lane always takes one thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Threads {
-    /// The calling thread alone.
-    Serial,
-    /// As many threads of the current rayon pool as there are lanes for, where that is faster.
-    #[default]
-    Auto,
-    /// At most this many, the calling thread included.
-    AtMost(usize),
 }
 
 /// Hashes with the same parameters, one after another, in memory that is kept.
@@ -162,13 +149,7 @@ impl Hasher {
 
     /// How many threads work, and how many lanes each of them interleaves.
     pub(super) fn team(&self) -> (usize, usize) {
-        let most = match self.threads {
-            Threads::Serial => 1,
-            Threads::Auto if !self.plan.is_parallel(self.params) => 1,
-            Threads::Auto => crew::threads(),
-            Threads::AtMost(1) => 1,
-            Threads::AtMost(threads) => threads.clamp(1, crew::threads()),
-        };
+        let most = self.threads.count(self.plan.is_parallel(self.params), work_sharing::available);
         let lanes = self.params.lanes() as usize;
         let threads = most.min(lanes);
         (threads, self.plan.width(self.params).min(lanes.div_ceil(threads)))

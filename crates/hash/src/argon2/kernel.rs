@@ -1,8 +1,6 @@
-//! Kernels: one table of compiled inner loops per instruction set, and the safe shells around them.
+//! What a kernel of Argon2 is: a table of compiled inner loops for each instruction set, and the safe shells around them.
 //!
-//! A [`Kernel`] exists only for a table whose instructions run on this CPU; holding one is the proof that makes
-//! the `unsafe` calls in this file sound. A row computes up to a thousand blocks at a call, so the indirect call is
-//! paid once in a hundred microseconds.
+//! One call computes up to a thousand blocks, so that the indirect call is paid once in a hundred microseconds.
 
 #[cfg(kernels = "aarch64")]
 use super::aarch64;
@@ -11,8 +9,8 @@ use super::params::Shape;
 use super::portable;
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
-use crate::isa::{Cpu, Features};
-use core::fmt;
+use crate::isa::Features;
+use crate::kernels;
 
 /// The most blocks of one lane in one call: short enough to stop within a millisecond, long enough that the few
 /// references at its edge that were not fetched ahead do not count.
@@ -58,7 +56,7 @@ pub(super) struct Strip<'a> {
 pub(super) type References<'a> = [&'a [u32]];
 
 /// The inner loops of one instruction set. All functions need the features of the table.
-pub(super) struct Table {
+pub struct Table {
     pub(super) name: &'static str,
     pub(super) needs: Features,
     /// Where it keeps the words of a block.
@@ -112,64 +110,36 @@ impl Layout {
     }
 }
 
-/// Every table that is compiled in, the most portable first.
-static TABLES: &[&Table] = &[
-    &portable::TABLE,
-    #[cfg(kernels = "x86_64")]
-    &x86_64::ssse3::TABLE,
-    #[cfg(kernels = "x86_64")]
-    &x86_64::avx2::TABLE,
-    #[cfg(kernels = "x86_64")]
-    &x86_64::avx512::TABLE,
-    #[cfg(kernels = "aarch64")]
-    &aarch64::neon::TABLE,
-    #[cfg(kernels = "aarch64")]
-    &aarch64::sha3::TABLE,
-];
+/// A kernel of Argon2 that runs on this CPU.
+pub type Kernel = kernels::Kernel<Table>;
 
-/// A table whose instructions run on this CPU.
-#[derive(Clone, Copy)]
-pub struct Kernel(&'static Table);
+impl kernels::Table for Table {
+    const ALL: &'static [&'static Table] = &[
+        &portable::TABLE,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::ssse3::TABLE,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::avx2::TABLE,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::avx512::TABLE,
+        #[cfg(kernels = "aarch64")]
+        &aarch64::neon::TABLE,
+        #[cfg(kernels = "aarch64")]
+        &aarch64::sha3::TABLE,
+    ];
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn needs(&self) -> Features {
+        self.needs
+    }
+}
 
 impl Kernel {
-    /// The kernels that run on this CPU, the most portable first.
-    pub fn all() -> impl Iterator<Item = Kernel> {
-        let have = Cpu::detect().features;
-        TABLES.iter().filter(move |table| have.covers(table.needs)).map(|table| Kernel(table))
-    }
-
-    /// The names of the compiled kernels that cannot run on this CPU, each with what the CPU lacks.
-    pub fn unavailable() -> impl Iterator<Item = (&'static str, Features)> {
-        let have = Cpu::detect().features;
-        TABLES.iter().filter(move |table| !have.covers(table.needs)).map(|table| (table.name, table.needs))
-    }
-
-    /// The kernel of this name, if it runs on this CPU.
-    pub fn by_name(name: &str) -> Option<Kernel> {
-        Kernel::all().find(|kernel| kernel.name() == name)
-    }
-
-    /// The kernel of this table, if it runs on this CPU.
-    pub(super) fn of(table: &'static Table) -> Option<Kernel> {
-        Kernel::all().find(|kernel| kernel.is(table))
-    }
-
-    pub(super) fn is(self, table: &Table) -> bool {
-        core::ptr::eq(self.0, table)
-    }
-
-    /// The kernel that needs nothing of the CPU.
-    pub const fn portable() -> Kernel {
-        Kernel(&portable::TABLE)
-    }
-
-    /// The name by which [`by_name`](Kernel::by_name) finds it.
-    pub const fn name(self) -> &'static str {
-        self.0.name
-    }
-
     pub(super) const fn layout(self) -> Layout {
-        self.0.layout
+        self.table().layout
     }
 
     /// See [`Table::references`].
@@ -179,7 +149,7 @@ impl Kernel {
             "a list starts with an address block"
         );
         // SAFETY: a `Kernel` exists only where its table's instructions run.
-        unsafe { (self.0.references)(slice, lane, from, out) }
+        unsafe { (self.table().references)(slice, lane, from, out) }
     }
 
     /// See [`Table::independent`].
@@ -194,7 +164,7 @@ impl Kernel {
         }
         // SAFETY: a `Kernel` exists only where its table's instructions run. The strip is inside the segment and the
         // streams inside their memory. References are in the memory, as only `references` makes them.
-        unsafe { (self.0.independent)(strip, streams, references) }
+        unsafe { (self.table().independent)(strip, streams, references) }
     }
 
     /// See [`Table::dependent`].
@@ -202,14 +172,14 @@ impl Kernel {
         strip.check(streams);
         // SAFETY: a `Kernel` exists only where its table's instructions run. The strip is inside the segment and the
         // streams inside their memory.
-        unsafe { (self.0.dependent)(strip, streams) }
+        unsafe { (self.table().dependent)(strip, streams) }
     }
 
     /// The first blocks of the memory, as this kernel keeps them, from at most [`MAX_CHAINS`] seeds. Gives the number
     /// of blocks made: as many as fit the widest chains that are filled.
     pub(super) fn stretch(self, seeds: &[Seed], blocks: &mut [Block; MAX_CHAINS]) -> usize {
-        let narrowest = self.0.stretch.iter().find(|stretch| stretch.chains >= seeds.len());
-        let stretch = narrowest.unwrap_or(self.0.stretch.last().expect("a kernel has chains"));
+        let narrowest = self.table().stretch.iter().find(|stretch| stretch.chains >= seeds.len());
+        let stretch = narrowest.unwrap_or(self.table().stretch.last().expect("a kernel has chains"));
         let count = seeds.len().min(stretch.chains);
         // SAFETY: a `Kernel` exists only where its table's instructions run.
         unsafe { (stretch.run)(&seeds[..count], &mut blocks[..count]) };
@@ -228,20 +198,6 @@ impl Strip<'_> {
         assert!((1..=MAX_STREAMS).contains(&streams.len()), "one to four streams");
         assert!(self.slice.first_index() <= self.from && self.from < self.to && self.to <= shape.segment_len);
         assert!(streams.iter().all(|stream| stream.shape() == shape), "streams of equal shape");
-    }
-}
-
-impl PartialEq for Kernel {
-    fn eq(&self, other: &Kernel) -> bool {
-        core::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for Kernel {}
-
-impl fmt::Debug for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -31,12 +31,16 @@ mod tests;
 
 pub use crate::stop::Stop;
 #[cfg(feature = "std")]
+pub use crate::work_sharing::Threads;
+#[cfg(feature = "std")]
 pub use batch::{Job, MAX_BATCH, batch_width, hash_batch_into};
 pub use ends::Input;
 pub use error::HashError;
 #[cfg(feature = "std")]
-pub use hasher::{Hasher, Threads, Wipe};
+pub use hasher::{Hasher, Wipe};
 pub use kernel::Kernel;
+#[cfg(test)]
+pub(crate) use kernel::Table;
 #[cfg(feature = "std")]
 pub use memory::Arena;
 pub use memory::Block;

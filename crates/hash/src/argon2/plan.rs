@@ -10,9 +10,9 @@ use super::params::Params;
 use super::portable;
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
-use crate::isa::Cpu;
 #[cfg(kernels = "x86_64")]
 use crate::isa::Vendor;
+use crate::kernels;
 use core::fmt;
 
 /// One row: a kind of processor and what it does best.
@@ -21,7 +21,7 @@ struct Row {
     kind: &'static str,
     /// Where the row comes from: a record, or that nobody has measured it yet.
     basis: &'static str,
-    fits: fn(&Cpu) -> bool,
+    fits: kernels::Fits,
     table: &'static Table,
     /// How many streams a thread interleaves: the first entry whose memory (in KiB, of one hash) is not less.
     widths: &'static [(u32, usize)],
@@ -123,9 +123,7 @@ pub struct Plan {
 impl Plan {
     /// The plan for the processor that runs this. Asks it each time; callers keep the answer.
     pub fn host() -> Plan {
-        let cpu = Cpu::detect();
-        let fits = |row: &&&Row| cpu.features.covers(row.table.needs) && (row.fits)(&cpu);
-        Plan::of_row(ROWS.iter().find(fits).expect("the portable row fits every processor"))
+        Plan::of_row(ROWS[kernels::choose(ROWS, |row| (row.table.needs, row.fits))])
     }
 
     /// The plan that this kernel would have on a processor with nothing better.

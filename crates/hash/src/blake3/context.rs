@@ -6,20 +6,9 @@ use super::lanes::{self, Key};
 use super::parallel::Slots;
 use super::{BLOCK_LEN, CHUNK_LEN, Hash, KEY_LEN, Plan, ROOT, parallel, tree};
 use crate::process::PerProcess;
+use crate::work_sharing::Threads;
 use std::fmt;
 use zeroize::Zeroize;
-
-/// Who works on one call of a [`Context`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Threads {
-    /// The calling thread alone.
-    Serial,
-    /// As many threads as the context has, where that is faster.
-    Auto,
-    /// At most this many, the calling thread included.
-    AtMost(usize),
-}
 
 /// A hasher of whole inputs for a program that hashes many: mode, kernels, workspace and threads are set up once.
 ///
@@ -67,12 +56,8 @@ impl Context {
 
     /// The digest of `input`.
     pub fn hash(&mut self, input: &[u8], threads: Threads) -> Hash {
-        let helpers = match threads {
-            Threads::Serial => 0,
-            Threads::Auto if input.len() < self.plan.parallel_from() => 0,
-            Threads::Auto => self.threads - 1,
-            Threads::AtMost(most) => most.clamp(1, self.threads) - 1,
-        };
+        let pays = input.len() >= self.plan.parallel_from();
+        let helpers = threads.count(pays, || self.threads) - 1;
         let pool = if helpers > 0 && input.len() > CHUNK_LEN {
             self.pool.get_or(|| start(self.threads).unwrap_or(None)).as_ref()
         } else {

@@ -1,16 +1,15 @@
-//! Kernels: one table of compiled inner loops per instruction set, and the safe shells around them.
+//! What a kernel of BLAKE3 is: a table of compiled inner loops for each instruction set.
 //!
-//! A [`Kernel`] exists only for a table whose instructions run on this CPU; holding one is the proof that makes
-//! the `unsafe` calls in this file sound. Rows hold coarse work (up to a chunk, or up to sixteen of them), so the
-//! indirect call is paid once per kilobyte, not once per block.
+//! Tables hold coarse work (up to a chunk, or up to sixteen of them), so the indirect call is paid once per kilobyte, not once
+//! per block.
 
 #[cfg(kernels = "aarch64")]
 use super::aarch64;
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
 use super::{BLOCK_LEN, portable};
-use crate::isa::{Cpu, Features};
-use core::fmt;
+use crate::isa::Features;
+use crate::kernels;
 
 /// A chaining value: eight words, each in the byte order of the machine.
 pub(super) type Cv = [u32; 8];
@@ -168,7 +167,7 @@ impl Words {
 }
 
 /// The inner loops of one instruction set.
-pub(super) struct Table {
+pub struct Table {
     pub(super) name: &'static str,
     pub(super) needs: Features,
     pub(super) run: Run,
@@ -179,69 +178,36 @@ pub(super) struct Table {
     pub(super) xof: Xof,
 }
 
-/// Every table that is compiled in, the most portable first.
-pub(super) static TABLES: &[&Table] = &[
-    &portable::TABLE,
-    #[cfg(kernels = "x86_64")]
-    &x86_64::SSE41,
-    #[cfg(kernels = "x86_64")]
-    &x86_64::AVX2,
-    #[cfg(kernels = "x86_64")]
-    &x86_64::AVX512_YMM,
-    #[cfg(kernels = "x86_64")]
-    &x86_64::AVX512,
-    #[cfg(kernels = "aarch64")]
-    &aarch64::NEON,
-];
+/// A kernel of BLAKE3 that runs on this CPU.
+pub type Kernel = kernels::Kernel<Table>;
 
-/// A table whose instructions run on this CPU.
-#[derive(Clone, Copy)]
-pub struct Kernel(pub(super) &'static Table);
+impl kernels::Table for Table {
+    const ALL: &'static [&'static Table] = &[
+        &portable::TABLE,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::SSE41,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::AVX2,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::AVX512_YMM,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::AVX512,
+        #[cfg(kernels = "aarch64")]
+        &aarch64::NEON,
+    ];
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn needs(&self) -> Features {
+        self.needs
+    }
+}
 
 impl Kernel {
-    /// The kernels that run on this CPU, the most portable first.
-    pub fn all() -> impl Iterator<Item = Kernel> {
-        let have = Cpu::detect().features;
-        TABLES.iter().filter(move |table| have.covers(table.needs)).map(|table| Kernel(table))
-    }
-
-    /// The names of the compiled kernels that cannot run on this CPU, each with what the CPU lacks.
-    pub fn unavailable() -> impl Iterator<Item = (&'static str, Features)> {
-        let have = Cpu::detect().features;
-        TABLES.iter().filter(move |table| !have.covers(table.needs)).map(|table| (table.name, table.needs))
-    }
-
-    /// The kernel of this name, if it runs on this CPU.
-    pub fn by_name(name: &str) -> Option<Kernel> {
-        Kernel::all().find(|kernel| kernel.name() == name)
-    }
-
-    /// The kernel that needs nothing of the CPU.
-    pub const fn portable() -> Kernel {
-        Kernel(&portable::TABLE)
-    }
-
-    /// The name by which [`by_name`](Kernel::by_name) finds it.
-    pub const fn name(self) -> &'static str {
-        self.0.name
-    }
-
     /// How many chunks it hashes at once.
     pub fn lanes(self) -> usize {
-        self.0.wide.last().map_or(1, |wide| wide.lanes)
-    }
-}
-
-impl PartialEq for Kernel {
-    fn eq(&self, other: &Kernel) -> bool {
-        core::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for Kernel {}
-
-impl fmt::Debug for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        self.table().wide.last().map_or(1, |wide| wide.lanes)
     }
 }

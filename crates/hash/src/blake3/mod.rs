@@ -43,11 +43,15 @@ mod subtrees;
 mod traits;
 
 #[cfg(feature = "std")]
-pub use context::{Context, Threads};
+pub use crate::work_sharing::Threads;
+#[cfg(feature = "std")]
+pub use context::Context;
 pub use digest::{Hash, HexError, HexString};
 pub use gathered::Gathered;
 pub use hasher::Hasher;
 pub use kernel::Kernel;
+#[cfg(test)]
+pub(crate) use kernel::Table;
 pub use plan::{Choice, Plan};
 #[cfg(feature = "std")]
 pub use subtrees::Subtrees;

@@ -3,7 +3,7 @@
 use super::kernel::Cv;
 use super::lanes::Key;
 use super::{CHUNK_LEN, Plan, tree};
-use crate::crew;
+use crate::work_sharing;
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
@@ -25,7 +25,7 @@ pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> 
     if input.len() < plan.parallel_from() {
         return tree::children_of(plan, key, input, counter);
     }
-    let helpers = crew::threads() - 1;
+    let helpers = work_sharing::available() - 1;
     if helpers == 0 {
         return tree::children_of(plan, key, input, counter);
     }
@@ -59,7 +59,7 @@ pub(super) fn children_by(
         let cv = tree::subtree_cv(plan, key, &input[start..end], counter + (start / CHUNK_LEN) as u64);
         slots[tile].set(cv).expect("a tile is taken once");
     };
-    crew::run_with(1, tiles, helpers.min(tiles - 1), &work, spawn);
+    work_sharing::run_with(1, tiles, helpers.min(tiles - 1), &work, spawn);
     let mut row: Vec<Cv> = slots.iter().map(|slot| *slot.get().expect("every tile is finished")).collect();
     while row.len() > 2 {
         row = tree::level_above(plan, key, &row);

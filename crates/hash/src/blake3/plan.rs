@@ -10,9 +10,9 @@ use super::kernel::{Kernel, MAX_LANES, Table, Wide};
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
 use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_LEN, Hash, KEY_LEN, OUT_LEN, portable, tree};
-use crate::isa::{Cpu, Features};
+use crate::isa::Features;
+use crate::kernels;
 use core::fmt;
-use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// One row: a kind of processor and what it does best.
@@ -21,7 +21,7 @@ pub(super) struct Row {
     kind: &'static str,
     /// Where the row comes from: a record, or that nobody has measured it yet.
     basis: &'static str,
-    fits: fn(&Cpu) -> bool,
+    fits: kernels::Fits,
     /// A message of one block.
     block: &'static Table,
     /// A message of several blocks, up to a chunk.
@@ -151,6 +151,11 @@ impl Row {
     }
 }
 
+/// The kernel of a table of a row that was chosen.
+fn proven(table: &'static Table) -> Kernel {
+    Kernel::of(table).expect("a row is chosen only where its tables run")
+}
+
 /// For each number of inputs the first pass of the cheapest sequence of passes that covers them. An index behind the
 /// last means a single run.
 const fn cheapest(table: &Table) -> Passes {
@@ -195,16 +200,14 @@ impl Plan {
 
     #[cold]
     fn detect(host: &AtomicUsize) -> Plan {
-        let cpu = Cpu::detect();
-        let fits = |row: &&Row| cpu.features.covers(row.needs()) && (row.fits)(&cpu);
-        let index = ROWS.iter().position(fits).expect("the portable row fits every processor");
+        let index = kernels::choose(ROWS, |row| (row.needs(), row.fits));
         host.store(index, Ordering::Relaxed);
         Plan(ROWS[index])
     }
 
     /// One kernel for everything.
     pub fn of(kernel: Kernel) -> Plan {
-        let row = FORCED.iter().find(|row| ptr::eq(row.many, kernel.0));
+        let row = FORCED.iter().find(|row| kernel.is(row.many));
         Plan(row.expect("every table has a row"))
     }
 
@@ -236,7 +239,7 @@ impl Plan {
         };
         Choice {
             class,
-            kernel: Kernel(kernel),
+            kernel: proven(kernel),
             lanes,
             why,
             parallel: len >= row.parallel_from,
@@ -247,7 +250,7 @@ impl Plan {
 
     /// What makes extended output, whatever its length: [`explain`](Plan::explain) speaks of input.
     pub fn xof_kernel(self) -> Kernel {
-        Kernel(self.0.xof)
+        proven(self.0.xof)
     }
 
     /// The digest of `input`, on the calling thread.

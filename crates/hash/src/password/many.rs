@@ -7,7 +7,7 @@ use super::error::{CreateError, VerifyError};
 use super::passwords::{Passwords, check_salt};
 use super::stored::PasswordHash;
 use crate::argon2::{HashError, Input, Job, MAX_BATCH, Params, batch_width, hash_batch_into};
-use crate::crew;
+use crate::work_sharing;
 use core::cmp::Reverse;
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -122,7 +122,7 @@ impl Passwords {
         let workers = threads.min(count).min(self.room_for(largest)).max(1);
         let units = Mutex::new(units.into_iter());
         let next = || units.lock().unwrap_or_else(PoisonError::into_inner).next();
-        crew::run(1, count, workers - 1, &|_, _| {
+        work_sharing::run(1, count, workers - 1, &|_, _| {
             if let Some(unit) = next() {
                 self.unit(unit, 1);
             }

@@ -9,7 +9,7 @@ use super::stored::PasswordHash;
 use crate::argon2::{
     Arena, Course, HashError, Hasher, Input, Job, Params, Plan, Step, Threads, hash_batch_into,
 };
-use crate::crew;
+use crate::work_sharing;
 use core::fmt;
 use core::mem;
 use core::ops::ControlFlow;
@@ -252,14 +252,11 @@ impl Passwords {
 
     /// How many threads may work on one hash.
     pub(super) fn most_threads(&self) -> usize {
-        match self.threads {
-            Threads::Serial => 1,
-            // While a thread of the pool waits for its helpers it may begin another hash, and that one would wait
-            // for memory that only this thread can give back.
-            _ if self.pool.is_bounded() && rayon::current_thread_index().is_some() => 1,
-            Threads::Auto => crew::threads(),
-            Threads::AtMost(threads) => threads.clamp(1, crew::threads()),
-        }
+        // While a thread of the pool waits for its helpers it may begin another hash, and that one would wait for memory
+        // that only this thread can give back.
+        let waits = self.pool.is_bounded() && rayon::current_thread_index().is_some();
+        let threads = if waits { Threads::Serial } else { self.threads };
+        threads.count(true, work_sharing::available)
     }
 
     pub(super) fn compute(&self, params: Params, input: &Input<'_>, tag: &mut [u8]) -> Result<(), HashError> {

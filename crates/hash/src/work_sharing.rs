@@ -25,12 +25,38 @@ type Work<'a> = dyn Fn(u64, usize) + Sync + 'a;
 /// What a panic carries.
 type Payload = Box<dyn Any + Send>;
 
+/// Who works on one call.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub enum Threads {
+    /// The calling thread alone.
+    Serial,
+    /// As many threads as there are and there is work for, where that is faster: of a [`Context`](crate::blake3::Context) its
+    /// own, else of the current rayon pool.
+    #[default]
+    Auto,
+    /// At most this many, the calling thread included.
+    AtMost(usize),
+}
+
+impl Threads {
+    /// How many work where `offered` could; `pays` says whether a second one is faster.
+    pub(crate) fn count(self, pays: bool, offered: impl FnOnce() -> usize) -> usize {
+        match self {
+            Threads::Serial | Threads::AtMost(1) => 1,
+            Threads::Auto if !pays => 1,
+            Threads::Auto => offered(),
+            Threads::AtMost(most) => most.clamp(1, offered()),
+        }
+    }
+}
+
 /// How many threads of the current rayon pool can work: the caller alone in a forked child whose pool stayed with the
 /// parent.
 ///
 /// Which process a pool belongs to is noted when it is first used here. If nothing here was called before the fork, the
 /// answer is the pool's own; then [`run`] does without those who never come.
-pub(crate) fn threads() -> usize {
+pub(crate) fn available() -> usize {
     /// Of the pool that all threads without a pool use, and of the pool whose worker this thread is; 0 if not yet used.
     static GLOBAL: AtomicU32 = AtomicU32::new(0);
     thread_local! {
