@@ -1,6 +1,6 @@
 //! However an input is cut into updates, and whatever is asked in between, the digest is the oracle's.
 
-use hashmill_hash::blake3::{Gathered, Hasher};
+use hashmill_hash::blake3::{BufferedHasher, Hasher};
 
 use crate::script::Script;
 use crate::subject::Subject;
@@ -10,7 +10,7 @@ const INPUT_LIMIT: usize = 96 * 1024;
 /// The oracle is slow: it answers this often.
 const ANSWERS: usize = 4;
 
-/// Each step of the script updates, finishes, resets or clones a [`Hasher`] and a [`Gathered`].
+/// Each step of the script updates, finishes, resets or clones a [`Hasher`] and a [`BufferedHasher`].
 pub fn blake3_split(data: &[u8]) {
     let mut script = Script::new(data);
     let subject = Subject::choose(&mut script);
@@ -38,36 +38,36 @@ pub fn blake3_split(data: &[u8]) {
 struct Run<'a> {
     subject: &'a Subject,
     hasher: Hasher,
-    gathered: Gathered,
+    buffered: BufferedHasher,
     /// Everything since the last reset.
     input: Vec<u8>,
 }
 
 impl<'a> Run<'a> {
     fn new(subject: &'a Subject) -> Self {
-        let gathered = Gathered::new(subject.hasher());
-        Self { subject, hasher: subject.hasher(), gathered, input: Vec::new() }
+        let buffered = BufferedHasher::new(subject.hasher());
+        Self { subject, hasher: subject.hasher(), buffered, input: Vec::new() }
     }
 
     fn update(&mut self, len: usize, update: impl FnOnce(&mut Hasher, &[u8])) {
         let len = len.min(INPUT_LIMIT - self.input.len());
         let piece = self.subject.paint(self.input.len(), len);
         update(&mut self.hasher, &piece);
-        self.gathered.update(&piece);
+        self.buffered.update(&piece);
         self.input.extend(piece);
     }
 
     fn check(&self, extra: usize) {
         let expected = self.subject.oracle.xof(&self.input, 0, 32 + extra);
         assert_eq!(*self.hasher.finalize().as_bytes(), expected[..32]);
-        assert_eq!(*self.gathered.finalize().as_bytes(), expected[..32]);
+        assert_eq!(*self.buffered.finalize().as_bytes(), expected[..32]);
         let mut output = vec![0; expected.len()];
         self.hasher.finalize_xof().fill(&mut output);
         assert_eq!(output, expected);
-        self.gathered.finalize_xof().fill(&mut output);
+        self.buffered.finalize_xof().fill(&mut output);
         assert_eq!(output, expected);
         assert_eq!(self.hasher.count(), self.input.len() as u64);
-        assert_eq!(self.gathered.count(), self.input.len() as u64);
+        assert_eq!(self.buffered.count(), self.input.len() as u64);
     }
 
     /// Goes on with a clone; what happens to the original must not show.
@@ -79,7 +79,7 @@ impl<'a> Run<'a> {
 
     fn reset(&mut self) {
         self.hasher.reset();
-        self.gathered.reset();
+        self.buffered.reset();
         self.input.clear();
     }
 }

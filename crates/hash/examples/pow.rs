@@ -5,7 +5,7 @@
 //! middle of a hash takes. Threads
 //! are bound to the fastest cores, if the system tells which these are.
 
-use hashmill_hash::argon2::pow::{Core, Lane, Order, Pow, Recipe, Workers, describe, places};
+use hashmill_hash::argon2::pow::{Core, Order, Pow, Recipe, SingleThread, ThreadPool, describe, places};
 use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
 use std::error::Error;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let recipe = Recipe::NonceIsPassword { header_len: None };
     let pow = Pow::new(Params::new(2 << 20, 1, 1)?, recipe, Order::BigEndian);
     let threads = number(1)?;
-    let in_flight = number(Lane::best_in_flight(pow, plan))?;
+    let in_flight = number(SingleThread::best_in_flight(pow, plan))?;
     let seconds = number(10)? as u64;
     let cores = places(&cores(), threads);
     let bound = cores.clone();
@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     let start = Instant::now();
-    let mut workers = Workers::new(pow, plan, PagePolicy::Largest, threads, in_flight, bind)?;
-    let coverage = workers.settle();
+    let mut workers = ThreadPool::new(pow, plan, PagePolicy::Largest, threads, in_flight, bind)?;
+    let coverage = workers.prefault();
     let mut out = io::stdout().lock();
     writeln!(out, "kernel {}, {in_flight} in flight, cores {cores:?}", workers.name())?;
     writeln!(
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     search(&mut workers, Duration::from_secs(seconds), &mut out)
 }
 
-fn search(workers: &mut Workers, budget: Duration, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+fn search(workers: &mut ThreadPool, budget: Duration, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let header: Vec<u8> = (0..92).map(|i| (31 * i + 7) as u8).collect();
     let job = NonceJob::new(&header, [0xff; 32]);
     let (watch, start) = (Watch::new(), Instant::now());

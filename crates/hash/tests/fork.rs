@@ -5,7 +5,7 @@
 #![cfg(feature = "std")]
 #![forbid(unsafe_code)]
 
-use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe, Workers};
+use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread, ThreadPool};
 use hashmill_hash::argon2::{self, HashError, Hasher, Input, PagePolicy, Params, Plan};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{self, Context, Subtrees};
@@ -220,19 +220,19 @@ fn a_search_goes_on_or_is_refused() {
     let pow = Pow::new(Params::new(64, 1, 1).expect("costs"), recipe, Order::BigEndian);
     let job = NonceJob::new(b"a header", [0; 32]);
     let done = Ok(Searched::new(20, 20));
-    let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Transparent, 2).expect("memory");
+    let mut engine = SingleThread::new(pow, Plan::host(), PagePolicy::Transparent, 2).expect("memory");
     let mut workers =
-        Workers::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {}).expect("threads");
-    assert_eq!(lane.search(&job, 0..20, &Watch::new(), &|_| {}), done);
+        ThreadPool::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {}).expect("threads");
+    assert_eq!(engine.search(&job, 0..20, &Watch::new(), &|_| {}), done);
     assert_eq!(workers.search(&job, 0..20, &Watch::new(), &|_| {}), done);
-    assert_eq!(in_child(|| lane.search(&job, 0..20, &Watch::new(), &|_| {}) == done), Child::Agreed);
+    assert_eq!(in_child(|| engine.search(&job, 0..20, &Watch::new(), &|_| {}) == done), Child::Agreed);
     let refused = in_child(|| {
         let refused = workers.search(&job, 0..20, &Watch::new(), &|_| {}) == Err(EngineError::Forked);
-        let settled = workers.settle();
+        let prefaulted = workers.prefault();
         drop(workers);
-        let anew = Workers::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {});
+        let anew = ThreadPool::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {});
         let found = anew.and_then(|mut workers| workers.search(&job, 0..20, &Watch::new(), &|_| {}));
-        refused && settled.is_none() && found == done
+        refused && prefaulted.is_none() && found == done
     });
     assert_eq!(refused, Child::Agreed);
 }

@@ -4,7 +4,7 @@ use hashmill_doc::{ActorId, CommitOptions, Document, EditError, ObjType, ROOT, T
 use hashmill_files::{Files, Function, Options, Strategy};
 use hashmill_hash::argon2;
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::blake3::{Gathered, Hash, Hasher, Kernel, Plan, batch};
+use hashmill_hash::blake3::{BufferedHasher, Hash, Hasher, Kernel, Plan, batch};
 use hashmill_lab::model::registry::Registry;
 use std::fmt::Display;
 use std::io::Write as _;
@@ -65,11 +65,11 @@ fn blake3() -> Result<usize, String> {
             tally.expect(who("hash"), plan.hash(input).as_bytes(), hash)?;
             tally.expect(who("keyed hash"), plan.keyed_hash(KEY, input).as_bytes(), keyed)?;
             tally.expect(who("derived key"), &plan.derive_key(CONTEXT, input), derived)?;
-            let mut gathered = Gathered::new(Hasher::new().with_plan(plan));
+            let mut buffered = BufferedHasher::new(Hasher::new().with_plan(plan));
             for piece in input.chunks(100) {
-                gathered.update(piece);
+                buffered.update(piece);
             }
-            tally.expect(who("stream"), gathered.finalize().as_bytes(), hash)?;
+            tally.expect(who("stream"), buffered.finalize().as_bytes(), hash)?;
             let mut parallel = Hasher::new().with_plan(plan);
             tally.expect(
                 who("parallel hash"),

@@ -3,7 +3,7 @@
 use crate::calls::{Chain, Rested};
 use crate::{all_threads, input, thread_counts, work};
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::blake3::{self, Context, Gathered, Hash, Hasher, Kernel, Plan, Threads, batch};
+use hashmill_hash::blake3::{self, BufferedHasher, Context, Hash, Hasher, Kernel, Plan, Threads, batch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
 use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
@@ -274,7 +274,7 @@ fn alone() -> impl Engine<Input = Bytes> {
 fn stream() -> impl Engine<Input = Bytes> {
     let init = |spec: &Spec| Ok((Lane::new(spec)?, number(spec, "piece", PIECE)?));
     let run = |(lane, piece): &mut (Lane, usize), message: &Bytes| {
-        let mut hasher = Gathered::new(lane.hasher());
+        let mut hasher = BufferedHasher::new(lane.hasher());
         for piece in message.chunks(*piece) {
             hasher.update(piece);
         }

@@ -21,7 +21,7 @@ pub fn chukwa_v2() -> Pow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hashmill_hash::argon2::pow::Lane;
+    use hashmill_hash::argon2::pow::SingleThread;
     use hashmill_hash::argon2::{PagePolicy, Plan};
     use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Watch, self_test};
 
@@ -34,17 +34,19 @@ mod tests {
     #[test]
     fn chukwa_is_what_the_reference_computes() {
         let header: Vec<u8> = (0..76).map(|i| (31 * i + 7) as u8).collect();
-        let mut lane = Lane::new(chukwa_v2(), Plan::host(), PagePolicy::Plain, 1).expect("a mebibyte");
+        let mut engine =
+            SingleThread::new(chukwa_v2(), Plan::host(), PagePolicy::Plain, 1).expect("a mebibyte");
         let nonce = 0x0102_0304;
-        assert_eq!(self_test(&mut lane, &header, nonce..nonce + 1, |_| CHUKWA), Ok(()));
-        let wrong = self_test(&mut lane, &header, nonce + 1..nonce + 2, |_| CHUKWA);
+        assert_eq!(self_test(&mut engine, &header, nonce..nonce + 1, |_| CHUKWA), Ok(()));
+        let wrong = self_test(&mut engine, &header, nonce + 1..nonce + 2, |_| CHUKWA);
         assert!(matches!(wrong, Err(EngineError::SelfTest { .. })), "{wrong:?}");
     }
 
     #[test]
     fn a_header_of_another_coin_is_refused() {
-        let mut lane = Lane::new(chukwa_v2(), Plan::host(), PagePolicy::Plain, 1).expect("a mebibyte");
-        let refused = lane.search(&NonceJob::new(&[0; 42], [0; 32]), 0..1, &Watch::new(), &|_| {});
+        let mut engine =
+            SingleThread::new(chukwa_v2(), Plan::host(), PagePolicy::Plain, 1).expect("a mebibyte");
+        let refused = engine.search(&NonceJob::new(&[0; 42], [0; 32]), 0..1, &Watch::new(), &|_| {});
         assert_eq!(refused, Err(EngineError::HeaderLen { given: 42, least: 43, most: 256 }));
         assert_eq!(blocknet().params().memory_kib(), 2 << 20);
     }

@@ -6,7 +6,7 @@
 use crate::argon2::{failed, number, plan, room};
 use crate::cores::{bind, cores};
 use crate::{thread_counts, work};
-use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe, Workers, places};
+use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread, ThreadPool, places};
 use hashmill_hash::argon2::{HashError, Kernel, PagePolicy, Params, Plan};
 use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, Watch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
@@ -90,7 +90,7 @@ impl Setting {
         let kib = u32::try_from(spec.size / 1024).map_err(Fault::failed)?;
         let params = Params::new(kib, number(spec, "passes", 1)?, 1).map_err(Fault::failed)?;
         let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
-        let best = Lane::best_in_flight(pow, plan) as u32;
+        let best = SingleThread::best_in_flight(pow, plan) as u32;
         let asked = spec.knobs.get("pages").map_or("transparent", String::as_str);
         let pages = PAGES.iter().find(|(name, _)| *name == asked).map(|(_, policy)| *policy);
         let pages = pages.ok_or_else(|| {
@@ -150,8 +150,8 @@ impl Workload for Nonces {
             return BLOCKNET.iter().map(|digits| digest(digits)).collect();
         }
         room(params.blocks())?;
-        let mut lane = lane(Plan::of(Kernel::portable()), params)?;
-        search(&mut lane, 4)
+        let mut engine = single(Plan::of(Kernel::portable()), params)?;
+        search(&mut engine, 4)
     }
 
     fn reference(&self, _: &Spec, digests: &Vec<[u8; 32]>) -> Result<Digest, Fault> {
@@ -168,9 +168,9 @@ fn digest(digits: &str) -> Result<[u8; 32], Fault> {
     Ok(bytes)
 }
 
-fn lane(plan: Plan, params: Params) -> Result<Lane, Fault> {
+fn single(plan: Plan, params: Params) -> Result<SingleThread, Fault> {
     let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
-    Lane::new(pow, plan, PagePolicy::Transparent, 1).map_err(refused)
+    SingleThread::new(pow, plan, PagePolicy::Transparent, 1).map_err(refused)
 }
 
 pub(crate) fn refused(error: EngineError) -> Fault {
@@ -203,7 +203,7 @@ struct Search {
 }
 
 struct Pool {
-    workers: Workers,
+    workers: ThreadPool,
     made_for: Setting,
     plan: Plan,
 }
@@ -212,10 +212,10 @@ struct Pool {
 struct Seat {
     setting: Setting,
     plan: Plan,
-    own: Option<Workers>,
+    own: Option<ThreadPool>,
 }
 
-pub(crate) fn start(setting: &Setting, plan: Plan) -> Result<Workers, Fault> {
+pub(crate) fn start(setting: &Setting, plan: Plan) -> Result<ThreadPool, Fault> {
     room(setting.memory_kib())?;
     let Setting { pow, pages, threads, in_flight, bound } = *setting;
     let order = if bound { places(&cores(), threads) } else { Vec::new() };
@@ -232,11 +232,11 @@ pub(crate) fn start(setting: &Setting, plan: Plan) -> Result<Workers, Fault> {
             count.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let mut workers = Workers::new(pow, plan, pages, threads, in_flight, begin).map_err(refused)?;
+    let mut workers = ThreadPool::new(pow, plan, pages, threads, in_flight, begin).map_err(refused)?;
     if refusals.load(Ordering::Relaxed) > 0 {
         return Err(Fault::unavailable("the system does not let threads be kept on processors"));
     }
-    workers.settle();
+    workers.prefault();
     Ok(workers)
 }
 
@@ -245,7 +245,7 @@ impl Search {
     fn with_shared<R>(
         &self,
         seat: &Seat,
-        work: impl FnOnce(&mut Workers) -> Result<R, Fault>,
+        work: impl FnOnce(&mut ThreadPool) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
         let Setting { pow, pages, threads, in_flight, bound } = seat.setting;
         let mut shared = self.shared.borrow_mut();

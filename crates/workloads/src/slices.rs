@@ -110,7 +110,7 @@ impl Engine for Part {
         room(setting.params.blocks())?;
         let mut hasher = Hasher::with_plan(setting.params, setting.plan).threads(Threads::Serial);
         hasher.reserve().map_err(failed)?;
-        hasher.arena().settle();
+        hasher.arena().prefault();
         Ok(Rc::new(RefCell::new(State::Idle(hasher))))
     }
 

@@ -3,7 +3,7 @@
 use crate::argon2::plan;
 use crate::pow::{Setting, header, refused, start};
 use crate::thread_counts;
-use hashmill_hash::argon2::pow::Workers;
+use hashmill_hash::argon2::pow::ThreadPool;
 use hashmill_hash::argon2::{Kernel, Plan};
 use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Searched, Watch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
@@ -62,9 +62,9 @@ struct Stopping;
 
 /// Threads that wait, or what they are at.
 enum State {
-    Idle(Workers),
+    Idle(ThreadPool),
     Searching {
-        thread: JoinHandle<(Workers, Result<Searched, EngineError>)>,
+        thread: JoinHandle<(ThreadPool, Result<Searched, EngineError>)>,
         watch: Arc<Watch>,
     },
     /// While it changes.

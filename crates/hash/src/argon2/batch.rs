@@ -1,9 +1,9 @@
 //! Several hashes of the same parameters side by side, each in memory of its own.
 
 use super::Input;
-use super::ends;
 use super::error::HashError;
 use super::fill::Fill;
+use super::init_final;
 use super::kernel::MAX_STREAMS;
 use super::memory::{Arena, Matrix};
 use super::params::Params;
@@ -75,14 +75,14 @@ fn side_by_side(
 ) -> Result<(), HashError> {
     static NEVER: Stop = Stop::new();
     let kernel = plan.kernel();
-    jobs.iter().try_for_each(|job| ends::check(&job.input, job.tag.len()))?;
+    jobs.iter().try_for_each(|job| init_final::check(&job.input, job.tag.len()))?;
     // All memory before any work: nothing is left half done.
     arenas.iter_mut().zip(&*jobs).try_for_each(|(arena, _)| arena.reserve(params.blocks()))?;
     {
         let mut matrices = ArrayVec::<Matrix<'_>, MAX_STREAMS>::new();
         for (arena, job) in arenas.iter_mut().zip(&*jobs) {
             let mut matrix = arena.matrix(params.shape())?;
-            ends::begin(kernel, params, &job.input, job.tag.len(), &mut matrix);
+            init_final::begin(kernel, params, &job.input, job.tag.len(), &mut matrix);
             matrices.push(matrix);
         }
         let threads = if plan.is_parallel(params) { threads.max(1) } else { 1 };
@@ -90,7 +90,7 @@ fn side_by_side(
         let width = plan.width(params).min(streams.div_ceil(threads));
         Fill::new(plan, params, &matrices, width, &NEVER).wiping(true).run_on(threads);
         for (matrix, job) in matrices.iter_mut().zip(&mut *jobs) {
-            ends::finish(kernel, matrix, job.tag);
+            init_final::finish(kernel, matrix, job.tag);
             matrix.wipe_last_blocks();
         }
     }

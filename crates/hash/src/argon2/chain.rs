@@ -12,12 +12,12 @@ use zeroize::Zeroize;
 /// Bytes of a seed's message.
 const SEED_LEN: u64 = 76;
 
-/// See [`super::kernel::Stretch`].
+/// See [`super::kernel::HashLong`].
 ///
 /// # Safety
 /// The CPU has the instructions of `V`.
 #[inline(always)]
-pub(super) unsafe fn stretch<V: Lanes>(layout: Layout, seeds: &[Seed], blocks: &mut [Block]) {
+pub(super) unsafe fn hash_long<V: Lanes>(layout: Layout, seeds: &[Seed], blocks: &mut [Block]) {
     const { assert!(V::COUNT <= super::kernel::MAX_CHAINS) };
     assert!(seeds.len() <= V::COUNT && blocks.len() == seeds.len());
     let mut row = [0; super::kernel::MAX_CHAINS];

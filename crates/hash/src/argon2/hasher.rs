@@ -1,9 +1,9 @@
 //! [`Hasher`]: parameters, a plan and memory, kept between hashes.
 
 use super::Input;
-use super::ends;
 use super::error::HashError;
 use super::fill::Fill;
+use super::init_final;
 use super::memory::Arena;
 use super::pages::PagePolicy;
 use super::params::Params;
@@ -110,16 +110,16 @@ impl Hasher {
     /// # Errors
     /// As `hash_into`, and [`HashError::Stopped`]; `tag` is then untouched.
     pub fn hash_until(&mut self, input: &Input<'_>, tag: &mut [u8], stop: &Stop) -> Result<(), HashError> {
-        ends::check(input, tag.len())?;
+        init_final::check(input, tag.len())?;
         let Hasher { params, plan, .. } = *self;
         let kernel = plan.kernel();
         let (threads, width) = self.team();
         let wipes = self.wipe == Wipe::EachHash;
         let mut matrices = [self.arena.matrix(params.shape())?];
-        ends::begin(kernel, params, input, tag.len(), &mut matrices[0]);
+        init_final::begin(kernel, params, input, tag.len(), &mut matrices[0]);
         let finished = Fill::new(plan, params, &matrices, width, stop).wiping(wipes).run_on(threads);
         if finished {
-            ends::finish(kernel, &mut matrices[0], tag);
+            init_final::finish(kernel, &mut matrices[0], tag);
         }
         if wipes {
             matrices[0].wipe_last_blocks();

@@ -69,19 +69,19 @@ pub struct Table {
     /// Computes a strip whose references are in the blocks before.
     pub(super) dependent: unsafe fn(strip: &Strip<'_>, streams: &[Stream<'_>]),
     /// In ascending number of chains.
-    pub(super) stretch: &'static [Stretch],
+    pub(super) hash_long: &'static [HashLong],
 }
 
 /// H' of a first block for several seeds at once. As many blocks as seeds, and not more than chains.
-pub(super) struct Stretch {
+pub(super) struct HashLong {
     pub(super) chains: usize,
     pub(super) run: unsafe fn(seeds: &[Seed], blocks: &mut [Block]),
 }
 
-/// The message that a first block is stretched from, 76 bytes of it, in words.
+/// The message whose H' is a first block, 76 bytes of it, in words.
 pub(super) type Seed = [u64; 10];
 
-/// The most chains of any [`Stretch`].
+/// The most chains of any [`HashLong`].
 pub(super) const MAX_CHAINS: usize = 8;
 
 /// The order of a block's 128 words in memory. Which one does not matter to the function as long as all blocks agree:
@@ -177,12 +177,12 @@ impl Kernel {
 
     /// The first blocks of the memory, as this kernel keeps them, from at most [`MAX_CHAINS`] seeds. Gives the number
     /// of blocks made: as many as fit the widest chains that are filled.
-    pub(super) fn stretch(self, seeds: &[Seed], blocks: &mut [Block; MAX_CHAINS]) -> usize {
-        let narrowest = self.table().stretch.iter().find(|stretch| stretch.chains >= seeds.len());
-        let stretch = narrowest.unwrap_or(self.table().stretch.last().expect("a kernel has chains"));
-        let count = seeds.len().min(stretch.chains);
+    pub(super) fn hash_long(self, seeds: &[Seed], blocks: &mut [Block; MAX_CHAINS]) -> usize {
+        let narrowest = self.table().hash_long.iter().find(|hashes| hashes.chains >= seeds.len());
+        let hashes = narrowest.unwrap_or(self.table().hash_long.last().expect("a kernel has chains"));
+        let count = seeds.len().min(hashes.chains);
         // SAFETY: a `Kernel` exists only where its table's instructions run.
-        unsafe { (stretch.run)(&seeds[..count], &mut blocks[..count]) };
+        unsafe { (hashes.run)(&seeds[..count], &mut blocks[..count]) };
         count
     }
 

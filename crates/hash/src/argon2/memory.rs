@@ -212,8 +212,8 @@ impl Arena {
 
     /// Makes all pages present now, and large where the system can, instead of while hashing. Gives the share that is
     /// large, if the system tells.
-    pub fn settle(&mut self) -> Option<f64> {
-        self.region.as_mut()?.settle()
+    pub fn prefault(&mut self) -> Option<f64> {
+        self.region.as_mut()?.prefault()
     }
 
     /// Wipes what hashes have left.

@@ -4,11 +4,11 @@ mod aarch64;
 #[cfg(feature = "std")]
 mod batch;
 mod chain;
-mod ends;
 mod error;
 mod fill;
 #[cfg(feature = "std")]
 mod hasher;
+mod init_final;
 mod kernel;
 mod memory;
 #[cfg(feature = "std")]
@@ -34,10 +34,10 @@ pub use crate::stop::Stop;
 pub use crate::work_sharing::Threads;
 #[cfg(feature = "std")]
 pub use batch::{Job, MAX_BATCH, batch_width, hash_batch_into};
-pub use ends::Input;
 pub use error::HashError;
 #[cfg(feature = "std")]
 pub use hasher::{Hasher, Wipe};
+pub use init_final::Input;
 pub use kernel::Kernel;
 #[cfg(test)]
 pub(crate) use kernel::Table;
@@ -67,15 +67,15 @@ pub fn hash_into_with_memory(
     memory: &mut [Block],
     tag: &mut [u8],
 ) -> Result<(), HashError> {
-    ends::check(input, tag.len())?;
+    init_final::check(input, tag.len())?;
     let given = memory.len() as u64;
     let few = HashError::TooFewBlocks { given, needed: params.blocks() };
     let mut matrices = [memory::Matrix::new(memory, params.shape()).ok_or(few)?];
     let kernel = plan.kernel();
-    ends::begin(kernel, params, input, tag.len(), &mut matrices[0]);
+    init_final::begin(kernel, params, input, tag.len(), &mut matrices[0]);
     let width = plan.width(params).min(params.lanes() as usize);
     fill::Fill::new(plan, params, &matrices, width, &Stop::new()).wiping(true).run();
-    ends::finish(kernel, &mut matrices[0], tag);
+    init_final::finish(kernel, &mut matrices[0], tag);
     matrices[0].wipe_last_blocks();
     Ok(())
 }

@@ -96,7 +96,7 @@ impl Region {
     }
 
     /// Makes all pages present now and large where the system can. Gives the share that is large, if it tells.
-    pub(super) fn settle(&mut self) -> Option<f64> {
+    pub(super) fn prefault(&mut self) -> Option<f64> {
         match self.kind {
             PageKind::Plain => Some(0.0),
             PageKind::Transparent => system::collapse(self),
@@ -277,7 +277,7 @@ mod tests {
                 let mut region = Region::map(len, policy).unwrap();
                 assert!(region.len() >= len);
                 assert_eq!(region.first().as_ptr().align_offset(4096), 0);
-                let share = region.settle();
+                let share = region.prefault();
                 assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{share:?}");
                 // SAFETY: the region's own bytes.
                 unsafe {

@@ -106,18 +106,18 @@ macro_rules! table {
             unsafe { segment::dependent::<$compress>(strip, streams) }
         }
     };
-    (@stretch $compress:ty, $lanes:ty, ($(#[$enable:meta])?)) => {{
+    (@hash_long $compress:ty, $lanes:ty, ($(#[$enable:meta])?)) => {{
         $(#[$enable])?
         unsafe fn run(seeds: &[Seed], blocks: &mut [Block]) {
             // SAFETY: this function has the instructions.
-            unsafe { chain::stretch::<$lanes>(<$compress as Compress>::LAYOUT, seeds, blocks) }
+            unsafe { chain::hash_long::<$lanes>(<$compress as Compress>::LAYOUT, seeds, blocks) }
         }
-        Stretch { chains: <$lanes as Lanes>::COUNT, run }
+        HashLong { chains: <$lanes as Lanes>::COUNT, run }
     }};
     ($compress:ty, $name:literal, [$($feature:ident),*], [$($lanes:ty),+], $enable:tt) => {
         pub(in crate::argon2) static TABLE: $crate::argon2::kernel::Table = {
             use $crate::argon2::chain;
-            use $crate::argon2::kernel::{References, Seed, Slice, Stretch, Strip, Table};
+            use $crate::argon2::kernel::{References, Seed, Slice, HashLong, Strip, Table};
             use $crate::argon2::memory::{Block, Stream};
             use $crate::argon2::segment::{self, Compress};
             use $crate::blake2b::Lanes;
@@ -132,7 +132,7 @@ macro_rules! table {
                 references,
                 independent,
                 dependent,
-                stretch: &[$(segment::table!(@stretch $compress, $lanes, $enable)),+],
+                hash_long: &[$(segment::table!(@hash_long $compress, $lanes, $enable)),+],
             }
         };
     };

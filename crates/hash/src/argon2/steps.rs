@@ -1,10 +1,10 @@
 //! [`Steps`]: a hash in pieces, between which the caller shows progress, looks at a clock, or gives up.
 
 use super::Input;
-use super::ends;
 use super::error::HashError;
 use super::fill::Fill;
 use super::hasher::{Hasher, Wipe};
+use super::init_final;
 use super::params::SLICES;
 use crate::process::Process;
 use crate::stop::Stop;
@@ -77,10 +77,10 @@ pub(crate) struct Course<H> {
 impl<H: BorrowMut<Hasher>> Course<H> {
     /// The beginning. Takes the memory, computes nothing that takes time.
     pub(crate) fn begin(mut hasher: H, input: &Input<'_>, tag_len: usize) -> Result<Course<H>, HashError> {
-        ends::check(input, tag_len)?;
+        init_final::check(input, tag_len)?;
         let its = hasher.borrow_mut();
         let (kernel, params) = (its.plan().kernel(), its.params());
-        ends::begin(kernel, params, input, tag_len, &mut its.arena().matrix(params.shape())?);
+        init_final::begin(kernel, params, input, tag_len, &mut its.arena().matrix(params.shape())?);
         Ok(Course { hasher, tag_len, done: 0, process: Process::current() })
     }
 
@@ -125,7 +125,7 @@ impl<H: BorrowMut<Hasher>> Course<H> {
         let hasher = self.hasher.borrow_mut();
         let (params, kernel) = (hasher.params(), hasher.plan().kernel());
         let mut matrix = hasher.arena().matrix(params.shape()).expect("taken at the beginning");
-        ends::finish(kernel, &mut matrix, tag);
+        init_final::finish(kernel, &mut matrix, tag);
         if wipes {
             matrix.wipe_last_blocks();
             hasher.arena().set_clean();

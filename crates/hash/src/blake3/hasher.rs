@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 54;
 /// A hash of bytes that arrive in pieces.
 ///
 /// Pieces of 16 KiB and more reach the speed of [`hash`](super::hash); for many small ones see
-/// [`Gathered`](super::Gathered).
+/// [`BufferedHasher`](super::BufferedHasher).
 #[derive(Clone)]
 pub struct Hasher {
     key: Key,

@@ -3,7 +3,7 @@
 //! | I have | I call |
 //! |---|---|
 //! | bytes in memory | [`hash`], [`keyed_hash`], [`derive_key`] |
-//! | bytes in pieces | [`Hasher`]; many tiny pieces: [`Gathered`] |
+//! | bytes in pieces | [`Hasher`]; many tiny pieces: [`BufferedHasher`] |
 //! | many messages | [`batch::hash_all`] |
 //! | large inputs and several cores | [`Hasher::update_parallel`], or a [`Context`] with its own threads |
 //! | a need for more than 32 bytes | [`Hasher::finalize_xof`] |
@@ -11,9 +11,9 @@
 //!
 //! All results are the same on every kernel and every machine. [`Plan`] says which kernel does what here.
 
+mod buffered;
 mod dead;
 mod digest;
-mod gathered;
 mod hasher;
 mod kernel;
 mod lanes;
@@ -44,10 +44,10 @@ mod traits;
 
 #[cfg(feature = "std")]
 pub use crate::work_sharing::Threads;
+pub use buffered::BufferedHasher;
 #[cfg(feature = "std")]
 pub use context::Context;
 pub use digest::{Hash, HexError, HexString};
-pub use gathered::Gathered;
 pub use hasher::Hasher;
 pub use kernel::Kernel;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Memory of Argon2: nothing is allocated once it is warm, and what the system refuses is an error.
 
-use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe};
+use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread};
 use hashmill_hash::argon2::{HashError, Hasher, Input, PagePolicy, Params, Plan, Threads};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
 use hashmill_hash::password::{Passwords, Policy};
@@ -59,10 +59,10 @@ fn a_warm_check_of_a_password_allocates_nothing() {
 fn a_warm_search_allocates_nothing() {
     let recipe = Recipe::NonceIsPassword { header_len: None };
     let pow = Pow::new(Params::new(64, 1, 1).unwrap(), recipe, Order::BigEndian);
-    let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Plain, 2).unwrap();
+    let mut engine = SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 2).unwrap();
     let job = NonceJob::new(b"a header", [0; 32]);
-    lane.search(&job, 0..4, &Watch::new(), &|_| {}).unwrap();
-    let (calls, searched) = count(|| lane.search(&job, 0..50, &Watch::new(), &|_| {}).unwrap());
+    engine.search(&job, 0..4, &Watch::new(), &|_| {}).unwrap();
+    let (calls, searched) = count(|| engine.search(&job, 0..50, &Watch::new(), &|_| {}).unwrap());
     assert_eq!((calls, searched.hashes), (0, 50));
 }
 

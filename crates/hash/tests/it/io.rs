@@ -1,7 +1,7 @@
 //! Hashers as writers and of readers, output as a file: what `std::io` brings.
 
 use crate::plans::edge_lengths;
-use hashmill_hash::blake3::{Gathered, Hasher, hash};
+use hashmill_hash::blake3::{BufferedHasher, Hasher, hash};
 use hashmill_testkit::oracle::blake3::Oracle;
 use hashmill_testkit::{Rng, paint};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -83,12 +83,12 @@ fn both_hashers_are_writers() -> io::Result<()> {
     assert_eq!(io::copy(&mut &input[..], &mut hasher)?, 50_000);
     hasher.flush()?;
     assert_eq!(hasher.finalize(), hash(&input));
-    let mut gathered = Gathered::new(Hasher::new());
+    let mut buffered = BufferedHasher::new(Hasher::new());
     for piece in input.chunks(77) {
-        assert_eq!(gathered.write(piece)?, piece.len());
+        assert_eq!(buffered.write(piece)?, piece.len());
     }
-    gathered.flush()?;
-    assert_eq!(gathered.finalize(), hash(&input));
+    buffered.flush()?;
+    assert_eq!(buffered.finalize(), hash(&input));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The proof of work of 2 GiB: published digests, once, on the kernel that this machine would choose.
 
-use hashmill_hash::argon2::pow::{Lane, Order, Pow, Recipe};
+use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread};
 use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
 use hashmill_testkit::skip;
@@ -32,11 +32,12 @@ fn digests_of_two_gibibytes() {
     let header: Vec<u8> = (0..92).map(|i| (31 * i + 7) as u8).collect();
     let recipe = Recipe::NonceIsPassword { header_len: Some(92) };
     let pow = Pow::new(Params::new(2 << 20, 1, 1).expect("within the limits"), recipe, Order::BigEndian);
-    let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Transparent, 1).expect("3 GiB are free");
+    let mut engine =
+        SingleThread::new(pow, Plan::host(), PagePolicy::Transparent, 1).expect("3 GiB are free");
     let hits = Mutex::new(Vec::new());
     let watch = Watch::new();
     let job = NonceJob::new(&header, [0xff; 32]);
-    lane.search(&job, 0..2, &watch, &|hit| hits.lock().unwrap().push(hit)).unwrap();
+    engine.search(&job, 0..2, &watch, &|hit| hits.lock().unwrap().push(hit)).unwrap();
     let hits = hits.into_inner().unwrap();
     assert_eq!((hits.len(), watch.hashes()), (2, 2));
     for (hit, expected) in hits.iter().zip(DIGESTS) {

@@ -1,7 +1,7 @@
 //! Keys and key material are gone when asked. That debug output never shows them is `silent.rs`.
 
 use crate::plans::KEY;
-use hashmill_hash::blake3::{Gathered, Hash, Hasher, Plan, hash};
+use hashmill_hash::blake3::{BufferedHasher, Hash, Hasher, Plan, hash};
 use zeroize::Zeroize;
 
 #[test]
@@ -18,14 +18,14 @@ fn zeroized_hashers_forget() {
         let mut hasher = Hasher::new_keyed(key);
         hasher.update(input);
         let mut reader = hasher.finalize_xof();
-        let mut gathered = Gathered::new(hasher.clone());
-        gathered.update(input);
+        let mut buffered = BufferedHasher::new(hasher.clone());
+        buffered.update(input);
         hasher.zeroize();
-        gathered.zeroize();
+        buffered.zeroize();
         reader.zeroize();
         let mut output = [0; 64];
         reader.fill(&mut output);
-        (hasher.finalize(), hasher.count(), gathered.finalize(), gathered.count(), output)
+        (hasher.finalize(), hasher.count(), buffered.finalize(), buffered.count(), output)
     };
     for len in [0, 1, 64, 100, 1024, 5000] {
         assert_eq!(states(KEY, &vec![1; len]), states(&[9; 32], &vec![2; len]), "{len} bytes");

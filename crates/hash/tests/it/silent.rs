@@ -3,7 +3,7 @@
 
 use hashmill_hash::argon2::{self, Arena, Input, Params, Steps};
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::blake3::{self, Context, Gathered, Subtrees};
+use hashmill_hash::blake3::{self, BufferedHasher, Context, Subtrees};
 use hashmill_hash::engine::SubtreeEngine;
 use hashmill_hash::password::{
     CreateError, Login, NewPassword, PasswordHash, Passwords, Policy, VerifyError,
@@ -35,8 +35,8 @@ const PLAIN: &[(&str, &str)] = &[
     ("argon2::Version", "a choice"),
     ("argon2::Wipe", "a choice"),
     ("argon2::Block", "has no `Debug`"),
-    ("argon2::Lane", "searches in what is public"),
-    ("argon2::Workers", "searches in what is public"),
+    ("argon2::SingleThread", "searches in what is public"),
+    ("argon2::ThreadPool", "searches in what is public"),
     ("blake3::Choice", "names of kernels"),
     ("blake3::Hash", "an answer, made to be shown"),
     ("blake3::HexString", "an answer, made to be shown"),
@@ -95,9 +95,9 @@ fn keyed(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
         hasher.update(SECRET);
         show("blake3::Hasher", &hasher);
         show("blake3::OutputReader", &hasher.finalize_xof());
-        let mut gathered = Gathered::new(hasher);
-        gathered.update(SECRET);
-        show("blake3::Gathered", &gathered);
+        let mut buffered = BufferedHasher::new(hasher);
+        buffered.update(SECRET);
+        show("blake3::BufferedHasher", &buffered);
         let mut context = Context::with(blake3::Plan::host(), &mode, 1).expect("no threads");
         context.hash(SECRET, blake3::Threads::Serial);
         show("blake3::Context", &context);

@@ -1,11 +1,11 @@
-//! After `Gathered` and batches with a key, the key is nowhere on the stack: copies that calls made there are wiped.
+//! After `BufferedHasher` and batches with a key, the key is nowhere on the stack: copies that calls made there are wiped.
 //!
 //! Tests are compiled without optimisation, so the calls below lend what they have and move nothing: copies that a caller
 //! makes are the caller's.
 
 use crate::plans::plans;
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::blake3::{Gathered, Hash, Hasher, Plan, batch};
+use hashmill_hash::blake3::{BufferedHasher, Hash, Hasher, Plan, batch};
 use hashmill_testkit::stack::{READABLE, left_by};
 use hashmill_testkit::{paint, skip};
 use std::hint::black_box;
@@ -31,24 +31,24 @@ fn check(leaks: &mut Vec<String>, name: &str, call: &(dyn Fn() + Sync)) {
     leaks.extend((count > 0).then(|| format!("{name}: {count}")));
 }
 
-fn gathered(leaks: &mut Vec<String>, plan: Plan, len: usize) {
+fn buffered(leaks: &mut Vec<String>, plan: Plan, len: usize) {
     let input = paint(len);
-    let start = || Gathered::new(Hasher::with_mode(&Mode::KeyedHash(&KEY)).with_plan(plan));
+    let start = || BufferedHasher::new(Hasher::with_mode(&Mode::KeyedHash(&KEY)).with_plan(plan));
     let place = Mutex::new(Box::new(start()));
-    check(leaks, &format!("{plan:?}, gathered {len} bytes"), &|| {
-        let mut gathered = place.lock().expect("no panic");
+    check(leaks, &format!("{plan:?}, buffered {len} bytes"), &|| {
+        let mut buffered = place.lock().expect("no panic");
         for piece in input.chunks(999) {
-            gathered.update(piece);
+            buffered.update(piece);
         }
-        black_box(gathered.finalize());
-        gathered.reset();
+        black_box(buffered.finalize());
+        buffered.reset();
     });
     let several = Mutex::new([(); 2].map(|()| Some(Box::new(start()))).into_iter().collect::<Vec<_>>());
     check(leaks, &format!("{plan:?}, dropped after {len} bytes"), &|| {
         let last = several.lock().expect("no panic").pop();
         // The memory is behind a pointer, and dropped there.
-        if let Some(mut gathered) = last.expect("one for each call") {
-            gathered.update(&input);
+        if let Some(mut buffered) = last.expect("one for each call") {
+            buffered.update(&input);
         }
     });
 }
@@ -74,7 +74,7 @@ fn no_key_is_left_on_the_stack() {
     let mut leaks = Vec::new();
     for plan in plans() {
         for len in [0, 1, 64, 100, 1024, 1025, 2048, 5000, 16 << 10, (16 << 10) + 1, 70_000] {
-            gathered(&mut leaks, plan, len);
+            buffered(&mut leaks, plan, len);
             batches(&mut leaks, plan, len);
         }
     }

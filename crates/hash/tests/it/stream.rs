@@ -1,7 +1,7 @@
 //! Input that arrives in pieces: updates, resets and clones.
 
 use crate::plans::{plans, twins};
-use hashmill_hash::blake3::{Gathered, Hasher, hash};
+use hashmill_hash::blake3::{BufferedHasher, Hasher, hash};
 use hashmill_testkit::paint;
 
 #[test]
@@ -29,14 +29,14 @@ fn pieces_of_one_size() {
     for plan in plans() {
         for piece in [3, 63, 64, 65, 1000, 1024, 1025, 2048, 5000, 16 * 1024, 16 * 1024 + 1, 40_000] {
             let mut hasher = Hasher::new().with_plan(plan);
-            let mut gathered = Gathered::new(Hasher::new().with_plan(plan));
+            let mut buffered = BufferedHasher::new(Hasher::new().with_plan(plan));
             for piece in input.chunks(piece) {
                 hasher.update(piece);
-                gathered.update(piece);
+                buffered.update(piece);
             }
             assert_eq!(hasher.finalize(), expected, "pieces of {piece}, {plan:?}");
-            assert_eq!(gathered.finalize(), expected, "pieces of {piece}, {plan:?}, gathered");
-            assert_eq!((hasher.count(), gathered.count()), (input.len() as u64, input.len() as u64));
+            assert_eq!(buffered.finalize(), expected, "pieces of {piece}, {plan:?}, buffered");
+            assert_eq!((hasher.count(), buffered.count()), (input.len() as u64, input.len() as u64));
         }
     }
 }
@@ -45,18 +45,18 @@ fn pieces_of_one_size() {
 fn a_digest_in_between_disturbs_nothing() {
     let input = paint(9000);
     let mut hasher = Hasher::new();
-    let mut gathered = Gathered::new(Hasher::new());
+    let mut buffered = BufferedHasher::new(Hasher::new());
     let mut seen = 0;
     for piece in input.chunks(517) {
         seen += piece.len();
         let expected = hash(&input[..seen]);
         assert_eq!(hasher.update(piece).finalize(), expected, "{seen} bytes");
-        assert_eq!(gathered.update(piece).finalize(), expected, "{seen} bytes, gathered");
+        assert_eq!(buffered.update(piece).finalize(), expected, "{seen} bytes, buffered");
         let mut output = [0; 32];
         hasher.finalize_xof().fill(&mut output);
         assert_eq!(expected, output, "{seen} bytes");
-        gathered.finalize_xof().fill(&mut output);
-        assert_eq!(expected, output, "{seen} bytes, gathered");
+        buffered.finalize_xof().fill(&mut output);
+        assert_eq!(expected, output, "{seen} bytes, buffered");
     }
 }
 
@@ -74,13 +74,13 @@ fn reset_keeps_the_mode_and_forgets_the_input() {
         for len in [0, 10, 1024, 1025, 20_000, 40_000] {
             let plan = hashmill_hash::blake3::Plan::host();
             let mut hasher = twin.hasher(plan);
-            let mut gathered = Gathered::new(twin.hasher(plan));
+            let mut buffered = BufferedHasher::new(twin.hasher(plan));
             hasher.update(&input[..len]);
-            gathered.update(&input[..len]);
-            assert_eq!((hasher.reset().count(), gathered.reset().count()), (0, 0));
+            buffered.update(&input[..len]);
+            assert_eq!((hasher.reset().count(), buffered.reset().count()), (0, 0));
             let expected = twin.oracle.digest(&input[..3333]);
             assert_eq!(hasher.update(&input[..3333]).finalize(), expected, "{} after {len}", twin.name);
-            assert_eq!(gathered.update(&input[..3333]).finalize(), expected, "{} after {len}", twin.name);
+            assert_eq!(buffered.update(&input[..3333]).finalize(), expected, "{} after {len}", twin.name);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The official vectors, in all modes, through every door.
 
 use crate::plans::{CONTEXT, KEY, plans, twins};
-use hashmill_hash::blake3::{self, Gathered, Hasher};
+use hashmill_hash::blake3::{self, BufferedHasher, Hasher};
 use hashmill_testkit::vectors::{Blake3Case, blake3 as official};
 use hashmill_testkit::{Rng, paint};
 
@@ -78,18 +78,18 @@ fn random_splits() {
                 let mut rng = Rng::new(seed);
                 let longest = 1 + rng.below(1 + 2 * input.len());
                 let mut hasher = twin.hasher(plan);
-                let mut gathered = Gathered::new(twin.hasher(plan));
+                let mut buffered = BufferedHasher::new(twin.hasher(plan));
                 let mut rest = &input[..];
                 for piece in rng.pieces(input.len(), longest) {
                     let (now, later) = rest.split_at(piece);
                     hasher.update(now);
-                    gathered.update(now);
+                    buffered.update(now);
                     rest = later;
                 }
                 let expected = expected(&case, twin.name);
                 let what = format!("{} of {} bytes, {plan:?}, seed {seed}", twin.name, input.len());
                 assert_eq!(hasher.finalize(), expected[..32], "{what}");
-                assert_eq!(gathered.finalize(), expected[..32], "{what}, gathered");
+                assert_eq!(buffered.finalize(), expected[..32], "{what}, buffered");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Input in random pieces against the official crate, shrunk by proptest to the shortest split that fails.
 
 use crate::plans::{KEY, plans};
-use hashmill_hash::blake3::{Gathered, Hasher};
+use hashmill_hash::blake3::{BufferedHasher, Hasher};
 use hashmill_testkit::Rng;
 use proptest::prelude::*;
 
@@ -28,17 +28,17 @@ proptest! {
         for plan in plans() {
             let new = || if keyed { Hasher::new_keyed(KEY) } else { Hasher::new() }.with_plan(plan);
             let mut hasher = new();
-            let mut gathered = Gathered::new(new());
+            let mut buffered = BufferedHasher::new(new());
             let mut rest = &input[..];
             for &piece in &pieces {
                 let (now, later) = rest.split_at(piece);
                 hasher.update(now);
-                gathered.update(now);
+                buffered.update(now);
                 rest = later;
             }
             prop_assert_eq!(hasher.count(), total as u64);
             prop_assert_eq!(hasher.finalize(), expected, "{:?}", plan);
-            prop_assert_eq!(gathered.finalize(), expected, "{:?}, gathered", plan);
+            prop_assert_eq!(buffered.finalize(), expected, "{:?}, buffered", plan);
         }
     }
 

@@ -1,12 +1,12 @@
 //! Proof of work: one Argon2 hash for each nonce, as fast as a processor can.
 //!
-//! [`Lane`] searches on the thread that calls it, [`Workers`] on threads that stay. Both implement
+//! [`SingleThread`] searches on the thread that calls it, [`ThreadPool`] on threads that stay. Both implement
 //! [`NonceEngine`](crate::engine::NonceEngine), refuse to start if their kernel fails a test with known answers, and
 //! stop inside a hash when asked to. Where threads should run, [`places`] decides from facts that the caller brings;
 //! [`describe`] finds them in the files of Linux, fast and slow cores included.
 //!
 //! ```no_run
-//! use hashmill_hash::argon2::pow::{Order, Pow, Recipe, Workers, describe, places};
+//! use hashmill_hash::argon2::pow::{Order, Pow, Recipe, ThreadPool, describe, places};
 //! use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 //!
 //! let ids: Vec<usize> = core_affinity::get_core_ids().unwrap_or_default().iter().map(|core| core.id).collect();
@@ -22,22 +22,22 @@
 //! let params = Params::new(1 << 20, 1, 1)?;
 //! let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
 //! // Two hashes in flight on each thread, in the largest pages that there are.
-//! let mut workers = Workers::new(pow, Plan::host(), PagePolicy::Largest, threads, 2, bind)?;
-//! workers.settle();
+//! let mut workers = ThreadPool::new(pow, Plan::host(), PagePolicy::Largest, threads, 2, bind)?;
+//! workers.prefault();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod lane;
 mod place;
 mod selftest;
-mod workers;
+mod single_thread;
+mod thread_pool;
 
 #[cfg(test)]
 mod tests;
 
-pub use lane::Lane;
 pub use place::{Core, describe, places};
-pub use workers::Workers;
+pub use single_thread::SingleThread;
+pub use thread_pool::ThreadPool;
 
 use super::{HashError, Input, Params};
 use crate::engine::EngineError;

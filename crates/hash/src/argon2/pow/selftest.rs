@@ -1,6 +1,6 @@
 //! Known answers, asked of a kernel before it is trusted with work: a miner with wrong digests works for nothing.
 
-use super::lane::Lane;
+use super::single_thread::SingleThread;
 use super::{DIGEST_LEN, Order, Pow, Recipe};
 use crate::argon2::{PagePolicy, Params, Plan};
 use crate::engine::{EngineError, self_test};
@@ -50,8 +50,8 @@ fn check_against(answers: &[Known], plan: Plan, in_flight: usize) -> Result<(), 
     for known in answers {
         let params = Params::new(known.memory_kib, known.passes, known.lanes).expect("within the limits");
         let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
-        let mut lane = Lane::untested(pow, plan, PagePolicy::Plain, in_flight)?;
-        self_test(&mut lane, HEADER, 0..4, |nonce| bytes(known.digests[nonce as usize]))?;
+        let mut engine = SingleThread::untested(pow, plan, PagePolicy::Plain, in_flight)?;
+        self_test(&mut engine, HEADER, 0..4, |nonce| bytes(known.digests[nonce as usize]))?;
     }
     Ok(())
 }

@@ -55,11 +55,12 @@ fn every_kernel_and_number_in_flight_finds_the_same() {
     assert!(expected.len() > 4, "{}", expected.len());
     for kernel in Kernel::all() {
         for in_flight in 1..=4 {
-            let mut lane = Lane::new(small(), Plan::of(kernel), PagePolicy::Plain, in_flight).unwrap();
-            assert_eq!(lane.limits().in_flight, in_flight);
-            assert_eq!(lane.limits().memory, in_flight as u64 * 65536);
+            let mut engine =
+                SingleThread::new(small(), Plan::of(kernel), PagePolicy::Plain, in_flight).unwrap();
+            assert_eq!(engine.limits().in_flight, in_flight);
+            assert_eq!(engine.limits().memory, in_flight as u64 * 65536);
             let watch = Watch::new();
-            let (searched, hits) = search(&mut lane, 5..205, &watch);
+            let (searched, hits) = search(&mut engine, 5..205, &watch);
             assert_eq!(hits, expected, "{kernel:?} {in_flight}");
             assert_eq!(searched, Searched { hashes: 200, next: 205 });
             assert_eq!(watch.hashes(), 200);
@@ -73,7 +74,7 @@ fn workers_share_a_range_and_lose_no_hash() {
     let start = |_| {
         STARTED.fetch_add(1, Ordering::Relaxed);
     };
-    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 3, 2, start).unwrap();
+    let mut workers = ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 3, 2, start).unwrap();
     assert_eq!(STARTED.load(Ordering::Relaxed), 3);
     assert_eq!(workers.limits().in_flight, 6);
     let watch = Watch::new();
@@ -90,7 +91,7 @@ fn workers_share_a_range_and_lose_no_hash() {
 #[test]
 fn workers_can_be_fewer_for_a_while() {
     let busy = Mutex::new(BTreeSet::new());
-    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 3, 2, |_| {}).unwrap();
+    let mut workers = ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 3, 2, |_| {}).unwrap();
     let (watch, memory) = (Watch::new(), workers.limits().memory);
     for (threads, in_flight) in [(1, 1), (2, 1), (1, 2), (3, 2)] {
         workers.limit(threads, in_flight).unwrap();
@@ -115,7 +116,7 @@ fn workers_can_be_fewer_for_a_while() {
 
 #[test]
 fn a_stopped_search_counts_exactly_what_it_finished() {
-    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 2, 2, |_| {}).unwrap();
+    let mut workers = ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 2, 2, |_| {}).unwrap();
     let watch = Watch::new();
     let end = 1 << 40;
     let (first, mut hits) = thread::scope(|scope| {
@@ -142,10 +143,10 @@ fn a_stopped_search_counts_exactly_what_it_finished() {
 /// That it ends at all shows that it ends inside a hash: one alone would take minutes.
 #[test]
 fn a_search_stops_inside_a_hash() {
-    let mut lane = Lane::new(endless(), Plan::host(), PagePolicy::Plain, 2).unwrap();
+    let mut engine = SingleThread::new(endless(), Plan::host(), PagePolicy::Plain, 2).unwrap();
     let watch = Watch::new();
     let (searched, hits) = thread::scope(|scope| {
-        let searching = scope.spawn(|| search(&mut lane, 7..1000, &watch));
+        let searching = scope.spawn(|| search(&mut engine, 7..1000, &watch));
         thread::sleep(Duration::from_millis(20));
         watch.stop().set();
         searching.join().unwrap()
@@ -156,11 +157,11 @@ fn a_search_stops_inside_a_hash() {
 
 #[test]
 fn ranges_at_the_ends_of_numbers_are_complete() {
-    let mut lane = Lane::new(small(), Plan::host(), PagePolicy::Plain, 2).unwrap();
+    let mut engine = SingleThread::new(small(), Plan::host(), PagePolicy::Plain, 2).unwrap();
     let watch = Watch::new();
-    let (searched, _) = search(&mut lane, u64::MAX - 3..u64::MAX, &watch);
+    let (searched, _) = search(&mut engine, u64::MAX - 3..u64::MAX, &watch);
     assert_eq!(searched, Searched { hashes: 3, next: u64::MAX });
-    let (searched, _) = search(&mut lane, 9..9, &watch);
+    let (searched, _) = search(&mut engine, 9..9, &watch);
     assert_eq!(searched, Searched { hashes: 0, next: 9 });
 }
 
@@ -175,11 +176,11 @@ fn inside() -> Pow {
 fn a_nonce_inside_the_header() {
     let pow = inside();
     let header: Vec<u8> = (0..76).map(|i| (31 * i + 7) as u8).collect();
-    let mut lane = Lane::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
+    let mut engine = SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
     let hits = Mutex::new(Vec::new());
     let job = NonceJob { header: &header, target: [0xff; 32] };
     let nonce = 0x0102_0304;
-    lane.search(&job, nonce..nonce + 1, &Watch::new(), &|hit| hits.lock().unwrap().push(hit)).unwrap();
+    engine.search(&job, nonce..nonce + 1, &Watch::new(), &|hit| hits.lock().unwrap().push(hit)).unwrap();
     let digest = hits.into_inner().unwrap()[0].digest;
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, "01928340ef5b0c2b149dd6f4bcd969263fb8efd8476e3f1409f2baa654ec9cf8");
@@ -206,31 +207,31 @@ fn targets_include_their_own_value_in_both_orders() {
 fn what_cannot_work_is_refused_with_the_reason() {
     let job = |header| NonceJob { header, target: [0; 32] };
     let fixed = Pow { recipe: Recipe::NonceIsPassword { header_len: Some(92) }, ..small() };
-    let mut lane = Lane::new(fixed, Plan::host(), PagePolicy::Plain, 1).unwrap();
-    let refused = lane.search(&job(&[0; 100]), 0..1, &Watch::new(), &|_| {}).unwrap_err();
+    let mut engine = SingleThread::new(fixed, Plan::host(), PagePolicy::Plain, 1).unwrap();
+    let refused = engine.search(&job(&[0; 100]), 0..1, &Watch::new(), &|_| {}).unwrap_err();
     assert_eq!(refused.to_string(), "a header of 100 bytes: this function needs 92");
     let wide = Pow { recipe: Recipe::NonceInHeader { offset: 0, len: 9, salt_len: 16 }, ..small() };
-    let mut lane = Lane::new(wide, Plan::host(), PagePolicy::Plain, 1).unwrap();
-    let refused = lane.search(&job(&[0; 100]), 0..1, &Watch::new(), &|_| {}).unwrap_err();
+    let mut engine = SingleThread::new(wide, Plan::host(), PagePolicy::Plain, 1).unwrap();
+    let refused = engine.search(&job(&[0; 100]), 0..1, &Watch::new(), &|_| {}).unwrap_err();
     assert_eq!(refused.to_string(), "a function that cannot be computed: a nonce of 9 bytes: choose 1 to 8");
-    let mut lane = Lane::new(inside(), Plan::host(), PagePolicy::Plain, 1).unwrap();
+    let mut engine = SingleThread::new(inside(), Plan::host(), PagePolicy::Plain, 1).unwrap();
     for header in [&[0; 42][..], &[0; 257]] {
-        assert!(lane.search(&job(header), 0..1, &Watch::new(), &|_| {}).is_err());
+        assert!(engine.search(&job(header), 0..1, &Watch::new(), &|_| {}).is_err());
     }
-    let none = Lane::new(small(), Plan::host(), PagePolicy::Plain, 0).unwrap_err();
+    let none = SingleThread::new(small(), Plan::host(), PagePolicy::Plain, 0).unwrap_err();
     assert_eq!(none, EngineError::InFlight { given: 0, most: 4 });
     // 4 TiB at a time: more than any machine that runs this gives to one process.
     let huge = Pow::new(Params::new(u32::MAX, 1, 1).unwrap(), small().recipe, Order::BigEndian);
-    let refused = Lane::new(huge, Plan::host(), PagePolicy::Transparent, 4).unwrap_err();
+    let refused = SingleThread::new(huge, Plan::host(), PagePolicy::Transparent, 4).unwrap_err();
     assert!(matches!(refused, EngineError::OutOfMemory { .. }), "{refused}");
-    let refused = Workers::new(small(), Plan::host(), PagePolicy::Plain, 0, 1, |_| {}).unwrap_err();
+    let refused = ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 0, 1, |_| {}).unwrap_err();
     assert!(matches!(refused, EngineError::InFlight { given: 0, .. }));
 }
 
 /// That it ends at all shows that it does not try the rest of the range first.
 #[test]
 fn a_panic_of_the_caller_comes_out_at_once() {
-    let mut workers = Workers::new(small(), Plan::host(), PagePolicy::Plain, 2, 2, |_| {}).unwrap();
+    let mut workers = ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 2, 2, |_| {}).unwrap();
     let (job, watch) = (NonceJob { header: HEADER, target: [0xff; 32] }, Watch::new());
     let found = AtomicUsize::new(0);
     let hit = |_| {
@@ -248,6 +249,6 @@ fn a_panic_of_the_caller_comes_out_at_once() {
 #[test]
 fn a_panic_of_a_start_comes_out() {
     let start = |index| assert!(index != 1, "this one does not start");
-    let made = catch_unwind(|| Workers::new(small(), Plan::host(), PagePolicy::Plain, 3, 1, start));
+    let made = catch_unwind(|| ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 3, 1, start));
     assert!(made.is_err());
 }

@@ -1,4 +1,4 @@
-//! [`Gathered`]: a hasher in front of which small pieces gather.
+//! [`BufferedHasher`]: a hasher in front of which small pieces gather.
 
 use super::{CHUNK_LEN, Hash, Hasher, OutputReader, dead};
 use core::fmt;
@@ -13,21 +13,21 @@ const GATHER_LEN: usize = 16 * CHUNK_LEN;
 /// together. This one first gathers sixteen. The price is 16 KiB of memory in the value itself and a copy of every
 /// byte that arrives in a piece smaller than that; larger pieces pass through uncopied.
 #[derive(Clone)]
-pub struct Gathered {
+pub struct BufferedHasher {
     hasher: Hasher,
     held: usize,
     buffer: [u8; GATHER_LEN],
 }
 
-impl Gathered {
+impl BufferedHasher {
     /// Gathers in front of `hasher`.
-    pub fn new(hasher: Hasher) -> Gathered {
-        Gathered { hasher, held: 0, buffer: [0; GATHER_LEN] }
+    pub fn new(hasher: Hasher) -> BufferedHasher {
+        BufferedHasher { hasher, held: 0, buffer: [0; GATHER_LEN] }
     }
 
     /// Takes more input.
     #[inline]
-    pub fn update(&mut self, input: &[u8]) -> &mut Gathered {
+    pub fn update(&mut self, input: &[u8]) -> &mut BufferedHasher {
         if input.len() < GATHER_LEN - self.held {
             self.buffer[self.held..self.held + input.len()].copy_from_slice(input);
             self.held += input.len();
@@ -37,7 +37,7 @@ impl Gathered {
     }
 
     #[cold]
-    fn overflow(&mut self, input: &[u8]) -> &mut Gathered {
+    fn overflow(&mut self, input: &[u8]) -> &mut BufferedHasher {
         let (now, mut later) = input.split_at(GATHER_LEN - self.held);
         if self.held > 0 {
             self.buffer[self.held..].copy_from_slice(now);
@@ -59,13 +59,13 @@ impl Gathered {
     }
 
     /// Back to the state before any input, in the same mode.
-    pub fn reset(&mut self) -> &mut Gathered {
+    pub fn reset(&mut self) -> &mut BufferedHasher {
         self.start_anew();
         self.forget_calls();
         self
     }
 
-    /// Never inlined: what it copies has to lie below its caller. Likewise [`flushed`](Gathered::flushed).
+    /// Never inlined: what it copies has to lie below its caller. Likewise [`flushed`](BufferedHasher::flushed).
     #[inline(never)]
     fn start_anew(&mut self) {
         self.hasher.reset();
@@ -102,13 +102,13 @@ impl Gathered {
     }
 }
 
-impl fmt::Debug for Gathered {
+impl fmt::Debug for BufferedHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gathered").field("count", &self.count()).finish_non_exhaustive()
+        f.debug_struct("BufferedHasher").field("count", &self.count()).finish_non_exhaustive()
     }
 }
 
-impl Zeroize for Gathered {
+impl Zeroize for BufferedHasher {
     fn zeroize(&mut self) {
         self.hasher.zeroize();
         self.buffer.zeroize();
@@ -116,7 +116,7 @@ impl Zeroize for Gathered {
     }
 }
 
-impl Drop for Gathered {
+impl Drop for BufferedHasher {
     fn drop(&mut self) {
         if self.hasher.is_keyed() {
             self.buffer.zeroize();
@@ -126,7 +126,7 @@ impl Drop for Gathered {
 }
 
 #[cfg(feature = "std")]
-impl std::io::Write for Gathered {
+impl std::io::Write for BufferedHasher {
     fn write(&mut self, input: &[u8]) -> std::io::Result<usize> {
         self.update(input);
         Ok(input.len())

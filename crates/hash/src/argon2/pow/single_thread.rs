@@ -1,8 +1,8 @@
-//! [`Lane`]: a search on the thread that calls it, with memory that is kept.
+//! [`SingleThread`]: a search on the thread that calls it, with memory that is kept.
 
 use super::{DIGEST_LEN, Pow, selftest};
-use crate::argon2::ends;
 use crate::argon2::fill::Fill;
+use crate::argon2::init_final;
 use crate::argon2::kernel::MAX_STREAMS;
 use crate::argon2::memory::{Arena, Block, Matrix};
 use crate::argon2::{HashError, PageKind, PagePolicy, Plan};
@@ -19,7 +19,7 @@ pub(super) const STOP_LATENCY: Duration = Duration::from_millis(10);
 ///
 /// Nothing is secret here: memory is wiped when it is given back, not before.
 #[derive(Debug)]
-pub struct Lane {
+pub struct SingleThread {
     pow: Pow,
     plan: Plan,
     arenas: ArrayVec<Arena, MAX_STREAMS>,
@@ -27,21 +27,26 @@ pub struct Lane {
     active: usize,
 }
 
-impl Lane {
-    /// A lane with `in_flight` hashes at a time, 1 to 4. Tests the kernel and takes the memory, which belongs to the
+impl SingleThread {
+    /// An engine with `in_flight` hashes at a time, 1 to 4. Tests the kernel and takes the memory, which belongs to the
     /// node of the thread that calls this.
     ///
     /// # Errors
     /// [`EngineError::InFlight`], [`EngineError::SelfTest`], or [`EngineError::OutOfMemory`].
-    pub fn new(pow: Pow, plan: Plan, policy: PagePolicy, in_flight: usize) -> Result<Lane, EngineError> {
-        let mut lane = Lane::untested(pow, plan, policy, in_flight)?;
+    pub fn new(
+        pow: Pow,
+        plan: Plan,
+        policy: PagePolicy,
+        in_flight: usize,
+    ) -> Result<SingleThread, EngineError> {
+        let mut engine = SingleThread::untested(pow, plan, policy, in_flight)?;
         // The answers are of little memory, and what is tested has to be what will run.
         let same = if plan.is_far(pow.params()) { plan.with_far_from(0) } else { plan };
         selftest::check(same, in_flight)?;
-        for arena in &mut lane.arenas {
+        for arena in &mut engine.arenas {
             arena.reserve(pow.params().blocks())?;
         }
-        Ok(lane)
+        Ok(engine)
     }
 
     /// How many hashes at a time are best on a processor with this plan.
@@ -55,12 +60,12 @@ impl Lane {
         plan: Plan,
         policy: PagePolicy,
         in_flight: usize,
-    ) -> Result<Lane, EngineError> {
+    ) -> Result<SingleThread, EngineError> {
         if !(1..=MAX_STREAMS).contains(&in_flight) {
             return Err(EngineError::InFlight { given: in_flight, most: MAX_STREAMS });
         }
         let arenas = (0..in_flight).map(|_| Arena::new(policy)).collect();
-        Ok(Lane { pow, plan, arenas, active: in_flight })
+        Ok(SingleThread { pow, plan, arenas, active: in_flight })
     }
 
     /// Goes on with fewer hashes at a time, or with as many as it was made for. The memory is kept.
@@ -78,8 +83,9 @@ impl Lane {
 
     /// Makes all pages present now and large where the system can, instead of in the first hash. Gives the share that
     /// is large, if the system tells.
-    pub fn settle(&mut self) -> Option<f64> {
-        let shares: ArrayVec<Option<f64>, MAX_STREAMS> = self.arenas.iter_mut().map(Arena::settle).collect();
+    pub fn prefault(&mut self) -> Option<f64> {
+        let shares: ArrayVec<Option<f64>, MAX_STREAMS> =
+            self.arenas.iter_mut().map(Arena::prefault).collect();
         let sum: Option<f64> = shares.iter().copied().sum();
         sum.map(|sum| sum / shares.len() as f64)
     }
@@ -130,14 +136,14 @@ impl Lane {
         nonces: Range<u64>,
         stops: [&Stop; 2],
     ) -> Result<Option<ArrayVec<[u8; DIGEST_LEN], MAX_STREAMS>>, HashError> {
-        let Lane { pow, plan, .. } = *self;
+        let SingleThread { pow, plan, .. } = *self;
         let (kernel, params) = (plan.kernel(), pow.params());
         let mut matrices = ArrayVec::<Matrix<'_>, MAX_STREAMS>::new();
         for (arena, nonce) in self.arenas.iter_mut().zip(nonces) {
             let mut matrix = arena.matrix(params.shape())?;
             pow.input(job.header, nonce, |input| {
-                ends::check(input, DIGEST_LEN)?;
-                ends::begin(kernel, params, input, DIGEST_LEN, &mut matrix);
+                init_final::check(input, DIGEST_LEN)?;
+                init_final::begin(kernel, params, input, DIGEST_LEN, &mut matrix);
                 Ok::<_, HashError>(())
             })?;
             matrices.push(matrix);
@@ -150,7 +156,7 @@ impl Lane {
         }
         let digest = |matrix: &mut Matrix<'_>| {
             let mut digest = [0; DIGEST_LEN];
-            ends::finish(kernel, matrix, &mut digest);
+            init_final::finish(kernel, matrix, &mut digest);
             digest
         };
         Ok(Some(matrices.iter_mut().map(digest).collect()))
@@ -164,7 +170,7 @@ pub(super) struct Shared {
     pub(super) given_up: Option<u64>,
 }
 
-impl NonceEngine for Lane {
+impl NonceEngine for SingleThread {
     fn name(&self) -> &str {
         self.plan.kernel().name()
     }

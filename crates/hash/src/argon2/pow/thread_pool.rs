@@ -1,7 +1,7 @@
-//! [`Workers`]: threads that stay, each with a [`Lane`] of its own, on one range of nonces.
+//! [`ThreadPool`]: threads that stay, each with a [`SingleThread`] of its own, on one range of nonces.
 
 use super::Pow;
-use super::lane::{Lane, STOP_LATENCY, Shared};
+use super::single_thread::{STOP_LATENCY, Shared, SingleThread};
 use crate::argon2::{PagePolicy, Plan};
 use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Stop, Watch};
 use crate::process::PerProcess;
@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// They belong to the process that made them: in a forked child every search is refused with [`EngineError::Forked`].
 #[derive(Debug)]
-pub struct Workers {
+pub struct ThreadPool {
     pow: Pow,
     name: String,
     pool: PerProcess<rayon::ThreadPool>,
     /// One for each thread; nobody else locks it.
-    lanes: Vec<Mutex<Lane>>,
+    singles: Vec<Mutex<SingleThread>>,
     /// How many of them search.
     active: usize,
 }
@@ -47,14 +47,14 @@ impl Panicked {
     }
 }
 
-impl Workers {
+impl ThreadPool {
     /// `threads` threads with `in_flight` hashes each.
     ///
     /// Each thread first calls `start` with its number, which is the place to bind it to a core, and then takes its
     /// memory, so that the memory is near. If `start` panics, so does this, when all threads have started.
     ///
     /// # Errors
-    /// As [`Lane::new`]; [`EngineError::System`] if there are no threads to be had.
+    /// As [`SingleThread::new`]; [`EngineError::System`] if there are no threads to be had.
     pub fn new(
         pow: Pow,
         plan: Plan,
@@ -62,7 +62,7 @@ impl Workers {
         threads: usize,
         in_flight: usize,
         start: impl Fn(usize) + Send + Sync + 'static,
-    ) -> Result<Workers, EngineError> {
+    ) -> Result<ThreadPool, EngineError> {
         let most = u16::MAX.into();
         if !(1..=most).contains(&threads) {
             return Err(EngineError::InFlight { given: threads, most });
@@ -78,17 +78,18 @@ impl Workers {
             })
             .build()
             .map_err(|error| EngineError::System { reason: error.to_string() })?;
-        let lanes = pool.broadcast(|_| Lane::new(pow, plan, policy, in_flight).map(Mutex::new));
+        let singles = pool.broadcast(|_| SingleThread::new(pow, plan, policy, in_flight).map(Mutex::new));
         panicked.resume();
-        let lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let singles = singles.into_iter().collect::<Result<Vec<_>, _>>()?;
         let name = format!("{} on {threads} threads", plan.kernel().name());
-        Ok(Workers { pow, name, pool: PerProcess::new(pool), active: lanes.len(), lanes })
+        Ok(ThreadPool { pow, name, pool: PerProcess::new(pool), active: singles.len(), singles })
     }
 
     /// Makes all pages present now, each thread its own. Gives the share that is large, if the system tells; a forked child
     /// is told nothing.
-    pub fn settle(&mut self) -> Option<f64> {
-        let shares = self.pool.get()?.broadcast(|thread| self.with_lane(thread.index(), Lane::settle));
+    pub fn prefault(&mut self) -> Option<f64> {
+        let shares =
+            self.pool.get()?.broadcast(|thread| self.with_thread(thread.index(), SingleThread::prefault));
         let count = shares.len() as f64;
         shares.into_iter().sum::<Option<f64>>().map(|sum| sum / count)
     }
@@ -99,32 +100,33 @@ impl Workers {
     /// # Errors
     /// [`EngineError::InFlight`] for none, or for more; nothing changes then.
     pub fn limit(&mut self, threads: usize, in_flight: usize) -> Result<(), EngineError> {
-        let most = self.lanes.len();
+        let most = self.singles.len();
         if !(1..=most).contains(&threads) {
             return Err(EngineError::InFlight { given: threads, most });
         }
         for index in 0..most {
-            self.with_lane(index, |lane| lane.limit(in_flight))?;
+            self.with_thread(index, |thread| thread.limit(in_flight))?;
         }
         self.active = threads;
         Ok(())
     }
 
-    fn with_lane<R>(&self, index: usize, with: impl FnOnce(&mut Lane) -> R) -> R {
-        with(&mut self.lanes[index].lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_thread<R>(&self, index: usize, with: impl FnOnce(&mut SingleThread) -> R) -> R {
+        with(&mut self.singles[index].lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl NonceEngine for Workers {
+impl NonceEngine for ThreadPool {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn limits(&self) -> NonceLimits {
-        let limits = (0..self.lanes.len()).map(|index| (index, self.with_lane(index, |lane| lane.limits())));
-        let (in_flight, memory) = limits.fold((0, 0), |(in_flight, memory), (index, lane)| {
-            let active = if index < self.active { lane.in_flight } else { 0 };
-            (in_flight + active, memory + lane.memory)
+        let limits =
+            (0..self.singles.len()).map(|index| (index, self.with_thread(index, |thread| thread.limits())));
+        let (in_flight, memory) = limits.fold((0, 0), |(in_flight, memory), (index, thread)| {
+            let active = if index < self.active { thread.in_flight } else { 0 };
+            (in_flight + active, memory + thread.memory)
         });
         NonceLimits::new(in_flight, memory, STOP_LATENCY)
     }
@@ -146,8 +148,9 @@ impl NonceEngine for Workers {
         let (broken, panicked) = (Stop::new(), Panicked::default());
         let stops = [watch.stop(), &broken];
         let search = |thread: usize| {
-            let search = |lane: &mut Lane| lane.search_shared(job, &next, nonces.end, stops, watch, hit);
-            let share = panicked.catch(|| self.with_lane(thread, search));
+            let search =
+                |thread: &mut SingleThread| thread.search_shared(job, &next, nonces.end, stops, watch, hit);
+            let share = panicked.catch(|| self.with_thread(thread, search));
             if !matches!(share, Some(Ok(_))) {
                 broken.set();
             }

@@ -87,7 +87,7 @@ pub(super) fn begin(
         for (seed, number) in seeds[..left].iter_mut().zip(done..) {
             *seed = seed_of(&digest, (number % 2) as u32, (number / 2) as u32);
         }
-        let made = kernel.stretch(&seeds[..left], &mut blocks);
+        let made = kernel.hash_long(&seeds[..left], &mut blocks);
         for (block, number) in blocks[..made].iter().zip(done..) {
             matrix.set((number / 2) as u32, (number % 2) as u32, block);
         }
@@ -98,7 +98,7 @@ pub(super) fn begin(
     memory::wipe(&mut blocks);
 }
 
-/// The message whose stretched digest is a block: the length of a block, H0, and the numbers of block and lane.
+/// The message whose long hash H' is a block: the length of a block, H0, and the numbers of block and lane.
 fn seed_of(digest: &[u8; 64], index: u32, lane: u32) -> Seed {
     let mut bytes = [0; 80];
     bytes[..4].copy_from_slice(&1024u32.to_le_bytes());
@@ -121,7 +121,7 @@ pub(super) fn finish(kernel: Kernel, matrix: &mut Matrix<'_>, tag: &mut [u8]) {
     for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&words) {
         *bytes = word.to_le_bytes();
     }
-    stretch(&bytes, tag);
+    hash_long(&bytes, tag);
     memory::wipe(core::slice::from_mut(&mut sum));
     words.zeroize();
     bytes.zeroize();
@@ -150,7 +150,7 @@ fn digest_of_inputs(params: Params, input: &Input<'_>, tag_len: usize) -> [u8; 6
 }
 
 /// H': BLAKE2b of any length, the length hashed too. Beyond 64 bytes it is a chain that gives half of each digest.
-fn stretch(input: &[u8], out: &mut [u8]) {
+fn hash_long(input: &[u8], out: &mut [u8]) {
     let len = (out.len() as u32).to_le_bytes();
     if out.len() <= 64 {
         return blake2b(&[&len, input], out);
