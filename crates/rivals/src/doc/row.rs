@@ -1,4 +1,4 @@
-//! Names of workloads. Those of the list in seed 001 have kept theirs.
+//! Names of workloads.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ pub enum Row {
     Merge { trace: String, at_once: bool },
     /// Every key of a map of that many, read on a snapshot: by two threads, beside one.
     SnapshotReads(usize),
-    /// A workload of seed 001, and its size.
+    /// A workload by its name, and its size.
     Named(Named, usize),
 }
 

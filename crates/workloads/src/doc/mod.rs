@@ -1,5 +1,5 @@
-//! Documents: what is asked of an engine, and the workloads, written once for every engine. The names are those of the
-//! list in seed 001; recordings of real typing are measured by `cargo rivals doc`, which has them.
+//! Documents: what is asked of an engine, and the workloads, written once for every engine. Recordings of real typing are
+//! measured by `cargo rivals doc`, which has them.
 
 mod cases;
 mod engine;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A workload that its name and a number say whole.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[expect(missing_docs, reason = "the names are those of seed 001, and one more")]
+#[expect(missing_docs, reason = "the names are their documentation")]
 pub enum Named {
     MapPut,
     MapPutBatch,
