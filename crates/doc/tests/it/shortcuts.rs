@@ -25,7 +25,7 @@ fn edit(doc: &mut Document, text: &ObjId, list: &ObjId, rng: &mut Rng, commits: 
         let done = match rng.below(9) {
             0..3 => doc.transact(|tx| tx.splice_text(text, at, 0, ["x", "ß", "𝄞"][at % 3])),
             3 if length > at => doc.transact(|tx| tx.splice_text(text, at, 1, "")),
-            4 | 5 => doc.transact(|tx| tx.put(ROOT, ["a", "key"][at % 2], rng.below(1 << 40) as i64)),
+            4 | 5 => doc.transact(|tx| tx.put(ROOT, ["a", "key"][at % 2], (rng.next_u64() >> 24) as i64)),
             6 => doc.transact(|tx| tx.put(ROOT, "long", "value ".repeat(at % 40))),
             7 => doc.transact(|tx| {
                 tx.put(list, 0, at as i64)?;
