@@ -25,7 +25,7 @@ pub(crate) mod single;
 pub(crate) mod single_char;
 pub(crate) mod unhashed;
 
-/// Whether [shortcuts](self) are taken. The result does not depend on it.
+/// Whether shortcuts are taken. The result does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcuts {
     /// From the sizes on from which they pay.
