@@ -1,12 +1,12 @@
 //! `hashmill info`: what will be used on this machine, and why.
 
 use crate::flags::InfoArgs;
-use crate::{os, out};
+use crate::out;
 use anyhow::Result;
 use hashmill_hash::argon2;
-use hashmill_hash::argon2::pow::places;
 use hashmill_hash::blake3::{Kernel, Plan};
 use hashmill_hash::isa::Cpu;
+use hashmill_machine as machine;
 use serde::Serialize;
 
 /// One input size of each class, and of the sizes at which many-chunk kernels change.
@@ -92,7 +92,7 @@ fn gather() -> Facts {
     Facts {
         version: env!("CARGO_PKG_VERSION"),
         cpu: cpu.brand().to_owned(),
-        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        threads: machine::threads(),
         features: cpu.features.iter().map(|feature| feature.name()).collect(),
         tune_kind: plan.kind(),
         tune_basis: plan.basis(),
@@ -105,20 +105,23 @@ fn gather() -> Facts {
                 lacks: cpu.features.missing(needs).map(|feature| feature.name()).collect(),
             })
             .collect(),
-        page_size: os::page_size(),
-        huge_pages: os::huge_pages().into_iter().map(|(bytes, reserved)| Huge { bytes, reserved }).collect(),
-        transparent_huge_pages: os::transparent_huge_pages(),
+        page_size: machine::page_size(),
+        huge_pages: machine::huge_page_sizes()
+            .into_iter()
+            .map(|(bytes, reserved)| Huge { bytes, reserved })
+            .collect(),
+        transparent_huge_pages: machine::transparent_huge_pages(),
     }
 }
 
 fn argon2() -> Argon2 {
     let plan = argon2::Plan::host();
-    let cores = hashmill_workloads::cores();
+    let cores = machine::processors();
     Argon2 {
         kernel: plan.kernel().name(),
         tune_kind: plan.kind(),
         tune_basis: plan.basis(),
-        cores: places(&cores, cores.len()),
+        cores: machine::places(&cores, cores.len()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::flags::Misuse;
 use anyhow::{Result, bail};
-use hashmill_lab::memory::free_kib;
+use hashmill_machine::free_kib;
 
 /// Refuses costs that do not fit into the memory that is free.
 pub(crate) fn check(needed_kib: u64) -> Result<()> {

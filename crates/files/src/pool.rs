@@ -35,11 +35,10 @@ impl Pool {
         if known > 0 {
             return known;
         }
-        let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = match self.asked.map(NonZero::get) {
-            None => processors(),
+            None => hashmill_machine::threads(),
             Some(asked) if asked <= MOST_THREADS => asked,
-            Some(asked) => asked.min(processors().max(MOST_THREADS)),
+            Some(asked) => asked.min(hashmill_machine::threads().max(MOST_THREADS)),
         };
         self.threads.store(threads, Ordering::Relaxed);
         threads

@@ -1,7 +1,6 @@
 //! The course of a measurement: which session next, which sample next, when to stop. It decides nothing about the
 //! results but whether more sessions are wanted, and prints nothing.
 
-use crate::host::Load;
 use crate::model::class::Sampling;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
@@ -10,6 +9,7 @@ use crate::session::peer::{Launcher, Peer, PeerError};
 use crate::session::protocol::{Reply, Request};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::Evidence;
+use hashmill_machine::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

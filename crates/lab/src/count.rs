@@ -174,12 +174,12 @@ fn total(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Scripted;
     use crate::model::engine::{Digest, Fault, Function, Spec, Workload};
     use crate::model::registry::{Offer, Registry};
     use crate::model::units::Units;
     use crate::session::peer::{Local, Peer};
     use crate::session::worker::Worker;
+    use hashmill_machine::clock::Scripted;
 
     /// A workload whose calls take no scripted time, so that calibration reaches for the most.
     struct Still;

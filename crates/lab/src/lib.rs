@@ -1,20 +1,17 @@
 //! Measuring so that a stranger can check the result: paired sessions, exact statistics, four verdicts.
 //!
-//! The crate knows workloads and engines only as traits that a program hands in, and depends on no other
-//! crate of the workspace.
+//! The crate knows workloads and engines only as traits that a program hands in. Of the workspace's other crates it
+//! uses the machine's facts alone.
 #![forbid(unsafe_code)]
 
 mod build;
 mod campaign;
 mod claim;
-pub mod clock;
 pub mod cmd;
 mod count;
 mod fingerprint;
 mod gate;
-pub mod host;
 mod import;
-pub mod memory;
 pub mod model;
 pub mod plan;
 mod probe;
@@ -22,5 +19,4 @@ mod profile;
 pub mod report;
 mod session;
 pub mod stats;
-mod time;
 pub mod tune;

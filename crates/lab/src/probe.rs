@@ -7,11 +7,11 @@
 
 mod limits;
 
-use crate::memory::HugeBytes;
 use crate::model::engine::{Digest, Engine, Fault, Function, Spec, Workload};
 use crate::model::floor::{Bound, Work};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
+use hashmill_machine::HugeBytes;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn extra_work_changes_the_time_and_not_the_result() {
         let registry = Registry::new();
-        let clock = crate::clock::Monotonic::new();
+        let clock = hashmill_machine::clock::Monotonic::new();
         for case in ["lab.stream/probe/kernel/64KiB/t3", "lab.ports/probe/kernel/10/t2"] {
             let key = case.parse().expect("a key");
             let prepared = registry.prepare(&key, 5).expect("no fault");

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 
 use anyhow::Context as _;
+use hashmill_machine::{Machine, date};
 
-use crate::host::{self, Host};
 use crate::{fleet, lab};
 
 /// What to measure, and what to do with it.
@@ -28,13 +28,13 @@ pub struct Wish {
 
 /// Measures the gates about `topic`, and gives the exit code of the lab.
 pub fn measure(topic: &str, wish: &Wish) -> anyhow::Result<u8> {
-    let folder = fleet::target().join("rivals").join(format!("{topic}-{}", host::now().replace(':', "")));
+    let folder = fleet::target().join("rivals").join(format!("{topic}-{}", date::now_utc().replace(':', "")));
     let code = lab::run(arguments(topic, wish, folder.as_os_str().to_owned()));
     let judged = matches!(code, 0 | 1);
     if wish.record && judged {
-        let date = host::now();
+        let date = date::now_utc();
         let name = format!("{}-{topic}.json", &date[..10]);
-        let place = fleet::workspace().join("bench/reports").join(Host::read().slug());
+        let place = fleet::workspace().join("bench/reports").join(Machine::read().slug());
         fs::create_dir_all(&place)
             .and_then(|()| fs::copy(folder.join("report.json"), place.join(&name)))
             .with_context(|| format!("keeping {}", place.join(&name).display()))?;

@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::stats::Estimate;
 
 /// The shape of the file; a reader refuses what it does not know.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Everything that one run found out, raw samples included.
 #[derive(Clone, Debug, Serialize)]
@@ -149,7 +149,7 @@ impl Report {
     /// Writes the record to `<folder>/<host>/<date>-<topic>.json` and returns the path.
     pub fn record(&self, folder: &Path, topic: &str) -> anyhow::Result<PathBuf> {
         let date = self.created.split('T').next().unwrap_or_default();
-        let path = folder.join(self.host.slug()).join(format!("{date}-{topic}.json"));
+        let path = folder.join(self.host.machine.slug()).join(format!("{date}-{topic}.json"));
         let parent = path.parent().context("a record lies in a folder")?;
         fs::create_dir_all(parent)
             .and_then(|()| fs::write(&path, self.to_json() + "\n"))

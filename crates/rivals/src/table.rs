@@ -16,7 +16,7 @@ pub fn render(report: &Report) -> String {
     let mut text = format!(
         "{} beside Hashmill on {} ({}), ratio = rival time / our time\n{}\n\n",
         report.rival,
-        report.host.cpu.as_deref().unwrap_or("an unknown processor"),
+        report.host.machine.cpu,
         report.host.rustc.as_deref().unwrap_or("unknown compiler"),
         report.method,
     );

@@ -2,11 +2,11 @@
 
 use crate::{thread_counts, work};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Kernel, Params, Plan, Threads, Variant};
-use hashmill_lab::memory::free_kib;
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
 use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
+use hashmill_machine::free_kib;
 
 /// The salt of every tag; the password is the input.
 pub const SALT: &[u8] = b"somesalt of 32 bytes, as it were";

@@ -1,7 +1,7 @@
 //! Bytes to hash: the same for the same seed on every machine, in memory that outlives every engine.
 
-use hashmill_lab::memory::HugeBytes;
 use hashmill_lab::model::engine::Fault;
+use hashmill_machine::HugeBytes;
 
 /// `len` pseudo-random bytes.
 ///

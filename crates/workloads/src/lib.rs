@@ -9,7 +9,6 @@ mod argon2;
 mod blake3;
 mod calls;
 pub mod coins;
-mod cores;
 pub mod doc;
 mod file;
 mod headline;
@@ -26,7 +25,6 @@ pub use blake3::{
 };
 
 pub use calls::{Chain, Rested};
-pub use cores::cores;
 
 use hashmill_lab::model::registry::Registry;
 
@@ -50,7 +48,7 @@ pub fn registry() -> Registry {
 /// As many threads as the machine offers.
 #[must_use]
 pub fn all_threads() -> u32 {
-    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+    hashmill_machine::threads() as u32
 }
 
 /// One thread, and as many as the machine offers.

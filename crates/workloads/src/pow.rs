@@ -4,15 +4,15 @@
 //! hashes, and no window cuts one.
 
 use crate::argon2::{failed, number, plan, room};
-use crate::cores::{bind, cores};
 use crate::{thread_counts, work};
-use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread, ThreadPool, places};
+use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread, ThreadPool};
 use hashmill_hash::argon2::{HashError, Kernel, PagePolicy, Params, Plan};
 use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, Watch};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
 use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
+use hashmill_machine::{bind, places, processors};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -218,7 +218,7 @@ struct Seat {
 pub(crate) fn start(setting: &Setting, plan: Plan) -> Result<ThreadPool, Fault> {
     room(setting.memory_kib())?;
     let Setting { pow, pages, threads, in_flight, bound } = *setting;
-    let order = if bound { places(&cores(), threads) } else { Vec::new() };
+    let order = if bound { places(&processors(), threads) } else { Vec::new() };
     if bound && order.len() < threads {
         return Err(Fault::unavailable(format!(
             "{threads} threads on processors of their own: {} may be used",

@@ -11,13 +11,17 @@ use crate::metadata::Package;
 /// A crate, and those of ours that it may use. Tests may use `testkit` too. Nothing points up or sideways.
 const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-hash", &[]),
-    ("hashmill-lab", &[]),
+    ("hashmill-machine", &[]),
     ("hashmill-doc", &["hashmill-hash"]),
-    ("hashmill-files", &["hashmill-hash"]),
-    ("hashmill-workloads", &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab"]),
+    ("hashmill-lab", &["hashmill-machine"]),
+    ("hashmill-files", &["hashmill-hash", "hashmill-machine"]),
+    (
+        "hashmill-workloads",
+        &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-machine"],
+    ),
     (
         "hashmill-cli",
-        &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-workloads"],
+        &["hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-machine", "hashmill-workloads"],
     ),
     // An oracle that shared code with what it judges would agree with its mistakes.
     ("hashmill-testkit", &[]),
@@ -28,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hashmill-files",
             "hashmill-hash",
             "hashmill-lab",
+            "hashmill-machine",
             "hashmill-testkit",
             "hashmill-workloads",
         ],

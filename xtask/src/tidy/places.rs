@@ -66,23 +66,30 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/doc/src/codec/libdeflate.rs", "C code, where it can be compiled"),
     Place::new("crates/doc/src/threads.rs", "whether processes fork, and which one this is"),
     Place::new("crates/hash/src/process.rs", "whether processes fork, and which one this is"),
-    Place::new("crates/cli/src/os/", "sizes of pages, the terminal, signals, standard streams"),
+    Place::new("crates/cli/src/os/", "the terminal, signals, standard streams"),
     Place::new("crates/testkit/src/fork.rs", "processes that fork"),
     Place::new("crates/testkit/src/guard.rs", "guard pages"),
     Place::new("crates/testkit/src/lib.rs", "signals exist on Unix only"),
     Place::new("crates/testkit/src/stack.rs", "threads on memory of the caller's"),
-    Place::new("crates/lab/src/host/mod.rs", "which system's facts to read"),
+    Place::new("crates/machine/src/os.rs", "sizes of pages, processor time, huge pages"),
+    Place::new("crates/machine/src/system.rs", "says why there are no counters"),
 ];
 
 /// Where a library may read the environment, or is no library.
 pub(super) const ENVIRONMENT: &[Place] = &[
     Place::new("crates/lab/src/cmd/", "the commands: arguments, the terminal, the program to run again"),
-    Place::new("crates/lab/src/host/", "names of the system and the architecture"),
+    Place::new("crates/machine/src/system.rs", "names of the system and the architecture"),
 ];
 
 /// Files of more than [`super::source::LONG`] lines that a reader accepts.
 pub(super) const LONG_FILES: &[Place] = &[];
 
 /// Library crates: what they do depends on their arguments alone, never on the environment.
-pub(super) const LIBRARIES: [&str; 5] =
-    ["crates/hash/src/", "crates/files/src/", "crates/doc/src/", "crates/lab/src/", "crates/workloads/src/"];
+pub(super) const LIBRARIES: [&str; 6] = [
+    "crates/hash/src/",
+    "crates/machine/src/",
+    "crates/files/src/",
+    "crates/doc/src/",
+    "crates/lab/src/",
+    "crates/workloads/src/",
+];

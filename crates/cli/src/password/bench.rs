@@ -5,7 +5,7 @@ use crate::flags::{BenchArgs, Misuse};
 use crate::memory;
 use anyhow::{Result, bail};
 use hashmill_hash::password::{NewPassword, Passwords, Preset};
-use hashmill_lab::clock::{Clock, Monotonic};
+use hashmill_machine::clock::{Clock, Monotonic};
 use serde::Serialize;
 
 /// How long to measure each of the two numbers, if a single hash is not longer.
@@ -84,7 +84,7 @@ fn measure(preset: Preset) -> Result<Row> {
     times.sort_unstable();
     let median = times[times.len() / 2].max(1);
 
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    let threads = hashmill_machine::threads() as u64;
     let count = (threads * PATIENCE_NS / median).clamp(2 * threads, 4096);
     let new = vec![NewPassword { password: PASSWORD, salt: SALT }; count as usize];
     let start = clock.now_ns();

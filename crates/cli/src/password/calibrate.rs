@@ -8,7 +8,7 @@ use crate::out::progress::Bar;
 use anyhow::{Result, bail};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Params};
 use hashmill_hash::password::{Limits, Policy};
-use hashmill_lab::clock::{Clock, Monotonic};
+use hashmill_machine::clock::{Clock, Monotonic};
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -244,7 +244,7 @@ fn words(report: &Report, card: &Card, allowed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hashmill_lab::clock::Scripted;
+    use hashmill_machine::clock::Scripted;
 
     /// A machine where a hash takes `fixed` ns and `per_kib` ns for each KiB and pass.
     fn on_a_machine(most: (u32, u32), budget_ns: u64, fixed: u64, per_kib: u64) -> Result<(u32, u32, u64)> {

@@ -3,11 +3,12 @@
 use super::watch::watched;
 use super::{YES, costs, input, print};
 use crate::flags::{KdfArgs, Misuse};
-use crate::{memory, os, out};
+use crate::{memory, out};
 use anyhow::{Result, bail, ensure};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Params, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Syntax};
-use hashmill_lab::clock::{Clock, Monotonic};
+use hashmill_machine::clock::{Clock, Monotonic};
+use hashmill_machine::cpu_time;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -71,9 +72,9 @@ fn print_key(low: &KdfArgs, params: Params, password: &[u8], salt: &[u8]) -> Res
     let input = Input::new(password, salt);
     let mut tag = Zeroizing::new(vec![0; low.l]);
     let clock = Monotonic::new();
-    let before = os::cpu_time();
+    let before = cpu_time();
     let hasher = compute(Hasher::new(params), &input, &mut tag)?;
-    let time = os::cpu_time().zip(before).map(|(after, before)| after - before);
+    let time = cpu_time().zip(before).map(|(after, before)| after - before);
     let time = time.unwrap_or(Duration::from_nanos(clock.now_ns()));
     let hash = PasswordHash::new(params, salt.to_vec(), tag.to_vec());
     if low.e {

@@ -1,5 +1,6 @@
 //! `hashmill password`: from what was typed to what it means, then to the command that does it.
 
+mod answer;
 mod attack;
 mod bench;
 mod bulk;
@@ -8,6 +9,7 @@ mod costs;
 mod hash;
 mod input;
 mod kdf;
+mod lines;
 mod rehash;
 mod verify;
 mod watch;

@@ -1,6 +1,6 @@
 //! `password needs-rehash`: whether hashes should be replaced to meet the costs asked for, and how they stand to them.
 
-use super::bulk::{Entry, Lines};
+use super::lines::{Entry, Lines};
 use super::{NO, UNKNOWN, YES, costs};
 use crate::flags::NeedsRehashArgs;
 use crate::out::{self, Closed, Out, json};

@@ -1,30 +1,14 @@
 //! `password verify`: whether a password belongs to a hash.
 
+use super::answer::Answer;
 use super::bulk::{self, Given};
 use super::watch::watched;
-use super::{NO, UNKNOWN, YES, costs, input, print, print_json};
+use super::{costs, input, print, print_json};
 use crate::flags::{Misuse, VerifyArgs};
 use crate::{memory, out};
 use anyhow::{Result, bail};
-use hashmill_hash::password::{PasswordHash, Passwords, PhcError, Quantity, VerifyError};
-use hashmill_lab::memory::free_kib;
-use serde::Serialize;
-
-/// The answer for one hash. The names of the fields are those of the JSON.
-#[derive(Serialize)]
-pub(super) struct Answer {
-    /// In a file of hashes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) line: Option<u64>,
-    /// What stands before the hash on its line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) name: Option<String>,
-    /// `null` if there is no answer.
-    #[serde(rename = "match")]
-    pub(super) matches: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
-}
+use hashmill_hash::password::{PasswordHash, Passwords};
+use hashmill_machine::free_kib;
 
 pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
     let limits = costs::limits(&low.limits)?;
@@ -55,7 +39,7 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
     // A hash that cannot be checked is told about before anybody is asked for a password.
     let mut mishap = None;
     let answer = match PasswordHash::decode(hash.as_encoded_bytes(), syntax, &limits) {
-        Err(error) => answer(Err(error.into())),
+        Err(error) => Answer::from(Err(error.into())),
         Ok(hash) => {
             if let Some(words) = memory::refusal(hash.params().blocks(), free_kib()) {
                 bail!(words);
@@ -64,7 +48,7 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
             let password = input::attempt(&low.input)?;
             mishap = input::mishap(&password);
             let hidden = low.no_progress || low.quiet;
-            answer(watched(hash.params(), hidden, |tell| {
+            Answer::from(watched(hash.params(), hidden, |tell| {
                 passwords.verify_decoded_watched(&password, &hash, tell)
             }))
         }
@@ -83,42 +67,5 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
         }
         _ => {}
     }
-    Ok(code(answer.matches))
-}
-
-/// The exit code for one answer.
-pub(super) fn code(matches: Option<bool>) -> u8 {
-    match matches {
-        Some(true) => YES,
-        Some(false) => NO,
-        None => UNKNOWN,
-    }
-}
-
-/// The answer where there is none.
-pub(super) fn no_answer(error: String) -> Answer {
-    Answer { line: None, name: None, matches: None, error: Some(error) }
-}
-
-pub(super) fn answer(result: Result<(), VerifyError>) -> Answer {
-    let (matches, error) = match result {
-        Ok(()) => (Some(true), None),
-        Err(VerifyError::Mismatch) => (Some(false), None),
-        Err(error) => (None, Some(words(&error))),
-    };
-    Answer { line: None, name: None, matches, error }
-}
-
-/// The error with the flag that helps.
-pub(super) fn words(error: &VerifyError) -> String {
-    let VerifyError::Phc(PhcError::OverLimit { error: over, .. }) = error else { return error.to_string() };
-    let flag = match over.what {
-        Quantity::Memory => "--max-memory",
-        Quantity::Passes => "--max-passes",
-        Quantity::Lanes => "--max-lanes",
-        Quantity::Work => "--max-work",
-        Quantity::Tag if over.is_least => "--min-tag",
-        _ => return error.to_string(),
-    };
-    format!("{error} (see {flag})")
+    Ok(answer.code())
 }

@@ -1,8 +1,6 @@
 //! Whole campaigns on a scripted clock: from engines to a checked report, to the digit and without waiting.
 
 use super::*;
-use crate::clock::Scripted;
-use crate::host::Machine;
 use crate::model::engine::{Digest, Engine, Fault, Spec, Workload};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
@@ -11,6 +9,8 @@ use crate::report::check::problems;
 use crate::report::schema::{Build, Kind, Report, State, Status, Verdict};
 use crate::session::peer::Local;
 use crate::session::worker::Worker;
+use hashmill_machine::Machine;
+use hashmill_machine::clock::Scripted;
 use std::cell::Cell;
 use std::rc::Rc;
 

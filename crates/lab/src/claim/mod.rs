@@ -14,7 +14,7 @@ use crate::model::registry::Registry;
 use crate::report::check::problems;
 use crate::report::schema::{Comparison, Report, Role, Status, Verdict};
 use crate::report::store::{self, ReadError};
-use crate::time::{now_seconds, parse_utc};
+use hashmill_machine::date::{now_seconds, parse_utc};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

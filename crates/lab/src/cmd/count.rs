@@ -5,13 +5,13 @@ use super::error::Error;
 use super::measure::own_program;
 use super::{Console, Exit, Mount};
 use crate::count::{Callgrind, count};
-use crate::host::Machine;
 use crate::report::count::{Change, CountRecord, CountRow, SCHEMA};
 use crate::report::store::{pretty, read_bytes, write_atomically};
 use crate::report::text::lay_out;
 use crate::session::process::Processes;
-use crate::time::now_utc;
 use clap::Args;
+use hashmill_machine::Machine;
+use hashmill_machine::date::now_utc;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -2,14 +2,14 @@
 
 use super::error::Error;
 use super::{Console, Exit, Mount, paths};
-use crate::clock::Monotonic;
-use crate::host::{Load, Machine};
 use crate::report::noise::NoiseRecord;
 use crate::report::store::read_bytes;
 use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone};
-use crate::time::{now_seconds, parse_utc};
 use clap::Args;
+use hashmill_machine::clock::Monotonic;
+use hashmill_machine::date::{now_seconds, parse_utc};
+use hashmill_machine::{Load, Machine};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -6,14 +6,14 @@ use super::progress::Display;
 use super::{Console, Exit, Mount, doctor, interrupt};
 use crate::campaign::{self, Contest, Measured, Observer};
 use crate::fingerprint::{sha256_file, sha256_hex};
-use crate::host::{Load, Machine};
 use crate::plan::Plan;
 use crate::report::assemble::{self, Heading};
 use crate::report::schema::{Answers, Build, Kind, Report, Row, State, Status};
 use crate::report::{html, markdown, store, text};
 use crate::session::process::{Processes, Program};
-use crate::{clock, time};
-use clock::Clock;
+use hashmill_machine::clock::{Clock, Monotonic};
+use hashmill_machine::date;
+use hashmill_machine::{Load, Machine};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
             "load average {load} on {cores} cores: nothing that is measured now should be published; wait, or leave out --publish"
         )));
     }
-    let created = time::now_utc();
+    let created = date::now_utc();
     let id = run_id(&created);
     let folder = options.out.clone().unwrap_or_else(|| folder_of(&id));
     let noise = doctor::stored(&machine).and_then(|record| record.card());
@@ -98,7 +98,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
         display: Display::new(job.contests.len()),
         file: folder.join("report.json"),
         heading,
-        clock: clock::Monotonic::new(),
+        clock: Monotonic::new(),
         written_ns: 0,
         error: None,
     };
@@ -157,7 +157,7 @@ struct Recorder {
     display: Display,
     file: PathBuf,
     heading: Heading,
-    clock: clock::Monotonic,
+    clock: Monotonic,
     written_ns: u64,
     error: Option<Error>,
 }

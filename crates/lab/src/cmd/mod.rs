@@ -36,7 +36,6 @@ mod run;
 mod soak;
 mod tune;
 
-use crate::clock::Monotonic;
 use crate::model::registry::Registry;
 use crate::report::schema::Build;
 use crate::session::worker::Worker;
@@ -44,6 +43,7 @@ use args::{Command, Lab};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use error::Error;
+use hashmill_machine::clock::Monotonic;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

@@ -4,13 +4,13 @@ use super::args::positive;
 use super::error::Error;
 use super::measure::own_program;
 use super::{Console, Exit, Mount};
-use crate::host::Machine;
 use crate::model::key::Key;
 use crate::model::units::duration;
 use crate::profile::reading::readings;
 use crate::profile::{Profile, per_call, perf, plain, work};
 use crate::session::process::{Processes, Program};
 use clap::Args;
+use hashmill_machine::Machine;
 use std::path::Path;
 use std::time::Duration;
 

@@ -6,11 +6,11 @@
 pub(crate) mod judge;
 pub(crate) mod ratchet;
 
-use crate::host::Machine;
 use crate::model::key::Key;
 use crate::model::registry::{Registry, SelectError};
 use crate::model::select::{matches, nearest};
 use crate::model::units::Size;
+use hashmill_machine::Machine;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml_edit::DocumentMut;

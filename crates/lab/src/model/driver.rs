@@ -5,7 +5,7 @@
 
 use super::class::Phase;
 use super::engine::{Digest, Engine, Fault, Spec};
-use crate::clock::Clock;
+use hashmill_machine::clock::Clock;
 use std::hint::black_box;
 use std::rc::Rc;
 
@@ -178,7 +178,7 @@ fn finished(digest: Option<Digest>) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Scripted;
+    use hashmill_machine::clock::Scripted;
     use std::cell::RefCell;
 
     /// An engine whose phases take 1, 10, 100, 1000 and 10000 ns: the sum tells which were timed.

@@ -3,10 +3,10 @@
 //! They run on as many threads as the rows that they are held against. The third limit, instructions one after the
 //! other, is `lab.cpu`: each of its instructions waits for the one before.
 
-use crate::memory::HugeBytes;
 use crate::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
 use crate::model::floor::Work;
 use crate::model::units::Units;
+use hashmill_machine::HugeBytes;
 use pulp::{Arch, Simd, WithSimd};
 use std::hint::black_box;
 

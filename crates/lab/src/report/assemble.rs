@@ -7,12 +7,12 @@ use super::schema::{
     Side, State, Status, Summary, TimingClass, Units,
 };
 use crate::campaign::{self, Contest, Measured, Outcome};
-use crate::host::{Load, Machine};
 use crate::model::floor::Work;
 use crate::plan;
 use crate::stats::order::{mad, median, median_interval, percentile};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::{self, Evidence, LEVEL, Look, Rule};
+use hashmill_machine::{Load, Machine};
 
 /// What is known before the first sample.
 pub(crate) struct Heading {

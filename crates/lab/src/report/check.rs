@@ -62,7 +62,7 @@ impl Found {
 
     fn heading(&mut self, report: &Report) {
         let Report { machine, plan, builds, rows, .. } = report;
-        self.require(crate::time::parse_utc(&report.created).is_some(), "created", || {
+        self.require(hashmill_machine::date::parse_utc(&report.created).is_some(), "created", || {
             format!("`{}` is not a date of the form 2026-01-31T12:00:00Z", report.created)
         });
         self.require(!report.command.is_empty(), "command", || "is empty".to_owned());
@@ -83,7 +83,8 @@ impl Found {
         if let Some(card) = &report.noise {
             let sound =
                 [card.near, card.far].into_iter().flatten().all(|share| share.is_finite() && share > 0.0);
-            let sound = sound && crate::time::parse_utc(&card.measured).is_some() && is_sha256(&card.seal);
+            let sound =
+                sound && hashmill_machine::date::parse_utc(&card.measured).is_some() && is_sha256(&card.seal);
             self.require(sound, "noise", || "the noise card is none that `noise` writes".to_owned());
         }
         for build in builds {

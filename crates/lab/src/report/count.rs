@@ -1,7 +1,7 @@
 //! `lab.count/1`: instructions per call, and how two such records compare.
 
 use super::view::{Line, Table, Tone, View, machine_facts};
-use crate::host::Machine;
+use hashmill_machine::Machine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,11 +3,11 @@
 
 use super::schema::{NoiseCard, Plan, Verdict};
 use super::view::{Line, Table, Tone, View, machine_facts};
-use crate::host::Machine;
 use crate::model::reach::Reach;
 use crate::stats::binomial::share_interval;
 use crate::stats::order::{mad, median};
 use crate::stats::verdict::Evidence;
+use hashmill_machine::Machine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

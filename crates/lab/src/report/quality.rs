@@ -69,6 +69,6 @@ pub(crate) fn flags(report: &Report) -> Vec<String> {
     FLAGS.iter().filter(|(name, _)| holds(name)).map(|(name, _)| (*name).to_owned()).collect()
 }
 
-fn growth(report: &Report, field: impl Fn(&crate::host::Load) -> Option<u64>) -> Option<u64> {
+fn growth(report: &Report, field: impl Fn(&hashmill_machine::Load) -> Option<u64>) -> Option<u64> {
     Some(field(&report.quality.after)?.saturating_sub(field(&report.quality.before)?))
 }

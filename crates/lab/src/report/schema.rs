@@ -3,9 +3,9 @@
 //! The raw samples are the evidence; every number under `summary` and `comparisons` can be computed again from
 //! them and is, by [`check`](super::check). The JSON Schema under `schema/` is generated from these types.
 
-use crate::host::{Load, Machine};
 use crate::model::floor::{Bound, Work};
 use crate::model::reach::Reach;
+use hashmill_machine::{Load, Machine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

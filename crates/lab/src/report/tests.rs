@@ -6,12 +6,12 @@ use super::assemble::conclude;
 use super::schema::*;
 use super::{check, html, markdown, quality, store, svg, text};
 use crate::fingerprint::sha256_hex;
-use crate::host::{Load, Machine};
 use crate::model::class::Class;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::model::units;
 use crate::plan::Plan as Asked;
+use hashmill_machine::{Load, Machine};
 use std::path::PathBuf;
 
 /// Sides of a row: label, role, engine, nanoseconds per iteration, and how far its sessions scatter.

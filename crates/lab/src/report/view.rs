@@ -4,10 +4,10 @@ use super::floor::is_probe;
 use super::quality::explain;
 use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Verdict};
 use super::soak::{Course, Soak};
-use crate::host::Machine;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
+use hashmill_machine::Machine;
 
 /// Everything that every form shows.
 pub(crate) struct View {

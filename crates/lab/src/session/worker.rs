@@ -1,14 +1,14 @@
 //! The inside of a session: opens cases, calibrates, takes samples.
 
 use super::protocol::{Reply, Request, Sampled, VERSION};
-use crate::clock::Clock;
-use crate::host::{Usage, huge_page_bytes, pin, reserved_bytes, resident_bytes};
 use crate::model::class::Sampling;
 use crate::model::driver::Drive;
 use crate::model::engine::Fault;
 use crate::model::key::Key;
 use crate::model::registry::{Prepared, Registry};
 use crate::model::units::Units;
+use hashmill_machine::clock::Clock;
+use hashmill_machine::{Usage, huge_page_bytes, pin, reserved_bytes, resident_bytes};
 use std::io::{BufRead, Write};
 
 /// Most iterations that calibration may choose: an hour of one-nanosecond calls.
@@ -139,11 +139,12 @@ impl<'a> Worker<'a> {
         let before = Usage::read();
         let lap = slot.driver.lap(clock, iterations)?;
         let after = Usage::read();
+        let nanoseconds = |usage: &Usage| usage.cpu.map(|time| time.as_nanos() as u64);
         let faults = |usage: &Usage| Some(usage.minor_faults? + usage.major_faults?);
         Ok(Reply::Sampled(Sampled {
             ns: lap.ns,
             digest: lap.digest.to_string(),
-            cpu_ns: difference(before.cpu_ns, after.cpu_ns),
+            cpu_ns: difference(nanoseconds(&before), nanoseconds(&after)),
             faults: difference(faults(&before), faults(&after)),
             switches: difference(before.involuntary_switches, after.involuntary_switches),
         }))

@@ -7,10 +7,10 @@
 pub(crate) mod standing;
 pub(crate) mod view;
 
-use crate::host::Machine;
 use crate::model::reach::Reach;
 use crate::report::schema::Plan;
 use crate::report::store::{ReadError, read_bytes};
+use hashmill_machine::Machine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use standing::{Standing, settle};
@@ -185,7 +185,7 @@ impl TuneRecord {
     /// The seconds since 1970 until which the choice is believed.
     #[must_use]
     pub fn expires(&self) -> u64 {
-        crate::time::parse_utc(&self.created).unwrap_or(0) + DAYS * 86_400
+        hashmill_machine::date::parse_utc(&self.created).unwrap_or(0) + DAYS * 86_400
     }
 }
 
@@ -213,7 +213,8 @@ pub fn recall(
         let found = format!("{} of {} on {}", record.schema, record.subject, record.machine.id);
         return Err(ReadError::Foreign { found });
     }
-    Ok(Some(record).filter(|record| record.is_finished() && record.expires() > crate::time::now_seconds()))
+    Ok(Some(record)
+        .filter(|record| record.is_finished() && record.expires() > hashmill_machine::date::now_seconds()))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ fn record(profile: Profile, candidates: &[(u32, f64)]) -> TuneRecord {
     TuneRecord {
         schema: SCHEMA.to_owned(),
         tool: "0.1.0".to_owned(),
-        created: crate::time::now_utc(),
+        created: hashmill_machine::date::now_utc(),
         machine,
         program_sha256: crate::fingerprint::sha256_hex(b"program"),
         subject: "hash/ours/oneshot/1MiB".to_owned(),

@@ -5,7 +5,7 @@ use super::standing::difference;
 use crate::model::key::Key;
 use crate::model::units::{Size, percent};
 use crate::report::view::{Line, Table, Tone, View, machine_facts};
-use crate::time::utc;
+use hashmill_machine::date::utc;
 
 /// All races of a command; there is at least one.
 pub(crate) fn view(records: &[TuneRecord]) -> View {

@@ -14,7 +14,7 @@ use anyhow::{Context as _, ensure};
 use hashmill_testkit::Rng;
 
 use crate::gates::Gate;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::judge::{self, Measured};
 use crate::pace::{self, Pace, Side, SystemClock};
 use crate::report::{Report, SCHEMA};
@@ -58,7 +58,7 @@ pub fn compare(
     ensure!(!reports.is_empty(), "no gate and no row contains {filter:?}");
     Ok(Report {
         schema: SCHEMA,
-        created: host::now(),
+        created: hashmill_machine::date::now_utc(),
         command: std::env::args().collect(),
         rival: RIVAL.to_owned(),
         method: format!(

@@ -14,7 +14,7 @@ use super::lane::{Reply, Request};
 use super::row::Row;
 use crate::fleet::{self, Lane};
 use crate::gates::Gate;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::judge::{self, Measured};
 use crate::report::{GateReport, Report, SCHEMA, Unit};
 
@@ -102,7 +102,7 @@ pub fn compare(
     let reports = plans.iter().map(|plan| judged(plan, &measured, &skipped)).collect();
     Ok(Report {
         schema: SCHEMA,
-        created: host::now(),
+        created: hashmill_machine::date::now_utc(),
         command: std::env::args().collect(),
         rival: RIVALS.to_owned(),
         method: format!(

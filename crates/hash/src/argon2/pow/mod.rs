@@ -2,20 +2,18 @@
 //!
 //! [`SingleThread`] searches on the thread that calls it, [`ThreadPool`] on threads that stay. Both implement
 //! [`NonceEngine`](crate::engine::NonceEngine), refuse to start if their kernel fails a test with known answers, and
-//! stop inside a hash when asked to. Where threads should run, [`places`] decides from facts that the caller brings;
-//! [`describe`] finds them in the files of Linux, fast and slow cores included.
+//! stop inside a hash when asked to. Each thread begins with a function of the caller's, which may bind it to a
+//! processor.
 //!
 //! ```no_run
-//! use hashmill_hash::argon2::pow::{Order, Pow, Recipe, ThreadPool, describe, places};
+//! use hashmill_hash::argon2::pow::{Order, Pow, Recipe, ThreadPool};
 //! use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 //!
-//! let ids: Vec<usize> = core_affinity::get_core_ids().unwrap_or_default().iter().map(|core| core.id).collect();
-//! let cores = describe(&ids, |name| std::fs::read_to_string(format!("/sys/devices/{name}")).ok());
 //! let threads = 4;
-//! let order = places(&cores, threads);
+//! let cores = core_affinity::get_core_ids().unwrap_or_default();
 //! let bind = move |thread: usize| {
-//!     if let Some(&id) = order.get(thread) {
-//!         core_affinity::set_for_current(core_affinity::CoreId { id });
+//!     if let Some(&core) = cores.get(thread) {
+//!         core_affinity::set_for_current(core);
 //!     }
 //! };
 //! // A gibibyte, one pass and one lane; the nonce is the password, the header the salt.
@@ -27,7 +25,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod place;
 mod selftest;
 mod single_thread;
 mod thread_pool;
@@ -35,7 +32,6 @@ mod thread_pool;
 #[cfg(test)]
 mod tests;
 
-pub use place::{Core, describe, places};
 pub use single_thread::SingleThread;
 pub use thread_pool::ThreadPool;
 

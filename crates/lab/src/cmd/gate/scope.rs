@@ -3,8 +3,8 @@
 use super::GateArgs;
 use crate::cmd::Mount;
 use crate::gate::{Defaults, Demand, Gate, GateError, Gates};
-use crate::host::Machine;
 use crate::model::select::hint;
+use hashmill_machine::Machine;
 use std::collections::BTreeMap;
 
 /// What a file of gates means for this program on this machine.

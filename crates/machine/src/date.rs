@@ -3,23 +3,24 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now, as `2026-02-28T23:59:59Z`.
-pub(crate) fn now_utc() -> String {
+pub fn now_utc() -> String {
     utc(now_seconds())
 }
 
 /// Seconds since 1970.
-pub(crate) fn now_seconds() -> u64 {
+pub fn now_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
-pub(crate) fn utc(seconds: u64) -> String {
+/// Seconds since 1970, as such a date.
+pub fn utc(seconds: u64) -> String {
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// Seconds since 1970 of a date that [`utc`] wrote; `None` for anything else.
-pub(crate) fn parse_utc(text: &str) -> Option<u64> {
+pub fn parse_utc(text: &str) -> Option<u64> {
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<u64>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);

@@ -1,8 +1,13 @@
-//! Where threads should run, from facts that somebody else has read. Pure.
+//! The processors, and which of them a thread runs on.
+
+use std::fs;
+use std::num::NonZero;
+use std::path::Path;
+use std::thread::available_parallelism;
 
 /// A processor as the system counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Core {
+pub struct Processor {
     /// The system's number for it.
     pub id: usize,
     /// How fast it is beside the others: the system's capacity, or its highest clock. Equal for all where they are.
@@ -13,22 +18,43 @@ pub struct Core {
     pub node: usize,
 }
 
-/// The processors for `threads` threads, best first; fewer if there are fewer.
-///
-/// Fast cores before slow ones ("performance" before "efficiency"), every core once before any a second time, and nodes
-/// in turns, because the speed of memory is what these hashes wait for.
-pub fn places(cores: &[Core], threads: usize) -> Vec<usize> {
-    let mut ranked: Vec<(usize, u64, usize, Core)> = Vec::with_capacity(cores.len());
-    let mut sorted = cores.to_vec();
-    sorted.sort_by_key(|core| core.id);
-    for core in sorted {
-        let sibling = ranked.iter().filter(|(_, _, _, other)| other.core == core.core).count();
-        let before = |other: &Core| other.node == core.node && other.speed == core.speed;
-        let turn = ranked.iter().filter(|(s, _, _, other)| *s == sibling && before(other)).count();
-        ranked.push((sibling, u64::MAX - core.speed, turn, core));
-    }
-    ranked.sort_by_key(|&(sibling, slowness, turn, core)| (sibling, slowness, turn, core.node, core.id));
-    ranked.into_iter().take(threads).map(|(_, _, _, core)| core.id).collect()
+/// How many threads of this process may run at once; one where the system does not tell.
+#[must_use]
+pub fn threads() -> usize {
+    available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The processors that this thread may run on. Which of them are fast, share a core or a memory is known on Linux alone;
+/// elsewhere they are all alike.
+#[must_use]
+pub fn processors() -> Vec<Processor> {
+    processors_below(Path::new("/"), &allowed())
+}
+
+/// The same with the files of the system below `root`.
+fn processors_below(root: &Path, ids: &[usize]) -> Vec<Processor> {
+    let devices = root.join("sys/devices");
+    describe(ids, |name| fs::read_to_string(devices.join(name)).ok())
+}
+
+/// The system's numbers for them.
+fn allowed() -> Vec<usize> {
+    core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|found| found.id).collect()
+}
+
+/// Keeps the calling thread on one of the [`processors`]. Whether the system did so.
+#[must_use]
+pub fn bind(id: usize) -> bool {
+    core_affinity::set_for_current(core_affinity::CoreId { id })
+}
+
+/// Keeps the calling thread on one of the processors that it may run on, and says on which.
+#[must_use]
+pub fn pin(choice: u64) -> Option<usize> {
+    let ids = allowed();
+    let index = choice.checked_rem(ids.len() as u64)?;
+    let id = ids[index as usize];
+    bind(id).then_some(id)
 }
 
 /// The processors `ids` as Linux describes them. `read` gives the content of a file below `/sys/devices`; what it does not
@@ -36,7 +62,7 @@ pub fn places(cores: &[Core], threads: usize) -> Vec<usize> {
 ///
 /// "Performance" and "efficiency" cores are told apart by the lists of their counters (Intel), else by the scheduler's
 /// capacity (Arm), the firmware's rating (AMD), or the highest clock: by the first of these that all of them have.
-pub fn describe(ids: &[usize], read: impl Fn(&str) -> Option<String>) -> Vec<Core> {
+fn describe(ids: &[usize], read: impl Fn(&str) -> Option<String>) -> Vec<Processor> {
     let fact = |id: usize, name: &str| read(&format!("system/cpu/cpu{id}/{name}"));
     let number = |id: usize, name: &str| -> Option<u64> { fact(id, name)?.trim().parse().ok() };
     let of_all = |name: &str| ids.iter().map(|id| number(*id, name)).collect::<Option<Vec<u64>>>();
@@ -52,7 +78,7 @@ pub fn describe(ids: &[usize], read: impl Fn(&str) -> Option<String>) -> Vec<Cor
         .filter(|node| has(&online, *node))
         .filter_map(|node| Some((node, read(&format!("system/node/node{node}/cpulist"))?)))
         .collect();
-    let core = |(index, id): (usize, &usize)| Core {
+    let core = |(index, id): (usize, &usize)| Processor {
         id: *id,
         speed: speeds.as_ref().map_or(0, |speeds| speeds[index]),
         // The first of those that share it: numbers of cores repeat from one package to the next.
@@ -82,31 +108,51 @@ fn has(list: &str, number: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::places;
     use std::collections::HashMap;
 
-    fn core(id: usize, speed: u64, core: usize, node: usize) -> Core {
-        Core { id, speed, core, node }
+    /// A machine with a fast core of two threads, two slow cores, and two memories.
+    #[test]
+    fn a_hybrid_machine_is_read_from_its_files() {
+        let root = tempfile::tempdir().expect("a directory");
+        for (name, text) in [
+            ("cpu_core/cpus", "0-1"),
+            ("cpu_atom/cpus", "2-3"),
+            ("system/cpu/cpu0/topology/thread_siblings_list", "0-1"),
+            ("system/cpu/cpu1/topology/thread_siblings_list", "0-1"),
+            ("system/cpu/cpu2/topology/thread_siblings_list", "2"),
+            ("system/cpu/cpu3/topology/thread_siblings_list", "3"),
+            ("system/node/online", "0-1"),
+            ("system/node/node0/cpulist", "0-2"),
+            ("system/node/node1/cpulist", "3"),
+        ] {
+            let path = root.path().join("sys/devices").join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, format!("{text}\n")).expect("a file");
+        }
+        let cores = processors_below(root.path(), &[0, 1, 2, 3]);
+        let facts: Vec<_> = cores.iter().map(|core| (core.id, core.speed, core.core, core.node)).collect();
+        assert_eq!(facts, [(0, 1, 0, 0), (1, 1, 0, 0), (2, 0, 2, 0), (3, 0, 3, 1)]);
+        assert_eq!(places(&cores, 4), [0, 2, 3, 1]);
     }
 
     #[test]
-    fn fast_cores_come_first_and_siblings_last() {
-        // Two fast cores with two threads each, two slow ones with one.
-        let cores = [
-            core(0, 1024, 0, 0),
-            core(1, 1024, 0, 0),
-            core(2, 1024, 1, 0),
-            core(3, 1024, 1, 0),
-            core(4, 600, 2, 0),
-            core(5, 600, 3, 0),
-        ];
-        assert_eq!(places(&cores, 6), [0, 2, 4, 5, 1, 3]);
-        assert_eq!(places(&cores, 2), [0, 2]);
-        assert_eq!(places(&cores, 99).len(), 6);
-        assert!(places(&[], 3).is_empty());
+    fn threads_stay_where_they_are_bound() {
+        let cores = processors();
+        for id in places(&cores, cores.len()) {
+            let seen = std::thread::spawn(move || (bind(id), processors()));
+            let (bound, left) = seen.join().expect("no panic");
+            // Systems that only take hints say so by refusing.
+            assert!(!bound || left.iter().map(|core| core.id).eq([id]), "{id}: {left:?}");
+        }
+    }
+
+    fn core(id: usize, speed: u64, core: usize, node: usize) -> Processor {
+        Processor { id, speed, core, node }
     }
 
     /// What Linux says: `cpu0/…` and so on, with the other files in full.
-    fn described(ids: &[usize], files: &[(&str, &str)]) -> Vec<Core> {
+    fn described(ids: &[usize], files: &[(&str, &str)]) -> Vec<Processor> {
         let files: HashMap<String, String> = files
             .iter()
             .map(|(name, text)| {
@@ -172,11 +218,5 @@ mod tests {
         let far = format!("-,x-3,0-{}", usize::MAX);
         let nonsense = [("cpu_core/cpus", far.as_str()), ("cpu_atom/cpus", "")];
         assert_eq!(described(&[5], &nonsense), [core(5, 1, 5, 0)]);
-    }
-
-    #[test]
-    fn nodes_take_turns() {
-        let cores = [core(0, 1, 0, 0), core(1, 1, 1, 0), core(2, 1, 2, 1), core(3, 1, 3, 1)];
-        assert_eq!(places(&cores, 4), [0, 2, 1, 3]);
     }
 }

@@ -2,12 +2,26 @@
 //!
 //! Linux grants more than it has and ends some program later. Elsewhere, and where nothing can be read, nothing is known.
 
-use super::parse::number;
+use crate::parse::number;
+use crate::system;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// What the system and the control groups of this process leave, with the files of the system below `root`.
-pub(super) fn free_kib(root: &Path) -> Option<u64> {
+/// KiB that can be taken without pushing other programs out, by the system and by the control groups of this process.
+/// `None` where nobody tells.
+#[must_use]
+pub fn free_kib() -> Option<u64> {
+    free_kib_below(Path::new("/"))
+}
+
+/// Bytes of this process that lie in memory at all.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    system::resident_bytes()
+}
+
+/// The same as [`free_kib`] with the files of the system below `root`.
+fn free_kib_below(root: &Path) -> Option<u64> {
     let system = read_to_string(root.join("proc/meminfo")).ok().and_then(|text| of_system(&text));
     let own = read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let groups = HIERARCHIES.iter().flat_map(|hierarchy| hierarchy.groups(root, &own));
@@ -87,7 +101,7 @@ mod tests {
             fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
             fs::write(path, text).expect("a file");
         }
-        free_kib(root.path())
+        free_kib_below(root.path())
     }
 
     const SYSTEM: (&str, &str) =

@@ -1,0 +1,25 @@
+//! Facts of the machine, asked in one place.
+//!
+//! Nobody here judges them, and what a system cannot say is `None`. `system` asks Linux, in whose files most of
+//! it stands, and `parse` reads them; `os` has what every system is asked in its own way.
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod date;
+mod description;
+mod load;
+mod memory;
+mod os;
+mod pages;
+mod parse;
+mod places;
+mod processors;
+mod system;
+
+pub use description::Machine;
+pub use load::{Load, Usage};
+pub use memory::{free_kib, resident_bytes};
+pub use os::{cpu_time, page_size};
+pub use pages::{HugeBytes, huge_page_bytes, huge_page_sizes, reserved_bytes, transparent_huge_pages};
+pub use places::places;
+pub use processors::{Processor, bind, pin, processors, threads};
