@@ -217,7 +217,7 @@ impl State {
             None => (self.history.log_len.saturating_sub(1), self.log.runs.len()),
         };
         let number = self.log.runs.get(self.log.find(id.ctr, from, to))?.keyed(id)?;
-        let op = &self.log.keyed[number as usize];
+        let op = &self.log.keyed[number];
         let here = self.objects[op.obj as usize].id == obj && op.action != Action::Delete;
         match op.key() {
             Key::Elem(elem) if here => Some(elem),

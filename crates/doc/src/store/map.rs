@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::DefaultHashBuilder;
 
+use crate::store::ids::KeyOpIdx;
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::index::Index;
@@ -20,8 +21,8 @@ const SMALL: usize = 12;
 pub(crate) struct Entry {
     hash: u32,
     pub(crate) key: Bytes,
-    /// The newest operation on the key in the log, plus one.
-    pub(crate) last: u32,
+    /// The newest operation on the key in the log.
+    pub(crate) last: Option<KeyOpIdx>,
     pub(crate) values: Values,
 }
 
@@ -188,7 +189,7 @@ impl Map {
             // In a file a key of a map can be one with the last of the map before it, its other keys cannot: of those of maps
             // with several at least half of the bytes are there.
             heap.pay(if self.entries.len() == 0 { 0 } else { key.len() / 2 });
-            self.add(Entry { hash, key: heap.name(key), last: 0, values: Values::new() })
+            self.add(Entry { hash, key: heap.name(key), last: None, values: Values::new() })
         });
         let entry = self.entries.get_mut(number);
         let before = usize::from(!entry.values.is_empty());
@@ -212,7 +213,10 @@ impl Map {
     }
 
     /// The map of these keys, all different, each with its newest operation and its values.
-    pub(crate) fn of(keys: impl Iterator<Item = (Bytes, u32, Values)>, heap: &ByteArena) -> Self {
+    pub(crate) fn of(
+        keys: impl Iterator<Item = (Bytes, Option<KeyOpIdx>, Values)>,
+        heap: &ByteArena,
+    ) -> Self {
         let mut map = Self::default();
         for (key, last, values) in keys {
             map.len += usize::from(!values.is_empty());
@@ -295,6 +299,7 @@ mod tests {
     use std::ops::RangeBounds as _;
 
     use super::*;
+    use crate::store::ids::Number as _;
     use crate::store::log::Val;
     use crate::store::register::Visible;
     use crate::types::OpId;
@@ -356,7 +361,7 @@ mod tests {
         for round in 0..6 {
             for i in 0..300 * round {
                 let key = name(i);
-                map.update(&key, &mut heap, |entry| entry.last = i as u32);
+                map.update(&key, &mut heap, |entry| entry.last = Some(KeyOpIdx::new(i)));
                 there.push(key);
             }
             let kept = there.len() / 4;
@@ -368,11 +373,10 @@ mod tests {
             }
             there.sort();
             there.dedup();
-            assert!(
-                there
-                    .iter()
-                    .all(|key| map.get(key, &heap).is_some_and(|entry| name(entry.last as usize) == *key))
-            );
+            assert!(there.iter().all(|key| {
+                map.get(key, &heap)
+                    .is_some_and(|entry| entry.last.is_some_and(|last| name(last.place()) == *key))
+            }));
             // None of these has a value.
             assert_eq!(map.order(&heap).keys().count(), 0);
             let sorted = map.sorted(&heap);

@@ -4,12 +4,13 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Rooms, each using only those before it: [`memory`]; [`actors`], [`log`], [`register`]; [`map`], [`seq`]; [`history`];
+//! Rooms, each using only those before it: [`ids`], what numbers mean; [`memory`]; [`actors`], [`log`], [`register`]; [`map`], [`seq`]; [`history`];
 //! [`state`], which holds one of each; [`undo`]; [`incoming`], which takes changes and documents in, and [`outgoing`], which
 //! writes them.
 
 pub(crate) mod actors;
 pub(crate) mod history;
+pub(crate) mod ids;
 pub(crate) mod incoming;
 pub(crate) mod log;
 pub(crate) mod map;

@@ -12,6 +12,7 @@ use crate::error::LimitError;
 use crate::store::actors::Actors;
 use crate::store::history::History;
 use crate::store::history::branches::Branches;
+use crate::store::ids::KeyOpIdx;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{Log, LogRun, MarkOp, Val, What, named_besides};
 use crate::store::map::Map;
@@ -418,7 +419,7 @@ impl State {
             values.push(Visible { id: span.id.plus(at.off), val: self.inserted(&span, at.off), added: 0 });
         }
         let (seq, ctx) = self.seq_mut(obj);
-        seq.own(at, ElemReg { values, last: 0, dels: SmallVec::new() }, &ctx)
+        seq.own(at, ElemReg { values, last: None, dels: SmallVec::new() }, &ctx)
     }
 
     /// The value that the `n`-th element of a span was inserted with.
@@ -466,11 +467,11 @@ impl State {
         self.pay_for_names(preds);
         let number = self.amount(op);
         let (map, heap, log, actors) = self.map_mut(obj);
-        let at = log.keyed.len() as u32;
+        let this = log.keyed.next();
         map.update(key, heap, |entry| {
             let clears = register::apply(&mut entry.values, op, preds, number, actors) && latest;
             log.push_keyed(op.on(Key::Map(entry.key)), preds, entry.last, clears);
-            entry.last = at + 1;
+            entry.last = Some(this);
         });
     }
 
@@ -484,13 +485,13 @@ impl State {
         self.pay_for_names(preds);
         let number = self.amount(op);
         let at = self.own(obj, at);
-        let index = self.log.keyed.len() as u32;
+        let this = self.log.keyed.next();
         let actors = self.actors.clone();
         let (seq, _) = self.seq_mut(obj);
         let elem = seq.span(at).id;
         let reg = seq.reg_mut(at);
         let clears = register::apply(&mut reg.values, op, preds, number, &actors) && latest;
-        let before = std::mem::replace(&mut reg.last, index + 1);
+        let before = reg.last.replace(this);
         self.show(obj, at);
         self.log.push_keyed(op.on(Key::Elem(elem)), preds, before, clears);
     }
@@ -535,12 +536,12 @@ impl State {
         if op.action == Action::Increment { self.raw(op.val()).number().unwrap_or(0) } else { 0 }
     }
 
-    /// The operations on a key or element, newest arrival first. `last` is one more than the number of the first.
-    pub(crate) fn chain(&self, last: u32) -> impl Iterator<Item = &KeyOp> {
+    /// The operations on a key or element, newest arrival first, from `last` on.
+    pub(crate) fn chain(&self, last: Option<KeyOpIdx>) -> impl Iterator<Item = &KeyOp> {
         let mut next = last;
         std::iter::from_fn(move || {
-            let op = &self.log.keyed[(next as usize).checked_sub(1)?];
-            next = op.before;
+            let op = &self.log.keyed[next?];
+            next = op.before();
             Some(op)
         })
     }
@@ -548,12 +549,12 @@ impl State {
     /// Panics where the structures contradict themselves or each other. With `deep`, every sequence is walked.
     pub(crate) fn check(&self, deep: bool) {
         assert_eq!(self.history.max_op().max(self.max_op), self.max_op);
-        for op in self.log.keyed.iter().filter(|op| deep && op.jump > 0) {
-            let mut at = op.before;
-            while at != op.jump {
-                let over = &self.log.keyed[at as usize - 1];
+        for op in self.log.keyed.iter().filter(|op| deep && op.jump().is_some()) {
+            let mut at = op.before();
+            while at != op.jump() {
+                let over = &self.log.keyed[at.expect("a jump goes to an operation before")];
                 assert!(over.clears());
-                at = over.before;
+                at = over.before();
             }
         }
         if deep {

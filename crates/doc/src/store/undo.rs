@@ -3,6 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::store::ids::KeyOpIdx;
 use crate::store::log::LogEnd;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::memory::byte_arena::ArenaEnd;
@@ -148,8 +149,7 @@ impl State {
         let mut touched: Vec<u32> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
         touched.sort_unstable();
         touched.dedup();
-        let keyed: Vec<KeyOp> =
-            self.log.keyed.iter_from(savepoint.ends.log.keyed as usize).copied().collect();
+        let keyed: Vec<KeyOp> = self.log.keyed.iter_from(savepoint.ends.log.keyed).copied().collect();
         for op in keyed.iter().filter(|op| op.obj < savepoint.ends.objects) {
             if let Key::Map(key) = op.key() {
                 self.undo_key(op.obj, key, savepoint);
@@ -173,7 +173,7 @@ impl State {
         let key = self.heap.text(key).to_owned();
         let Some(entry) = self.map(obj).and_then(|map| map.get(&key, &self.heap)) else { return };
         let last = self.kept(entry.last, savepoint);
-        if last == 0 {
+        if last.is_none() {
             let (map, heap, ..) = self.map_mut(obj);
             map.remove(&key, heap);
             return;
@@ -184,16 +184,16 @@ impl State {
     }
 
     /// The newest operation of a chain that stays.
-    fn kept(&self, last: u32, savepoint: &Savepoint) -> u32 {
+    fn kept(&self, last: Option<KeyOpIdx>, savepoint: &Savepoint) -> Option<KeyOpIdx> {
         let mut last = last;
-        while last > savepoint.ends.log.keyed {
-            last = self.log.keyed[last as usize - 1].before;
+        while let Some(undone) = last.filter(|last| *last >= savepoint.ends.log.keyed) {
+            last = self.log.keyed[undone].before();
         }
         last
     }
 
     /// What a chain of operations makes of the values that were there before it.
-    pub(crate) fn replay(&self, mut values: Values, last: u32) -> Values {
+    pub(crate) fn replay(&self, mut values: Values, last: Option<KeyOpIdx>) -> Values {
         let mut chain: Vec<&KeyOp> = self.chain(last).collect();
         chain.reverse();
         for op in chain {

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use smallvec::SmallVec;
 
 use crate::codec::ops::Action;
+use crate::store::ids::KeyOpIdx;
 use crate::store::log::key_op::KeyOp;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Seq, Span};
@@ -100,22 +101,22 @@ impl State {
     }
 
     /// What was visible at a key whose newest operation is `last`.
-    pub(crate) fn values_at(&self, last: u32, clock: &Clock) -> Values {
+    pub(crate) fn values_at(&self, last: Option<KeyOpIdx>, clock: &Clock) -> Values {
         self.chain_at(last, clock).0
     }
 
-    /// The newest operation of a chain that `clock` covers, plus one. `last` is the newest of all.
-    fn newest(&self, mut last: u32, clock: &Clock) -> u32 {
-        let op = |last: u32| self.log.keyed.get((last as usize).checked_sub(1)?);
+    /// The newest operation of a chain that `clock` covers. `last` is the newest of all.
+    fn newest(&self, mut last: Option<KeyOpIdx>, clock: &Clock) -> Option<KeyOpIdx> {
+        let op = |last: Option<KeyOpIdx>| self.log.keyed.get(last?);
         while let Some(newest) = op(last).filter(|op| !clock.covers(op.id)) {
-            let over = op(newest.jump).is_some_and(|op| !clock.covers(op.id));
-            last = if over { newest.jump } else { newest.before };
+            let over = op(newest.jump()).is_some_and(|op| !clock.covers(op.id));
+            last = if over { newest.jump() } else { newest.before() };
         }
         last
     }
 
     /// The visible values, what was superseded, and whether nothing older can be visible.
-    fn chain_at(&self, last: u32, clock: &Clock) -> (Values, SmallVec<[OpId; 8]>, bool) {
+    fn chain_at(&self, last: Option<KeyOpIdx>, clock: &Clock) -> (Values, SmallVec<[OpId; 8]>, bool) {
         let mut values = Values::new();
         let mut superseded: SmallVec<[OpId; 8]> = SmallVec::new();
         let mut added: SmallVec<[(OpId, i64); 2]> = SmallVec::new();
@@ -179,7 +180,7 @@ impl State {
     }
 
     /// Whether an operation other than an increment superseded `id`.
-    fn replaced(&self, last: u32, id: OpId, clock: &Clock) -> bool {
+    fn replaced(&self, last: Option<KeyOpIdx>, id: OpId, clock: &Clock) -> bool {
         self.chain(last).any(|op| {
             op.action != Action::Increment && clock.covers(op.id) && self.log.preds(op).contains(&id)
         })

@@ -288,7 +288,7 @@ impl State {
                 past(stepped(elem, step, skip)).and(past(stepped(elem, step, stop - 1)))
             }
             What::KeyOp(first) => {
-                for op in self.log.keyed.iter_from((first + skip) as usize).take((stop - skip) as usize) {
+                for op in self.log.keyed.iter_from(first.plus(skip)).take((stop - skip) as usize) {
                     if let crate::store::log::key_op::Key::Elem(elem) = op.key() {
                         past(elem)?;
                     }

@@ -195,10 +195,10 @@ impl State {
                 self.apply_row(&row, &[], incoming, budget)
             }
             What::KeyOp(number) => {
-                let op = &other.log.keyed[number as usize];
+                let op = &other.log.keyed[number];
                 let row = other.keyed_row(op);
                 // A key that is repeated is in the bytes of a change once.
-                let before = number.checked_sub(1).map(|before| other.log.keyed[before as usize].key());
+                let before = number.before().map(|before| other.log.keyed[before].key());
                 let key = match row.key {
                     RawKey::Map(key) if before != Some(op.key()) => key.len(),
                     _ => 0,

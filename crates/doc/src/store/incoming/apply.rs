@@ -521,7 +521,7 @@ impl State {
             let (from, end) = self.log_range(number);
             self.log.find(id.ctr, from, end)
         };
-        self.log.keyed.get(self.log.runs.get(at)?.keyed(id)? as usize)
+        self.log.keyed.get(self.log.runs.get(at)?.keyed(id)?)
     }
 }
 

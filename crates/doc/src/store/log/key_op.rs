@@ -2,6 +2,7 @@
 //! saves and hashes wait for their memory: what is seldom there lies elsewhere.
 
 use crate::codec::ops::Action;
+use crate::store::ids::{KeyOpIdx, Number};
 use crate::store::log::Val;
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::OpId;
@@ -18,12 +19,12 @@ pub(crate) enum Key {
 pub(crate) struct KeyOp {
     pub(crate) id: OpId,
     pub(crate) obj: u32,
-    /// The operation on the same key that arrived before this one, plus one; 0 when there is none.
-    pub(crate) before: u32,
-    /// An operation on the same key further back, plus one, or 0: each between it and this one superseded everything
+    /// The operation on the same key that arrived before this one. While a file is read, its group: see [`Self::in_group`].
+    before: Option<KeyOpIdx>,
+    /// An operation on the same key further back: each between it and this one superseded everything
     /// visible, so who does not have it in their past has none of them. Twice as far for each `rank`, and such that any
     /// operation is reached by a number of jumps and steps that is logarithmic in theirs.
-    pub(crate) jump: u32,
+    jump: Option<KeyOpIdx>,
     /// The two numbers of a [`Key`].
     key: (u32, u32),
     /// The bytes of the [`Val`].
@@ -32,10 +33,13 @@ pub(crate) struct KeyOp {
     /// The type code of the [`Val`].
     code: u8,
     pub(crate) action: Action,
-    pub(crate) rank: u8,
+    rank: u8,
     /// Whether the key is an element, and [`Self::clears`].
     flags: u8,
 }
+
+/// An operation further back, and how far that is: twice as far for each rank.
+pub(in crate::store) type Jump = (Option<KeyOpIdx>, u8);
 
 /// None, the only one, or which of the lists of several.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +82,7 @@ impl KeyOp {
             Key::Elem(elem) => ((elem.ctr, elem.actor), Self::ELEM),
         };
         let Val { code, bytes } = val;
-        let (before, jump, preds) = (0, 0, Preds::NONE);
+        let (before, jump, preds) = (None, None, Preds::NONE);
         Self { id, obj, before, jump, key, bytes, preds, code, action, rank: 0, flags }
     }
 
@@ -107,6 +111,51 @@ impl KeyOp {
     #[inline]
     pub(crate) fn clears(&self) -> bool {
         self.flags & Self::CLEARS != 0
+    }
+
+    /// The operation on the same key that arrived before this one.
+    #[inline]
+    pub(crate) fn before(&self) -> Option<KeyOpIdx> {
+        self.before
+    }
+
+    /// An operation on the same key further back, such that everything between it and this one superseded all there was.
+    #[inline]
+    pub(crate) fn jump(&self) -> Option<KeyOpIdx> {
+        self.jump
+    }
+
+    /// Says what was on the key before: the operation, and where to jump with which rank.
+    #[inline]
+    pub(in crate::store) fn follow(&mut self, before: Option<KeyOpIdx>, (jump, rank): Jump) {
+        (self.before, self.jump, self.rank) = (before, jump, rank);
+    }
+
+    /// The jump and its rank of a new operation after `before`, which is the operation here; `op` finds others. It goes
+    /// over the jumps of two equal ranks, one behind the other, or to `before` alone.
+    #[inline]
+    pub(in crate::store) fn jump_over<'a>(
+        &self,
+        before: KeyOpIdx,
+        op: impl FnOnce(KeyOpIdx) -> Option<&'a KeyOp>,
+    ) -> Jump {
+        let Some(two) = self.jump.and_then(op) else { return (Some(before), 0) };
+        // No branch: it would often be foreseen wrongly.
+        let far = self.clears() & two.clears() & (self.rank == two.rank) & two.jump.is_some();
+        let jump = std::hint::select_unpredictable(far, two.jump, Some(before));
+        (jump, u8::from(far) * (self.rank + 1))
+    }
+
+    /// The same operation of a file, where it is in a group of operations on one key and nobody knows yet which came before.
+    #[inline]
+    pub(in crate::store) fn in_group(self, group: usize) -> Self {
+        Self { before: Some(KeyOpIdx::new(group)), ..self }
+    }
+
+    /// The group of an operation of a file.
+    #[inline]
+    pub(in crate::store) fn group(&self) -> usize {
+        self.before.map_or(0, Number::place)
     }
 
     pub(crate) fn set_clears(&mut self, clears: bool) {

@@ -4,7 +4,8 @@
 pub(crate) mod key_op;
 
 use crate::codec::ops::Action;
-use crate::store::log::key_op::{KeyOp, Preds};
+use crate::store::ids::{KeyOpIdx, Number as _};
+use crate::store::log::key_op::{Jump, KeyOp, Preds};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
 use crate::types::{ObjType, OpId};
@@ -59,10 +60,10 @@ pub(crate) struct LogRun {
 
 impl LogRun {
     /// The number in [`Log::keyed`] of operation `id`, if it is one of this run.
-    pub(crate) fn keyed(&self, id: OpId) -> Option<u32> {
+    pub(crate) fn keyed(&self, id: OpId) -> Option<KeyOpIdx> {
         let What::KeyOp(first) = self.what else { return None };
         let n = id.ctr.checked_sub(self.id.ctr).filter(|n| self.id.actor == id.actor && *n < self.len)?;
-        Some(first + n)
+        Some(first.plus(n))
     }
 }
 
@@ -79,7 +80,7 @@ pub(crate) enum What {
     Delete { elem: OpId, step: i8 },
     /// Anything else: operations on keys of a map or updates of elements, one after another in [`Log::keyed`] from this one
     /// on.
-    KeyOp(u32),
+    KeyOp(KeyOpIdx),
 }
 
 /// One boundary of a mark.
@@ -96,7 +97,7 @@ pub(crate) struct MarkOp {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     pub(crate) runs: CowVec<LogRun>,
-    pub(crate) keyed: CowVec<KeyOp>,
+    pub(crate) keyed: CowVec<KeyOp, KeyOpIdx>,
     /// The predecessors of those which have several.
     preds: CowVec<Box<[OpId]>>,
     pub(crate) values: CowVec<Val>,
@@ -111,7 +112,8 @@ pub(crate) struct LogEnd {
     pub(crate) runs: u32,
     last_len: u32,
     last_bytes: u32,
-    pub(crate) keyed: u32,
+    /// Of the first operation on a key after it.
+    pub(crate) keyed: KeyOpIdx,
     preds: u32,
     values: u32,
     marks: u32,
@@ -126,7 +128,7 @@ impl Log {
             last_len: last.map_or(0, |run| run.len),
             last_bytes: last
                 .map_or(0, |run| if let What::Text { bytes, .. } = run.what { bytes.len } else { 0 }),
-            keyed: self.keyed.len() as u32,
+            keyed: self.keyed.next(),
             preds: self.preds.len() as u32,
             values: self.values.len() as u32,
             marks: self.marks.len() as u32,
@@ -144,7 +146,7 @@ impl Log {
                 bytes.len = mark.last_bytes;
             }
         }
-        self.keyed.truncate(mark.keyed as usize);
+        self.keyed.truncate(mark.keyed.place());
         self.preds.truncate(mark.preds as usize);
         self.values.truncate(mark.values as usize);
         self.marks.truncate(mark.marks as usize);
@@ -185,17 +187,13 @@ impl Log {
         op.preds.get().unwrap_or_else(|number| &self.preds[number as usize])
     }
 
-    /// The jump and its rank of a new operation after `before`: over the jumps of two equal ranks, one behind the other,
-    /// or to `before` alone.
+    /// The jump of a new operation after `before`.
     #[inline]
-    pub(crate) fn jump(&self, before: u32) -> (u32, u8) {
-        let op = |number: u32| self.keyed.get((number as usize).checked_sub(1)?);
-        let Some((one, two)) = op(before).and_then(|one| Some((one, op(one.jump)?))) else {
-            return (before, 0);
-        };
-        // No branch: it would often be foreseen wrongly.
-        let far = one.clears() & two.clears() & (one.rank == two.rank) & (two.jump > 0);
-        (std::hint::select_unpredictable(far, two.jump, before), u8::from(far) * (one.rank + 1))
+    fn jump(&self, before: Option<KeyOpIdx>) -> Jump {
+        match before.and_then(|before| Some((before, self.keyed.get(before)?))) {
+            Some((before, op)) => op.jump_over(before, |number| self.keyed.get(number)),
+            None => (before, 0),
+        }
     }
 
     /// How many bytes runs and operations on keys take.
@@ -208,24 +206,29 @@ impl Log {
         let mut number = 0;
         for run in self.runs.iter() {
             let What::KeyOp(first) = run.what else { continue };
-            assert_eq!(first, number, "each operation is in one run, in their order");
-            number += run.len;
-            for (n, op) in (0..run.len).zip(self.keyed.iter_from(first as usize)) {
+            assert_eq!(first.place(), number, "each operation is in one run, in their order");
+            number += run.len as usize;
+            for (n, op) in (0..run.len).zip(self.keyed.iter_from(first)) {
                 assert_eq!((op.id, op.obj), (run.id.plus(n), run.obj));
-                assert!(op.before <= first + n, "before it");
+                assert!(op.before() < Some(first.plus(n)), "before it");
                 assert!(op.preds.get().is_ok() || self.preds(op).len() > 1);
             }
         }
-        assert_eq!(number as usize, self.keyed.len());
+        assert_eq!(number, self.keyed.len());
     }
 
     /// Appends an operation on a key, made after `before` there, with its predecessors.
     #[inline]
-    pub(crate) fn push_keyed(&mut self, mut op: KeyOp, preds: &[OpId], before: u32, clears: bool) {
-        let number = self.keyed.len() as u32;
+    pub(crate) fn push_keyed(
+        &mut self,
+        mut op: KeyOp,
+        preds: &[OpId],
+        before: Option<KeyOpIdx>,
+        clears: bool,
+    ) {
+        let number = self.keyed.next();
         self.set_preds(&mut op, preds);
-        op.before = before;
-        (op.jump, op.rank) = self.jump(before);
+        op.follow(before, self.jump(before));
         op.set_clears(clears);
         self.keyed.push(op);
         self.push(LogRun { id: op.id, len: 1, obj: op.obj, what: What::KeyOp(number) });
@@ -272,7 +275,7 @@ fn continues(last: &LogRun, next: &LogRun) -> bool {
         (What::Values { at, .. }, What::Values { origin, at: more }) => {
             chained(origin) && at + last.len == more
         }
-        (What::KeyOp(number), What::KeyOp(more)) => number + last.len == more,
+        (What::KeyOp(number), What::KeyOp(more)) => number.plus(last.len) == more,
         (What::Delete { elem, step }, What::Delete { elem: more, step: next_step }) => {
             let step = if last.len == 1 { i64::from(more.ctr) - i64::from(elem.ctr) } else { step.into() };
             let continues = i64::from(elem.ctr) + step * i64::from(last.len) == i64::from(more.ctr);

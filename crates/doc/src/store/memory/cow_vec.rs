@@ -1,26 +1,37 @@
 //! A vector that grows at its end and is copied page by page: two documents that were one share what neither changed.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
+
+use crate::store::ids::Number;
 
 const PAGE: usize = 128;
 
-/// A vector in shared pages. Cloning costs one reference per page; appending costs nothing more than a `Vec`.
+/// A vector in shared pages, whose elements have numbers `N`. Cloning costs one reference per page; appending costs nothing
+/// more than a `Vec`.
 #[derive(Clone, Debug)]
-pub(crate) struct CowVec<T> {
+pub(crate) struct CowVec<T, N = usize> {
     full: Vec<Arc<Vec<T>>>,
     tail: Vec<T>,
+    by: PhantomData<fn(N)>,
 }
 
-impl<T> Default for CowVec<T> {
+impl<T, N> Default for CowVec<T, N> {
     fn default() -> Self {
-        Self { full: Vec::new(), tail: Vec::new() }
+        Self { full: Vec::new(), tail: Vec::new(), by: PhantomData }
     }
 }
 
-impl<T: Clone> CowVec<T> {
+impl<T: Clone, N: Number> CowVec<T, N> {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.full.len() * PAGE + self.tail.len()
+    }
+
+    /// The number that the next element will get.
+    #[inline]
+    pub(crate) fn next(&self) -> N {
+        N::new(self.len())
     }
 
     #[inline]
@@ -41,7 +52,8 @@ impl<T: Clone> CowVec<T> {
     }
 
     #[inline]
-    pub(crate) fn get(&self, at: usize) -> Option<&T> {
+    pub(crate) fn get(&self, number: N) -> Option<&T> {
+        let at = number.place();
         match self.full.get(at / PAGE) {
             Some(page) => page.get(at % PAGE),
             None => self.tail.get(at - self.full.len() * PAGE),
@@ -50,7 +62,8 @@ impl<T: Clone> CowVec<T> {
 
     /// The element to change; its page is copied first if another document shares it.
     #[inline]
-    pub(crate) fn get_mut(&mut self, at: usize) -> &mut T {
+    pub(crate) fn get_mut(&mut self, number: N) -> &mut T {
+        let at = number.place();
         let full = self.full.len();
         match self.full.get_mut(at / PAGE) {
             Some(page) => &mut Arc::make_mut(page)[at % PAGE],
@@ -84,7 +97,8 @@ impl<T: Clone> CowVec<T> {
         self.full.iter().flat_map(|page| page.iter()).chain(&self.tail)
     }
 
-    pub(crate) fn iter_from(&self, from: usize) -> impl Iterator<Item = &T> + Clone {
+    pub(crate) fn iter_from(&self, from: N) -> impl Iterator<Item = &T> + Clone {
+        let from = from.place();
         let (page, skip) = (from / PAGE, from % PAGE);
         let (pages, first) = (self.full.get(page..).unwrap_or_default(), page < self.full.len());
         let tail = if first { 0 } else { from - self.full.len() * PAGE };
@@ -94,11 +108,11 @@ impl<T: Clone> CowVec<T> {
     }
 }
 
-impl<T> CowVec<T> {
+impl<T, N: Number> CowVec<T, N> {
     /// `len` elements from `from` on, in pieces.
     #[inline]
-    pub(crate) fn parts(&self, from: usize, len: usize) -> impl Iterator<Item = &[T]> {
-        let (mut from, end) = (from, from + len);
+    pub(crate) fn parts(&self, from: N, len: usize) -> impl Iterator<Item = &[T]> {
+        let (mut from, end) = (from.place(), from.place() + len);
         std::iter::from_fn(move || {
             let page = self.full.get(from / PAGE).map_or(&self.tail, |page| page);
             let start = from % PAGE;
@@ -109,11 +123,12 @@ impl<T> CowVec<T> {
     }
 }
 
-impl<T: Clone> std::ops::Index<usize> for CowVec<T> {
+impl<T: Clone, N: Number> std::ops::Index<N> for CowVec<T, N> {
     type Output = T;
 
     #[inline]
-    fn index(&self, at: usize) -> &T {
+    fn index(&self, number: N) -> &T {
+        let at = number.place();
         match self.full.get(at / PAGE) {
             Some(page) => &page[at % PAGE],
             None => &self.tail[at - self.full.len() * PAGE],
@@ -121,7 +136,7 @@ impl<T: Clone> std::ops::Index<usize> for CowVec<T> {
     }
 }
 
-impl<T: Clone> Extend<T> for CowVec<T> {
+impl<T: Clone, N: Number> Extend<T> for CowVec<T, N> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let mut values = values.into_iter();
         // The first of a page makes room for all of it, the last gives it away.
@@ -141,7 +156,7 @@ mod tests {
 
     #[test]
     fn grows_shrinks_and_is_not_changed_through_a_clone() {
-        let mut pages = CowVec::default();
+        let mut pages = CowVec::<usize>::default();
         pages.extend(0..1000usize);
         let old = pages.clone();
         *pages.get_mut(5) = 7;

@@ -157,7 +157,7 @@ impl State {
             }
             What::Values { origin, at } => What::Values { origin: chained(origin), at: at + skip },
             What::Delete { elem, step } => What::Delete { elem: stepped(elem, step, skip), step },
-            What::KeyOp(first) => What::KeyOp(first + skip),
+            What::KeyOp(first) => What::KeyOp(first.plus(skip)),
             What::Mark(number) => What::Mark(number),
         };
         run.id = run.id.plus(skip);
@@ -187,7 +187,7 @@ impl State {
                 What::Mark(number) => note(self.log.marks[number as usize].origin),
                 What::Delete { elem, .. } => note(elem),
                 What::KeyOp(first) => {
-                    for op in self.log.keyed.parts(first as usize, run.len as usize).flatten() {
+                    for op in self.log.keyed.parts(first, run.len as usize).flatten() {
                         if let Key::Elem(elem) = op.key() {
                             note(elem);
                         }
@@ -291,7 +291,7 @@ impl State {
                 out.no_refs(1);
             }
             What::KeyOp(first) => {
-                let parts = self.log.keyed.parts(first as usize, run.len as usize);
+                let parts = self.log.keyed.parts(first, run.len as usize);
                 parts.for_each(|ops| self.write_keyed(obj, ops, local, out));
             }
             What::Text { .. } | What::Delete { .. } => unreachable!("written with those that are alike"),

@@ -176,34 +176,33 @@ impl State {
         mut each: impl FnMut(&'a Entry, Story<'_, 'a>),
     ) {
         while let [entry, others @ ..] = keys {
-            let newest = (entry.last as usize).checked_sub(1).map(|last| &self.log.keyed[last]);
-            if let Some(op) = newest.filter(|op| op.before == 0 && self.log.preds(op).is_empty()) {
+            let newest = entry.last.map(|last| &self.log.keyed[last]);
+            if let Some(op) = newest.filter(|op| op.before().is_none() && self.log.preds(op).is_empty()) {
                 each(entry, Story::Once(op));
                 keys = others;
                 continue;
             }
             let (batch, others) = keys.split_at(keys.len().min(ABREAST));
             keys = others;
-            let mut next = [0; ABREAST];
+            let mut next = [None; ABREAST];
             next.iter_mut().zip(batch).for_each(|(next, entry)| *next = entry.last);
             chains.iter_mut().for_each(Chain::clear);
-            let mut live = next.iter().filter(|next| **next > 0).count();
+            let mut live = next.iter().flatten().count();
             while live > 0 {
-                let open =
-                    next.iter_mut().zip(chains.iter_mut()).zip(batch).filter(|((next, _), _)| **next > 0);
-                for ((next, chain), entry) in open {
-                    let op = &self.log.keyed[*next as usize - 1];
-                    if chain.ops.is_empty() && op.before > 0 {
+                for ((next, chain), entry) in next.iter_mut().zip(chains.iter_mut()).zip(batch) {
+                    let Some(number) = *next else { continue };
+                    let op = &self.log.keyed[number];
+                    if chain.ops.is_empty() && op.before().is_some() {
                         chain.past = histories.get(op.obj, entry.key);
                     }
-                    chain.met = chain.past.is_some_and(|past| past.last == *next);
+                    chain.met = chain.past.is_some_and(|past| past.last == Some(number));
                     if chain.met {
-                        *next = 0;
+                        *next = None;
                     } else {
                         chain.push(op, self);
-                        *next = op.before;
+                        *next = op.before();
                     }
-                    live -= usize::from(*next == 0);
+                    live -= usize::from(next.is_none());
                 }
             }
             for (entry, chain) in batch.iter().zip(chains.iter_mut()) {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hashbrown::HashMap;
 
 use crate::codec::runs::Rewritten;
+use crate::store::ids::KeyOpIdx;
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::OpId;
 
@@ -15,8 +16,8 @@ pub(crate) const KEPT_FROM: usize = 8;
 /// Operations on one key from the first on, each superseding just the one before it.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyHistory {
-    /// The number of the newest in the log, plus one, and its id.
-    pub(crate) last: u32,
+    /// The number of the newest in the log, and its id.
+    pub(crate) last: Option<KeyOpIdx>,
     pub(crate) id: OpId,
     pub(crate) rows: Rewritten,
 }

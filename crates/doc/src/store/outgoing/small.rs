@@ -7,6 +7,7 @@ use crate::codec::shortcuts::put::Put;
 use crate::codec::shortcuts::single::Single;
 use crate::codec::shortcuts::single_char::SingleCharOp;
 use crate::store::history::ChangeAt;
+use crate::store::ids::KeyOpIdx;
 use crate::store::log::key_op::Key;
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::state::State;
@@ -66,7 +67,7 @@ impl<'a> Singles<'a> {
                 SingleCharOp { obj, elem: stepped(elem, step, self.taken), text: None }
             }
             What::KeyOp(number) => {
-                let put = self.state.put_of(number + self.taken)?;
+                let put = self.state.put_of(number.plus(self.taken))?;
                 self.taken += 1;
                 return Some(Single::Put(put));
             }
@@ -93,8 +94,8 @@ impl State {
     }
 
     /// An operation on a key, if it is short and supersedes one other at most.
-    fn put_of(&self, number: u32) -> Option<Put<'_>> {
-        let op = &self.log.keyed[number as usize];
+    fn put_of(&self, number: KeyOpIdx) -> Option<Put<'_>> {
+        let op = &self.log.keyed[number];
         let Key::Map(key) = op.key() else { return None };
         let pred = match *self.log.preds(op) {
             [] => OpId::NONE,

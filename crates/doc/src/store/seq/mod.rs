@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use crate::store::actors::Actors;
+use crate::store::ids::KeyOpIdx;
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
@@ -177,8 +178,8 @@ pub(crate) struct Ctx<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElemReg {
     pub(crate) values: Values,
-    /// The newest operation on the element in the log, plus one.
-    pub(crate) last: u32,
+    /// The newest operation on the element in the log.
+    pub(crate) last: Option<KeyOpIdx>,
     /// Deletions of the inserted value besides [`Span::deleted_by`].
     pub(crate) dels: SmallVec<[OpId; 2]>,
 }

@@ -6,6 +6,7 @@ use crate::codec::limits::{Budget, Limits};
 use crate::error::Rule;
 use crate::rules;
 use crate::store::history::ChangeRun;
+use crate::store::ids::Number as _;
 use crate::store::incoming::load::Loader;
 use crate::store::log::{LogRun, What};
 
@@ -212,11 +213,11 @@ impl Loader {
     fn append(&mut self, mut run: LogRun) {
         if let What::KeyOp(first) = &mut run.what {
             let log = &mut self.state.log.keyed;
-            let from = std::mem::replace(first, log.len() as u32) as usize;
+            let from = std::mem::replace(first, log.next()).place();
             for at in &self.order[from..from + run.len as usize] {
                 let mut op = self.keyed[*at as usize];
-                let last = &mut self.lasts[op.before as usize];
-                op.before = std::mem::replace(last, log.len() as u32 + 1);
+                let before = self.lasts[op.group()].replace(log.next());
+                op.follow(before, (None, 0));
                 log.push(op);
             }
         }

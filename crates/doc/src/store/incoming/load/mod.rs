@@ -20,6 +20,7 @@ use crate::codec::value::code;
 use crate::error::{LimitError, OpFault, Rule};
 use crate::rules;
 use crate::store::history::ChangeRun;
+use crate::store::ids::{KeyOpIdx, Number as _};
 use crate::store::incoming::load::group::{Group, Op};
 use crate::store::incoming::load::order::Way;
 use crate::store::log::key_op::{Key, KeyOp};
@@ -48,8 +49,8 @@ pub(in crate::store) struct Loader {
     pub(in crate::store) keyed: Vec<KeyOp>,
     /// Their order in the log.
     pub(in crate::store) order: Vec<u64>,
-    /// For each group the newest of its operations in the log, plus one.
-    pub(in crate::store) lasts: Vec<u32>,
+    /// For each group the newest of its operations in the log.
+    pub(in crate::store) lasts: Vec<Option<KeyOpIdx>>,
     /// Keys with their groups, by object.
     maps: Vec<(u32, Vec<LoadedKey>)>,
     /// The sequence being read.
@@ -67,16 +68,16 @@ pub(in crate::store) struct Loader {
     /// Some changes were not made one after another.
     pub(in crate::store) branched: bool,
     /// Sequences that are done, with the groups of their registers.
-    seqs: Vec<(u32, Seq, Vec<u32>)>,
+    seqs: Vec<(u32, Seq, Vec<usize>)>,
     /// Their indexes, which are not made yet.
     indexes: Vec<Unsorted>,
-    reg_groups: Vec<u32>,
+    reg_groups: Vec<usize>,
     /// Where the column of keys lies in the heap.
     keys: Option<Bytes>,
 }
 
 /// A key, its group, and what is visible there.
-type LoadedKey = (Bytes, u32, Values);
+type LoadedKey = (Bytes, usize, Values);
 
 /// Where the key of a row ends in its column, and where its value begins in its own.
 #[derive(Clone, Copy)]
@@ -605,8 +606,8 @@ impl Loader {
     /// Turns the rows of a key or element into operations with predecessors.
     fn end_group(&mut self) -> Result<(), Fault> {
         let Some(mut group) = self.group.take() else { return Ok(()) };
-        let number = self.lasts.len() as u32;
-        self.lasts.push(0);
+        let number = self.lasts.len();
+        self.lasts.push(None);
         if let Some(values) = group.chain() {
             let mut before = None;
             for op in &group.ops {
@@ -636,7 +637,7 @@ impl Loader {
                 (span.bytes, span.width) = (shown.len() as u32, width);
                 let (_, builder) = self.open.as_mut().expect("a sequence is open");
                 let reg =
-                    crate::store::seq::ElemReg { values: resolved.values, last: 0, dels: resolved.dels };
+                    crate::store::seq::ElemReg { values: resolved.values, last: None, dels: resolved.dels };
                 builder.regs().push(reg);
                 span.reg = builder.regs().len() as u32;
                 self.reg_groups.push(number);
@@ -647,14 +648,13 @@ impl Loader {
     }
 
     /// Adds an operation of a group with its predecessors.
-    fn push_keyed(&mut self, mut op: KeyOp, preds: &[OpId], group: u32) {
+    fn push_keyed(&mut self, mut op: KeyOp, preds: &[OpId], group: usize) {
         self.state.log.set_preds(&mut op, preds);
-        op.before = group;
-        self.keyed.push(op);
+        self.keyed.push(op.in_group(group));
     }
 
     /// Adds a key with what is visible there.
-    fn push_key(&mut self, group: &Group, number: u32, values: Values) {
+    fn push_key(&mut self, group: &Group, number: usize, values: Values) {
         let Key::Map(key) = group.key else { return };
         if self.maps.last().is_none_or(|(obj, _)| *obj != group.obj) {
             self.maps.push((group.obj, Vec::new()));
@@ -707,12 +707,12 @@ impl Loader {
     /// Those on keys.
     fn collect_keyed(&mut self) {
         self.order = crate::store::memory::sort::order(&self.keyed, |op| op.id);
-        for (n, at) in (0..).zip(&self.order) {
+        for (n, at) in self.order.iter().enumerate() {
             let KeyOp { id, obj, .. } = self.keyed[*at as usize];
             let follows = |run: &LogRun| run.id.actor == id.actor && id.ctr - run.id.ctr == run.len;
             match self.items.last_mut() {
                 Some(run) if run.obj == obj && follows(run) => run.len += 1,
-                _ => self.items.push(LogRun { id, len: 1, obj, what: What::KeyOp(n) }),
+                _ => self.items.push(LogRun { id, len: 1, obj, what: What::KeyOp(KeyOpIdx::new(n)) }),
             }
         }
     }
@@ -720,13 +720,13 @@ impl Loader {
     /// Puts everything where it belongs.
     fn finish(mut self) -> State {
         for (obj, keys) in self.maps {
-            let last = |(key, group, values)| (key, self.lasts[group as usize], values);
+            let last = |(key, group, values)| (key, self.lasts[group], values);
             let map = Map::of(keys.into_iter().map(last), &self.state.heap);
             self.state.objects.get_mut(obj as usize).body = Body::Map(map).into();
         }
         for (obj, mut seq, groups) in self.seqs {
             for (reg, group) in groups.into_iter().enumerate() {
-                seq.regs.get_mut(reg).last = self.lasts[group as usize];
+                seq.regs.get_mut(reg).last = self.lasts[group];
             }
             self.state.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
         }

@@ -1,0 +1,68 @@
+//! Numbers of the things in a document, a type for each kind of thing: a change is never taken for an operation.
+//!
+//! Each counts from 0 in the order in which things came, and lies in memory as one more than that: "none" is an [`Option`]
+//! that takes no room of its own. Numbers are made and read here and nowhere else.
+
+use std::num::NonZeroU32;
+
+/// The number of a thing in a vector of such things.
+pub(crate) trait Number: Copy {
+    /// Of the thing at this place. There is room for 2^32 - 1 of each kind.
+    fn new(place: usize) -> Self;
+    /// The place of the thing.
+    fn place(self) -> usize;
+}
+
+impl Number for usize {
+    #[inline]
+    fn new(place: usize) -> Self {
+        place
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self
+    }
+}
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub(crate) struct $name(NonZeroU32);
+
+        impl Number for $name {
+            #[inline]
+            fn new(place: usize) -> Self {
+                let number = u32::try_from(place + 1).ok().and_then(NonZeroU32::new);
+                Self(number.expect("limits keep numbers below 2^32"))
+            }
+
+            #[inline]
+            fn place(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+
+        #[allow(dead_code, reason = "not every kind of thing is counted on from")]
+        impl $name {
+            /// The `n`-th after this one.
+            #[inline]
+            pub(crate) fn plus(self, n: u32) -> Self {
+                Self(self.0.checked_add(n).expect("limits keep numbers below 2^32"))
+            }
+
+            /// The one before this one, if it is not the first.
+            #[inline]
+            pub(crate) fn before(self) -> Option<Self> {
+                NonZeroU32::new(self.0.get() - 1).map(Self)
+            }
+        }
+    )+};
+}
+
+numbers! {
+    /// Of an operation on a key or an element, in [`crate::store::log::Log::keyed`].
+    KeyOpIdx,
+}
