@@ -25,10 +25,25 @@ pub(crate) struct Dependency {
 
 /// Asks cargo for the packages of the workspace at `root`. Works without a network.
 pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
-    let args = ["metadata", "--format-version=1", "--no-deps", "--offline"];
-    let output = Command::new("cargo").args(args).current_dir(root).output().context("cargo metadata")?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
-    parse(&output.stdout).context("the answer of cargo metadata")
+    parse(&cargo(root, &["metadata", "--format-version=1", "--no-deps"])?)
+        .context("the answer of cargo metadata")
+}
+
+/// The names of what building `package` with all of its features takes: its dependencies, and theirs.
+pub(crate) fn used(root: &Path, package: &str) -> anyhow::Result<Vec<String>> {
+    let answer =
+        cargo(root, &["tree", "--all-features", "--edges=normal,build", "--prefix=none", "-p", package])?;
+    let names = str::from_utf8(&answer)?.lines().filter_map(|line| line.split(' ').next());
+    let names: Vec<_> = names.map(str::to_owned).collect();
+    ensure!(names.len() > 1, "{package} depends on nothing");
+    Ok(names)
+}
+
+fn cargo(root: &Path, args: &[&str]) -> anyhow::Result<Vec<u8>> {
+    let output = Command::new("cargo").args(args).arg("--offline").current_dir(root).output();
+    let output = output.with_context(|| format!("cargo {}", args[0]))?;
+    ensure!(output.status.success(), "cargo {}: {}", args[0], String::from_utf8_lossy(&output.stderr));
+    Ok(output.stdout)
 }
 
 fn parse(json: &[u8]) -> anyhow::Result<Vec<Package>> {

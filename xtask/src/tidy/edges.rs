@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::Fault;
-use crate::metadata::Package;
+use crate::metadata::{self, Package};
 
 /// A crate, and those of ours that it may use. Tests may use `testkit` too. Nothing points up or sideways.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -47,6 +47,16 @@ const COMPETITORS: [&str; 8] =
 
 /// Programs may say "something went wrong, and this is the story"; libraries say which of the known things it was.
 const PROGRAMS: [&str; 3] = ["hashmill-cli", "hashmill-rivals", "xtask"];
+
+/// What compiles C or looks for libraries in C while a crate is built.
+const C: [&str; 6] = ["autotools", "bindgen", "cc", "cmake", "pkg-config", "vcpkg"];
+
+/// Rust is all that it takes to build the program, and with it every library that ships.
+pub(super) fn check_c(root: &Path) -> anyhow::Result<Vec<Fault>> {
+    let used = metadata::used(root, "hashmill-cli")?;
+    let found = used.iter().filter(|name| C.contains(&name.as_str()));
+    Ok(found.map(|name| Fault::new("hashmill-cli", 0, format!("needs {name} to be built"))).collect())
+}
 
 pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
     let mut faults = Vec::new();

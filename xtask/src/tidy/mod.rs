@@ -64,6 +64,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
     let packages = crate::metadata::packages(root)?;
     faults.extend(edges::check(&packages));
     faults.extend(edges::check_toolchain(root)?);
+    faults.extend(edges::check_c(root)?);
     Ok(faults)
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::chunk::{Chunk, ChunkType, frame_with, hash_chunk};
-use super::column::{ChunkError, Columns, Effort, Fault, Layout, deflate};
+use super::column::{ChunkError, Columns, Fault, Layout};
+use super::deflate::{Effort, deflate};
 use super::leb::{put_i64, put_u64};
 use super::limits::{Budget, Limits, cost};
 use super::op_writer::{OpWriter, write_columns};

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
-use super::column::{ChunkError, Fault, Inflate, inflate};
+use super::column::{ChunkError, Fault};
+use super::deflate::{Inflate, inflate};
 use super::leb::{len_u64, put_u64};
 use super::limits::Limits;
 use super::reader::Reader;

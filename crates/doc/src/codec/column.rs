@@ -1,12 +1,10 @@
-//! The column section of a chunk: which columns there are, their bytes, and DEFLATE.
+//! The column section of a chunk: which columns there are, and their bytes.
 
-use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::deflate::Deflater;
+use super::deflate::{Effort, Inflate, inflate};
 use super::leb::put_u64;
-use super::libdeflate::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 use super::limits::Limits;
 use super::reader::Reader;
 use crate::error::{DecodeError, FormatError, LimitError, Place, Rule};
@@ -18,76 +16,16 @@ const DEFLATED: u32 = 8;
 /// What changes say about themselves.
 pub(super) const MESSAGE: u32 = 0x35;
 
-/// What is as short as this is left to our own compressor.
-const SHORT: usize = 1 << 12;
-
 /// Columns at least this long are deflated in documents and bundles.
 pub(crate) const DEFLATE_FROM: usize = 256;
 
-/// How hard to deflate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Effort {
-    /// For numbers that rarely repeat for long: where the harder level gains half a percent and takes three times as long.
-    Numbers,
-    /// For the differences of counters: as [`Self::Numbers`], unless they are long and shrink to less than half, which says
-    /// that they repeat after all.
-    Differences,
-    /// As small as zlib's usual level to half a percent, in two thirds of the time.
-    Texts,
-    /// For what people say again and again about changes: whole sentences come back from far away.
-    Messages,
-}
-
-impl Effort {
-    /// For the columns whose kind alone says what is in them.
-    pub(crate) fn of(spec: u32) -> Self {
-        match spec & 7 {
-            kind::DELTA => Self::Differences,
-            _ if spec == MESSAGE => Self::Messages,
-            _ => Self::Texts,
-        }
+/// How hard to deflate a column whose kind alone says what is in it.
+pub(crate) fn effort_of(spec: u32) -> Effort {
+    match spec & 7 {
+        kind::DELTA => Effort::Differences,
+        _ if spec == MESSAGE => Effort::Messages,
+        _ => Effort::Texts,
     }
-
-    /// Up to this many bytes our own compressor takes less time than libdeflate does.
-    fn short(self) -> usize {
-        match self {
-            Self::Numbers | Self::Differences => super::deflate::LONGEST,
-            Self::Texts | Self::Messages => SHORT,
-        }
-    }
-
-    fn level(self) -> i32 {
-        match self {
-            Self::Numbers | Self::Differences => 1,
-            Self::Texts => 5,
-            Self::Messages => 7,
-        }
-    }
-}
-
-/// What deflates.
-#[derive(Default)]
-struct Compressors {
-    short: Deflater,
-    /// One for each effort.
-    long: [Option<Compressor>; 4],
-}
-
-impl Compressors {
-    fn long(&mut self, bytes: &[u8], effort: Effort) -> Vec<u8> {
-        let make =
-            || Compressor::new(CompressionLvl::new(effort.level()).expect("there are levels up to 12"));
-        let compressor = self.long[effort as usize].get_or_insert_with(make);
-        let mut out = vec![0; compressor.deflate_compress_bound(bytes.len())];
-        let len = compressor.deflate_compress(bytes, &mut out).expect("the bound is enough");
-        out.truncate(len);
-        out
-    }
-}
-
-thread_local! {
-    /// Making one costs more than deflating a short column, so a thread keeps what it has: 0.1, 0.2 and 0.7 MB each.
-    static COMPRESSORS: RefCell<Compressors> = RefCell::default();
 }
 
 /// Columns of this many bytes together are deflated by several threads: below, waking them takes longer.
@@ -352,53 +290,6 @@ impl Layout {
     }
 }
 
-/// Why bytes did not inflate.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Inflate {
-    Corrupt,
-    TooLong,
-}
-
-/// Inflates raw DEFLATE to at most `limit` bytes. What follows the end of the stream is ignored, as readers of this
-/// format always did.
-pub(crate) fn inflate(bytes: &[u8], limit: u64) -> Result<Vec<u8>, Inflate> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let mut decoder = Decompressor::new();
-    // Columns of texts inflate to about three times their size; whoever guesses too little starts again.
-    let mut room = bytes.len().saturating_mul(4);
-    loop {
-        room = room.min(limit);
-        let mut out = vec![0; room];
-        match decoder.deflate_decompress(bytes, &mut out) {
-            Ok(len) => {
-                out.truncate(len);
-                out.shrink_to_fit();
-                return Ok(out);
-            }
-            Err(DecompressionError::InsufficientSpace) if room < limit => {
-                room = room.saturating_mul(2).max(64);
-            }
-            Err(DecompressionError::InsufficientSpace) => return Err(Inflate::TooLong),
-            Err(DecompressionError::BadData) => return Err(Inflate::Corrupt),
-        }
-    }
-}
-
-/// Deflates to raw DEFLATE.
-pub(crate) fn deflate(bytes: &[u8], effort: Effort) -> Vec<u8> {
-    COMPRESSORS.with_borrow_mut(|compressors| {
-        let deflated = match bytes.len() <= effort.short() {
-            true => compressors.short.deflate(bytes),
-            false => compressors.long(bytes, effort),
-        };
-        if effort == Effort::Differences && bytes.len() > effort.short() && deflated.len() < bytes.len() / 2 {
-            let harder = compressors.long(bytes, Effort::Messages);
-            return if harder.len() < deflated.len() { harder } else { deflated };
-        }
-        deflated
-    })
-}
-
 /// Writes what stands before the bytes of columns.
 pub(crate) fn write_layout(columns: &[Stored<'_>], out: &mut Vec<u8>) {
     put_u64(out, columns.len() as u64);
@@ -423,14 +314,5 @@ mod tests {
         assert_eq!(check(&[0x02, 0x0a]), Err(Rule::ColumnTwice));
         assert_eq!(check(&[0x57]), Err(Rule::LoneValue));
         assert_eq!(check(&[0x46, 0x57]), Err(Rule::LoneValue));
-    }
-
-    #[test]
-    fn inflation_stops_at_the_limit() {
-        let bomb = deflate(&vec![0; 1 << 20], Effort::Texts);
-        assert!(bomb.len() < 2000);
-        assert_eq!(inflate(&bomb, 1 << 20).map(|out| out.len()), Ok(1 << 20));
-        assert_eq!(inflate(&bomb, (1 << 20) - 1), Err(Inflate::TooLong));
-        assert_eq!(inflate(&[0xff; 8], 100), Err(Inflate::Corrupt));
     }
 }

@@ -2,9 +2,10 @@
 
 use super::chunk::{ChunkType, frame};
 use super::column::{
-    ChunkError, Columns, DEFLATE_FROM, Effort, Fault, Layout, PARALLEL_FROM, Stored, deflate, write_layout,
+    ChunkError, Columns, DEFLATE_FROM, Fault, Layout, PARALLEL_FROM, Stored, effort_of, write_layout,
 };
 use super::column_reader::{ColumnReader, Deltas, Numbers, Texts, follows, same};
+use super::deflate::{Effort, deflate};
 use super::delta::DeltaEncoder;
 use super::leb::put_u64;
 use super::limits::{Budget, Limits};
@@ -418,11 +419,11 @@ impl<'a> DocumentOut<'a> {
 fn columns<'w>(changes: &'w mut ChangeWriter<'_>, ops: &'w mut OpWriter<'_>) -> [Vec<Column<'w>>; 2] {
     let (mut first, mut second) = (Vec::with_capacity(9), Vec::with_capacity(16));
     if changes.row > 0 {
-        changes.finish(|spec, bytes| first.push((spec, bytes, Effort::of(spec))));
+        changes.finish(|spec, bytes| first.push((spec, bytes, effort_of(spec))));
     }
     let values = effort(ops.has_texts());
     ops.finish(RowKind::Document, |spec, bytes| {
-        second.push((spec, bytes, if spec == ops::RAW { values } else { Effort::of(spec) }));
+        second.push((spec, bytes, if spec == ops::RAW { values } else { effort_of(spec) }));
     });
     [first, second]
 }

@@ -2,7 +2,7 @@
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
 //! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`rle`], [`delta`], [`boolean`];
-//! [`value`]; [`huffman`]; [`deflate`], [`libdeflate`]; [`column`]; [`chunk`]; [`ops`], [`op_writer`]; [`runs`]; [`shortcuts`];
+//! [`value`]; [`deflate`]; [`column`]; [`chunk`]; [`ops`], [`op_writer`]; [`runs`]; [`shortcuts`];
 //! [`change`], [`document`], [`bundle`].
 
 pub(crate) mod boolean;
@@ -14,9 +14,7 @@ mod column_reader;
 mod deflate;
 pub(crate) mod delta;
 pub(crate) mod document;
-mod huffman;
 pub(crate) mod leb;
-mod libdeflate;
 pub(crate) mod limits;
 pub(crate) mod op_writer;
 pub(crate) mod ops;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Shortcuts;
 use crate::codec::boolean::BoolCursor;
-use crate::codec::column::Effort;
+use crate::codec::column::effort_of;
 use crate::codec::document::{COLUMNS, Column, DocumentView, deflated, effort, frame_sections, spec, stored};
 use crate::codec::ops::spec as ops;
 use crate::codec::rle::{Cell, RleCursor};
@@ -67,9 +67,9 @@ impl Kept {
             return None;
         }
         let texts = effort(has_texts(get(&ops, ops::META)));
-        let changes = changes.iter().map(|&(spec, bytes)| (spec, bytes, Effort::of(spec)));
+        let changes = changes.iter().map(|&(spec, bytes)| (spec, bytes, effort_of(spec)));
         let ops = ops.iter().map(|&(spec, bytes)| {
-            let effort = if spec == ops::RAW { texts } else { Effort::of(spec) };
+            let effort = if spec == ops::RAW { texts } else { effort_of(spec) };
             (spec, bytes, effort)
         });
         let columns: Vec<Column<'_>> = changes.chain(ops).collect();

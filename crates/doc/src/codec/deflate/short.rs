@@ -493,7 +493,7 @@ fn store(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::column::inflate;
+    use super::super::inflate;
     use super::*;
 
     fn check(deflater: &mut Deflater, bytes: &[u8]) -> usize {

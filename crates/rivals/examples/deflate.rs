@@ -1,0 +1,160 @@
+//! DEFLATE by our own code, by pure Rust libraries and by libdeflate, which is C: each deflated column of some documents is
+//! inflated and deflated again on one thread; the shortest of so many times. A document is a file, or how many changes of
+//! ten puts it has.
+//!
+//! `cargo run --release -p hashmill-rivals --example deflate -- ROUNDS FILE|CHANGES...`
+
+#![expect(clippy::print_stdout, reason = "it is a program")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use hashmill_doc::{Document, ROOT, Transactable as _};
+
+#[path = "../../doc/src/codec/deflate/mod.rs"]
+mod ours;
+
+type Error = Box<dyn std::error::Error>;
+
+/// More than any column inflates to.
+const LIMIT: usize = 1 << 28;
+
+/// A name, and what it makes of bytes.
+type Way = (&'static str, fn(&[u8]) -> Vec<u8>);
+
+const INFLATE: [Way; 4] = [
+    ("libdeflate", inflate_libdeflate),
+    ("flate2 on zlib-rs, as we do", |bytes| ours::inflate(bytes, LIMIT as u64).expect("sound")),
+    ("miniz_oxide", |bytes| miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, LIMIT).expect("sound")),
+    ("zune-inflate", |bytes| {
+        let options = zune_inflate::DeflateOptions::default().set_limit(LIMIT).set_size_hint(4 * bytes.len());
+        // It refuses some streams.
+        zune_inflate::DeflateDecoder::new_with_options(bytes, options).decode_deflate().unwrap_or_default()
+    }),
+];
+
+const DEFLATE: [Way; 9] = [
+    ("libdeflate 1", |bytes| deflate_libdeflate(bytes, 1)),
+    ("libdeflate 5", |bytes| deflate_libdeflate(bytes, 5)),
+    ("libdeflate 7", |bytes| deflate_libdeflate(bytes, 7)),
+    ("zlib-rs 2", |bytes| deflate_zlib(bytes, 2)),
+    ("zlib-rs 4", |bytes| deflate_zlib(bytes, 4)),
+    ("zlib-rs 5", |bytes| deflate_zlib(bytes, 5)),
+    ("zlib-rs 6", |bytes| deflate_zlib(bytes, 6)),
+    ("as we do, texts", |bytes| ours::deflate(bytes, ours::Effort::Texts)),
+    ("as we do, numbers", |bytes| ours::deflate(bytes, ours::Effort::Numbers)),
+];
+
+fn inflate_libdeflate(bytes: &[u8]) -> Vec<u8> {
+    let mut room = 4 * bytes.len();
+    loop {
+        let mut out = vec![0; room];
+        match libdeflater::Decompressor::new().deflate_decompress(bytes, &mut out) {
+            Ok(len) => {
+                out.truncate(len);
+                return out;
+            }
+            Err(_) => room *= 2,
+        }
+    }
+}
+
+fn deflate_libdeflate(bytes: &[u8], level: i32) -> Vec<u8> {
+    let level = libdeflater::CompressionLvl::new(level).expect("a level");
+    let mut compressor = libdeflater::Compressor::new(level);
+    let mut out = vec![0; compressor.deflate_compress_bound(bytes.len())];
+    let len = compressor.deflate_compress(bytes, &mut out).expect("room");
+    out.truncate(len);
+    out
+}
+
+fn deflate_zlib(bytes: &[u8], level: u32) -> Vec<u8> {
+    let mut compressor = flate2::Compress::new(flate2::Compression::new(level), false);
+    let mut out = Vec::with_capacity(2 * bytes.len() + 64);
+    compressor.compress_vec(bytes, &mut out, flate2::FlushCompress::Finish).expect("room");
+    out
+}
+
+/// The deflated columns of a document.
+fn columns(file: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut at = 9;
+    let number = |at: &mut usize| {
+        let mut sum = 0;
+        for shift in (0..63).step_by(7) {
+            let byte = *file.get(*at)?;
+            *at += 1;
+            sum |= usize::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(sum);
+            }
+        }
+        None
+    };
+    number(&mut at)?;
+    for _ in 0..number(&mut at)? {
+        at += number(&mut at)?;
+    }
+    at += 32 * number(&mut at)?;
+    let mut layout = Vec::new();
+    for _ in 0..2 {
+        for _ in 0..number(&mut at)? {
+            layout.push((number(&mut at)?, number(&mut at)?));
+        }
+    }
+    let mut found = Vec::new();
+    for (spec, len) in layout {
+        found.extend(Some(file.get(at..at + len)?).filter(|_| spec & 8 > 0));
+        at += len;
+    }
+    Some(found)
+}
+
+/// A document of changes with ten puts each, which take turns with a hundred keys.
+fn changes(count: u64) -> Result<Document, Error> {
+    let mut doc = Document::new();
+    for change in 0..count {
+        doc.transact(|tx| {
+            let mut puts = (10 * change..).take(10);
+            puts.try_for_each(|number| tx.put(ROOT, format!("key{}", number % 100), number))
+        })?;
+    }
+    Ok(doc)
+}
+
+/// The shortest time for all of them, and how long what is made is.
+fn time(rounds: u32, all: &[impl AsRef<[u8]>], way: fn(&[u8]) -> Vec<u8>) -> (Duration, usize) {
+    let mut least = Duration::MAX;
+    let mut len = 0;
+    for _ in 0..rounds {
+        let start = Instant::now();
+        len = all.iter().map(|bytes| black_box(way(black_box(bytes.as_ref()))).len()).sum();
+        least = least.min(start.elapsed());
+    }
+    (least, len)
+}
+
+fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let rounds: u32 = arguments.next().ok_or("how many rounds?")?.parse()?;
+    for name in arguments {
+        let file = match name.parse() {
+            Ok(count) => changes(count)?.save(),
+            Err(_) => Document::load(&std::fs::read(&name)?)?.save(),
+        };
+        let deflated = columns(&file).ok_or("no document of one chunk")?;
+        let plain: Vec<_> = deflated.iter().map(|bytes| inflate_libdeflate(bytes)).collect();
+        let len: usize = deflated.iter().map(|bytes| bytes.len()).sum();
+        println!(
+            "\n{name}: {} columns, saved with {len} bytes\n\n| | µs | bytes |\n|---|--:|--:|",
+            plain.len()
+        );
+        let print = |what: &str, (time, len): (Duration, usize)| {
+            println!("| {what} | {:.1} | {len} |", 1e6 * time.as_secs_f64());
+        };
+        INFLATE
+            .iter()
+            .for_each(|(what, way)| print(&format!("inflate: {what}"), time(rounds, &deflated, *way)));
+        DEFLATE.iter().for_each(|(what, way)| print(&format!("deflate: {what}"), time(rounds, &plain, *way)));
+    }
+    Ok(())
+}
