@@ -304,10 +304,12 @@ fn probe(target: &str, crates: &[&str], kind: &str, out: &str, source: &str) -> 
 
 fn wasm(runs: bool) -> Vec<Cmd> {
     let build = ["build", "--locked", "--target", WASM.triple, "-p", ENGINES[0], "-p", ENGINES[1]];
+    // A module has one thread, and `doc` is to need no other.
+    let features = ["--no-default-features", "--features", "hashmill-hash/std"];
     let crates = ["hashmill_hash", "hashmill_doc"];
     let module = format!("target/{}/probe.wasm", WASM.triple);
     let mut cmds = vec![
-        Cmd::cargo(&build).with("RUSTFLAGS", &flags(&WASM)),
+        Cmd::cargo(&[&build[..], &features].concat()).with("RUSTFLAGS", &flags(&WASM)),
         probe(WASM.triple, &crates, "cdylib", "probe.wasm", "wasm.rs"),
     ];
     if runs {

@@ -165,7 +165,7 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "features",
-        about: "the tests of `hash`: no feature, each alone, all; those of `doc` without shortcuts",
+        about: "the tests of `hash`: no feature, each alone, all; those of `doc` without shortcuts, and without threads",
         quick: false,
         filters: true,
         applies: everywhere,
@@ -177,8 +177,10 @@ const HERE: &[Step] = &[
             let sets = feature_sets(&hash.context("the package hashmill-hash")?.features);
             let test = ["test", "--locked", "-p", "hashmill-hash", "--no-default-features", "--features"];
             let hash = sets.iter().map(|set| Cmd::cargo(&[&test[..], &[set]].concat()).tests(setting));
-            let general = ["test", "--locked", "-p", "hashmill-doc", "--features", "general"];
-            Ok(hash.chain([Cmd::cargo(&general).tests(setting)]).collect())
+            let doc = [&["--features", "general"][..], &["--no-default-features"]].map(|set| {
+                Cmd::cargo(&[&["test", "--locked", "-p", "hashmill-doc"], set].concat()).tests(setting)
+            });
+            Ok(hash.chain(doc).collect())
         },
     },
     Step {

@@ -63,7 +63,7 @@ pub(super) const SYSTEM: &[Place] = &[
     Place::new("crates/files/src/os.rs", "positioned reads, hints to the system, names"),
     Place::new("crates/files/src/source/mmap/", "mapping files"),
     Place::new("crates/hash/src/argon2/pages.rs", "huge pages"),
-    Place::new("crates/doc/src/threads.rs", "whether processes fork, and which one this is"),
+    Place::new("crates/doc/src/threads/pool.rs", "whether processes fork, and which one this is"),
     Place::new("crates/hash/src/process.rs", "whether processes fork, and which one this is"),
     Place::new("crates/cli/src/os/", "the terminal, signals, standard streams"),
     Place::new("crates/testkit/src/fork.rs", "processes that fork"),

@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use super::in_turn;
+
 /// Threads of one process.
 struct Pool {
     process: u32,
@@ -87,13 +89,12 @@ fn with<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
     }
 }
 
-/// Both, side by side where there are several threads. What both do with each other's help must not need a lock that is held
-/// here: a thread that waits takes up whatever there is to do.
+/// See [`super::in_turn::join`].
 pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    with(|several| if several { rayon::join(a, b) } else { (a(), b()) })
+    with(|several| if several { rayon::join(a, b) } else { in_turn::join(a, b) })
 }
 
-/// `each` of the items with its number, by several threads where there are some, which take `together` items at a time.
+/// See [`super::in_turn::map`].
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     together: usize,
@@ -104,7 +105,7 @@ pub(crate) fn map<T: Sync, R: Send>(
             let items = items.par_iter().enumerate().with_min_len(together).with_max_len(together);
             items.map(|(number, item)| each(number, item)).collect()
         } else {
-            items.iter().enumerate().map(|(number, item)| each(number, item)).collect()
+            in_turn::map(items, together, each)
         }
     })
 }
