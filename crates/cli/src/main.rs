@@ -1,7 +1,5 @@
 //! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
 
-#![deny(unsafe_code)]
-
 mod flags;
 mod info;
 mod lab;

@@ -3,6 +3,8 @@
 //!
 //! Layers, each using only those before it: `types` → `codec` → `store` → editing and reading → the document.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
 mod codec;
 mod cursor;

@@ -20,8 +20,7 @@
 //!
 //! The first file that is mapped brings a handler for the signal SIGBUS with it; [`Mapping`] says why, and how to do
 //! without.
-
-#![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod batch;
 mod error;

@@ -2,6 +2,7 @@
 //!
 //! Our own, because the crate `blake2` fixes the length of a digest at compile time, and because Argon2 hashes in
 //! chains that only gain from vectors when several are computed together.
+#![allow(unsafe_code, reason = "digests side by side in vectors")]
 
 use zeroize::Zeroize;
 

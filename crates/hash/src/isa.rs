@@ -2,6 +2,7 @@
 //!
 //! Detection reads CPUID and XCR0 directly, so that the answer is the same with and without `std`.
 //! Everything else in the workspace receives a [`Cpu`] or something made from it.
+#![allow(unsafe_code, reason = "asks the processor which registers the system saves")]
 
 use core::fmt;
 

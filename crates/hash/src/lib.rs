@@ -4,6 +4,8 @@
 //! [`blake3::batch`] for many messages at once. [`blake3::Plan`] tells which kernel does which size and why.
 //! [`password`] stores and checks passwords, on top of [`argon2`].
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
 pub mod argon2;
 mod blake2b;

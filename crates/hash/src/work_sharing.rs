@@ -9,6 +9,7 @@
 //! Whoever takes a unit of the next phase first waits for the units of this one; those are in the hands of threads that
 //! run already. After a panic no further unit is begun, and the caller goes on with it as soon as those that were begun
 //! have ended.
+#![expect(unsafe_code, reason = "work on the caller's stack, lent to the workers")]
 
 use crate::process::Process;
 use std::any::Any;

@@ -3,6 +3,7 @@
 //! The crate knows workloads and engines only as traits that a program hands in. Of the workspace's other crates it
 //! uses the machine's facts alone.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod build;
 mod campaign;

@@ -3,6 +3,7 @@
 //! Nobody here judges them, and what a system cannot say is `None`. `system` asks Linux, in whose files most of
 //! it stands, and `parse` reads them; `os` has what every system is asked in its own way.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod clock;
 pub mod date;

@@ -1,5 +1,5 @@
 //! The reference implementation of Argon2 in C, through its raw bindings: the one place here that needs `unsafe`.
-#![allow(unsafe_code, reason = "a function in C")]
+#![expect(unsafe_code, reason = "a function in C")]
 
 use std::ptr;
 

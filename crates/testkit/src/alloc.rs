@@ -10,6 +10,7 @@
 //! assert_eq!(count(|| Box::new(1)), (1, Box::new(1)));
 //! # }
 //! ```
+#![expect(unsafe_code, reason = "an allocator that counts")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,4 +1,5 @@
 //! Work in a forked child: what a process with threads leaves to a copy of itself that has one.
+#![allow(unsafe_code, reason = "a child process that is a copy")]
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};

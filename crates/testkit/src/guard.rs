@@ -2,6 +2,7 @@
 //!
 //! Masked loads are the reason. They promise not to touch the lanes that the mask leaves out, and only memory that
 //! cannot be touched can check the promise.
+#![allow(unsafe_code, reason = "memory that faults when a kernel reads past its input")]
 
 pub use system::Guarded;
 

@@ -1,4 +1,5 @@
 //! What becomes of signals: a handler for SIGBUS as a program might have one, to see which reach it, and the defaults.
+#![expect(unsafe_code, reason = "a handler for a signal")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,5 +1,6 @@
 //! What a call leaves on the stack: the call runs on a thread whose stack is memory of the test's own, which is copied
 //! as soon as the call is over.
+#![allow(unsafe_code, reason = "the stack of a thread that has ended")]
 
 /// Bytes of stack for one call.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -3,6 +3,7 @@
 //!
 //! The program mounts it as it is; `cargo rivals` adds the engines of competitors.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod answers;
 mod argon2;

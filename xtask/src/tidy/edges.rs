@@ -8,11 +8,12 @@ use anyhow::Context;
 use super::Fault;
 use crate::metadata::{self, Package};
 
-/// A crate, and those of ours that it may use. Tests may use `testkit` too. Nothing points up or sideways.
+/// A crate, and those of ours that it uses. Tests may use `testkit` too. Nothing points up or sideways, and no arrow stands
+/// here that nobody needs.
 const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-hash", &[]),
     ("hashmill-machine", &[]),
-    ("hashmill-doc", &["hashmill-hash"]),
+    ("hashmill-doc", &[]),
     ("hashmill-lab", &["hashmill-machine"]),
     ("hashmill-files", &["hashmill-hash", "hashmill-machine"]),
     (
@@ -29,7 +30,6 @@ const ARROWS: &[(&str, &[&str])] = &[
         "hashmill-rivals",
         &[
             "hashmill-doc",
-            "hashmill-files",
             "hashmill-hash",
             "hashmill-lab",
             "hashmill-machine",
@@ -83,6 +83,19 @@ pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
     faults
 }
 
+/// Arrows of the picture that no crate needs any more.
+pub(super) fn unused(packages: &[Package]) -> Vec<Fault> {
+    let uses = |from: &str, to: &str| {
+        let mut those = packages.iter().filter(|package| package.name == from);
+        those.any(|package| package.dependencies.iter().any(|arrow| !arrow.dev && arrow.name == to))
+    };
+    let all = ARROWS.iter().flat_map(|&(from, to)| to.iter().map(move |&to| (from, to)));
+    let unused = all.filter(|(from, to)| !uses(from, to));
+    unused
+        .map(|(from, to)| Fault::new(from, 0, format!("uses {to} no more: so says `tidy/edges.rs` too")))
+        .collect()
+}
+
 /// The stated minimum is true because it is what everything is built with.
 pub(super) fn check_toolchain(root: &Path) -> anyhow::Result<Vec<Fault>> {
     let read = |name: &str| fs::read_to_string(root.join(name)).context(name.to_owned());
@@ -130,6 +143,17 @@ mod tests {
     fn the_kit_is_for_tests() {
         assert!(whats("hashmill-hash", &[("hashmill-testkit", true)]).is_empty());
         assert_eq!(whats("hashmill-hash", &[("hashmill-testkit", false)]), ["must not use hashmill-testkit"]);
+    }
+
+    #[test]
+    fn an_arrow_that_nobody_needs_is_a_fault() {
+        let faults = |uses: &[(&str, bool)]| {
+            let found = unused(&[package("hashmill-lab", uses)]);
+            found.iter().filter(|fault| fault.place == "hashmill-lab").count()
+        };
+        assert_eq!(faults(&[("hashmill-machine", false)]), 0);
+        assert_eq!(faults(&[("hashmill-machine", true)]), 1, "tests alone need it");
+        assert_eq!(faults(&[]), 1);
     }
 
     #[test]

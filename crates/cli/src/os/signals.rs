@@ -46,7 +46,7 @@ mod unix {
         Ok(heeded)
     }
 
-    #[allow(unsafe_code, reason = "the only way to ask what a signal does")]
+    #[expect(unsafe_code, reason = "the only way to ask what a signal does")]
     fn is_ignored(signal: i32) -> io::Result<bool> {
         let mut action = MaybeUninit::<libc::sigaction>::uninit();
         // SAFETY: changes nothing, and writes to a place that is there for it.

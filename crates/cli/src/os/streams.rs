@@ -11,7 +11,6 @@ static CLOSED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0)
 
 // SAFETY: runs before the runtime is there, and needs nothing of it: system calls and an atomic.
 #[cfg(unix)]
-#[allow(unsafe_code, reason = "the only way to run before the runtime")]
 mod before_main {
     ctor::declarative::ctor! {
         #[ctor(unsafe)]

@@ -3,6 +3,7 @@
 //! A chain cannot be computed faster than its digests follow one another, but all chains of all lanes are independent
 //! and go side by side, one in each word of a vector. A digest is the next message as it stands: nothing moves between
 //! steps.
+#![allow(unsafe_code, reason = "calls into BLAKE2b's vectors")]
 
 use super::kernel::{Layout, Seed};
 use super::memory::Block;

@@ -1,4 +1,5 @@
 //! The schedule of a fill: passes, slices, and which lanes go together. Arithmetic is the kernels' business.
+#![expect(unsafe_code, reason = "calls into the kernel tables")]
 
 use super::kernel::{ADDRESSES, Kernel, MAX_STREAMS, STRIP_LEN, Slice, Strip};
 use super::memory::{Matrix, Stream};

@@ -1,6 +1,7 @@
 //! What a kernel of Argon2 is: a table of compiled inner loops for each instruction set, and the safe shells around them.
 //!
 //! One call computes up to a thousand blocks, so that the indirect call is paid once in a hundred microseconds.
+#![expect(unsafe_code, reason = "the kernel tables")]
 
 #[cfg(kernels = "aarch64")]
 use super::aarch64;

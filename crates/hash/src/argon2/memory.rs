@@ -2,6 +2,7 @@
 //!
 //! On machines with several memory nodes a page belongs to the node of the thread that touches it first; lanes are
 //! touched first by the threads that compute them.
+#![expect(unsafe_code, reason = "blocks that several lanes write at once")]
 
 #[cfg(feature = "std")]
 use super::error::HashError;

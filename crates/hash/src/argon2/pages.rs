@@ -4,6 +4,7 @@
 //!
 //! On Linux, memory of every size is mapped for itself, and kept out of core dumps and, but for reserved large pages, out of
 //! forked children. Elsewhere it comes from the allocator and has no such protection. Nowhere is it kept out of swap.
+#![allow(unsafe_code, reason = "pages from the system, huge where it grants them")]
 
 use crate::process::Process;
 use core::ptr::NonNull;

@@ -2,6 +2,7 @@
 //!
 //! Two neighbouring words of a row are a vector. A row is eight of them, and so is a column: two for each of A, B, C
 //! and D. Rows and columns are the same work on different vectors.
+#![expect(unsafe_code, reason = "the compression of all 128-bit kernels")]
 
 use super::memory::Block;
 use crate::blake2b::Lanes;

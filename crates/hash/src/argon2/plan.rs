@@ -29,7 +29,7 @@ struct Row {
     /// past them.
     far_from: [u32; 2],
     /// From how many blocks of work (memory times passes) a second thread pays for its wake-up.
-    #[cfg_attr(not(feature = "std"), expect(dead_code))]
+    #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "there are no threads"))]
     parallel_from: u64,
 }
 

@@ -1,4 +1,5 @@
 //! The compression function in plain Rust: the definition that every other kernel is held against.
+#![expect(unsafe_code, reason = "blocks by pointer, as for every other kernel")]
 
 use super::kernel::Layout;
 use super::memory::Block;

@@ -12,6 +12,7 @@
 //! Memory much larger than the caches ([`Slice::far`]) is another matter: what is written does not come back soon, so new
 //! blocks go past the caches and take no lines from memory that they overwrite, with a copy kept of the last one only; and
 //! known references need two steps, into the second cache [`FAR_AHEAD`] blocks early and from there into the first.
+#![expect(unsafe_code, reason = "the loop over blocks, inlined into each kernel")]
 
 use super::kernel::{ADDRESSES, References, Slice, Strip};
 use super::memory::{Block, Stream, wipe};

@@ -3,6 +3,7 @@
 //! Everything above this file is safe code that speaks of slices; everything below is a kernel that speaks of
 //! pointers. A pass always fills a whole [`Wide`] kernel: lanes that nobody needs repeat the last one, because a
 //! padded pass costs no more than a full one and far less than a cascade of narrower ones.
+#![expect(unsafe_code, reason = "calls into the kernel tables")]
 
 use super::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, Words, XofJob};
 use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT};

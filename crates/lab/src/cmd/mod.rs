@@ -12,6 +12,7 @@
 //! let exit = cmd::main(&mount, std::env::args_os().skip(2));
 //! std::process::exit(exit.code());
 //! ```
+#![expect(clippy::disallowed_methods, reason = "commands: arguments, the terminal, the program to run again")]
 
 mod ab;
 mod args;

@@ -9,7 +9,7 @@
 //! Truncation inside the last page raises nothing (the rest of the page reads as zeros), so the size is looked at
 //! once more when all windows are hashed.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "the one mapping of files into memory")]
 
 #[cfg(unix)]
 mod guard;

@@ -1,4 +1,5 @@
 //! Kernels of aarch64, one file for each instruction set.
+#![expect(unsafe_code, reason = "vector loads and stores")]
 
 pub(super) mod neon;
 pub(super) mod sha3;

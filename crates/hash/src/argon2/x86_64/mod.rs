@@ -1,4 +1,5 @@
 //! Kernels of x86-64, one file for each instruction set.
+#![expect(unsafe_code, reason = "vector loads and stores")]
 
 pub(super) mod avx2;
 pub(super) mod avx512;

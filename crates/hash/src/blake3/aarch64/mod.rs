@@ -1,4 +1,5 @@
 //! Kernels for aarch64.
+#![expect(unsafe_code, reason = "vector loads and stores")]
 
 mod neon;
 

@@ -3,6 +3,7 @@
 //! The assembly is written by `xtask/src/codegen`, where the algorithm of each form is described. Each shell says
 //! which registers its body takes; the bodies keep to the registers that the System V ABI lets a callee destroy, save
 //! where a shell names more.
+#![expect(unsafe_code, reason = "vector loads and stores, and assembly")]
 
 mod avx2;
 mod avx512;
