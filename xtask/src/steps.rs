@@ -85,6 +85,7 @@ impl Cmd {
 
 const RUSTFMT: Need = Need::Cargo { name: "fmt", get: "rustup component add rustfmt" };
 const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add clippy" };
+const DENY: Need = Need::Cargo { name: "deny", get: "cargo install cargo-deny --locked" };
 
 /// The workspace of the fuzz targets, without the fuzzer: an ordinary crate for the stable toolchain. Its lock file may
 /// change here, as it follows that of the main workspace.
@@ -149,6 +150,19 @@ const HERE: &[Step] = &[
         needs: &[],
         runner: None,
         commands: |setting| Ok(vec![Cmd::cargo(&[&["test"], &FUZZ[..]].concat()).tests(setting)]),
+    },
+    Step {
+        name: "deny",
+        about: "what ships has no other licences, sources or doubled crates than deny.toml allows",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[DENY],
+        runner: None,
+        commands: |_| {
+            let check = ["deny", "--locked", "--offline", "check", "licenses", "bans", "sources"];
+            Ok(vec![Cmd::cargo(&check)])
+        },
     },
     Step {
         name: "doc",
