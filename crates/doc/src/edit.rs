@@ -409,7 +409,7 @@ impl Editor<'_> {
         let span = *seq.span(at);
         let there = self.state.element_values(seq, &span, at.off);
         let resolved = self.resolve(&there, &write)?;
-        if matches!(write, Write::Delete) && span.reg == 0 {
+        if matches!(write, Write::Delete) && span.reg.is_none() {
             let id = self.take(1);
             self.state.delete_run(obj, at, 1, id, 1);
             return Ok(None);
@@ -604,7 +604,7 @@ impl Editor<'_> {
                 index = start as usize + width;
                 continue;
             }
-            if span.reg > 0 {
+            if span.reg.is_some() {
                 left = left.saturating_sub(span.width as usize);
                 self.delete_updated(obj, at);
             } else {

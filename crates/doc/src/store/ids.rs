@@ -65,4 +65,6 @@ macro_rules! numbers {
 numbers! {
     /// Of an operation on a key or an element, in [`crate::store::log::Log::keyed`].
     KeyOpIdx,
+    /// Of a register, in [`crate::store::seq::Seq::regs`].
+    RegIdx,
 }

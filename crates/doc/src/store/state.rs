@@ -315,7 +315,7 @@ impl State {
             origin,
             at,
             deleted_by: OpId::NONE,
-            reg: 0,
+            reg: None,
             bytes: 0,
             width: len,
             kind: Kind::Values,
@@ -350,7 +350,7 @@ impl State {
             origin: mark.origin,
             at: number,
             deleted_by: OpId::NONE,
-            reg: 0,
+            reg: None,
             bytes: 0,
             width: 0,
             kind: Kind::Mark,
@@ -383,7 +383,7 @@ impl State {
         while (gone as usize) < count
             && let Some((at, _)) = seq.locate_hot(index, &ctx)
             && let span = seq.span(at)
-            && span.reg == 0
+            && span.reg.is_none()
             && span.width == span.len
         {
             let n = (count - gone as usize).min((span.len - at.off) as usize) as u32;
@@ -411,7 +411,7 @@ impl State {
     fn own(&mut self, obj: u32, at: At) -> At {
         let seq = self.seq(obj).expect("the caller checked the kind of the object");
         let span = *seq.span(at);
-        if span.reg > 0 {
+        if span.reg.is_some() {
             return at;
         }
         let mut values = Values::new();
@@ -427,7 +427,7 @@ impl State {
     pub(crate) fn inserted(&self, span: &Span, n: u32) -> Val {
         match span.kind {
             Kind::Text => {
-                let len = if span.reg > 0 { 4 } else { span.bytes };
+                let len = if span.reg.is_some() { 4 } else { span.bytes };
                 let bytes = char_at(&self.heap, Bytes { at: span.at, len }, n);
                 Val { code: code::STR, bytes }
             }
@@ -591,7 +591,7 @@ fn chars(id: OpId, origin: OpId, bytes: Bytes, (len, width): (u32, u32)) -> Span
         origin,
         at: bytes.at,
         deleted_by: OpId::NONE,
-        reg: 0,
+        reg: None,
         bytes: bytes.len,
         width,
         kind: Kind::Text,

@@ -217,9 +217,9 @@ impl State {
                 }
                 span.cut(savepoint.first(span.id.actor) - span.id.ctr, &ctx);
             }
-            if span.reg > 0 {
+            if let Some(number) = span.reg {
                 let (span, reg, text) = self.reg_without(seq, span, savepoint);
-                *builder.regs().get_mut(span.reg as usize - 1) = reg;
+                *builder.regs().get_mut(number) = reg;
                 builder.push(span, &text);
                 continue;
             }

@@ -208,7 +208,7 @@ impl State {
         if !clock.covers(span.id) || span.kind == crate::store::seq::Kind::Mark {
             return parts;
         }
-        if span.reg > 0 {
+        if span.reg.is_some() {
             let values = self.element_at(seq, span, clock);
             if !values.is_empty() {
                 parts.push((*span, Some(values)));

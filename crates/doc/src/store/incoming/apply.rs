@@ -488,7 +488,7 @@ impl State {
             let at = self.element(obj, elem)?;
             incoming.sees(elem)?;
             let span = self.seq(obj).map(|seq| *seq.span(at)).ok_or(OpFault::KeyKind)?;
-            let n = if !span.visible || span.reg > 0 {
+            let n = if !span.visible || span.reg.is_some() {
                 let reg = self.seq(obj).and_then(|seq| seq.reg(&span));
                 budget.spend(1, cost::STEP)?;
                 conflict(budget, reg.map_or(0, |reg| reg.values.len()), &[])?;

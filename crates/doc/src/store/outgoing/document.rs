@@ -138,7 +138,7 @@ impl State {
             });
             let Body::Seq(seq) = &*object.body else { continue };
             for span in seq.spans() {
-                if span.reg > 0 {
+                if span.reg.is_some() {
                     values.push(self.raw(self.inserted(span, 0)));
                     add(&self.history_of(seq, span), &mut values);
                     continue;
@@ -339,14 +339,14 @@ impl<'a> DocWriter<'a, '_> {
         let mut alike = 0;
         for span in seq.spans() {
             let rows = u64::from(span.len);
-            if span.reg == 0 && span.kind == Kind::Text {
+            if span.reg.is_none() && span.kind == Kind::Text {
                 self.ops.typed(self.id(span.origin), self.id(span.id), self.state.typed(span), rows);
                 self.gone(span);
                 alike += rows;
                 continue;
             }
             self.ops.typed_in(obj, std::mem::take(&mut alike));
-            if span.reg > 0 {
+            if span.reg.is_some() {
                 self.element(obj, seq, span);
                 continue;
             }

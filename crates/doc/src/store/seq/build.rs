@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::edit::merge_spans;
 use super::tree::{KIDS, SPANS};
 use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, NONE, Seq, Span};
+use crate::store::ids::RegIdx;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::op_id_map::OpIdMap;
 use crate::types::OpId;
@@ -45,7 +46,7 @@ impl Builder {
         self.seq.is_text
     }
 
-    pub(crate) fn regs(&mut self) -> &mut super::CowVec<super::ElemReg> {
+    pub(crate) fn regs(&mut self) -> &mut super::CowVec<super::ElemReg, RegIdx> {
         &mut self.seq.regs
     }
 

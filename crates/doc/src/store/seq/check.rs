@@ -53,19 +53,19 @@ impl Seq {
 
     fn check_span(&self, span: &Span, ctx: &Ctx<'_>) {
         assert!(span.len > 0);
-        if span.reg == 0 {
+        if span.reg.is_none() {
             assert_eq!(
                 span.measure(span.len, ctx).1,
                 if span.kind == Kind::Text { span.width } else { span.len }
             );
         }
-        if span.reg > 0 {
+        if span.reg.is_some() {
             assert_eq!(span.len, 1);
             assert_eq!(span.visible, !self.reg(span).expect("it exists").values.is_empty());
         } else {
             assert_eq!(span.visible, span.deleted_by.is_none() && span.kind != Kind::Mark);
         }
-        if span.kind == Kind::Text && span.reg == 0 {
+        if span.kind == Kind::Text && span.reg.is_none() {
             let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
             assert_eq!(text.chars().count(), span.len as usize);
         }

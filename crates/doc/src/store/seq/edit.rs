@@ -154,7 +154,7 @@ impl Seq {
         let adjacent = run.at + run.bytes == text.at && !starts_chunk(text.at);
         let extends = index == base + units + run.width
             && run.id.plus(run.len) == id
-            && (run.kind == Kind::Text && run.visible && run.reg == 0)
+            && (run.kind == Kind::Text && run.visible && run.reg.is_none())
             && (adjacent && (run.bytes + text.len) as usize <= SPAN_TEXT);
         if !extends {
             return None;
@@ -296,17 +296,17 @@ impl Seq {
 
     /// Gives an element a register and a span of its own.
     pub(crate) fn own(&mut self, at: At, reg: ElemReg, ctx: &Ctx<'_>) -> At {
-        let number = self.regs.len() as u32 + 1;
+        let number = self.regs.next();
         self.regs.push(reg);
         let id = self.span(at).id.plus(at.off);
-        self.split_span(at, 1, ctx, |span| span.reg = number);
+        self.split_span(at, 1, ctx, |span| span.reg = Some(number));
         self.find(id).expect("the element is still there")
     }
 
     /// The register of an element that owns one.
     pub(crate) fn reg_mut(&mut self, at: At) -> &mut ElemReg {
-        let reg = self.span(at).reg as usize;
-        self.regs.get_mut(reg - 1)
+        let reg = self.span(at).reg.expect("the element owns a register");
+        self.regs.get_mut(reg)
     }
 
     /// Changes what an element with a register shows.
@@ -349,8 +349,8 @@ fn replace(spans: &mut Vec<Span>, old: Range<usize>, new: impl Iterator<Item = S
 #[inline]
 pub(super) fn merge_spans(a: &mut Span, b: &Span) -> bool {
     let run = a.kind == b.kind
-        && a.reg == 0
-        && b.reg == 0
+        && a.reg.is_none()
+        && b.reg.is_none()
         && a.visible == b.visible
         && a.id.actor == b.id.actor
         // Behind the last counter there is none: a sum would not fit.

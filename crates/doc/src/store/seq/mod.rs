@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use crate::store::actors::Actors;
-use crate::store::ids::KeyOpIdx;
+use crate::store::ids::{KeyOpIdx, RegIdx};
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
@@ -50,8 +50,8 @@ pub(crate) struct Span {
     pub(crate) at: u32,
     /// The operation that deleted the first element; the others' are `step` apart. Counter 0: not deleted so.
     pub(crate) deleted_by: OpId,
-    /// One more than the number of the register of an element with a history of its own; such spans have one element.
-    pub(crate) reg: u32,
+    /// The register of an element with a history of its own; such spans have one element.
+    pub(crate) reg: Option<RegIdx>,
     /// Bytes of the text: of all elements of [`Kind::Text`]; of what is shown for others and those with a register.
     pub(crate) bytes: u32,
     /// Width in units of the document's encoding if visible.
@@ -257,7 +257,7 @@ pub(crate) struct Seq {
     root: u32,
     /// The leaf of each element.
     ids: Ids,
-    pub(crate) regs: CowVec<ElemReg>,
+    pub(crate) regs: CowVec<ElemReg, RegIdx>,
     width: u32,
     /// How many boundaries of marks there are.
     pub(crate) marks: u32,
@@ -336,7 +336,7 @@ impl Seq {
     /// The register of an element that has one.
     #[inline]
     pub(crate) fn reg(&self, span: &Span) -> Option<&ElemReg> {
-        self.regs.get((span.reg as usize).checked_sub(1)?)
+        self.regs.get(span.reg?)
     }
 
     /// The leaf that holds unit `index`, and the units before it. `step` is told each node on the way and which of its kids

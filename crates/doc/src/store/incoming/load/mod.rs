@@ -20,7 +20,7 @@ use crate::codec::value::code;
 use crate::error::{LimitError, OpFault, Rule};
 use crate::rules;
 use crate::store::history::ChangeRun;
-use crate::store::ids::{KeyOpIdx, Number as _};
+use crate::store::ids::{KeyOpIdx, Number as _, RegIdx};
 use crate::store::incoming::load::group::{Group, Op};
 use crate::store::incoming::load::order::Way;
 use crate::store::log::key_op::{Key, KeyOp};
@@ -385,7 +385,7 @@ impl Loader {
             origin,
             at,
             deleted_by: refs.first().copied().unwrap_or_default(),
-            reg: 0,
+            reg: None,
             bytes,
             width: 1,
             kind,
@@ -533,7 +533,7 @@ impl Loader {
                 origin: if n == 0 { insert_run.origin } else { insert_run.id.plus(n - 1) },
                 at,
                 deleted_by: gone,
-                reg: 0,
+                reg: None,
                 bytes: bytes.len() as u32,
                 width: rows,
                 kind: Kind::Text,
@@ -638,8 +638,8 @@ impl Loader {
                 let (_, builder) = self.open.as_mut().expect("a sequence is open");
                 let reg =
                     crate::store::seq::ElemReg { values: resolved.values, last: None, dels: resolved.dels };
+                span.reg = Some(builder.regs().next());
                 builder.regs().push(reg);
-                span.reg = builder.regs().len() as u32;
                 self.reg_groups.push(number);
                 builder.push(span, shown);
             }
@@ -678,8 +678,11 @@ impl Loader {
                 let (id, origin, len) = (span.id, span.origin, span.len);
                 let what = match span.kind {
                     Kind::Text => {
-                        let len =
-                            if span.reg > 0 { self.state.inserted(span, 0).bytes.len } else { span.bytes };
+                        let len = if span.reg.is_some() {
+                            self.state.inserted(span, 0).bytes.len
+                        } else {
+                            span.bytes
+                        };
                         What::Text { origin, bytes: Bytes { at: span.at, len } }
                     }
                     Kind::Values => What::Values { origin, at: span.at },
@@ -726,7 +729,7 @@ impl Loader {
         }
         for (obj, mut seq, groups) in self.seqs {
             for (reg, group) in groups.into_iter().enumerate() {
-                seq.regs.get_mut(reg).last = self.lasts[group];
+                seq.regs.get_mut(RegIdx::new(reg)).last = self.lasts[group];
             }
             self.state.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
         }
@@ -755,7 +758,7 @@ fn type_into(builder: &mut Builder, insert_run: &InsertRun, at: u32, text: &str)
             origin: if n == 0 { insert_run.origin } else { insert_run.id.plus(n - 1) },
             at: at + n,
             deleted_by: gone,
-            reg: 0,
+            reg: None,
             bytes: len,
             width: len,
             kind: Kind::Text,
