@@ -10,12 +10,13 @@ use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
 use crate::store::history::ChangeRun;
 use crate::store::history::branches::Branch;
+use crate::store::ids::ObjIdx;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{Val, named_besides};
 use crate::store::memory::byte_arena::ByteArena;
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
-use crate::store::state::State;
+use crate::store::state::{ROOT, State};
 use crate::types::{ActorId, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding};
 
 /// A change in the making.
@@ -27,15 +28,19 @@ pub(crate) struct Open {
     start: u32,
     /// Counter of the next operation.
     next: u32,
-    /// Up to this counter, and up to so many bytes, nobody has to ask whether the document may have more.
-    free: (u32, usize),
+    /// Up to this counter nobody has to ask whether the document may have more operations.
+    sure_counter: u32,
+    /// Up to so many bytes nobody has to ask whether the document may have more.
+    sure_bytes: usize,
     first_run: usize,
     /// The change builds on exactly the heads.
     isolated: bool,
     /// Nobody can copy the document before the change is done.
     alone: bool,
-    /// The object that was edited last, and how many times in a row.
-    last: (u32, u32),
+    /// The object that was edited last.
+    edited: ObjIdx,
+    /// How many times in a row it was.
+    edits: u32,
 }
 
 /// After so many edits of one object in a row there will be more.
@@ -81,18 +86,20 @@ impl Open {
         let first_run = state.log.runs.len().saturating_sub(1);
         state.begin(OpId::new(start, actor));
         let seq = state.history.seq(actor) + 1;
-        let free = u64::from(start).saturating_add(state.spare());
+        let sure = u64::from(start).saturating_add(state.spare());
         Self {
             branch,
             actor,
             seq,
             start,
             next: start,
-            free: (u32::try_from(free).unwrap_or(u32::MAX), state.limits.values().min(ByteArena::SURE)),
+            sure_counter: u32::try_from(sure).unwrap_or(u32::MAX),
+            sure_bytes: state.limits.values().min(ByteArena::SURE),
             first_run,
             isolated: false,
             alone: false,
-            last: (0, 0),
+            edited: ROOT,
+            edits: 0,
         }
     }
 
@@ -110,14 +117,14 @@ impl Open {
 
     /// Notes an edit of an object, which somebody who types goes on to edit.
     #[inline]
-    fn edits(&mut self, obj: u32, state: &mut State) {
-        if self.last.0 != obj {
+    fn note_edit(&mut self, obj: ObjIdx, state: &mut State) {
+        if self.edited != obj {
             state.share();
-            self.last = (obj, 0);
+            (self.edited, self.edits) = (obj, 0);
         }
-        if self.alone && self.last.1 < MANY {
-            self.last.1 += 1;
-            if self.last.1 == MANY {
+        if self.alone && self.edits < MANY {
+            self.edits += 1;
+            if self.edits == MANY {
                 state.hold(obj);
             }
         }
@@ -213,7 +220,7 @@ impl Editor<'_> {
     fn room(&self, ops: usize, (values, keys): (usize, usize)) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
         let bytes = self.state.heap.len() + values + keys;
-        if counters >= u64::from(self.open.free.0) || bytes > self.open.free.1 {
+        if counters >= u64::from(self.open.sure_counter) || bytes > self.open.sure_bytes {
             return self.scarce(ops, (values, keys));
         }
         Ok(())
@@ -237,7 +244,7 @@ impl Editor<'_> {
     #[cold]
     fn room_to_name(&self, ops: usize, besides: usize) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + (ops + besides) as u64;
-        if counters < u64::from(self.open.free.0) {
+        if counters < u64::from(self.open.sure_counter) {
             return Ok(());
         }
         let mut size = self.state.size(self.open.len() as u64 + ops as u64, 1);
@@ -245,9 +252,9 @@ impl Editor<'_> {
         Ok(self.state.limits.check(size)?)
     }
 
-    pub(crate) fn object(&self, obj: &ObjId) -> Result<(u32, ObjType), EditError> {
+    pub(crate) fn object(&self, obj: &ObjId) -> Result<(ObjIdx, ObjType), EditError> {
         let number = self.state.resolve(obj)?;
-        Ok((number, self.state.objects[number as usize].kind))
+        Ok((number, self.state.objects[number].kind))
     }
 
     pub(crate) fn put(
@@ -368,7 +375,7 @@ impl Editor<'_> {
         }
     }
 
-    fn keyed(&mut self, obj: u32, write: &Write<'_>) -> KeyOp {
+    fn keyed(&mut self, obj: ObjIdx, write: &Write<'_>) -> KeyOp {
         let id = self.take(1);
         let (action, val) = match write {
             Write::Scalar(raw) => (Action::Set, self.state.keep_raw(*raw)),
@@ -382,11 +389,11 @@ impl Editor<'_> {
     /// One operation, for which there is room, names all these.
     #[inline]
     fn pay_for_names(&mut self, preds: &[OpId]) {
-        self.open.free.0 = self.open.free.0.saturating_sub(named_besides(preds));
+        self.open.sure_counter = self.open.sure_counter.saturating_sub(named_besides(preds));
     }
 
     /// Writes to a key of a map; gives what was written.
-    fn write_key(&mut self, obj: u32, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
+    fn write_key(&mut self, obj: ObjIdx, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
         let entry = self.state.map(obj).and_then(|map| map.get(key, &self.state.heap));
         let there = entry.map_or(&[][..], |entry| &entry.values);
         let (op, preds) = match self.resolve(there, &write)? {
@@ -401,7 +408,12 @@ impl Editor<'_> {
     }
 
     /// Writes to an element that is there.
-    fn write_element(&mut self, obj: u32, index: usize, write: Write<'_>) -> Result<Option<Val>, EditError> {
+    fn write_element(
+        &mut self,
+        obj: ObjIdx,
+        index: usize,
+        write: Write<'_>,
+    ) -> Result<Option<Val>, EditError> {
         let (seq, ctx) = self.state.seq_mut(obj);
         let found = u32::try_from(index).ok().and_then(|index| seq.locate_hot(index, &ctx));
         let Some((at, _)) = found else { return Err(EditError::Index { index, len: seq.width() }) };
@@ -471,7 +483,7 @@ impl Editor<'_> {
     }
 
     /// Where to insert before unit `index`, after which element, and the unit that really is.
-    fn gap(&mut self, obj: u32, index: usize) -> Result<(Gap, OpId, usize), EditError> {
+    fn gap(&mut self, obj: ObjIdx, index: usize) -> Result<(Gap, OpId, usize), EditError> {
         let (seq, ctx) = self.state.seq_mut(obj);
         let len = seq.width();
         if index > len {
@@ -486,7 +498,7 @@ impl Editor<'_> {
 
     /// The last place before the next visible element that every mark in between allows: inside marks that expand over
     /// what is typed at their edge, outside others, and never between the ends of a mark around nothing.
-    fn past_marks(&self, obj: u32, gap: Gap, origin: OpId) -> (Gap, OpId) {
+    fn past_marks(&self, obj: ObjIdx, gap: Gap, origin: OpId) -> (Gap, OpId) {
         let seq = self.state.seq(obj).expect("the caller checked the kind");
         let mut places: SmallVec<[(Gap, OpId); 4]> = smallvec![(gap, origin)];
         let mut next = seq.span_behind(gap);
@@ -527,7 +539,7 @@ impl Editor<'_> {
             return Err(EditError::WrongType { found: kind });
         }
         let (index, del) = back(index, del)?;
-        self.open.edits(number, self.state);
+        self.open.note_edit(number, self.state);
         let index = if text.is_empty() { index } else { self.type_text(number, index, text)? };
         if del == 0 {
             Ok(())
@@ -537,7 +549,7 @@ impl Editor<'_> {
     }
 
     /// Inserts text before unit `index`; gives the unit that really is.
-    fn type_text(&mut self, obj: u32, index: usize, text: &str) -> Result<usize, EditError> {
+    fn type_text(&mut self, obj: ObjIdx, index: usize, text: &str) -> Result<usize, EditError> {
         self.room(text.len(), (text.len(), 0))?;
         let seq = self.state.seq(obj).expect("the caller checked the kind");
         if seq.marks == 0
@@ -562,7 +574,7 @@ impl Editor<'_> {
         Some(encoding.measure(text))
     }
 
-    fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, text: &str) {
+    fn insert_text(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, text: &str) {
         if let Some((chars, _)) = self.measure(text) {
             let id = self.take(chars);
             self.state.insert_text(obj, gap, origin, id, text);
@@ -584,7 +596,7 @@ impl Editor<'_> {
     }
 
     /// Deletes whole elements from unit `index` on until `count` units are gone or the sequence ends.
-    pub(crate) fn delete_units(&mut self, obj: u32, index: usize, count: usize) -> Result<(), EditError> {
+    pub(crate) fn delete_units(&mut self, obj: ObjIdx, index: usize, count: usize) -> Result<(), EditError> {
         let (mut index, mut left) = (index, count);
         while left > 0 {
             self.room_to_delete(obj, left)?;
@@ -617,7 +629,7 @@ impl Editor<'_> {
     }
 
     /// Checks that so many units of a sequence can be deleted, with every value there.
-    fn room_to_delete(&self, obj: u32, units: usize) -> Result<(), EditError> {
+    fn room_to_delete(&self, obj: ObjIdx, units: usize) -> Result<(), EditError> {
         let Some(seq) = self.state.seq(obj) else { return Ok(()) };
         let units = units.min(seq.width());
         self.room(units, (0, 0))?;
@@ -629,7 +641,7 @@ impl Editor<'_> {
     }
 
     /// Deletes an element with updates: every value that is visible.
-    fn delete_updated(&mut self, obj: u32, at: At) {
+    fn delete_updated(&mut self, obj: ObjIdx, at: At) {
         let seq = self.state.seq(obj).expect("the caller found it there");
         let reg = seq.reg(seq.span(at)).expect("the element has a register");
         let preds: SmallVec<[OpId; 1]> = reg.values.iter().map(|value| value.id).collect();

@@ -10,13 +10,14 @@ use crate::error::EditError;
 use crate::literal::Literal;
 use crate::nested::{Found, build};
 use crate::store::history::past::Clock;
+use crate::store::ids::ObjIdx;
 use crate::store::log::Val;
 use crate::store::map::{Map, OrderedKeys};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::keys::sort_by_bytes;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
-use crate::store::state::{Body, Object, ROOT as ROOT_NUMBER, State};
+use crate::store::state::{Body, Object, ROOT, State};
 use crate::typed::FromValue;
 use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
 
@@ -81,7 +82,7 @@ impl<'a> View<'a> {
     /// The kind of an object.
     pub fn object_type(&self, obj: impl AsRef<ObjId>) -> Result<ObjType, EditError> {
         let number = self.state.resolve(obj.as_ref())?;
-        Ok(self.state.objects[number as usize].kind)
+        Ok(self.state.objects[number].kind)
     }
 
     /// The winning value at a place and its id; for scalars the id is that of the operation that wrote it.
@@ -159,7 +160,7 @@ impl<'a> View<'a> {
 
     fn values(&self, obj: &ObjId, prop: &Prop<'_>) -> Result<Cow<'a, [Visible]>, EditError> {
         let number = self.state.resolve(obj)?;
-        match (&*self.state.objects[number as usize].body, prop) {
+        match (&*self.state.objects[number].body, prop) {
             (Body::Map(map), Prop::Map(key)) => {
                 let Some(entry) = map.get(key, &self.state.heap) else { return Ok(Cow::Borrowed(&[])) };
                 Ok(match &self.clock {
@@ -168,7 +169,7 @@ impl<'a> View<'a> {
                 })
             }
             (Body::Seq(seq), Prop::Seq(index)) => Ok(self.element(seq, *index)),
-            _ => Err(EditError::WrongType { found: self.state.objects[number as usize].kind }),
+            _ => Err(EditError::WrongType { found: self.state.objects[number].kind }),
         }
     }
 
@@ -383,7 +384,7 @@ impl<'a> View<'a> {
     /// How many keys a map has, elements a list, units a text.
     pub fn length(&self, obj: impl AsRef<ObjId>) -> usize {
         let Ok(number) = self.state.resolve(obj.as_ref()) else { return 0 };
-        match (&*self.state.objects[number as usize].body, &self.clock) {
+        match (&*self.state.objects[number].body, &self.clock) {
             (Body::Map(map), None) => map.len(),
             (Body::Seq(seq), None) => seq.width(),
             (Body::Map(_), Some(_)) => self.keys(obj).count(),
@@ -429,10 +430,10 @@ impl<'a> View<'a> {
     pub fn parent(&self, obj: impl AsRef<ObjId>) -> Result<Option<(ObjId, Prop<'static>)>, EditError> {
         let state = self.state;
         let number = state.resolve(obj.as_ref())?;
-        if number == ROOT_NUMBER {
+        if number == ROOT {
             return Ok(None);
         }
-        let object = &state.objects[number as usize];
+        let object = &state.objects[number];
         let parent = state.obj_id(object.parent);
         let is_it = |value: &Visible| value.id == object.id;
         if state.map(object.parent).is_some() {
@@ -496,34 +497,37 @@ impl<'a> View<'a> {
 impl State {
     /// The number of an object by its name. The hint in the name makes this O(1) for names this document gave out.
     #[inline]
-    pub(crate) fn resolve(&self, obj: &ObjId) -> Result<u32, EditError> {
-        let ObjId::Id { hint, .. } = obj else { return Ok(ROOT_NUMBER) };
-        if self.hinted(obj).is_some() { Ok(*hint) } else { self.search(obj) }
+    pub(crate) fn resolve(&self, obj: &ObjId) -> Result<ObjIdx, EditError> {
+        match self.hinted(obj) {
+            Some((number, _)) => Ok(number),
+            None => self.search(obj),
+        }
     }
 
     /// An object by its name.
     #[inline]
     pub(crate) fn object(&self, obj: &ObjId) -> Result<&Object, EditError> {
         match self.hinted(obj) {
-            Some(object) => Ok(object),
-            None => Ok(&self.objects[self.search(obj)? as usize]),
+            Some((_, object)) => Ok(object),
+            None => Ok(&self.objects[self.search(obj)?]),
         }
     }
 
     /// The object where the name says that it is.
     #[inline]
-    fn hinted(&self, obj: &ObjId) -> Option<&Object> {
-        let ObjId::Id { counter, actor, hint } = obj else { return self.objects.get(ROOT_NUMBER as usize) };
-        let object = self.objects.get(*hint as usize)?;
+    fn hinted(&self, obj: &ObjId) -> Option<(ObjIdx, &Object)> {
+        let ObjId::Id { counter, actor, hint } = obj else { return Some((ROOT, &self.objects[ROOT])) };
+        let number = ObjIdx::of(*hint);
+        let object = self.objects.get(number)?;
         let is_it = u64::from(object.id.ctr) == *counter
             && !object.id.is_none()
             && self.actors.id(object.id.actor).is(actor);
-        is_it.then_some(object)
+        is_it.then_some((number, object))
     }
 
     #[cold]
-    fn search(&self, obj: &ObjId) -> Result<u32, EditError> {
-        let ObjId::Id { counter, actor, .. } = obj else { return Ok(ROOT_NUMBER) };
+    fn search(&self, obj: &ObjId) -> Result<ObjIdx, EditError> {
+        let ObjId::Id { counter, actor, .. } = obj else { return Ok(ROOT) };
         let number = u32::try_from(*counter)
             .ok()
             .filter(|counter| *counter > 0)
@@ -533,17 +537,17 @@ impl State {
     }
 
     /// The public name of an object.
-    pub(crate) fn obj_id(&self, number: u32) -> ObjId {
-        if number == ROOT_NUMBER {
+    pub(crate) fn obj_id(&self, number: ObjIdx) -> ObjId {
+        if number == ROOT {
             return ObjId::Root;
         }
-        self.name(self.objects[number as usize].id, number)
+        self.name(self.objects[number].id, number.get())
     }
 
     /// The public names of all objects, in ascending order.
     pub(crate) fn object_ids(&self) -> Vec<ObjId> {
-        let there = (0..).zip(self.objects.iter());
-        let there = there.filter(|(number, object)| *number == ROOT_NUMBER || !object.id.is_none());
+        let there = self.objects.numbered();
+        let there = there.filter(|(number, object)| *number == ROOT || !object.id.is_none());
         let mut ids: Vec<ObjId> = there.map(|(number, _)| self.obj_id(number)).collect();
         ids.sort_unstable();
         ids
@@ -564,7 +568,7 @@ impl State {
     #[inline(always)]
     pub(crate) fn export(&self, value: &Visible) -> (Value<'_>, ObjId) {
         if let Some((kind, number)) = value.val.as_object() {
-            return (Value::Object(kind), self.name(value.id, number));
+            return (Value::Object(kind), self.name(value.id, number.get()));
         }
         let scalar = match RawValue::short_int(value.val.code, self.heap.get(value.val.bytes)) {
             Some(number) => ScalarValue::Int(number),

@@ -218,7 +218,7 @@ impl State {
         };
         let number = self.log.runs.get(self.log.find(id.ctr, from, to))?.keyed(id)?;
         let op = &self.log.keyed[number];
-        let here = self.objects[op.obj as usize].id == obj && op.action != Action::Delete;
+        let here = self.objects[op.obj].id == obj && op.action != Action::Delete;
         match op.key() {
             Key::Elem(elem) if here => Some(elem),
             _ => None,

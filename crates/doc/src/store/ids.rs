@@ -1,7 +1,7 @@
 //! Numbers of the things in a document, a type for each kind of thing: a change is never taken for an operation.
 //!
-//! Each counts from 0 in the order in which things came, and lies in memory as one more than that: "none" is an [`Option`]
-//! that takes no room of its own. Numbers are made and read here and nowhere else.
+//! Each counts from 0 in the order in which things came. Where there may be none, it lies in memory as one more than that:
+//! "none" is an [`Option`] that takes no room of its own. Numbers are made and read here and nowhere else.
 
 use std::num::NonZeroU32;
 
@@ -67,4 +67,38 @@ numbers! {
     KeyOpIdx,
     /// Of a register, in [`crate::store::seq::Seq::regs`].
     RegIdx,
+}
+
+/// Of an object, in [`crate::store::state::State::objects`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub(crate) struct ObjIdx(u32);
+
+impl Number for ObjIdx {
+    #[inline]
+    fn new(place: usize) -> Self {
+        Self(u32::try_from(place).expect("limits keep numbers below 2^32"))
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ObjIdx {
+    /// The object at the root of every document.
+    pub(crate) const ROOT: Self = Self(0);
+
+    /// The number that [`Self::get`] gave, or that a stranger says.
+    #[inline]
+    pub(crate) fn of(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// To be kept where a number has no type.
+    #[inline]
+    pub(crate) fn get(self) -> u32 {
+        self.0
+    }
 }

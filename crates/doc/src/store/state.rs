@@ -12,7 +12,7 @@ use crate::error::LimitError;
 use crate::store::actors::Actors;
 use crate::store::history::History;
 use crate::store::history::branches::Branches;
-use crate::store::ids::KeyOpIdx;
+use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx};
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{Log, LogRun, MarkOp, Val, What, named_besides};
 use crate::store::map::Map;
@@ -48,7 +48,7 @@ pub(crate) struct Object {
     pub(crate) id: OpId,
     pub(crate) kind: ObjType,
     /// Number of the object it was put into.
-    pub(crate) parent: u32,
+    pub(crate) parent: ObjIdx,
     pub(crate) body: CowBox<Body>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Loaded {
 }
 
 /// The root's number.
-pub(crate) const ROOT: u32 = 0;
+pub(crate) const ROOT: ObjIdx = ObjIdx::ROOT;
 
 /// Everything a document knows. Cloning shares it piece by piece.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub(crate) struct State {
     pub(crate) actors: Actors,
     pub(crate) heap: ByteArena,
     pub(crate) log: Log,
-    pub(crate) objects: CowVec<Object>,
+    pub(crate) objects: CowVec<Object, ObjIdx>,
     pub(crate) numbers: OpIdMap,
     pub(crate) history: History,
     /// The greatest counter used.
@@ -169,28 +169,28 @@ impl State {
     }
 
     /// The number of the object that operation `id` made.
-    pub(crate) fn number(&self, id: OpId) -> Option<u32> {
+    pub(crate) fn number(&self, id: OpId) -> Option<ObjIdx> {
         if id.is_none() {
             return Some(ROOT);
         }
         // Most operations are on the same object as the one before.
         if let Some(run) = self.log.runs.last()
-            && self.objects.get(run.obj as usize).is_some_and(|object| object.id == id)
+            && self.objects.get(run.obj).is_some_and(|object| object.id == id)
         {
             return Some(run.obj);
         }
-        self.numbers.get(id)
+        self.numbers.get(id).map(ObjIdx::of)
     }
 
-    pub(crate) fn map(&self, obj: u32) -> Option<&Map> {
-        match &*self.objects.get(obj as usize)?.body {
+    pub(crate) fn map(&self, obj: ObjIdx) -> Option<&Map> {
+        match &*self.objects.get(obj)?.body {
             Body::Map(map) => Some(map),
             Body::Seq(_) => None,
         }
     }
 
-    pub(crate) fn seq(&self, obj: u32) -> Option<&Seq> {
-        match &*self.objects.get(obj as usize)?.body {
+    pub(crate) fn seq(&self, obj: ObjIdx) -> Option<&Seq> {
+        match &*self.objects.get(obj)?.body {
             Body::Seq(seq) => Some(seq),
             Body::Map(_) => None,
         }
@@ -198,9 +198,9 @@ impl State {
 
     /// The sequence to change and what it needs to know. The caller has checked that it is one.
     #[inline]
-    pub(crate) fn seq_mut(&mut self, obj: u32) -> (&mut Seq, Ctx<'_>) {
+    pub(crate) fn seq_mut(&mut self, obj: ObjIdx) -> (&mut Seq, Ctx<'_>) {
         let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
-        match self.objects.get_mut(obj as usize).body.get_mut() {
+        match self.objects.get_mut(obj).body.get_mut() {
             Body::Seq(seq) => {
                 seq.settle();
                 (seq, ctx)
@@ -209,8 +209,8 @@ impl State {
         }
     }
 
-    pub(crate) fn map_mut(&mut self, obj: u32) -> (&mut Map, &mut ByteArena, &mut Log, &Actors) {
-        match self.objects.get_mut(obj as usize).body.get_mut() {
+    pub(crate) fn map_mut(&mut self, obj: ObjIdx) -> (&mut Map, &mut ByteArena, &mut Log, &Actors) {
+        match self.objects.get_mut(obj).body.get_mut() {
             Body::Map(map) => (map, &mut self.heap, &mut self.log, &self.actors),
             Body::Seq(_) => unreachable!("the caller checked the kind of the object"),
         }
@@ -231,15 +231,15 @@ impl State {
     }
 
     /// A new object made by operation `id`.
-    pub(crate) fn make(&mut self, id: OpId, kind: ObjType, parent: u32) -> Val {
-        let number = self.objects.len() as u32;
+    pub(crate) fn make(&mut self, id: OpId, kind: ObjType, parent: ObjIdx) -> Val {
+        let number = self.objects.next();
         let body = match kind {
             ObjType::Map | ObjType::Table => Body::Map(Map::default()),
             ObjType::List => Body::Seq(Seq::new(false)),
             ObjType::Text => Body::Seq(Seq::new(true)),
         };
         self.objects.push(Object { id, kind, parent, body: body.into() });
-        self.numbers.insert(id, number);
+        self.numbers.insert(id, number.get());
         Val::object(kind, number)
     }
 
@@ -250,9 +250,9 @@ impl State {
 
     /// The sequence and the log to change, and what the sequence needs to know. The caller has checked that it is one.
     #[inline]
-    fn seq_and_log(&mut self, obj: u32) -> (&mut Seq, &mut Log, Ctx<'_>) {
+    fn seq_and_log(&mut self, obj: ObjIdx) -> (&mut Seq, &mut Log, Ctx<'_>) {
         let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
-        match self.objects.get_mut(obj as usize).body.get_mut() {
+        match self.objects.get_mut(obj).body.get_mut() {
             Body::Seq(seq) => (seq, &mut self.log, ctx),
             Body::Map(_) => unreachable!("the caller checked the kind of the object"),
         }
@@ -260,7 +260,7 @@ impl State {
 
     /// Inserts characters, one an element.
     #[inline]
-    pub(crate) fn insert_text(&mut self, obj: u32, gap: Gap, origin: OpId, id: OpId, text: &str) {
+    pub(crate) fn insert_text(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, id: OpId, text: &str) {
         let (len, width) = self.encoding.measure(text);
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
@@ -273,7 +273,7 @@ impl State {
     #[inline]
     pub(crate) fn type_text(
         &mut self,
-        obj: u32,
+        obj: ObjIdx,
         index: u32,
         id: OpId,
         text: &str,
@@ -305,7 +305,7 @@ impl State {
     }
 
     /// Inserts values, each after the one before.
-    pub(crate) fn insert_values(&mut self, obj: u32, gap: Gap, origin: OpId, id: OpId, values: &[Val]) {
+    pub(crate) fn insert_values(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, id: OpId, values: &[Val]) {
         let at = self.log.values.len() as u32;
         self.log.values.extend(values.iter().copied());
         let len = values.len() as u32;
@@ -341,7 +341,7 @@ impl State {
     }
 
     /// Inserts the boundary of a mark.
-    pub(crate) fn insert_mark(&mut self, obj: u32, gap: Gap, id: OpId, mark: MarkOp) {
+    pub(crate) fn insert_mark(&mut self, obj: ObjIdx, gap: Gap, id: OpId, mark: MarkOp) {
         let number = self.log.marks.len() as u32;
         self.log.marks.push(mark);
         let span = Span {
@@ -364,7 +364,7 @@ impl State {
 
     /// Deletes `n` visible elements without updates, in list order from `at` on, by as many operations from `id` on
     /// in the direction of `step`.
-    pub(crate) fn delete_run(&mut self, obj: u32, at: At, n: u32, id: OpId, step: i8) {
+    pub(crate) fn delete_run(&mut self, obj: ObjIdx, at: At, n: u32, id: OpId, step: i8) {
         let (seq, log, ctx) = self.seq_and_log(obj);
         let first = seq.span(at).id.plus(at.off);
         let (gone, elem) = if step < 0 { (id.plus(n - 1), first.plus(n - 1)) } else { (id, first) };
@@ -376,7 +376,7 @@ impl State {
     /// Deletes up to `count` elements from unit `index` on, by as many operations from `id` on; gives how many. It ends
     /// before the first that has updates or lies in a run whose elements are not a unit wide each.
     #[inline]
-    pub(crate) fn erase(&mut self, obj: u32, index: u32, count: usize, id: OpId) -> u32 {
+    pub(crate) fn erase(&mut self, obj: ObjIdx, index: u32, count: usize, id: OpId) -> u32 {
         let (seq, log, ctx) = self.seq_and_log(obj);
         seq.put_off();
         let mut gone = 0;
@@ -396,7 +396,7 @@ impl State {
     }
 
     /// Deletes an element that others deleted or updated already, as operation `id` that names only the insertion.
-    pub(crate) fn delete_again(&mut self, obj: u32, at: At, id: OpId) {
+    pub(crate) fn delete_again(&mut self, obj: ObjIdx, at: At, id: OpId) {
         let at = self.own(obj, at);
         let (seq, _) = self.seq_mut(obj);
         let elem = seq.span(at).id;
@@ -408,7 +408,7 @@ impl State {
     }
 
     /// Gives an element a register, if it has none.
-    fn own(&mut self, obj: u32, at: At) -> At {
+    fn own(&mut self, obj: ObjIdx, at: At) -> At {
         let seq = self.seq(obj).expect("the caller checked the kind of the object");
         let span = *seq.span(at);
         if span.reg.is_some() {
@@ -437,7 +437,7 @@ impl State {
     }
 
     /// Shows the winner among an element's values.
-    fn show(&mut self, obj: u32, at: At) {
+    fn show(&mut self, obj: ObjIdx, at: At) {
         let (seq, ctx) = self.seq_mut(obj);
         let values = &seq.reg(seq.span(at)).expect("the element owns a register").values;
         let shown = match values.last() {
@@ -458,12 +458,12 @@ impl State {
     }
 
     /// An operation on a key of a map, with its predecessors, in a change that has everything else in its past.
-    pub(crate) fn put_key(&mut self, obj: u32, key: &str, op: &KeyOp, preds: &[OpId]) {
+    pub(crate) fn put_key(&mut self, obj: ObjIdx, key: &str, op: &KeyOp, preds: &[OpId]) {
         self.put_key_in(obj, key, op, preds, true);
     }
 
     /// The same in a change that may not be the `latest`.
-    pub(super) fn put_key_in(&mut self, obj: u32, key: &str, op: &KeyOp, preds: &[OpId], latest: bool) {
+    pub(super) fn put_key_in(&mut self, obj: ObjIdx, key: &str, op: &KeyOp, preds: &[OpId], latest: bool) {
         self.pay_for_names(preds);
         let number = self.amount(op);
         let (map, heap, log, actors) = self.map_mut(obj);
@@ -476,12 +476,12 @@ impl State {
     }
 
     /// An update of an element, with its predecessors, in a change that has everything else in its past.
-    pub(crate) fn put_elem(&mut self, obj: u32, at: At, op: &KeyOp, preds: &[OpId]) {
+    pub(crate) fn put_elem(&mut self, obj: ObjIdx, at: At, op: &KeyOp, preds: &[OpId]) {
         self.put_elem_in(obj, at, op, preds, true);
     }
 
     /// The same in a change that may not be the `latest`.
-    pub(super) fn put_elem_in(&mut self, obj: u32, at: At, op: &KeyOp, preds: &[OpId], latest: bool) {
+    pub(super) fn put_elem_in(&mut self, obj: ObjIdx, at: At, op: &KeyOp, preds: &[OpId], latest: bool) {
         self.pay_for_names(preds);
         let number = self.amount(op);
         let at = self.own(obj, at);
@@ -561,7 +561,8 @@ impl State {
             self.log.check();
             self.check_kept();
         }
-        for (number, object) in (0..).zip(self.objects.iter()) {
+        for (place, object) in self.objects.iter().enumerate() {
+            let number = ObjIdx::new(place);
             assert_eq!(self.number(object.id), Some(number));
             assert!(object.body.is_shared());
             match &*object.body {

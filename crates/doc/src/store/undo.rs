@@ -3,7 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::store::ids::KeyOpIdx;
+use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx};
 use crate::store::log::LogEnd;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::memory::byte_arena::ArenaEnd;
@@ -18,7 +18,8 @@ struct Ends {
     log: LogEnd,
     heap: ArenaEnd,
     actors: u32,
-    objects: u32,
+    /// The first after them.
+    objects: ObjIdx,
     max_op: u32,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Savepoint {
 pub(crate) struct Unfinished {
     ends: Ends,
     first: OpId,
-    held: Option<u32>,
+    held: Option<ObjIdx>,
 }
 
 impl Savepoint {
@@ -72,7 +73,7 @@ impl State {
             log: self.log.end(),
             heap: self.heap.end(),
             actors: self.actors.len() as u32,
-            objects: self.objects.len() as u32,
+            objects: self.objects.next(),
             max_op: self.max_op,
         }
     }
@@ -90,10 +91,10 @@ impl State {
     }
 
     /// The change in the making goes on to edit an object: nobody is asked any more who shares it.
-    pub(crate) fn hold(&mut self, obj: u32) {
+    pub(crate) fn hold(&mut self, obj: ObjIdx) {
         if let Some(unfinished) = &mut self.unfinished {
             unfinished.held = Some(obj);
-            self.objects.get_mut(obj as usize).body.hold();
+            self.objects.get_mut(obj).body.hold();
         }
     }
 
@@ -106,8 +107,8 @@ impl State {
     }
 
     #[cold]
-    fn share_object(&mut self, obj: u32) {
-        self.objects.get_mut(obj as usize).body.share();
+    fn share_object(&mut self, obj: ObjIdx) {
+        self.objects.get_mut(obj).body.share();
     }
 
     /// Ends the change in the making: what it did stays.
@@ -146,7 +147,7 @@ impl State {
         let mut passed = 0;
         // The last run may have gone on.
         let first_run = savepoint.ends.log.runs.saturating_sub(1) as usize;
-        let mut touched: Vec<u32> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
+        let mut touched: Vec<ObjIdx> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
         touched.sort_unstable();
         touched.dedup();
         let keyed: Vec<KeyOp> = self.log.keyed.iter_from(savepoint.ends.log.keyed).copied().collect();
@@ -159,17 +160,17 @@ impl State {
             if let Some(seq) = self.seq(obj) {
                 passed += seq.spans().count() as u64;
                 let seq = self.seq_without(obj, savepoint);
-                self.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
+                self.objects.get_mut(obj).body = Body::Seq(seq).into();
             }
         }
-        self.objects.truncate(savepoint.ends.objects as usize);
+        self.objects.truncate(savepoint.ends.objects.place());
         savepoint.firsts.iter().for_each(|first| self.numbers.cut(*first));
         self.log.cut(savepoint.ends.log);
         self.max_op = savepoint.ends.max_op;
         passed
     }
 
-    fn undo_key(&mut self, obj: u32, key: crate::store::memory::byte_arena::Bytes, savepoint: &Savepoint) {
+    fn undo_key(&mut self, obj: ObjIdx, key: crate::store::memory::byte_arena::Bytes, savepoint: &Savepoint) {
         let key = self.heap.text(key).to_owned();
         let Some(entry) = self.map(obj).and_then(|map| map.get(&key, &self.heap)) else { return };
         let last = self.kept(entry.last, savepoint);
@@ -203,7 +204,7 @@ impl State {
     }
 
     /// A sequence without the operations since `savepoint`.
-    fn seq_without(&self, obj: u32, savepoint: &Savepoint) -> Seq {
+    fn seq_without(&self, obj: ObjIdx, savepoint: &Savepoint) -> Seq {
         let seq = self.seq(obj).expect("the caller checked");
         let ctx = self.ctx();
         let mut builder = Builder::new(seq.is_text);

@@ -265,7 +265,7 @@ impl State {
             // Runs of the log may go on from change to change.
             let (skip, stop) = (start.saturating_sub(run.id.ctr), run.len.min(end - run.id.ctr));
             if last.replace(run.obj) != Some(run.obj) {
-                past(self.objects[run.obj as usize].id)?;
+                past(self.objects[run.obj].id)?;
             }
             self.run_refers_to(run, (skip, stop), past)?;
         }

@@ -162,7 +162,7 @@ impl State {
         incoming: &Incoming,
         budget: &mut Budget,
     ) -> Applied {
-        let there = &other.objects[part.obj as usize];
+        let there = &other.objects[part.obj];
         let obj = self.number(incoming.id(there.id)).ok_or(OpFault::Object)?;
         let id = incoming.id(part.id);
         match part.what {
@@ -216,7 +216,7 @@ impl State {
         let mark = &self.log.marks[number as usize];
         Row {
             id: op.id,
-            obj: self.objects[op.obj as usize].id,
+            obj: self.objects[op.obj].id,
             key: RawKey::Elem(mark.origin),
             insert: true,
             action: Action::Mark,
@@ -232,7 +232,7 @@ impl State {
             Key::Map(key) => RawKey::Map(self.heap.text(key)),
             Key::Elem(elem) => RawKey::Elem(elem),
         };
-        let (id, obj) = (op.id, self.objects[op.obj as usize].id);
+        let (id, obj) = (op.id, self.objects[op.obj].id);
         let value = self.raw(op.val());
         Row { id, obj, key, insert: false, action: op.action, value, expand: false, mark: None }
     }

@@ -16,6 +16,7 @@ use crate::error::{Fault, LimitError, OpFault};
 use crate::rules;
 use crate::store::history::ChangeRun;
 use crate::store::history::seen::Seen;
+use crate::store::ids::ObjIdx;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{MarkOp, Val};
 use crate::store::register::is_visible;
@@ -267,7 +268,7 @@ impl State {
         let object = incoming.id(row.obj);
         let obj = self.number(object).ok_or(OpFault::Object)?;
         incoming.sees(object)?;
-        let kind = self.objects[obj as usize].kind;
+        let kind = self.objects[obj].kind;
         rules::place(kind, row)?;
         rules::text_alone_has_marks(row.action, kind == ObjType::Text)?;
         rules::supersedes(row.action, row.insert, refs.len())?;
@@ -285,7 +286,7 @@ impl State {
 
     fn apply_key(
         &mut self,
-        obj: u32,
+        obj: ObjIdx,
         key: &str,
         row: &Row<'_>,
         id: OpId,
@@ -311,7 +312,7 @@ impl State {
         Ok(())
     }
 
-    fn value_of(&mut self, row: &Row<'_>, id: OpId, obj: u32) -> Val {
+    fn value_of(&mut self, row: &Row<'_>, id: OpId, obj: ObjIdx) -> Val {
         match row.action.makes() {
             Some(kind) => self.make(id, kind, obj),
             None => self.keep_raw(row.value),
@@ -320,7 +321,7 @@ impl State {
 
     fn apply_insert(
         &mut self,
-        obj: u32,
+        obj: ObjIdx,
         origin: OpId,
         row: &Row<'_>,
         id: OpId,
@@ -351,7 +352,7 @@ impl State {
     /// Where an element goes that was inserted after another one.
     pub(in crate::store) fn gap(
         &self,
-        obj: u32,
+        obj: ObjIdx,
         origin: OpId,
         id: OpId,
         work: (&Incoming, &mut Budget),
@@ -378,7 +379,7 @@ impl State {
     }
 
     /// The end of a mark stands behind its begin, whose id is one less.
-    fn mark_order(&self, obj: u32, end: OpId) -> Result<(), OpFault> {
+    fn mark_order(&self, obj: ObjIdx, end: OpId) -> Result<(), OpFault> {
         let seq = self.seq(obj).ok_or(OpFault::Mark)?;
         let begin = seq.find(OpId::new(end.ctr - 1, end.actor)).ok_or(OpFault::MarkOrder)?;
         let end = seq.find(end).ok_or(OpFault::Mark)?;
@@ -388,7 +389,7 @@ impl State {
     /// Inserts as many values as the reader passed over, the first after the element before `id`.
     fn apply_inserts(
         &mut self,
-        obj: u32,
+        obj: ObjIdx,
         id: OpId,
         rows: u64,
         reader: &mut OpReader<'_>,
@@ -412,7 +413,7 @@ impl State {
     /// Inserts `rows` values of one type and length, the first after the element before `id`.
     fn insert_piece(
         &mut self,
-        (obj, text): (u32, bool),
+        (obj, text): (ObjIdx, bool),
         id: OpId,
         (code, len, bytes, rows): (u8, usize, &[u8], u32),
         (incoming, budget): (&Incoming, &mut Budget),
@@ -438,7 +439,7 @@ impl State {
 
     fn apply_update(
         &mut self,
-        obj: u32,
+        obj: ObjIdx,
         elem: OpId,
         row: &Row<'_>,
         id: OpId,
@@ -468,7 +469,7 @@ impl State {
     }
 
     /// Where an element is that can be changed.
-    fn element(&self, obj: u32, elem: OpId) -> Result<At, OpFault> {
+    fn element(&self, obj: ObjIdx, elem: OpId) -> Result<At, OpFault> {
         let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
         let at = seq.find(elem).ok_or(OpFault::Element)?;
         if seq.span(at).kind == Kind::Mark { Err(OpFault::Element) } else { Ok(at) }
@@ -476,7 +477,7 @@ impl State {
 
     pub(in crate::store) fn apply_deletes(
         &mut self,
-        obj: u32,
+        obj: ObjIdx,
         (elem, step): (OpId, i8),
         id: OpId,
         rows: u32,
@@ -554,7 +555,7 @@ fn conflict(budget: &mut Budget, values: usize, refs: &[OpId]) -> Result<(), Lim
 }
 
 /// An operation whose key the state knows when it is put there.
-fn keyed(id: OpId, obj: u32, action: Action, val: Val) -> KeyOp {
+fn keyed(id: OpId, obj: ObjIdx, action: Action, val: Val) -> KeyOp {
     KeyOp::new(id, obj, Key::Elem(OpId::NONE), (action, val))
 }
 

@@ -2,7 +2,7 @@
 //! saves and hashes wait for their memory: what is seldom there lies elsewhere.
 
 use crate::codec::ops::Action;
-use crate::store::ids::{KeyOpIdx, Number};
+use crate::store::ids::{KeyOpIdx, Number, ObjIdx};
 use crate::store::log::Val;
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::OpId;
@@ -18,7 +18,7 @@ pub(crate) enum Key {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyOp {
     pub(crate) id: OpId,
-    pub(crate) obj: u32,
+    pub(crate) obj: ObjIdx,
     /// The operation on the same key that arrived before this one. While a file is read, its group: see [`Self::in_group`].
     before: Option<KeyOpIdx>,
     /// An operation on the same key further back: each between it and this one superseded everything
@@ -76,7 +76,7 @@ impl KeyOp {
 
     /// An operation that does not know yet what was on its key before, nor what precedes it.
     #[inline]
-    pub(crate) fn new(id: OpId, obj: u32, key: Key, (action, val): (Action, Val)) -> Self {
+    pub(crate) fn new(id: OpId, obj: ObjIdx, key: Key, (action, val): (Action, Val)) -> Self {
         let (key, flags) = match key {
             Key::Map(bytes) => ((bytes.at, bytes.len), 0),
             Key::Elem(elem) => ((elem.ctr, elem.actor), Self::ELEM),

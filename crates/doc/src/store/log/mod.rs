@@ -4,7 +4,7 @@
 pub(crate) mod key_op;
 
 use crate::codec::ops::Action;
-use crate::store::ids::{KeyOpIdx, Number as _};
+use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx};
 use crate::store::log::key_op::{Jump, KeyOp, Preds};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
@@ -23,19 +23,19 @@ impl Val {
     const OBJECT: u8 = 16;
     pub(crate) const NULL: Val = Val { code: 0, bytes: Bytes { at: 0, len: 0 } };
 
-    pub(crate) fn object(kind: ObjType, number: u32) -> Self {
+    pub(crate) fn object(kind: ObjType, number: ObjIdx) -> Self {
         let code = Self::OBJECT + Action::make(kind) as u8;
-        Val { code, bytes: Bytes { at: number, len: 0 } }
+        Val { code, bytes: Bytes { at: number.get(), len: 0 } }
     }
 
     /// The object's kind and number, when this is an object.
     #[inline]
-    pub(crate) fn as_object(self) -> Option<(ObjType, u32)> {
+    pub(crate) fn as_object(self) -> Option<(ObjType, ObjIdx)> {
         if self.code < Self::OBJECT {
             return None;
         }
         let action = Action::from_code((self.code - Self::OBJECT).into()).ok()?;
-        Some((action.makes()?, self.bytes.at))
+        Some((action.makes()?, ObjIdx::of(self.bytes.at)))
     }
 
     /// The action of the operation that put this value there.
@@ -54,7 +54,7 @@ pub(crate) struct LogRun {
     pub(crate) id: OpId,
     pub(crate) len: u32,
     /// Number of the object.
-    pub(crate) obj: u32,
+    pub(crate) obj: ObjIdx,
     pub(crate) what: What,
 }
 

@@ -97,6 +97,11 @@ impl<T: Clone, N: Number> CowVec<T, N> {
         self.full.iter().flat_map(|page| page.iter()).chain(&self.tail)
     }
 
+    /// All elements with their numbers.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (N, &T)> {
+        self.iter().enumerate().map(|(place, value)| (N::new(place), value))
+    }
+
     pub(crate) fn iter_from(&self, from: N) -> impl Iterator<Item = &T> + Clone {
         let from = from.place();
         let (page, skip) = (from / PAGE, from % PAGE);

@@ -7,6 +7,7 @@ use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::{Action, RawKey, RowKind};
 use crate::store::actors::Actors;
 use crate::store::history::ChangeAt;
+use crate::store::ids::ObjIdx;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
@@ -23,7 +24,7 @@ struct Local<'s> {
 
 /// Rows one after the other that are all typed, or all deleted, in one object: what they say alike is written once.
 struct Alike {
-    obj: u32,
+    obj: ObjIdx,
     typed: bool,
     rows: u64,
 }
@@ -181,7 +182,7 @@ impl State {
             }
         };
         self.each_run(change, first, |run| {
-            note(self.objects[run.obj as usize].id);
+            note(self.objects[run.obj].id);
             match run.what {
                 What::Text { origin, .. } | What::Values { origin, .. } => note(origin),
                 What::Mark(number) => note(self.log.marks[number as usize].origin),
@@ -254,7 +255,7 @@ impl State {
 
     /// What rows that are alike all say.
     fn write_alike(&self, alike: &Alike, local: &Local<'_>, out: &mut OpWriter<'_>) {
-        let (obj, rows) = (local.id(self.objects[alike.obj as usize].id), alike.rows);
+        let (obj, rows) = (local.id(self.objects[alike.obj].id), alike.rows);
         if alike.typed {
             out.head(obj, true, Action::Set, rows);
             out.no_refs(rows);
@@ -266,7 +267,7 @@ impl State {
     }
 
     fn write_run<'a>(&'a self, run: &LogRun, local: &Local<'_>, out: &mut OpWriter<'a>) {
-        let obj = local.id(self.objects[run.obj as usize].id);
+        let obj = local.id(self.objects[run.obj].id);
         match run.what {
             What::Values { origin, at } => {
                 out.key_chain(local.id(origin), local.id(run.id), run.len.into());

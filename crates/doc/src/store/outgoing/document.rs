@@ -7,6 +7,7 @@ use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues,
 use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
+use crate::store::ids::ObjIdx;
 use crate::store::log::Val;
 use crate::store::log::key_op::KeyOp;
 use crate::store::map::Entry;
@@ -252,7 +253,7 @@ struct DocWriter<'a, 'i> {
     index: &'i [u32],
     ops: OpWriter<'a>,
     /// Worth keeping for the next save: the object, the key and what there was.
-    new: Vec<(u32, Bytes, KeyHistory)>,
+    new: Vec<(ObjIdx, Bytes, KeyHistory)>,
 }
 
 impl<'a> DocWriter<'a, '_> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hashbrown::HashMap;
 
 use crate::codec::runs::Rewritten;
-use crate::store::ids::KeyOpIdx;
+use crate::store::ids::{KeyOpIdx, ObjIdx};
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::OpId;
 
@@ -23,9 +23,9 @@ pub(crate) struct KeyHistory {
 }
 
 /// The number of an object and the name of a key in it.
-type Place = (u32, u32, u32);
+type Place = (ObjIdx, u32, u32);
 
-fn place(obj: u32, key: Bytes) -> Place {
+fn place(obj: ObjIdx, key: Bytes) -> Place {
     (obj, key.at, key.len)
 }
 
@@ -37,14 +37,14 @@ pub(crate) struct KeyHistories {
 
 impl KeyHistories {
     #[inline]
-    pub(crate) fn get(&self, obj: u32, key: Bytes) -> Option<&KeyHistory> {
+    pub(crate) fn get(&self, obj: ObjIdx, key: Bytes) -> Option<&KeyHistory> {
         if self.keys.is_empty() {
             return None;
         }
         self.keys.get(&place(obj, key)).map(|history| &**history)
     }
 
-    fn put(&mut self, obj: u32, key: Bytes, mut history: KeyHistory) {
+    fn put(&mut self, obj: ObjIdx, key: Bytes, mut history: KeyHistory) {
         history.rows.shrink();
         self.keys.insert(place(obj, key), Arc::new(history));
     }
@@ -70,7 +70,7 @@ impl SaveCache {
     }
 
     /// Adds the histories of keys of objects. The table is copied first if somebody else uses it.
-    pub(crate) fn add(&self, new: Vec<(u32, Bytes, KeyHistory)>) {
+    pub(crate) fn add(&self, new: Vec<(ObjIdx, Bytes, KeyHistory)>) {
         if !new.is_empty() {
             let mut histories = self.lock();
             let histories = Arc::make_mut(&mut histories);

@@ -54,7 +54,7 @@ impl<'a> Singles<'a> {
             (self.at, self.taken, self.bytes) = (self.at + 1, 0, 0);
             run = self.state.log.runs.get(self.at)?;
         }
-        let obj = self.state.objects[run.obj as usize].id;
+        let obj = self.state.objects[run.obj].id;
         let char_op = match run.what {
             What::Text { origin, bytes } => {
                 let text = &self.state.heap.get(bytes)[self.bytes as usize..];
@@ -81,7 +81,7 @@ impl<'a> Singles<'a> {
 impl State {
     /// What a run of one operation is, if it is of a frequent kind.
     pub(in crate::store) fn single(&self, run: &LogRun) -> Option<Single<'_>> {
-        let obj = self.objects[run.obj as usize].id;
+        let obj = self.objects[run.obj].id;
         let char_op = match run.what {
             What::Text { origin, bytes } => {
                 SingleCharOp { obj, elem: origin, text: Some(self.heap.get(bytes)) }
@@ -102,7 +102,7 @@ impl State {
             [pred] => pred,
             _ => return None,
         };
-        let (obj, key) = (self.objects[op.obj as usize].id, self.heap.text(key));
+        let (obj, key) = (self.objects[op.obj].id, self.heap.text(key));
         Some(Put { obj, key, action: op.action, value: self.raw(op.val()), pred }).filter(Put::is_short)
     }
 

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::codec::ops::Action;
 use crate::store::actors::Actors;
+use crate::store::ids::ObjIdx;
 use crate::store::log::Val;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
@@ -22,7 +23,7 @@ pub(in crate::store) struct Op {
 
 /// The rows of a key, or of an element after its insertion.
 pub(in crate::store) struct Group {
-    pub(in crate::store) obj: u32,
+    pub(in crate::store) obj: ObjIdx,
     pub(in crate::store) key: Key,
     /// The inserted element.
     pub(in crate::store) span: Option<Span>,
@@ -45,14 +46,14 @@ pub(in crate::store) struct Resolved {
 
 impl Group {
     /// `room` is an empty list.
-    pub(in crate::store) fn of_key(obj: u32, key: Bytes, mut room: Vec<Op>) -> Self {
+    pub(in crate::store) fn of_key(obj: ObjIdx, key: Bytes, mut room: Vec<Op>) -> Self {
         room.clear();
         let (inserted, succ) = (Val::NULL, SmallVec::new());
         Self { obj, key: Key::Map(key), span: None, inserted, succ, ops: room }
     }
 
     pub(in crate::store) fn of_element(
-        obj: u32,
+        obj: ObjIdx,
         span: Span,
         inserted: Val,
         succ: SmallVec<[OpId; 2]>,

@@ -20,7 +20,7 @@ use crate::codec::value::code;
 use crate::error::{LimitError, OpFault, Rule};
 use crate::rules;
 use crate::store::history::ChangeRun;
-use crate::store::ids::{KeyOpIdx, Number as _, RegIdx};
+use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx, RegIdx};
 use crate::store::incoming::load::group::{Group, Op};
 use crate::store::incoming::load::order::Way;
 use crate::store::log::key_op::{Key, KeyOp};
@@ -29,7 +29,7 @@ use crate::store::map::Map;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::register::Values;
 use crate::store::seq::{Builder, Kind, SPAN_TEXT, Seq, Span, Unsorted};
-use crate::store::state::{Body, Loaded, State};
+use crate::store::state::{Body, Loaded, ROOT, State};
 use crate::threads;
 use crate::types::{ObjType, OpId, TextEncoding};
 
@@ -52,9 +52,9 @@ pub(in crate::store) struct Loader {
     /// For each group the newest of its operations in the log.
     pub(in crate::store) lasts: Vec<Option<KeyOpIdx>>,
     /// Keys with their groups, by object.
-    maps: Vec<(u32, Vec<LoadedKey>)>,
+    maps: Vec<(ObjIdx, Vec<LoadedKey>)>,
     /// The sequence being read.
-    open: Option<(u32, Builder)>,
+    open: Option<(ObjIdx, Builder)>,
     /// The key or element with a history of its own being read.
     group: Option<Group>,
     /// Room for the rows of the next one.
@@ -68,7 +68,7 @@ pub(in crate::store) struct Loader {
     /// Some changes were not made one after another.
     pub(in crate::store) branched: bool,
     /// Sequences that are done, with the groups of their registers.
-    seqs: Vec<(u32, Seq, Vec<usize>)>,
+    seqs: Vec<(ObjIdx, Seq, Vec<usize>)>,
     /// Their indexes, which are not made yet.
     indexes: Vec<Unsorted>,
     reg_groups: Vec<usize>,
@@ -90,7 +90,7 @@ struct Offsets {
 #[derive(Clone, Copy)]
 struct Last {
     obj: OpId,
-    number: u32,
+    number: ObjIdx,
 }
 
 /// How many rows were read, and how many may be.
@@ -190,7 +190,7 @@ impl State {
 
 impl Loader {
     fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<(), ChunkError> {
-        let mut last = Last { obj: OpId::NONE, number: 0 };
+        let mut last = Last { obj: OpId::NONE, number: ROOT };
         let mut count = Count { rows: 0, limits };
         while let Some(row) = reader.next()? {
             count.add(1)?;
@@ -251,7 +251,7 @@ impl Loader {
         if row.action == Action::Delete {
             return Err(fault(Rule::Deletion));
         }
-        let kind = self.state.objects[last.number as usize].kind;
+        let kind = self.state.objects[last.number].kind;
         rules::place(kind, row).map_err(operation)?;
         rules::text_alone_has_marks(row.action, kind == ObjType::Text).map_err(operation)?;
         match row.key {
@@ -311,7 +311,7 @@ impl Loader {
         reader: &mut OpReader<'_>,
         count: &mut Count<'_>,
     ) -> Result<(), ChunkError> {
-        while let Some(mut rows) = reader.rewrites(self.state.objects[last.number as usize].id, key)? {
+        while let Some(mut rows) = reader.rewrites(self.state.objects[last.number].id, key)? {
             let before = count.rows;
             while let Some(row) = reader.rewrite(&mut rows)? {
                 reader.budget.rows(1 + u64::from(row.succ.is_some()))?;
@@ -481,7 +481,7 @@ impl Loader {
         if self.open.is_none() {
             return Ok(());
         }
-        let Some(mut uniform) = reader.uniform(self.state.objects[last.number as usize].id)? else {
+        let Some(mut uniform) = reader.uniform(self.state.objects[last.number].id)? else {
             return Ok(());
         };
         self.end_group()?;
@@ -725,13 +725,13 @@ impl Loader {
         for (obj, keys) in self.maps {
             let last = |(key, group, values)| (key, self.lasts[group], values);
             let map = Map::of(keys.into_iter().map(last), &self.state.heap);
-            self.state.objects.get_mut(obj as usize).body = Body::Map(map).into();
+            self.state.objects.get_mut(obj).body = Body::Map(map).into();
         }
         for (obj, mut seq, groups) in self.seqs {
             for (reg, group) in groups.into_iter().enumerate() {
                 seq.regs.get_mut(RegIdx::new(reg)).last = self.lasts[group];
             }
-            self.state.objects.get_mut(obj as usize).body = Body::Seq(seq).into();
+            self.state.objects.get_mut(obj).body = Body::Seq(seq).into();
         }
         self.state
     }
