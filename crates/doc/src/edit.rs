@@ -540,7 +540,7 @@ impl Editor<'_> {
         }
         let (index, del) = back(index, del)?;
         self.open.note_edit(number, self.state);
-        let index = if text.is_empty() { index } else { self.type_text(number, index, text)? };
+        let index = if text.is_empty() { index } else { self.insert_at(number, index, text)? };
         if del == 0 {
             Ok(())
         } else {
@@ -549,7 +549,7 @@ impl Editor<'_> {
     }
 
     /// Inserts text before unit `index`; gives the unit that really is.
-    fn type_text(&mut self, obj: ObjIdx, index: usize, text: &str) -> Result<usize, EditError> {
+    fn insert_at(&mut self, obj: ObjIdx, index: usize, text: &str) -> Result<usize, EditError> {
         self.room(text.len(), (text.len(), 0))?;
         let seq = self.state.seq(obj).expect("the caller checked the kind");
         if seq.marks == 0
@@ -560,7 +560,7 @@ impl Editor<'_> {
             return Ok(self.state.type_text(obj, index as u32, id, text, (chars, width)) as usize);
         }
         let (gap, origin, index) = self.gap(obj, index)?;
-        self.insert_text(obj, gap, origin, text);
+        self.insert_behind(obj, gap, origin, text);
         Ok(index)
     }
 
@@ -574,7 +574,8 @@ impl Editor<'_> {
         Some(encoding.measure(text))
     }
 
-    fn insert_text(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, text: &str) {
+    /// Inserts text as elements, which its encoding tells apart, the first behind `origin`.
+    fn insert_behind(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, text: &str) {
         if let Some((chars, _)) = self.measure(text) {
             let id = self.take(chars);
             self.state.insert_text(obj, gap, origin, id, text);

@@ -6,7 +6,7 @@ use super::column::{ChunkError, Columns, Fault};
 use super::column_reader::{ColumnReader, Deltas, Flags, Numbers, Texts, arrives, follows, same};
 use super::limits::Budget;
 use super::reader::Reader;
-use super::value::RawValue;
+use super::value::{RawValue, code};
 use crate::error::{OpFault, Rule};
 use crate::rules;
 use crate::types::{ObjType, OpId};
@@ -547,4 +547,10 @@ pub(crate) fn char_len(first: u8) -> usize {
         0xe0..=0xef => 3,
         _ => 4,
     }
+}
+
+/// Whether a value is text of exactly one character.
+#[inline]
+pub(crate) fn is_char(kind: u8, bytes: &[u8]) -> bool {
+    kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
 }

@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 use crate::codec::change::{Change, Names, run_after, step_from};
 use crate::codec::column::ChunkError;
 use crate::codec::limits::{Budget, Limits, cost};
-use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, char_len};
+use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, is_char};
 use crate::codec::shortcuts::single::Single;
 use crate::codec::shortcuts::single_char::SingleCharOp;
-use crate::codec::value::{RawValue, code};
+use crate::codec::value::RawValue;
 use crate::error::{Fault, LimitError, OpFault};
 use crate::rules;
 use crate::store::history::ChangeRun;
@@ -557,9 +557,4 @@ fn conflict(budget: &mut Budget, values: usize, refs: &[OpId]) -> Result<(), Lim
 /// An operation whose key the state knows when it is put there.
 fn keyed(id: OpId, obj: ObjIdx, action: Action, val: Val) -> KeyOp {
     KeyOp::new(id, obj, Key::Elem(OpId::NONE), (action, val))
-}
-
-/// Whether a value is text of exactly one character.
-fn is_char(kind: u8, bytes: &[u8]) -> bool {
-    kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
 }

@@ -7,12 +7,8 @@ use crate::error::Rule;
 use crate::rules;
 use crate::store::history::ChangeRun;
 use crate::store::ids::Number as _;
-use crate::store::incoming::load::Loader;
+use crate::store::incoming::load::{Loader, fault};
 use crate::store::log::{LogRun, What};
-
-fn fault(rule: Rule) -> Fault {
-    Fault::at(0, rule)
-}
 
 /// The operations of one actor that no change took yet, ascending.
 #[derive(Clone, Copy, Default)]

@@ -13,7 +13,7 @@ use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
 use crate::codec::limits::{Budget, Limits, Size, cost};
-use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, char_len, spec};
+use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, is_char, spec};
 use crate::codec::runs::InsertRun;
 use crate::codec::shortcuts::kept::Kept;
 use crate::codec::value::code;
@@ -778,10 +778,6 @@ fn later(id: OpId, succ: OpId) -> Result<(), Fault> {
 
 fn raw_bytes(at: u32, len: usize) -> Bytes {
     if len == 0 { Bytes::default() } else { Bytes { at, len: len as u32 } }
-}
-
-fn is_char(kind: u8, bytes: &[u8]) -> bool {
-    kind == code::STR && bytes.first().is_some_and(|first| char_len(*first) == bytes.len())
 }
 
 fn text_width(span: &Span, ctx: &crate::store::seq::Ctx<'_>) -> u32 {
