@@ -26,7 +26,6 @@ const PLAIN: &[(&str, &str)] = &[
     ("argon2::ParamsError", "costs"),
     ("argon2::Plan", "a kernel and its settings"),
     ("argon2::Pow", "a function, known to all who mine"),
-    ("argon2::Core", "a place in the machine"),
     ("argon2::Recipe", "lengths"),
     ("argon2::Step", "numbers of pieces"),
     ("stop::Stop", "a flag"),
