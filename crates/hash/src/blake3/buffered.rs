@@ -33,11 +33,13 @@ impl BufferedHasher {
             self.held += input.len();
             return self;
         }
-        self.overflow(input)
+        dead::below(|| self.overflow(input));
+        self
     }
 
     #[cold]
-    fn overflow(&mut self, input: &[u8]) -> &mut BufferedHasher {
+    #[inline(never)]
+    fn overflow(&mut self, input: &[u8]) {
         let (now, mut later) = input.split_at(GATHER_LEN - self.held);
         if self.held > 0 {
             self.buffer[self.held..].copy_from_slice(now);
@@ -50,7 +52,6 @@ impl BufferedHasher {
         self.hasher.update(direct);
         self.buffer[..rest.len()].copy_from_slice(rest);
         self.held = rest.len();
-        self
     }
 
     /// How many bytes have come in.
@@ -60,7 +61,7 @@ impl BufferedHasher {
 
     /// Back to the state before any input, in the same mode.
     pub fn reset(&mut self) -> &mut BufferedHasher {
-        self.start_anew();
+        dead::below(|| self.start_anew());
         self.forget_calls();
         self
     }
@@ -74,14 +75,14 @@ impl BufferedHasher {
 
     /// The digest of what has come in so far. Further input may follow.
     pub fn finalize(&self) -> Hash {
-        let hash = self.flushed(Hasher::finalize);
+        let hash = dead::below(|| self.flushed(Hasher::finalize));
         self.forget_calls();
         hash
     }
 
     /// As much output as wanted for what has come in so far. Further input may follow.
     pub fn finalize_xof(&self) -> OutputReader {
-        let reader = self.flushed(Hasher::finalize_xof);
+        let reader = dead::below(|| self.flushed(Hasher::finalize_xof));
         self.forget_calls();
         reader
     }
