@@ -17,13 +17,13 @@ use crate::store::memory::byte_arena::ByteArena;
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::{ROOT, State};
-use crate::types::{ActorId, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding};
+use crate::types::{ActorId, ActorIdx, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding};
 
 /// A change in the making.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
     branch: Branch,
-    actor: u32,
+    actor: ActorIdx,
     seq: u32,
     start: u32,
     /// Counter of the next operation.

@@ -14,7 +14,7 @@ use super::ops::{OpReader, RawKey, Row, RowKind};
 use super::reader::Reader;
 use crate::error::Rule;
 use crate::rules;
-use crate::types::{ActorId, ChangeHash, OpId};
+use crate::types::{ActorId, ActorIdx, ChangeHash, OpId};
 
 mod spec {
     pub(super) const ACTOR: u32 = 0x01;
@@ -57,7 +57,7 @@ mod spec {
 }
 
 struct Meta<'a> {
-    actor: u32,
+    actor: ActorIdx,
     seq: u32,
     start_op: u32,
     max_op: u64,
@@ -125,7 +125,7 @@ fn read_metas<'a>(
         budget.rows(1)?;
         let index: u64 = index.ok_or_else(|| actor.fault(Rule::Missing))?;
         let actor = match u32::try_from(index) {
-            Ok(index) if (index as usize) < actors => index,
+            Ok(index) if (index as usize) < actors => ActorIdx::of(index),
             _ => return Err(actor.fault(Rule::ActorIndex(index)).into()),
         };
         let seq = need(spec::SEQ, seq.next()?)?;
@@ -204,7 +204,7 @@ type FullRow<'a> = (Row<'a>, SmallVec<[OpId; 1]>);
 
 /// The rows of each change, in the order of their counters.
 fn sort_rows<'a>(reader: &mut OpReader<'a>, metas: &[Meta<'_>]) -> Result<Vec<Vec<FullRow<'a>>>, ChunkError> {
-    let mut spans: Vec<(u32, u32, u64, usize)> =
+    let mut spans: Vec<(ActorIdx, u32, u64, usize)> =
         metas.iter().enumerate().map(|(i, meta)| (meta.actor, meta.start_op, meta.max_op, i)).collect();
     spans.sort_unstable();
     let mut by_change: Vec<Vec<FullRow<'a>>> = metas.iter().map(|_| vec![]).collect();
@@ -263,13 +263,13 @@ fn build(
         }
         preds.iter().for_each(|pred| note(*pred));
     }
-    let bytes = |actor: u32| actors[actor as usize].as_bytes();
-    let mut others: Vec<u32> = named.into_iter().collect();
+    let bytes = |actor: ActorIdx| actors[actor.place()].as_bytes();
+    let mut others: Vec<ActorIdx> = named.into_iter().collect();
     others.sort_unstable_by_key(|actor| bytes(*actor));
-    let numbers: HashMap<u32, u32> = others.iter().copied().zip(1..).collect();
+    let numbers: HashMap<ActorIdx, ActorIdx> = others.iter().copied().zip((1..).map(ActorIdx::of)).collect();
     let local = |id: OpId| match numbers.get(&id.actor) {
         _ if id.is_none() => id,
-        number => OpId::new(id.ctr, number.copied().unwrap_or(0)),
+        number => OpId::new(id.ctr, number.copied().unwrap_or(ActorIdx::FIRST)),
     };
     let mut writer = std::mem::take(&mut scratch.writer).recycle();
     for (row, preds) in rows {

@@ -22,7 +22,7 @@ use super::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
 use crate::rules;
 use crate::threads;
-use crate::types::{ActorId, ChangeHash, OpId};
+use crate::types::{ActorId, ActorIdx, ChangeHash, OpId};
 
 /// Uncompressed chunks longer than this are deflated by [`Change::bytes`].
 const DEFLATE_OVER: usize = 256;
@@ -116,9 +116,9 @@ impl<'a> ChangeView<'a> {
         let view = Self::fields(&mut reader).ok()?;
         let (single, len) = Single::read(reader.rest(), 1 + view.names.others.len())?;
         let [obj, other] = single.ids().map(|id| id.actor);
-        let named = usize::from(obj > 0) + usize::from(other > 0 && other != obj);
+        let named = usize::from(obj > ActorIdx::FIRST) + usize::from(other > ActorIdx::FIRST && other != obj);
         let section = reader.take(len).ok()?;
-        let id = OpId::new(view.start_op, 0);
+        let id = OpId::new(view.start_op, ActorIdx::FIRST);
         let earlier = single.ids().into_iter().all(|other| rules::reference(id, other).is_ok());
         (earlier && named == view.names.others.len() && view.start_op <= rules::LAST)
             .then(|| (Self { section, extra: reader.rest(), ..view }, single))
@@ -135,7 +135,7 @@ impl<'a> ChangeView<'a> {
             RowKind::Change,
             &self.columns,
             1 + self.names.others.len(),
-            OpId::new(self.start_op, 0),
+            OpId::new(self.start_op, ActorIdx::FIRST),
         )
     }
 
@@ -191,13 +191,13 @@ struct Others<'v, 'a> {
 
 impl Others<'_, '_> {
     fn note(&mut self, id: OpId) {
-        if !id.is_none() && id.actor > 0 {
-            self.used[id.actor as usize - 1] = true;
+        if !id.is_none() && id.actor > ActorIdx::FIRST {
+            self.used[id.actor.place() - 1] = true;
         }
     }
 
-    fn bytes(&self, actor: u32) -> &[u8] {
-        if actor == 0 { self.view.actor } else { self.view.names.others[actor as usize - 1] }
+    fn bytes(&self, actor: ActorIdx) -> &[u8] {
+        if actor == ActorIdx::FIRST { self.view.actor } else { self.view.names.others[actor.place() - 1] }
     }
 
     fn cmp(&self, a: OpId, b: OpId) -> Ordering {

@@ -18,7 +18,7 @@ use super::value::{RawValue, code};
 use crate::error::Rule;
 use crate::rules;
 use crate::threads;
-use crate::types::{ActorId, ChangeHash, OpId};
+use crate::types::{ActorId, ActorIdx, ChangeHash, OpId};
 
 pub(super) mod spec {
     pub(in crate::codec) const ACTOR: u32 = 0x01;
@@ -130,7 +130,7 @@ impl<'a> DocumentView<'a> {
 /// One change as the table tells it. Its dependencies are in [`ChangeReader::deps`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ChangeRow<'a> {
-    pub(crate) actor: u32,
+    pub(crate) actor: ActorIdx,
     pub(crate) seq: u32,
     pub(crate) max_op: u32,
     pub(crate) time: i64,
@@ -189,7 +189,7 @@ impl<'a> ChangeReader<'a> {
         let Some(actor) = self.actor.next_or_end()? else { return Ok(self.finish().map(|()| None)?) };
         self.budget.rows(1)?;
         let actor = match actor.map(|actor| (actor, u32::try_from(actor))) {
-            Some((_, Ok(actor))) if actor < self.actors => actor,
+            Some((_, Ok(actor))) if actor < self.actors => ActorIdx::of(actor),
             Some((actor, _)) => return Err(self.actor.fault(Rule::ActorIndex(actor)).into()),
             None => return Err(self.actor.fault(Rule::Missing).into()),
         };
@@ -301,7 +301,7 @@ impl<'a> ChangeReader<'a> {
 pub(crate) struct ChangeWriter<'a> {
     row: u64,
     /// Actor, sequence number and message of the last change.
-    last: Option<(u32, u32, Option<&'a str>)>,
+    last: Option<(ActorIdx, u32, Option<&'a str>)>,
     /// So many of the last changes, each made right after the one before by the same actor with the same message, are only
     /// in the columns of operations and times yet.
     alike: u64,

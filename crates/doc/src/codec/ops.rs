@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::value::{RawValue, code};
 use crate::error::{OpFault, Rule};
 use crate::rules;
-use crate::types::{ObjType, OpId};
+use crate::types::{ActorIdx, ObjType, OpId};
 
 /// Column specifications.
 pub(crate) mod spec {
@@ -299,9 +299,9 @@ impl<'a> OpReader<'a> {
         self.raw.finish().map_err(|_| Fault::in_column(spec::RAW, self.raw.offset(), Rule::Uneven))
     }
 
-    pub(super) fn actor(&self, index: u64) -> Result<u32, Rule> {
+    pub(super) fn actor(&self, index: u64) -> Result<ActorIdx, Rule> {
         match u32::try_from(index) {
-            Ok(index) if index < self.actors => Ok(index),
+            Ok(index) if index < self.actors => Ok(ActorIdx::of(index)),
             _ => Err(Rule::ActorIndex(index)),
         }
     }

@@ -9,13 +9,13 @@ use super::op_writer::{OpWriter, RawColumn};
 use super::ops::{Action, OpReader};
 use super::value::RawValue;
 use crate::rules;
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 /// Rows that insert values into one object, and whose ids and keys are of one actor each.
 #[derive(Debug)]
 pub(crate) struct UniformRows {
-    id_actor: u32,
-    key_actor: u32,
+    id_actor: ActorIdx,
+    key_actor: ActorIdx,
     rows: u64,
     left: u64,
 }
@@ -23,7 +23,7 @@ pub(crate) struct UniformRows {
 /// Rows that write scalars at one key, and whose ids are of one actor.
 #[derive(Debug)]
 pub(crate) struct Rewrites {
-    actor: u32,
+    actor: ActorIdx,
     rows: u64,
     left: u64,
 }
@@ -312,7 +312,7 @@ impl<'a> OpWriter<'a> {
     pub(crate) fn rewrites<'v>(
         &mut self,
         key: &'a [u8],
-        actor: u32,
+        actor: ActorIdx,
         past: Option<&Rewritten>,
         rows: impl ExactSizeIterator<Item = (u32, RawValue<'v>)>,
     ) -> u64 {
@@ -347,7 +347,7 @@ impl<'a> OpWriter<'a> {
     }
 
     /// What is the same for all such rows of one actor in one object.
-    pub(crate) fn rewritten_in(&mut self, obj: OpId, actor: u32, rows: u64) {
+    pub(crate) fn rewritten_in(&mut self, obj: OpId, actor: ActorIdx, rows: u64) {
         self.head(obj, false, Action::Set, rows);
         self.no_elements(rows);
         self.id_actor.push_n(Some(actor.into()), rows);

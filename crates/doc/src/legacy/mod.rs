@@ -172,7 +172,7 @@ impl Packed {
         let view = self.view();
         let actors: Vec<ActorId> =
             std::iter::once(self.actor_id().clone()).chain(self.other_actor_ids()).collect();
-        let id = |id: types::OpId| OpId::new(id.ctr.into(), &actors[id.actor as usize]);
+        let id = |id: types::OpId| OpId::new(id.ctr.into(), &actors[id.actor.place()]);
         let mut reader = view.ops().metered(Budget::UNLIMITED);
         let mut operations = Vec::new();
         while let Some(row) = reader.next().expect("the body was checked when the change was made") {
@@ -246,8 +246,12 @@ impl<'a> Actors<'a> {
         if counter == 0 {
             return Err(Rule::Zero);
         }
-        let other = self.others.binary_search(&&id.1).map(|at| at as u32 + 1);
-        let actor = if id.1 == *self.own { 0 } else { other.expect("every actor was collected") };
+        let other = self.others.binary_search(&&id.1).map(|at| types::ActorIdx::of(at as u32 + 1));
+        let actor = if id.1 == *self.own {
+            types::ActorIdx::FIRST
+        } else {
+            other.expect("every actor was collected")
+        };
         Ok(types::OpId::new(counter, actor))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use hashbrown::hash_map::EntryRef;
 
-use crate::types::{ActorId, OpId};
+use crate::types::{ActorId, ActorIdx, OpId};
 
 /// Tables of at most this many actors are searched one by one.
 const FEW: usize = 4;
@@ -17,8 +17,8 @@ struct Table {
     ids: Vec<ActorId>,
     ranks: Vec<u32>,
     /// The numbers by rank.
-    order: Vec<u32>,
-    numbers: HashMap<ActorId, u32>,
+    order: Vec<ActorIdx>,
+    numbers: HashMap<ActorId, ActorIdx>,
     /// The length of the longest.
     longest: usize,
 }
@@ -27,7 +27,7 @@ impl Table {
     /// Gives each number its rank.
     fn rank(&mut self) {
         self.ranks.resize(self.ids.len(), 0);
-        self.order.iter().zip(0..).for_each(|(number, rank)| self.ranks[*number as usize] = rank);
+        self.order.iter().zip(0..).for_each(|(number, rank)| self.ranks[number.place()] = rank);
     }
 }
 
@@ -40,33 +40,46 @@ impl Actors {
         self.0.ids.len()
     }
 
+    /// The number that the next new one gets.
+    pub(crate) fn next(&self) -> ActorIdx {
+        ActorIdx::of(self.len() as u32)
+    }
+
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = ActorIdx> + use<> {
+        (0..self.len() as u32).map(ActorIdx::of)
+    }
+
     /// The length of the longest name.
     pub(crate) fn longest(&self) -> usize {
         self.0.longest
     }
 
     #[inline]
-    pub(crate) fn id(&self, number: u32) -> &ActorId {
-        &self.0.ids[number as usize]
+    pub(crate) fn id(&self, number: ActorIdx) -> &ActorId {
+        &self.0.ids[number.place()]
     }
 
-    pub(crate) fn bytes(&self, number: u32) -> &[u8] {
-        self.0.ids[number as usize].as_bytes()
+    pub(crate) fn bytes(&self, number: ActorIdx) -> &[u8] {
+        self.0.ids[number.place()].as_bytes()
     }
 
-    pub(crate) fn find(&self, id: &ActorId) -> Option<u32> {
+    pub(crate) fn find(&self, id: &ActorId) -> Option<ActorIdx> {
         if self.0.ids.len() <= FEW {
-            return (0..).zip(&self.0.ids).find(|(_, known)| known.is(id)).map(|(number, _)| number);
+            return (0..)
+                .map(ActorIdx::of)
+                .zip(&self.0.ids)
+                .find(|(_, known)| known.is(id))
+                .map(|(number, _)| number);
         }
         self.0.numbers.get(id).copied()
     }
 
     /// The number of an actor, new if need be.
-    pub(crate) fn add(&mut self, id: &ActorId) -> u32 {
+    pub(crate) fn add(&mut self, id: &ActorId) -> ActorIdx {
         if let Some(number) = self.find(id) {
             return number;
         }
-        let number = self.len() as u32;
+        let number = self.next();
         self.add_all([id]);
         number
     }
@@ -76,7 +89,7 @@ impl Actors {
         let table = Arc::make_mut(&mut self.0);
         let known = table.ids.len();
         for id in ids {
-            let number = table.ids.len() as u32;
+            let number = ActorIdx::of(table.ids.len() as u32);
             if let EntryRef::Vacant(entry) = table.numbers.entry_ref(id) {
                 entry.insert(number);
                 table.ids.push(id.clone());
@@ -84,15 +97,15 @@ impl Actors {
             }
         }
         let Table { ids, order, .. } = table;
-        let mut new: Vec<u32> = (known as u32..ids.len() as u32).collect();
-        new.sort_unstable_by(|a, b| ids[*a as usize].cmp(&ids[*b as usize]));
+        let mut new: Vec<ActorIdx> = (known as u32..ids.len() as u32).map(ActorIdx::of).collect();
+        new.sort_unstable_by(|a, b| ids[a.place()].cmp(&ids[b.place()]));
         if let [number] = new[..] {
-            let at = order.partition_point(|before| ids[*before as usize] < ids[number as usize]);
+            let at = order.partition_point(|before| ids[before.place()] < ids[number.place()]);
             order.insert(at, number);
         } else {
             // Two ascending runs, which a stable sort merges.
             order.extend(new);
-            order.sort_by(|a, b| ids[*a as usize].cmp(&ids[*b as usize]));
+            order.sort_by(|a, b| ids[a.place()].cmp(&ids[b.place()]));
         }
         table.rank();
     }
@@ -116,14 +129,14 @@ impl Actors {
         for id in table.ids.drain(len..) {
             table.numbers.remove(&id);
         }
-        table.order.retain(|number| (*number as usize) < len);
+        table.order.retain(|number| (number.place()) < len);
         table.longest = table.ids.iter().map(|id| id.as_bytes().len()).max().unwrap_or(0);
         table.rank();
     }
 
     #[inline]
-    pub(crate) fn rank(&self, number: u32) -> u32 {
-        self.0.ranks[number as usize]
+    pub(crate) fn rank(&self, number: ActorIdx) -> u32 {
+        self.0.ranks[number.place()]
     }
 
     /// The order of operations: counters, then actors bytewise.
@@ -151,7 +164,7 @@ mod tests {
         let more: Vec<ActorId> = [[7], [9], [1], [8]].map(ActorId::from).to_vec();
         actors.add_all(&more);
         actors.add_all(&[]);
-        let mut numbers: Vec<u32> = (0..5).collect();
+        let mut numbers: Vec<ActorIdx> = (0..5).map(ActorIdx::of).collect();
         numbers.sort_unstable_by_key(|number| actors.rank(*number));
         let bytes: Vec<&[u8]> = numbers.iter().map(|number| actors.bytes(*number)).collect();
         assert_eq!(bytes, [&[1][..], &[1, 2], &[7], &[8], &[9]]);
@@ -159,8 +172,11 @@ mod tests {
         // The last ones go, and one comes again.
         actors.cut(3);
         assert_eq!((actors.len(), actors.longest()), (3, 2));
-        assert_eq!([&more[0], &more[2], &more[3]].map(|id| actors.find(id)), [Some(2), None, None]);
-        assert_eq!(actors.add(&more[2]), 3);
-        assert_eq!([0, 1, 2, 3].map(|number| actors.rank(number)), [3, 1, 2, 0]);
+        assert_eq!(
+            [&more[0], &more[2], &more[3]].map(|id| actors.find(id)),
+            [Some(ActorIdx::of(2)), None, None]
+        );
+        assert_eq!(actors.add(&more[2]), ActorIdx::of(3));
+        assert_eq!([0, 1, 2, 3].map(|number| actors.rank(ActorIdx::of(number))), [3, 1, 2, 0]);
     }
 }

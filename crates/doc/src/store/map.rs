@@ -302,7 +302,7 @@ mod tests {
     use crate::store::ids::Number as _;
     use crate::store::log::Val;
     use crate::store::register::Visible;
-    use crate::types::OpId;
+    use crate::types::{ActorIdx, OpId};
 
     #[test]
     fn bytes_are_compared_to_the_last() {
@@ -322,7 +322,7 @@ mod tests {
     fn the_order_follows_every_key_that_comes_or_goes() {
         let (mut map, mut heap) = (Map::default(), ByteArena::default());
         let mut there = BTreeSet::new();
-        let value = Visible { id: OpId::new(1, 0), val: Val::NULL, added: 0 };
+        let value = Visible { id: OpId::new(1, ActorIdx::of(0)), val: Val::NULL, added: 0 };
         for step in 0..2000_u32 {
             let key = (step.wrapping_mul(0x9e37_79b9) >> 22).to_string();
             match step % 7 {
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn keys_that_come_to_those_of_a_file_are_sorted_into_them() {
-        let value = Visible { id: OpId::new(1, 0), val: Val::NULL, added: 0 };
+        let value = Visible { id: OpId::new(1, ActorIdx::of(0)), val: Val::NULL, added: 0 };
         for came in 0..20 {
             let (mut map, mut heap) = (Map::default(), ByteArena::default());
             for n in 0..10 + came {

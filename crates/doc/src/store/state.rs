@@ -24,7 +24,7 @@ use crate::store::outgoing::save_cache::SaveCache;
 use crate::store::register::{self, Values, Visible};
 use crate::store::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use crate::store::undo::Unfinished;
-use crate::types::{ObjType, OpId, TextEncoding};
+use crate::types::{ActorIdx, ObjType, OpId, TextEncoding};
 
 /// What a non-text element looks like in text.
 pub(crate) const PLACEHOLDER: &str = "\u{fffc}";
@@ -506,7 +506,7 @@ impl State {
 
     /// Appends a change as [`History::extend_change`] does, if it can; its operations end the log.
     #[inline]
-    pub(crate) fn extend_change(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
+    pub(crate) fn extend_change(&mut self, actor: ActorIdx, start: u32, ops: u32, time: i64) -> Option<u32> {
         self.kept = None;
         let row = self.history.extend_change(actor, start, ops, time)?;
         self.history.log_len = self.log.runs.len();

@@ -10,7 +10,7 @@ use crate::store::memory::byte_arena::ArenaEnd;
 use crate::store::register::{self, Values, Visible};
 use crate::store::seq::{Builder, ElemReg, Kind, Seq, Span};
 use crate::store::state::{Body, State};
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 /// Where everything ended at some time.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Savepoint {
         other.firsts.iter().for_each(|first| self.extend(*first));
     }
 
-    fn seek(&self, actor: u32) -> Result<usize, usize> {
+    fn seek(&self, actor: ActorIdx) -> Result<usize, usize> {
         self.firsts.binary_search_by_key(&actor, |first| first.actor)
     }
 
@@ -62,7 +62,7 @@ impl Savepoint {
     }
 
     /// The counter of an actor's first operation after it.
-    fn first(&self, actor: u32) -> u32 {
+    fn first(&self, actor: ActorIdx) -> u32 {
         self.seek(actor).map_or(u32::MAX, |at| self.firsts[at].ctr)
     }
 }

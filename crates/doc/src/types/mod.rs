@@ -12,4 +12,4 @@ pub use value::{ObjType, ScalarValue, TextEncoding, Value};
 
 pub(crate) use actor::Writer;
 pub(crate) use hash::{decode_hex, encode_hex};
-pub(crate) use id::OpId;
+pub(crate) use id::{ActorIdx, OpId};

@@ -2,7 +2,7 @@
 
 use super::block::Block;
 use crate::codec::leb::{get_i64, get_u64};
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 /// Columns that hold one row each: the count of the only literal, then its bytes.
 pub(in crate::codec) struct Literals<const N: usize> {
@@ -121,6 +121,12 @@ impl<'a> OneRow<'a> {
         if len == number.len() { u32::try_from(value).ok() } else { None }
     }
 
+    /// The actor in the next column.
+    #[inline(always)]
+    pub(in crate::codec) fn actor(&mut self, spec: u32) -> Option<ActorIdx> {
+        self.number(spec).map(ActorIdx::of)
+    }
+
     /// The counter in the next column.
     #[inline(always)]
     pub(in crate::codec) fn counter(&mut self, spec: u32) -> Option<u32> {
@@ -139,7 +145,7 @@ impl<'a> OneRow<'a> {
         if self.layout.first().is_none_or(|[spec, _]| u32::from(*spec) != actor) {
             return Some(OpId::NONE);
         }
-        let actor = self.number(actor)?;
+        let actor = self.actor(actor)?;
         let id = OpId::new(ctr(self)?, actor);
         (!id.is_none()).then_some(id)
     }

@@ -53,7 +53,7 @@ impl<'a> Put<'a> {
             _ => return None,
         };
         let put = Self { obj, key, action, value, pred };
-        let known = (obj.actor as usize) < actors && (pred.actor as usize) < actors;
+        let known = (obj.actor.place()) < actors && (pred.actor.place()) < actors;
         let sound = known
             && u64::from(meta) == value.meta()
             && rules::value(value).is_ok()
@@ -72,7 +72,7 @@ impl<'a> Put<'a> {
     fn literals(&self) -> Literals<104> {
         let mut row = Literals::new();
         if !self.obj.is_none() {
-            row.number(spec::OBJ_ACTOR, self.obj.actor);
+            row.number(spec::OBJ_ACTOR, self.obj.actor.get());
             row.number(spec::OBJ_CTR, self.obj.ctr);
         }
         row.text(spec::KEY_STR, self.key);
@@ -84,7 +84,7 @@ impl<'a> Put<'a> {
         }
         row.number(spec::PRED_COUNT, u32::from(!self.pred.is_none()));
         if !self.pred.is_none() {
-            row.number(spec::PRED_ACTOR, self.pred.actor);
+            row.number(spec::PRED_ACTOR, self.pred.actor.get());
             row.counter(spec::PRED_CTR, self.pred.ctr);
         }
         row
@@ -97,12 +97,13 @@ mod tests {
     use crate::codec::op_writer::{OpWriter, write_columns};
     use crate::codec::ops::RowKind;
     use crate::codec::value::code;
+    use crate::types::ActorIdx;
 
     /// What the general writer makes of it.
     fn general(put: &Put<'_>) -> Vec<u8> {
         let mut writer = OpWriter::default();
         let preds = if put.pred.is_none() { &[][..] } else { std::slice::from_ref(&put.pred) };
-        writer.row(&put.row(OpId::new(9, 0)), preds, RowKind::Change);
+        writer.row(&put.row(OpId::new(9, ActorIdx::of(0))), preds, RowKind::Change);
         let mut out = vec![];
         write_columns(&writer.columns(RowKind::Change), &mut out);
         out
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn agrees_with_the_general_writer_and_reads_it_back() {
         let counters = [1, 64, 128, 8192, u32::MAX];
-        let ids = || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, actor)));
+        let ids = || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, ActorIdx::of(actor))));
         let long = "x".repeat(SHORT);
         let value = |code, bytes| (Action::Set, RawValue { code, bytes });
         let values = [
@@ -139,7 +140,7 @@ mod tests {
                     put.write(&mut block);
                     assert_eq!(block.body(), bytes, "{put:?}");
                     assert_eq!(Put::read(&bytes, 3), Some((put, bytes.len())));
-                    let used = obj.actor.max(pred.actor) as usize;
+                    let used = obj.actor.max(pred.actor).place();
                     assert_eq!(Put::read(&bytes, used), None, "an actor that is not there");
                 }
             }
@@ -149,7 +150,13 @@ mod tests {
     #[test]
     fn reads_nothing_else() {
         let value = RawValue { code: code::STR, bytes: b"value" };
-        let put = Put { obj: OpId::new(1, 0), key: "k", action: Action::Set, value, pred: OpId::new(200, 1) };
+        let put = Put {
+            obj: OpId::new(1, ActorIdx::of(0)),
+            key: "k",
+            action: Action::Set,
+            value,
+            pred: OpId::new(200, ActorIdx::of(1)),
+        };
         for put in [put, Put { obj: OpId::NONE, pred: OpId::NONE, ..put }] {
             let bytes = general(&put);
             for at in 0..bytes.len() {

@@ -58,7 +58,7 @@ impl<'a> SingleCharOp<'a> {
             }
             _ => return None,
         };
-        let known = (obj.actor as usize) < actors && (elem.actor as usize) < actors;
+        let known = (obj.actor.place()) < actors && (elem.actor.place()) < actors;
         let len = row.end()?;
         known.then_some((Self { obj, elem, text }, len))
     }
@@ -67,11 +67,11 @@ impl<'a> SingleCharOp<'a> {
     fn row(&self) -> Literals<64> {
         let mut row = Literals::new();
         if !self.obj.is_none() {
-            row.number(spec::OBJ_ACTOR, self.obj.actor);
+            row.number(spec::OBJ_ACTOR, self.obj.actor.get());
             row.number(spec::OBJ_CTR, self.obj.ctr);
         }
         if !self.elem.is_none() {
-            row.number(spec::KEY_ACTOR, self.elem.actor);
+            row.number(spec::KEY_ACTOR, self.elem.actor.get());
         }
         row.counter(spec::KEY_CTR, self.elem.ctr);
         match self.text {
@@ -87,7 +87,7 @@ impl<'a> SingleCharOp<'a> {
                 row.number(spec::ACTION, Action::Delete as u32);
                 row.number(spec::META, 0);
                 row.number(spec::PRED_COUNT, 1);
-                row.number(spec::PRED_ACTOR, self.elem.actor);
+                row.number(spec::PRED_ACTOR, self.elem.actor.get());
                 row.counter(spec::PRED_CTR, self.elem.ctr);
             }
         }
@@ -105,11 +105,12 @@ mod tests {
     use crate::codec::op_writer::{OpWriter, write_columns};
     use crate::codec::ops::{RawKey, Row as OpRow, RowKind};
     use crate::codec::value::RawValue;
+    use crate::types::ActorIdx;
 
     /// What the general writer makes of a keystroke.
     fn general(char_op: &SingleCharOp<'_>) -> Vec<u8> {
         let row = OpRow {
-            id: OpId::new(9, 0),
+            id: OpId::new(9, ActorIdx::of(0)),
             obj: char_op.obj,
             key: RawKey::Elem(char_op.elem),
             insert: char_op.text.is_some(),
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn agrees_with_the_general_writer_and_reads_it_back() {
         let counters = [1, 63, 64, 127, 128, 8191, 8192, 1 << 20, u32::MAX];
-        let ids = || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, actor)));
+        let ids = || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, ActorIdx::of(actor))));
         let texts: [Option<&[u8]>; 5] =
             [None, Some(b"x"), Some("é".as_bytes()), Some("€".as_bytes()), Some("🦀".as_bytes())];
         let mut block = Block::default();
@@ -145,7 +146,7 @@ mod tests {
                     let bytes = general(&char_op);
                     assert_eq!(block.body(), bytes, "{char_op:?}");
                     assert_eq!(SingleCharOp::read(&bytes, 3), Some((char_op, bytes.len())));
-                    let used = obj.actor.max(elem.actor) as usize;
+                    let used = obj.actor.max(elem.actor).place();
                     assert_eq!(SingleCharOp::read(&bytes, used), None, "an actor that is not there");
                 }
             }
@@ -154,7 +155,11 @@ mod tests {
 
     #[test]
     fn reads_nothing_else() {
-        let char_op = SingleCharOp { obj: OpId::new(1, 0), elem: OpId::new(200, 1), text: Some(b"x") };
+        let char_op = SingleCharOp {
+            obj: OpId::new(1, ActorIdx::of(0)),
+            elem: OpId::new(200, ActorIdx::of(1)),
+            text: Some(b"x"),
+        };
         for char_op in [char_op, SingleCharOp { text: None, ..char_op }] {
             let bytes = general(&char_op);
             for at in 0..bytes.len() {

@@ -18,7 +18,7 @@ use crate::store::history::seen::{Present, Recent, Seen};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
-use crate::types::{ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, OpId};
 
 /// Changes by one actor, each made right after the one before, with as many operations and at the same time.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct ChangeRun {
     pub(crate) rows: u32,
     /// They have all rows before them in their past.
     pub(crate) whole: bool,
-    pub(crate) actor: u32,
+    pub(crate) actor: ActorIdx,
     /// Of the first.
     pub(crate) seq: u32,
     /// Counter of the first operation of the first.
@@ -190,12 +190,12 @@ impl History {
     }
 
     /// Sequence number of an actor's last change; 0 before the first.
-    pub(crate) fn seq(&self, actor: u32) -> u32 {
-        self.last.get(actor as usize).map_or(0, |last| last.0)
+    pub(crate) fn seq(&self, actor: ActorIdx) -> u32 {
+        self.last.get(actor.place()).map_or(0, |last| last.0)
     }
 
     /// An actor's last change.
-    pub(crate) fn last_of(&self, actor: u32) -> Option<u32> {
+    pub(crate) fn last_of(&self, actor: ActorIdx) -> Option<u32> {
         match self.runs.last() {
             Some(run) if run.actor == actor => Some(run.row + run.rows - 1),
             _ => self.by_seq(actor, self.seq(actor)),
@@ -203,14 +203,18 @@ impl History {
     }
 
     /// The change with an actor's sequence number.
-    pub(crate) fn by_seq(&self, actor: u32, seq: u32) -> Option<u32> {
+    pub(crate) fn by_seq(&self, actor: ActorIdx, seq: u32) -> Option<u32> {
         let (first, run) = self.by_seq.floor(OpId::new(seq, actor))?;
         let run = &self.runs[run as usize];
         (seq - first < run.rows).then(|| run.row + (seq - first))
     }
 
     /// The sequence number of an actor's last change up to a row, which is in run `number`, and the counter after it.
-    pub(in crate::store) fn last_upto(&self, actor: u32, (number, row): (u32, u32)) -> Option<(u32, u32)> {
+    pub(in crate::store) fn last_upto(
+        &self,
+        actor: ActorIdx,
+        (number, row): (u32, u32),
+    ) -> Option<(u32, u32)> {
         let (_, number) = self.by_seq.last_upto(actor, number)?;
         let run = &self.runs[number as usize];
         let n = (row - run.row).min(run.rows - 1);
@@ -252,7 +256,7 @@ impl History {
     pub(crate) fn push(&mut self, mut run: ChangeRun) -> u32 {
         let row = self.rows;
         run.row = row;
-        let (actor, last) = (run.actor as usize, run.row + run.rows - 1);
+        let (actor, last) = (run.actor.place(), run.row + run.rows - 1);
         if self.last.len() <= actor {
             self.last.resize(actor + 1, (0, 0));
         }
@@ -279,7 +283,7 @@ impl History {
     /// Adds a change without message that was made after the last one alone, when it goes on with the last run; gives its
     /// row. What [`Self::push`] would do, for the many who commit each keystroke.
     #[inline]
-    pub(crate) fn extend_change(&mut self, actor: u32, start: u32, ops: u32, time: i64) -> Option<u32> {
+    pub(crate) fn extend_change(&mut self, actor: ActorIdx, start: u32, ops: u32, time: i64) -> Option<u32> {
         let row = self.rows;
         let before = self.runs.last().filter(|run| run.actor == actor && run.ops == ops)?;
         let seq = before.seq + before.rows;
@@ -291,7 +295,7 @@ impl History {
             return None;
         }
         self.runs.last_mut()?.rows += 1;
-        *self.last.get_mut(actor as usize)? = (seq, start + ops);
+        *self.last.get_mut(actor.place())? = (seq, start + ops);
         self.rows += 1;
         self.ops += u64::from(ops);
         Some(row)
@@ -314,7 +318,7 @@ impl History {
                 self.by_op.cut(OpId::new(start, actor));
             }
             let end = self.by_seq(actor, seq - 1).map_or(0, |row| self.at(row).end());
-            self.last[actor as usize] = (seq - 1, end);
+            self.last[actor.place()] = (seq - 1, end);
         }
     }
 

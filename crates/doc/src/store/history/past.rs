@@ -19,12 +19,12 @@ pub(crate) struct Clock(Vec<u32>);
 impl Clock {
     #[inline]
     pub(crate) fn covers(&self, id: OpId) -> bool {
-        self.0.get(id.actor as usize).is_some_and(|end| id.ctr < *end)
+        self.0.get(id.actor.place()).is_some_and(|end| id.ctr < *end)
     }
 
     /// How many of `len` operations from `id` on it covers.
     fn covered(&self, id: OpId, len: u32) -> u32 {
-        self.0.get(id.actor as usize).map_or(0, |end| end.saturating_sub(id.ctr).min(len))
+        self.0.get(id.actor.place()).map_or(0, |end| end.saturating_sub(id.ctr).min(len))
     }
 }
 
@@ -47,7 +47,7 @@ impl State {
                 continue;
             }
             let change = self.history.at(row);
-            let end = &mut ends[change.run.actor as usize];
+            let end = &mut ends[change.run.actor.place()];
             *end = change.end().max(*end);
             match change.run.deps[..] {
                 [dep] if todo.is_empty() => next = Some(dep),

@@ -15,7 +15,7 @@ use crate::store::history::History;
 use crate::store::history::heads::Heads;
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::state::State;
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 /// For each actor the sequence number of the last change that was seen, and the counter after its last operation. Who has
 /// seen a change has seen all that its actor wrote before: [`rules::sequence`].
@@ -26,17 +26,17 @@ impl Seen {
     /// Whether an operation was seen. So were the root of a document and the head of a sequence.
     #[inline]
     pub(in crate::store) fn covers(&self, id: OpId) -> bool {
-        self.0.get(id.actor as usize).is_some_and(|(_, end)| id.ctr < *end) || id.is_none()
+        self.0.get(id.actor.place()).is_some_and(|(_, end)| id.ctr < *end) || id.is_none()
     }
 
     /// The sequence number of the last change of an actor that was seen.
     #[inline]
-    pub(in crate::store) fn seq(&self, actor: u32) -> u32 {
-        self.0.get(actor as usize).map_or(0, |(seq, _)| *seq)
+    pub(in crate::store) fn seq(&self, actor: ActorIdx) -> u32 {
+        self.0.get(actor.place()).map_or(0, |(seq, _)| *seq)
     }
 
-    fn set(&mut self, actor: u32, seq: u32, end: u32) {
-        let actor = actor as usize;
+    fn set(&mut self, actor: ActorIdx, seq: u32, end: u32) {
+        let actor = actor.place();
         if self.0.len() <= actor {
             self.0.resize(actor + 1, (0, 0));
         }
@@ -46,7 +46,7 @@ impl Seen {
     /// Adds all changes up to a row.
     fn set_upto(&mut self, row: u32, there: &Present<'_>) {
         let number = there.history.run_of(row) as u32;
-        for actor in 0..there.last.len() as u32 {
+        for actor in (0..there.last.len() as u32).map(ActorIdx::of) {
             let last = there.history.last_upto(actor, (number, row));
             if let Some((seq, end)) = last.filter(|(seq, _)| *seq > self.seq(actor)) {
                 self.set(actor, seq, end);
@@ -79,7 +79,7 @@ struct Kept {
     /// In the order in which those that were made after them name them.
     rows: SmallVec<[u32; 2]>,
     /// Who made the change, where it is one.
-    actor: Option<u32>,
+    actor: Option<ActorIdx>,
     seen: Arc<Seen>,
 }
 
@@ -106,7 +106,7 @@ impl Recent {
     pub(in crate::store) fn learn(
         &mut self,
         row: u32,
-        (actor, seq, end): (u32, u32, u32),
+        (actor, seq, end): (ActorIdx, u32, u32),
         mut seen: Arc<Seen>,
         deps: &[u32],
     ) {
@@ -188,7 +188,7 @@ fn without_newer(deps: &[u32], there: Present<'_>, budget: &mut Budget) -> Resul
     let mut todo: BinaryHeap<(u32, bool)> = there.heads.iter().map(|row| (*row, false)).collect();
     todo.extend(deps.iter().map(|row| (*row, true)));
     let mut new = there.heads.len();
-    let mut first_new: SmallVec<[(u32, u32); 16]> = SmallVec::new();
+    let mut first_new: SmallVec<[(ActorIdx, u32); 16]> = SmallVec::new();
     let mut steps = 0;
     while new > 0 {
         let Some((row, mut seen)) = todo.pop() else { break };

@@ -14,10 +14,10 @@ use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, Val, What};
 use crate::store::state::State;
 use crate::store::undo::Savepoint;
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 /// No number of an actor.
-const NOBODY: u32 = u32::MAX;
+const NOBODY: ActorIdx = ActorIdx::NOBODY;
 
 /// A change pays for so many bytes at least: those of its author and what it was made after.
 const BODY: usize = 64;
@@ -28,13 +28,13 @@ impl State {
     /// Changes with equal actors and sequence numbers are compared by their hashes, an actor's last ones first; those
     /// that cannot be here are not hashed.
     pub(crate) fn lacks(&self, other: &State) -> Option<Vec<u32>> {
-        let same = |actor: u32, seq: u32| {
+        let same = |actor: ActorIdx, seq: u32| {
             let here = self.actors.find(other.actors.id(actor))?;
             let (here, there) = (self.history.by_seq(here, seq)?, other.history.by_seq(actor, seq)?);
             Some((there, self.hash(here) == other.hash(there)))
         };
         let mut known = vec![];
-        for actor in 0..other.actors.len() as u32 {
+        for actor in other.actors.numbers() {
             let here = self.actors.find(other.actors.id(actor)).map_or(0, |here| self.history.seq(here));
             let last = here.min(other.history.seq(actor));
             if last > 0 {
@@ -66,10 +66,10 @@ impl State {
     }
 
     /// The numbers here of the actors of `other`, new ones for the authors of `rows`.
-    pub(crate) fn numbers_for(&mut self, other: &State, rows: &[u32]) -> Vec<u32> {
+    pub(crate) fn numbers_for(&mut self, other: &State, rows: &[u32]) -> Vec<ActorIdx> {
         let mut authors = vec![false; other.actors.len()];
-        rows.iter().for_each(|row| authors[other.history.at(*row).run.actor as usize] = true);
-        let ids = || (0..authors.len()).map(|actor| other.actors.id(actor as u32));
+        rows.iter().for_each(|row| authors[other.history.at(*row).run.actor.place()] = true);
+        let ids = || other.actors.numbers().map(|actor| other.actors.id(actor));
         let new = ids().zip(&authors).filter(|(id, writes)| **writes && self.actors.find(id).is_none());
         let new: Vec<_> = new.map(|(id, _)| id).collect();
         if !new.is_empty() {
@@ -84,15 +84,15 @@ impl State {
         &mut self,
         other: &State,
         rows: Range<u32>,
-        numbers: &[u32],
+        numbers: &[ActorIdx],
         (budget, mark): (&mut Budget, &mut Option<Savepoint>),
     ) -> Result<(), Refusal<Fault>> {
         let change = other.history.at(rows.start);
         let (run, count) = (change.run, rows.len() as u32);
-        let actor = numbers[run.actor as usize];
+        let actor = numbers[run.actor.place()];
         let here = |row: &u32| {
             let dep = other.history.at(*row);
-            self.history.by_seq(numbers[dep.run.actor as usize], dep.seq)
+            self.history.by_seq(numbers[dep.run.actor.place()], dep.seq)
         };
         let deps: SmallVec<[u32; 2]> = change.deps().iter().filter_map(here).collect();
         self.history.heads.pay(budget)?;

@@ -23,13 +23,13 @@ use crate::store::register::is_visible;
 use crate::store::seq::{At, Gap, Kind, Seq};
 use crate::store::state::State;
 use crate::store::undo::Savepoint;
-use crate::types::{ActorId, ObjType, OpId};
+use crate::types::{ActorId, ActorIdx, ObjType, OpId};
 
 /// The change being applied.
 pub(in crate::store) struct Incoming {
-    pub(in crate::store) author: u32,
+    pub(in crate::store) author: ActorIdx,
     /// The numbers here of the actors that its operations name.
-    pub(in crate::store) actors: SmallVec<[u32; 4]>,
+    pub(in crate::store) actors: SmallVec<[ActorIdx; 4]>,
     pub(in crate::store) start: u32,
     /// The last run of the log before it.
     pub(in crate::store) first_run: usize,
@@ -79,7 +79,7 @@ pub(in crate::store) type Applied = Result<(), Refusal<OpFault>>;
 impl Incoming {
     #[inline]
     pub(in crate::store) fn id(&self, id: OpId) -> OpId {
-        if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor as usize]) }
+        if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor.place()]) }
     }
 
     /// What an operation refers to is in the past, or before it in the change.
@@ -99,7 +99,7 @@ impl State {
         (limits, budget, mark): (&Limits, &mut Budget, &mut Option<Savepoint>),
     ) -> Result<(), Refusal<Fault>> {
         // Who is not known will get this number, if nothing is wrong so far.
-        let actor = self.actors.find(change.actor_id()).unwrap_or(self.actors.len() as u32);
+        let actor = self.actors.find(change.actor_id()).unwrap_or(self.actors.next());
         let (start, len) = (change.start_op() as u32, change.len() as u32);
         let past = self.history.past(&deps, budget)?;
         self.comes_next(actor, (change.seq() as u32, start), &deps, past.as_deref())?;
@@ -146,7 +146,7 @@ impl State {
     /// Whether a change can be the next one of its actor, by its sequence number and the counter of its first operation.
     pub(in crate::store) fn comes_next(
         &self,
-        actor: u32,
+        actor: ActorIdx,
         (seq, start): (u32, u32),
         deps: &[u32],
         past: Option<&Seen>,
@@ -156,8 +156,12 @@ impl State {
     }
 
     /// The numbers of a change's actors: the author, whose number and name are given, then the others.
-    fn numbers_of(&mut self, (author, name): (u32, &ActorId), names: &Names<'_>) -> SmallVec<[u32; 4]> {
-        if author as usize == self.actors.len() {
+    fn numbers_of(
+        &mut self,
+        (author, name): (ActorIdx, &ActorId),
+        names: &Names<'_>,
+    ) -> SmallVec<[ActorIdx; 4]> {
+        if author == self.actors.next() {
             self.actors.add_all([name]);
         }
         let mut numbers = smallvec::smallvec![author];
@@ -172,7 +176,7 @@ impl State {
     }
 
     /// The run of the log that holds the first operation of a change, appended after run `first_run` was the last.
-    pub(crate) fn log_of(&self, first_run: usize, start: u32, actor: u32) -> u32 {
+    pub(crate) fn log_of(&self, first_run: usize, start: u32, actor: ActorIdx) -> u32 {
         match self.log.runs.get(first_run) {
             Some(run) if run.id.actor == actor && run.id.ctr + run.len > start => first_run as u32,
             Some(_) => first_run as u32 + 1,
@@ -192,7 +196,7 @@ impl State {
             Single::Put(put) => {
                 let pred = (!put.pred.is_none()).then(|| incoming.id(put.pred));
                 // Number 0 is the author in the chunk.
-                let row = put.row(OpId::new(incoming.start, 0));
+                let row = put.row(OpId::new(incoming.start, ActorIdx::FIRST));
                 Some(self.apply_row(&row, pred.as_slice(), incoming, budget))
             }
         }

@@ -5,7 +5,7 @@ use crate::codec::ops::Action;
 use crate::store::ids::{KeyOpIdx, Number, ObjIdx};
 use crate::store::log::Val;
 use crate::store::memory::byte_arena::Bytes;
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 /// The key an operation is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub(in crate::store) struct Preds(OpId);
 
 impl Preds {
     /// No actor has this number.
-    const LIST: u32 = u32::MAX;
+    const LIST: ActorIdx = ActorIdx::NOBODY;
     pub(in crate::store) const NONE: Preds = Preds(OpId::NONE);
 
     pub(in crate::store) fn one(id: OpId) -> Self {
@@ -79,7 +79,7 @@ impl KeyOp {
     pub(crate) fn new(id: OpId, obj: ObjIdx, key: Key, (action, val): (Action, Val)) -> Self {
         let (key, flags) = match key {
             Key::Map(bytes) => ((bytes.at, bytes.len), 0),
-            Key::Elem(elem) => ((elem.ctr, elem.actor), Self::ELEM),
+            Key::Elem(elem) => ((elem.ctr, elem.actor.get()), Self::ELEM),
         };
         let Val { code, bytes } = val;
         let (before, jump, preds) = (None, None, Preds::NONE);
@@ -98,7 +98,7 @@ impl KeyOp {
         if self.flags & Self::ELEM == 0 {
             Key::Map(Bytes { at: a, len: b })
         } else {
-            Key::Elem(OpId::new(a, b))
+            Key::Elem(OpId::new(a, ActorIdx::of(b)))
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 const BLOCK: usize = 128;
 
@@ -138,12 +138,12 @@ impl OpIdMap {
     /// The key at or before `id`, and its number.
     #[inline]
     pub(crate) fn floor(&self, id: OpId) -> Option<(u32, u32)> {
-        self.by_id.get(id.actor as usize)?.floor(id.ctr)
+        self.by_id.get(id.actor.place())?.floor(id.ctr)
     }
 
     /// The last key of an actor whose number is at most `value`, and its number, where an actor's numbers ascend.
-    pub(in crate::store) fn last_upto(&self, actor: u32, value: u32) -> Option<(u32, u32)> {
-        self.by_id.get(actor as usize)?.last_upto(value)
+    pub(in crate::store) fn last_upto(&self, actor: ActorIdx, value: u32) -> Option<(u32, u32)> {
+        self.by_id.get(actor.place())?.last_upto(value)
     }
 
     /// The number of exactly `id`.
@@ -152,8 +152,8 @@ impl OpIdMap {
         self.floor(id).filter(|(key, _)| *key == id.ctr).map(|(_, value)| value)
     }
 
-    fn lane(&mut self, actor: u32) -> &mut Lane {
-        let actor = actor as usize;
+    fn lane(&mut self, actor: ActorIdx) -> &mut Lane {
+        let actor = actor.place();
         if self.by_id.len() <= actor {
             self.by_id.resize_with(actor + 1, Lane::default);
         }
@@ -239,12 +239,16 @@ mod tests {
         for _ in 0..3000 {
             let (from, value) = (random(1900), random(9));
             let len = 1 + random(60);
-            by_id.assign(OpId::new(from, 1), len, value);
+            by_id.assign(OpId::new(from, ActorIdx::of(1)), len, value);
             array[from as usize..(from + len) as usize].fill(Some(value));
         }
         // Beyond what was assigned the map may say anything: callers look whether the operation is there.
         for (ctr, expected) in array.iter().enumerate().filter(|(_, value)| value.is_some()) {
-            assert_eq!(by_id.floor(OpId::new(ctr as u32, 1)).map(|(_, value)| value), *expected, "{ctr}");
+            assert_eq!(
+                by_id.floor(OpId::new(ctr as u32, ActorIdx::of(1))).map(|(_, value)| value),
+                *expected,
+                "{ctr}"
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sorting by ids of operations. Their counters are small and dense, so distributing them by digits beats comparing.
 
-use crate::types::OpId;
+use crate::types::{ActorIdx, OpId};
 
 /// Bits of a digit.
 const DIGIT: u32 = 11;
@@ -19,7 +19,10 @@ pub(in crate::store) fn by_id<T: Copy>(items: &mut Vec<T>, id: impl Fn(&T) -> Op
 
 /// The places of the items in that order.
 pub(in crate::store) fn order<T>(items: &[T], id: impl Fn(&T) -> OpId) -> Vec<u64> {
-    let most = items.iter().map(&id).fold((0, 0), |(ctr, actor), id| (id.ctr.max(ctr), id.actor.max(actor)));
+    let most = items
+        .iter()
+        .map(&id)
+        .fold((0, ActorIdx::FIRST), |(ctr, actor), id| (id.ctr.max(ctr), id.actor.max(actor)));
     let (place, low) = (bits(items.len() as u64), bits(most.0.into()));
     let end = place + low + bits(most.1.into());
     if items.len() < FEW || place > u32::BITS || end > u64::BITS {
@@ -78,7 +81,7 @@ mod tests {
             [(0, 9, 1), (500, 99, 3), (5000, 30_000, 1), (5000, u32::MAX, 5000), (5000, u32::MAX, u32::MAX)]
         {
             let mut items: Vec<(OpId, u32)> =
-                (0..len).map(|n| (OpId::new(random() % ctr, random() % actors), n)).collect();
+                (0..len).map(|n| (OpId::new(random() % ctr, ActorIdx::of(random() % actors)), n)).collect();
             let mut expected = items.clone();
             by_id(&mut items, |item| item.0);
             expected.sort_by_key(|(id, _)| (id.actor, id.ctr));

@@ -12,13 +12,13 @@ use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
 use crate::store::state::{ROOT, State};
-use crate::types::{ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, OpId};
 
 /// Actors of a change: from the document's numbers to those in the chunk.
 struct Local<'s> {
-    author: u32,
+    author: ActorIdx,
     /// In the order of their bytes.
-    others: SmallVec<[u32; 4]>,
+    others: SmallVec<[ActorIdx; 4]>,
     actors: &'s Actors,
 }
 
@@ -36,7 +36,7 @@ impl Local<'_> {
     #[inline]
     fn id(&self, id: OpId) -> OpId {
         if id.is_none() || id.actor == self.author {
-            return OpId::new(id.ctr, 0);
+            return OpId::new(id.ctr, ActorIdx::FIRST);
         }
         let at = if self.others.len() <= FEW {
             self.others.iter().position(|other| *other == id.actor)
@@ -44,7 +44,7 @@ impl Local<'_> {
             let rank = self.actors.rank(id.actor);
             self.others.binary_search_by_key(&rank, |other| self.actors.rank(*other)).ok()
         };
-        OpId::new(id.ctr, at.expect("every actor was collected") as u32 + 1)
+        OpId::new(id.ctr, ActorIdx::of(at.expect("every actor was collected") as u32 + 1))
     }
 }
 
@@ -168,7 +168,7 @@ impl State {
 
     fn local(&self, change: &ChangeAt<'_>, first: usize) -> Local<'_> {
         let author = change.run.actor;
-        let mut others: SmallVec<[u32; 4]> = SmallVec::new();
+        let mut others: SmallVec<[ActorIdx; 4]> = SmallVec::new();
         if self.actors.len() == 1 {
             return Local { author, others, actors: &self.actors };
         }

@@ -16,7 +16,7 @@ use crate::store::outgoing::save_cache::{KEPT_FROM, KeyHistories, KeyHistory};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Object, State};
 use crate::threads;
-use crate::types::{ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, OpId};
 
 /// When keys and values take this many bytes, another thread deflates the values while this one writes the rest.
 const SPLIT_FROM: usize = 1 << 16;
@@ -57,17 +57,17 @@ impl State {
     }
 
     /// The actors that made changes, in the order of their names.
-    fn writers(&self) -> Vec<u32> {
-        let wrote = |actor: &u32| self.history.seq(*actor) > 0;
-        let mut order: Vec<u32> = (0..self.actors.len() as u32).filter(wrote).collect();
+    fn writers(&self) -> Vec<ActorIdx> {
+        let wrote = |actor: &ActorIdx| self.history.seq(*actor) > 0;
+        let mut order: Vec<ActorIdx> = self.actors.numbers().filter(wrote).collect();
         order.sort_unstable_by_key(|actor| self.actors.rank(*actor));
         order
     }
 
     fn write_anew(&self, compress: bool) -> Vec<u8> {
         let order = self.writers();
-        let mut index = vec![0; self.actors.len()];
-        order.iter().zip(0..).for_each(|(actor, at)| index[*actor as usize] = at);
+        let mut index = vec![ActorIdx::NOBODY; self.actors.len()];
+        order.iter().zip(0..).for_each(|(actor, at)| index[actor.place()] = ActorIdx::of(at));
         let objects = self.ordered();
         let histories = self.save_cache.histories();
         let columns = |values: bool| {
@@ -213,7 +213,7 @@ impl State {
         }
     }
 
-    fn change_table(&self, index: &[u32]) -> ChangeWriter<'_> {
+    fn change_table(&self, index: &[ActorIdx]) -> ChangeWriter<'_> {
         let mut out = ChangeWriter::default();
         let (mut at, mut message) = (Bytes::default(), None);
         for run in self.history.runs() {
@@ -222,7 +222,7 @@ impl State {
                 message = (at.len > 0).then(|| self.heap.text(at));
             }
             let row = ChangeRow {
-                actor: index[run.actor as usize],
+                actor: index[run.actor.place()],
                 seq: run.seq,
                 max_op: run.start + run.ops - 1,
                 time: run.time,
@@ -250,7 +250,7 @@ struct DocWriter<'a, 'i> {
     state: &'a State,
     histories: &'a KeyHistories,
     /// From actor numbers to places in the list of the chunk.
-    index: &'i [u32],
+    index: &'i [ActorIdx],
     ops: OpWriter<'a>,
     /// Worth keeping for the next save: the object, the key and what there was.
     new: Vec<(ObjIdx, Bytes, KeyHistory)>,
@@ -258,14 +258,14 @@ struct DocWriter<'a, 'i> {
 
 impl<'a> DocWriter<'a, '_> {
     fn id(&self, id: OpId) -> OpId {
-        if id.is_none() { id } else { OpId::new(id.ctr, self.index[id.actor as usize]) }
+        if id.is_none() { id } else { OpId::new(id.ctr, self.index[id.actor.place()]) }
     }
 
     fn object(&mut self, (object, keys): &Ordered<'a>, chains: &mut [Chain<'a>; ABREAST]) {
         let (id, state) = (self.id(object.id), self.state);
         let shortcuts = state.limits.shortcuts.taken();
         // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
-        let mut alike = (0, 0);
+        let mut alike = (0, ActorIdx::FIRST);
         state.stories(keys, self.histories, chains, |entry, story| {
             let key = state.heap.get(entry.key);
             let last = match &story {
@@ -281,7 +281,7 @@ impl<'a> DocWriter<'a, '_> {
                 }
             };
             let Some(last) = last else { return };
-            let actor = self.index[last.actor as usize];
+            let actor = self.index[last.actor.place()];
             if alike.1 != actor {
                 self.ops.rewritten_in(id, alike.1, alike.0);
                 alike = (0, actor);
@@ -298,7 +298,14 @@ impl<'a> DocWriter<'a, '_> {
     }
 
     /// A chain that one wrote, of scalars alone, `last` the last of them. Gives how many rows it has.
-    fn rewrites(&mut self, actor: u32, last: OpId, entry: &Entry, key: &'a [u8], chain: &Chain<'_>) -> u64 {
+    fn rewrites(
+        &mut self,
+        actor: ActorIdx,
+        last: OpId,
+        entry: &Entry,
+        key: &'a [u8],
+        chain: &Chain<'_>,
+    ) -> u64 {
         let (state, past) = (self.state, chain.past.map(|past| &past.rows));
         let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val())));
         let pays = |_: &&_| state.limits.shortcuts.pay(chain.ops.len(), KEPT_FROM);

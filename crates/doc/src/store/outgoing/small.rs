@@ -11,7 +11,7 @@ use crate::store::ids::KeyOpIdx;
 use crate::store::log::key_op::Key;
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::state::State;
-use crate::types::{ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, OpId};
 
 /// The operations of the log one by one, from some run on, as long as they are of a frequent kind.
 pub(in crate::store) struct Singles<'a> {
@@ -147,9 +147,9 @@ impl State {
         out.number(others.iter().flatten().count() as u64);
         others.iter().flatten().for_each(|other| out.prefixed(self.actors.bytes(*other)));
         let local = |id: OpId| match others {
-            _ if id.is_none() || id.actor == author => OpId::new(id.ctr, 0),
-            [Some(first), _] if first == id.actor => OpId::new(id.ctr, 1),
-            _ => OpId::new(id.ctr, 2),
+            _ if id.is_none() || id.actor == author => OpId::new(id.ctr, ActorIdx::FIRST),
+            [Some(first), _] if first == id.actor => OpId::new(id.ctr, ActorIdx::of(1)),
+            _ => OpId::new(id.ctr, ActorIdx::of(2)),
         };
         single.with_ids([local(obj), local(elem)]).write(out);
         if extra.len > 0 {

@@ -21,7 +21,7 @@ use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
 use crate::store::register::Values;
-use crate::types::{OpId, TextEncoding};
+use crate::types::{ActorIdx, OpId, TextEncoding};
 
 pub(crate) use build::{Builder, Unsorted};
 pub(crate) use edit::Shown;
@@ -492,7 +492,7 @@ impl Seq {
 
     /// Where the element inserted by operation `id` is.
     pub(crate) fn find(&self, id: OpId) -> Option<At> {
-        let Touched { leaf, span } = self.touched[id.actor as usize % AUTHORS];
+        let Touched { leaf, span } = self.touched[id.actor.place() % AUTHORS];
         let there = self.leaves.get(leaf as usize).and_then(|leaf| leaf.leaf.spans.get(span as usize));
         if let Some(found) = there.filter(|span| span.contains(id)) {
             return Some(At { leaf, span, off: id.ctr - found.id.ctr });
@@ -505,8 +505,8 @@ impl Seq {
 
     /// Remembers where an element of an actor is.
     #[inline]
-    fn touch(&mut self, actor: u32, leaf: u32, span: u32) {
-        self.touched[actor as usize % AUTHORS] = Touched { leaf, span };
+    fn touch(&mut self, actor: ActorIdx, leaf: u32, span: u32) {
+        self.touched[actor.place() % AUTHORS] = Touched { leaf, span };
     }
 
     /// How many units lie before an element.

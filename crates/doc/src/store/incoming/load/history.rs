@@ -56,7 +56,7 @@ impl Loader {
         let mut by_id = vec![Lane::default(); view.actors.len()];
         let mut at = 0;
         for group in items.chunk_by(|a, b| a.id.actor == b.id.actor) {
-            let lane = &mut by_id[group[0].id.actor as usize];
+            let lane = &mut by_id[group[0].id.actor.place()];
             (lane.next, lane.end) = (at, at + group.len());
             at += group.len();
         }
@@ -88,7 +88,7 @@ impl Loader {
             let ops = self.change(&row, deps, items, by_id)?;
             let mut last = row;
             loop {
-                let lane = &mut by_id[last.actor as usize];
+                let lane = &mut by_id[last.actor.place()];
                 let most = lane.following(items).checked_div(ops).unwrap_or(0);
                 let more = rows.extend(&last, ops, most)?;
                 if more == 0 {
@@ -115,7 +115,7 @@ impl Loader {
         items: &mut [LogRun],
         by_id: &mut [Lane],
     ) -> Result<u32, Fault> {
-        let lane = &mut by_id[row.actor as usize];
+        let lane = &mut by_id[row.actor.place()];
         if rules::sequence(lane.seq, row.seq).is_err() || row.max_op < lane.max_op {
             return Err(fault(Rule::ChangeOrder));
         }
@@ -157,7 +157,7 @@ impl Loader {
         items: &mut [LogRun],
         by_id: &mut [Lane],
     ) -> Result<ChangeRow<'a>, Fault> {
-        let lane = &mut by_id[last.actor as usize];
+        let lane = &mut by_id[last.actor.place()];
         let first_run = self.state.log.runs.len().saturating_sub(1);
         let start = last.max_op + 1;
         let all = ops.checked_mul(rows).ok_or_else(|| fault(Rule::CounterRange))?;

@@ -67,7 +67,7 @@ impl Way {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::ActorId;
+    use crate::types::{ActorId, ActorIdx};
 
     /// Where each element goes when they are inserted one by one, in the order of their ids.
     fn inserted(elements: &[(OpId, OpId)], actors: &Actors) -> Vec<(OpId, OpId)> {
@@ -109,7 +109,7 @@ mod tests {
                         0 => OpId::NONE,
                         n => earlier[n as usize - 1],
                     };
-                    elements.push((OpId::new(ctr, actor), origin));
+                    elements.push((OpId::new(ctr, ActorIdx::of(actor)), origin));
                 }
             }
             let list = inserted(&elements, &actors);
