@@ -11,7 +11,7 @@ use crate::read::ReadDoc;
 use crate::store::history::branches::Branch;
 use crate::store::state::State;
 use crate::transaction::Transaction;
-use crate::types::{ActorId, ChangeHash, TextEncoding, Writer};
+use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding, Writer};
 use crate::view::View;
 
 /// A change that was made here and may not have been hashed yet. It is known to the document that made it, and to forks
@@ -19,7 +19,7 @@ use crate::view::View;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Commit {
     branch: Branch,
-    row: u32,
+    row: ChangeIdx,
 }
 
 impl Commit {
@@ -40,7 +40,7 @@ pub struct Document {
     pub(crate) writer: Writer,
     pub(crate) limits: Limits,
     /// What [`Self::save_incremental`] gave out.
-    pub(crate) saved: Vec<u32>,
+    pub(crate) saved: Vec<ChangeIdx>,
 }
 
 /// The same document with the same actor, in O(1). Only one of the two may write: [`Self::fork`] is for both.
@@ -229,7 +229,7 @@ impl Document {
     /// The hash of a change that was made here, computed now if it was not before. Nothing for a commit that this document
     /// does not know: see [`Commit`].
     pub fn hash(&self, commit: Commit) -> Option<ChangeHash> {
-        let known = commit.row < self.state.history.len();
+        let known = commit.row < self.state.history.next();
         (known && self.state.branches.added(commit.row, commit.branch)).then(|| self.state.hash(commit.row))
     }
 
@@ -266,7 +266,7 @@ impl Document {
     /// All changes that are not among `have` and what came before them, each after those it depends on. Unknown hashes
     /// are ignored.
     pub fn get_changes(&self, have: &[ChangeHash]) -> Vec<Change> {
-        let known: Vec<u32> = have.iter().filter_map(|hash| self.state.row(hash)).collect();
+        let known: Vec<ChangeIdx> = have.iter().filter_map(|hash| self.state.row(hash)).collect();
         let mut scratch = Scratch::default();
         let rows = self.state.rows_since(&known);
         rows.into_iter().map(|row| self.state.change(row, &mut scratch)).collect()
@@ -276,7 +276,7 @@ impl Document {
     pub fn get_changes_added(&self, other: &Self) -> Vec<Change> {
         let mut scratch = Scratch::default();
         let heads = self.get_heads();
-        let known: Vec<u32> = heads.iter().filter_map(|hash| other.state.row(hash)).collect();
+        let known: Vec<ChangeIdx> = heads.iter().filter_map(|hash| other.state.row(hash)).collect();
         let rows = other.state.rows_since(&known).into_iter();
         let missing = rows.filter(|row| self.state.row(&other.state.hash(*row)).is_none());
         missing.map(|row| other.state.change(row, &mut scratch)).collect()
@@ -337,7 +337,7 @@ impl Document {
         self.settle();
         let Self { state, branch, queue, limits, .. } = self;
         let state = Arc::make_mut(state);
-        state.branches.advance(state.history.len(), *branch);
+        state.branches.advance(state.history.next(), *branch);
         (state, queue, limits)
     }
 
@@ -345,10 +345,10 @@ impl Document {
     pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
         self.settle();
         let Self { state, branch, queue, limits, .. } = &mut *self;
-        let rows = state.history.len();
+        let next = state.history.next();
         let adopted = queue.adopt(state, &other.settled(), limits);
-        if state.history.len() > rows {
-            Arc::make_mut(state).branches.advance(rows, *branch);
+        if state.history.next() > next {
+            Arc::make_mut(state).branches.advance(next, *branch);
         }
         if !adopted {
             // As if they came from elsewhere: what is wrong is told, what can wait waits.

@@ -10,14 +10,15 @@ use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
 use crate::store::history::ChangeRun;
 use crate::store::history::branches::Branch;
-use crate::store::ids::ObjIdx;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{Val, named_besides};
 use crate::store::memory::byte_arena::ByteArena;
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::{ROOT, State};
-use crate::types::{ActorId, ActorIdx, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding};
+use crate::types::{
+    ActorId, ActorIdx, ChangeIdx, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding,
+};
 
 /// A change in the making.
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ impl CommitOptions {
 impl Open {
     /// Starts a change by an actor, with counters after every known operation.
     pub(crate) fn new(state: &mut State, actor: &ActorId, branch: Branch) -> Self {
-        state.branches.advance(state.history.len(), branch);
+        state.branches.advance(state.history.next(), branch);
         let actor = state.actors.add(actor);
         let start = state.max_op + 1;
         let first_run = state.log.runs.len().saturating_sub(1);
@@ -146,7 +147,7 @@ impl Open {
     }
 
     /// Makes the change part of the history; gives its row.
-    pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> u32 {
+    pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> ChangeIdx {
         state.finish();
         let ops = self.next - self.start;
         state.spend(ops);
@@ -156,7 +157,7 @@ impl Open {
             state.max_op = state.max_op.max(self.next - 1);
             return row;
         }
-        let mut deps: SmallVec<[u32; 2]> = SmallVec::from_slice(state.history.heads.rows());
+        let mut deps: SmallVec<[ChangeIdx; 2]> = SmallVec::from_slice(state.history.heads.rows());
         // An actor's changes name the one before even where a head has it in its past.
         let own = state.history.last_of(self.actor);
         deps.extend(own.filter(|own| !self.isolated && !deps.contains(own)));
@@ -169,7 +170,7 @@ impl Open {
         let extra = state.heap.push(&extra);
         state.max_op = state.max_op.max(self.next - 1);
         let run = ChangeRun {
-            row: 0,
+            row: state.history.next(),
             whole: false,
             rows: 1,
             actor: self.actor,

@@ -2,7 +2,7 @@
 
 use crate::codec::change::author_in;
 use crate::document::Document;
-use crate::types::{ActorId, ChangeHash};
+use crate::types::{ActorId, ChangeHash, ChangeIdx};
 
 /// A change without its operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Document {
     ///
     /// Hashes of changes made since the last time are computed now.
     pub fn get_changes_meta(&self, have: &[ChangeHash]) -> Vec<ChangeMetadata<'_>> {
-        let known: Vec<u32> = have.iter().filter_map(|hash| self.state.row(hash)).collect();
+        let known: Vec<ChangeIdx> = have.iter().filter_map(|hash| self.state.row(hash)).collect();
         self.state.rows_since(&known).into_iter().map(|row| self.meta(row)).collect()
     }
 
@@ -56,7 +56,7 @@ impl Document {
         self.state.row(hash).map(|row| self.meta(row))
     }
 
-    fn meta(&self, row: u32) -> ChangeMetadata<'_> {
+    fn meta(&self, row: ChangeIdx) -> ChangeMetadata<'_> {
         let change = self.state.history.at(row);
         let (run, heap) = (change.run, &self.state.heap);
         let extra = heap.get(run.extra);

@@ -13,7 +13,7 @@ use crate::store::history::heads::Heads;
 use crate::store::incoming::apply::Refusal;
 use crate::store::state::State;
 use crate::store::undo::Savepoint;
-use crate::types::{ActorId, ChangeHash};
+use crate::types::{ActorId, ChangeHash, ChangeIdx};
 
 /// What became of changes that came together. Those that were here before are in none of the lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(crate) struct Queue {
 struct Batch {
     /// Nothing of it counts unless all of it does.
     whole: bool,
-    /// Changes before it, and the heads.
-    rows: u32,
+    /// The row of its first change, and the heads before it.
+    first: ChangeIdx,
     heads: Heads,
     /// Before its first change.
     savepoint: Option<Savepoint>,
@@ -63,7 +63,7 @@ impl Batch {
     fn begin(state: &State, whole: bool) -> Self {
         Self {
             whole,
-            rows: state.history.len(),
+            first: state.history.next(),
             heads: state.history.heads.clone(),
             savepoint: None,
             queued: HashSet::new(),
@@ -183,7 +183,7 @@ impl Queue {
         &mut self,
         state: &mut State,
         other: &State,
-        rows: &[u32],
+        rows: &[ChangeIdx],
         limits: &Limits,
     ) -> bool {
         let mut batch = Batch::begin(state, true);
@@ -191,7 +191,8 @@ impl Queue {
         batch.savepoint = Some(state.savepoint());
         let numbers = state.numbers_for(other, rows);
         for rows in other.runs_of(rows) {
-            let operations = u64::from(other.history.at(rows.start).run.ops) * rows.len() as u64;
+            let operations =
+                u64::from(other.history.at(rows.start).run.ops) * u64::from(rows.end.since(rows.start));
             let fits = limits.check_total(state.history.operations() + operations).is_ok();
             if !fits || state.adopt(other, rows, &numbers, (&mut budget, &mut batch.savepoint)).is_err() {
                 self.restore(state, batch);
@@ -279,7 +280,7 @@ impl Queue {
         (batch, alone): (&mut Batch, bool),
     ) -> Result<Option<ChangeHash>, ApplyError> {
         state.history.heads.pay(budget)?;
-        let mut deps: SmallVec<[u32; 2]> = SmallVec::new();
+        let mut deps: SmallVec<[ChangeIdx; 2]> = SmallVec::new();
         for dep in change.deps() {
             match state.history.head(dep).or_else(|| state.row(dep)) {
                 Some(row) => deps.push(row),
@@ -299,7 +300,7 @@ impl Queue {
     fn take_alone(
         state: &mut State,
         change: &Change,
-        deps: SmallVec<[u32; 2]>,
+        deps: SmallVec<[ChangeIdx; 2]>,
         (limits, budget): (&Limits, &mut Budget),
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
@@ -402,9 +403,9 @@ impl Queue {
     /// Takes a failed batch back: changes that had waited before it wait again.
     fn restore(&mut self, state: &mut State, batch: Batch) {
         if let Some(savepoint) = batch.savepoint {
-            let rows = batch.rows..state.history.len();
-            let hashes: Vec<(u32, ChangeHash)> = rows.map(|row| (row, state.hash(row))).collect();
-            state.history.cut(batch.rows);
+            let rows = ChangeIdx::each(batch.first..state.history.next());
+            let hashes: Vec<(ChangeIdx, ChangeHash)> = rows.map(|row| (row, state.hash(row))).collect();
+            state.history.cut(batch.first);
             for (row, hash) in hashes.iter().rev() {
                 state.history.known_mut().forget(*row, hash);
             }
@@ -439,7 +440,7 @@ impl Queue {
 fn apply(
     state: &mut State,
     change: &Change,
-    deps: SmallVec<[u32; 2]>,
+    deps: SmallVec<[ChangeIdx; 2]>,
     work: (&Limits, &mut Budget, &mut Option<Savepoint>),
 ) -> Result<(), ApplyError> {
     // Chunks of the heap may be half empty.

@@ -13,7 +13,7 @@ use crate::migrate::StringMigration;
 use crate::rules;
 use crate::store::state::State;
 use crate::threads;
-use crate::types::{ActorId, ChangeHash, TextEncoding};
+use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding};
 
 /// What to do with a file whose end cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -274,7 +274,8 @@ impl Document {
     /// The changes of a loaded state that are not here.
     fn new_in(&self, state: &State) -> Vec<Change> {
         let mut scratch = Scratch::default();
-        let rows = (0..state.history.len()).filter(|row| self.state.row(&state.hash(*row)).is_none());
+        let rows = ChangeIdx::each(ChangeIdx::default()..state.history.next());
+        let rows = rows.filter(|row| self.state.row(&state.hash(*row)).is_none());
         rows.map(|row| state.change(row, &mut scratch)).collect()
     }
 
@@ -329,7 +330,7 @@ impl Document {
     /// The document as it was at `heads`, with another actor. Rebuilds it from the changes before them.
     pub fn fork_at(&self, heads: &[ChangeHash]) -> Result<Self, crate::EditError> {
         let rows = heads.iter().map(|hash| self.state.row(hash).ok_or(crate::EditError::UnknownHash(*hash)));
-        let rows = rows.collect::<Result<Vec<u32>, _>>()?;
+        let rows = rows.collect::<Result<Vec<ChangeIdx>, _>>()?;
         let mut doc = Self::of(State::new(self.state.encoding), Limits::NONE);
         let Self { state, queue, limits, .. } = &mut doc;
         let rows = self.state.ancestors(&rows);
@@ -386,7 +387,7 @@ pub(crate) fn load_marks(
 fn authors(state: &State) -> Result<(), ApplyError> {
     for run in state.history.runs().filter(|run| author_in(state.heap.get(run.extra)).is_some()) {
         for n in 0..run.rows.min(2) {
-            let fault = |fault| ApplyError::Fault { hash: state.hash(run.row + n), fault };
+            let fault = |fault| ApplyError::Fault { hash: state.hash(run.row.plus(n)), fault };
             rules::author((run.seq + n).into(), true).map_err(fault)?;
         }
     }
@@ -403,7 +404,8 @@ fn load_chunk(
     let view = DocumentView::parse(body, limits).map_err(ChunkFault::Chunk)?;
     let mut state = State::load(&view, encoding, limits, false, budget).map_err(ChunkFault::Chunk)?;
     authors(&state).map_err(|error| ChunkFault::Load(error.into()))?;
-    let rows: Vec<u32> = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok()).collect();
+    let rows = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok());
+    let rows: Vec<ChangeIdx> = rows.map(ChangeIdx::of).collect();
     let mut sorted = (rows.clone(), state.history.heads.rows().to_vec());
     sorted.0.sort_unstable();
     sorted.1.sort_unstable();

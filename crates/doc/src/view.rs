@@ -10,7 +10,6 @@ use crate::error::EditError;
 use crate::literal::Literal;
 use crate::nested::{Found, build};
 use crate::store::history::past::Clock;
-use crate::store::ids::ObjIdx;
 use crate::store::log::Val;
 use crate::store::map::{Map, OrderedKeys};
 use crate::store::memory::byte_arena::Bytes;
@@ -19,7 +18,9 @@ use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Object, ROOT, State};
 use crate::typed::FromValue;
-use crate::types::{ChangeHash, ObjId, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value};
+use crate::types::{
+    ChangeHash, ChangeIdx, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value,
+};
 
 /// A document to read from: as it is, or as it was at some heads.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ impl<'a> View<'a> {
 
     pub(crate) fn past(state: &'a State, heads: &[ChangeHash]) -> Result<Self, EditError> {
         let rows = heads.iter().map(|hash| state.row(hash).ok_or(EditError::UnknownHash(*hash)));
-        let rows = rows.collect::<Result<SmallVec<[u32; 4]>, _>>()?;
+        let rows = rows.collect::<Result<SmallVec<[ChangeIdx; 4]>, _>>()?;
         Ok(Self { state, clock: Some(state.clock(&rows)) })
     }
 

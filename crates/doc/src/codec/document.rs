@@ -18,7 +18,7 @@ use super::value::{RawValue, code};
 use crate::error::Rule;
 use crate::rules;
 use crate::threads;
-use crate::types::{ActorId, ActorIdx, ChangeHash, OpId};
+use crate::types::{ActorId, ActorIdx, ChangeHash, ChangeIdx, OpId};
 
 pub(super) mod spec {
     pub(in crate::codec) const ACTOR: u32 = 0x01;
@@ -153,7 +153,7 @@ pub(crate) struct ChangeReader<'a> {
     extra_meta: Numbers<'a>,
     extra_raw: Reader<'a>,
     /// Rows of the changes that the one last read depends on.
-    pub(crate) deps: Vec<u32>,
+    pub(crate) deps: Vec<ChangeIdx>,
     /// What reading may cost.
     pub(crate) budget: Budget,
 }
@@ -219,7 +219,7 @@ impl<'a> ChangeReader<'a> {
             let index = self.deps_index.next()?.ok_or_else(|| self.deps_index.fault(Rule::Missing))?;
             match u32::try_from(index) {
                 // Dependencies come before what depends on them.
-                Ok(index) if index < self.row => self.deps.push(index),
+                Ok(index) if index < self.row => self.deps.push(ChangeIdx::of(index)),
                 _ => return Err(self.deps_index.fault(Rule::ChangeIndex(index as u64)).into()),
             }
         }
@@ -318,7 +318,7 @@ pub(crate) struct ChangeWriter<'a> {
 
 impl<'a> ChangeWriter<'a> {
     #[inline]
-    pub(crate) fn push(&mut self, row: &ChangeRow<'a>, deps: &[u32]) {
+    pub(crate) fn push(&mut self, row: &ChangeRow<'a>, deps: &[ChangeIdx]) {
         let follows = self.last.is_some_and(|(actor, seq, message)| {
             (row.actor, row.seq) == (actor, seq + 1) && same_text(row.message, message)
         });
@@ -334,7 +334,7 @@ impl<'a> ChangeWriter<'a> {
             self.seq.push(Some(row.seq.into()));
             self.message.push(row.message);
             self.deps_count.push(Some(deps.len() as u64));
-            deps.iter().for_each(|dep| self.deps_index.push(Some((*dep).into())));
+            deps.iter().for_each(|dep| self.deps_index.push(Some(dep.get().into())));
             self.extra_meta.push(Some((row.extra.len() as u64) << 4 | NO_EXTRA));
             self.extra_raw.extend_from_slice(row.extra);
         }

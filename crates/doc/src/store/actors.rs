@@ -129,7 +129,7 @@ impl Actors {
         for id in table.ids.drain(len..) {
             table.numbers.remove(&id);
         }
-        table.order.retain(|number| (number.place()) < len);
+        table.order.retain(|number| number.place() < len);
         table.longest = table.ids.iter().map(|id| id.as_bytes().len()).max().unwrap_or(0);
         table.rank();
     }

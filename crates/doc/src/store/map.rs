@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::store::ids::KeyOpIdx;
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::index::Index;
 use crate::store::memory::keys::sort_by_bytes;
 use crate::store::register::Values;
+use crate::types::KeyOpIdx;
 
 /// Maps of at most this many keys are searched one by one.
 const SMALL: usize = 12;
@@ -299,9 +299,9 @@ mod tests {
     use std::ops::RangeBounds as _;
 
     use super::*;
-    use crate::store::ids::Number as _;
     use crate::store::log::Val;
     use crate::store::register::Visible;
+    use crate::types::Number as _;
     use crate::types::{ActorIdx, OpId};
 
     #[test]

@@ -10,7 +10,6 @@
 
 pub(crate) mod actors;
 pub(crate) mod history;
-pub(crate) mod ids;
 pub(crate) mod incoming;
 pub(crate) mod log;
 pub(crate) mod map;

@@ -12,7 +12,6 @@ use crate::error::LimitError;
 use crate::store::actors::Actors;
 use crate::store::history::History;
 use crate::store::history::branches::Branches;
-use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx};
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{Log, LogRun, MarkOp, Val, What, named_besides};
 use crate::store::map::Map;
@@ -24,7 +23,7 @@ use crate::store::outgoing::save_cache::SaveCache;
 use crate::store::register::{self, Values, Visible};
 use crate::store::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use crate::store::undo::Unfinished;
-use crate::types::{ActorIdx, ObjType, OpId, TextEncoding};
+use crate::types::{ActorIdx, ChangeIdx, KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, TextEncoding};
 
 /// What a non-text element looks like in text.
 pub(crate) const PLACEHOLDER: &str = "\u{fffc}";
@@ -497,7 +496,7 @@ impl State {
     }
 
     /// Appends changes whose operations end the log.
-    pub(crate) fn push_changes(&mut self, run: crate::store::history::ChangeRun) -> u32 {
+    pub(crate) fn push_changes(&mut self, run: crate::store::history::ChangeRun) -> ChangeIdx {
         self.kept = None;
         let row = self.history.push(run);
         self.history.log_len = self.log.runs.len();
@@ -506,7 +505,13 @@ impl State {
 
     /// Appends a change as [`History::extend_change`] does, if it can; its operations end the log.
     #[inline]
-    pub(crate) fn extend_change(&mut self, actor: ActorIdx, start: u32, ops: u32, time: i64) -> Option<u32> {
+    pub(crate) fn extend_change(
+        &mut self,
+        actor: ActorIdx,
+        start: u32,
+        ops: u32,
+        time: i64,
+    ) -> Option<ChangeIdx> {
         self.kept = None;
         let row = self.history.extend_change(actor, start, ops, time)?;
         self.history.log_len = self.log.runs.len();

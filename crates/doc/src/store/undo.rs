@@ -3,14 +3,13 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx};
 use crate::store::log::LogEnd;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::memory::byte_arena::ArenaEnd;
 use crate::store::register::{self, Values, Visible};
 use crate::store::seq::{Builder, ElemReg, Kind, Seq, Span};
 use crate::store::state::{Body, State};
-use crate::types::{ActorIdx, OpId};
+use crate::types::{ActorIdx, KeyOpIdx, ObjIdx, OpId};
 
 /// Where everything ended at some time.
 #[derive(Clone, Copy, Debug)]

@@ -3,46 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::ActorId;
-
-/// The number of an actor in the table of the document, or of the file, that the name stands in. In a document it stays for
-/// life: actors are numbered as they arrive.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-#[repr(transparent)]
-pub(crate) struct ActorIdx(u32);
-
-impl ActorIdx {
-    /// The first in a table; in a change by itself, its author.
-    pub(crate) const FIRST: Self = Self(0);
-    /// No actor has this number: no table is that long.
-    pub(crate) const NOBODY: Self = Self(u32::MAX);
-
-    /// The number that [`Self::get`] gave, or that a file says.
-    #[inline]
-    pub(crate) const fn of(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// To be kept where a number has no type, and for files.
-    #[inline]
-    pub(crate) const fn get(self) -> u32 {
-        self.0
-    }
-
-    /// Its place in the table.
-    #[inline]
-    pub(crate) const fn place(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// As files write it.
-impl From<ActorIdx> for u64 {
-    #[inline]
-    fn from(actor: ActorIdx) -> u64 {
-        u64::from(actor.0)
-    }
-}
+use super::{ActorId, ActorIdx};
 
 /// The name of an operation inside one document. Counter 0 names no operation: the root, or the head of a sequence.
 ///

@@ -3,6 +3,7 @@
 mod actor;
 mod hash;
 mod id;
+mod numbers;
 mod value;
 
 pub use actor::ActorId;
@@ -12,4 +13,5 @@ pub use value::{ObjType, ScalarValue, TextEncoding, Value};
 
 pub(crate) use actor::Writer;
 pub(crate) use hash::{decode_hex, encode_hex};
-pub(crate) use id::{ActorIdx, OpId};
+pub(crate) use id::OpId;
+pub(crate) use numbers::{ActorIdx, ChangeIdx, KeyOpIdx, Number, ObjIdx, RegIdx};

@@ -53,7 +53,7 @@ impl<'a> Put<'a> {
             _ => return None,
         };
         let put = Self { obj, key, action, value, pred };
-        let known = (obj.actor.place()) < actors && (pred.actor.place()) < actors;
+        let known = obj.actor.place() < actors && pred.actor.place() < actors;
         let sound = known
             && u64::from(meta) == value.meta()
             && rules::value(value).is_ok()

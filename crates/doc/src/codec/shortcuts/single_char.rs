@@ -58,7 +58,7 @@ impl<'a> SingleCharOp<'a> {
             }
             _ => return None,
         };
-        let known = (obj.actor.place()) < actors && (elem.actor.place()) < actors;
+        let known = obj.actor.place() < actors && elem.actor.place() < actors;
         let len = row.end()?;
         known.then_some((Self { obj, elem, text }, len))
     }

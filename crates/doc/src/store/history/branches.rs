@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::store::memory::cow_vec::CowVec;
+use crate::types::ChangeIdx;
 
 /// One copy of a document in this process. Another copy is another branch, whatever it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,21 +23,21 @@ impl Branch {
 /// From rows on to the branch that added them, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Branches {
-    before: CowVec<(u32, Branch)>,
+    before: CowVec<(ChangeIdx, Branch)>,
     /// Most documents know no other than their own.
-    last: Option<(u32, Branch)>,
+    last: Option<(ChangeIdx, Branch)>,
 }
 
 impl Branches {
     /// The rows from `row` on, of which there are none yet, are added by `branch`.
     #[inline]
-    pub(crate) fn advance(&mut self, row: u32, branch: Branch) {
+    pub(crate) fn advance(&mut self, row: ChangeIdx, branch: Branch) {
         if self.last.is_none_or(|(_, last)| last != branch) {
             self.begin(row, branch);
         }
     }
 
-    fn begin(&mut self, row: u32, branch: Branch) {
+    fn begin(&mut self, row: ChangeIdx, branch: Branch) {
         // Who is to add rows from the same one on has not added any.
         if let Some(last) = self.last.replace((row, branch)).filter(|(first, _)| *first < row) {
             self.before.push(last);
@@ -44,7 +45,7 @@ impl Branches {
     }
 
     /// Whether a row, which is there, was added by `branch`.
-    pub(crate) fn added(&self, row: u32, branch: Branch) -> bool {
+    pub(crate) fn added(&self, row: ChangeIdx, branch: Branch) -> bool {
         if let Some((_, last)) = self.last.filter(|(first, _)| *first <= row) {
             return last == branch;
         }
@@ -69,12 +70,12 @@ mod tests {
     fn each_row_is_its_branch_s() {
         let [a, b, c] = [Branch::new(), Branch::new(), Branch::new()];
         let mut branches = Branches::default();
-        assert!(!branches.added(0, a));
+        assert!(!branches.added(ChangeIdx::default(), a));
         // Nobody adds anything at 3 before another does.
         [(0, a), (0, a), (3, b), (3, c), (5, c), (9, a)]
             .iter()
-            .for_each(|(row, by)| branches.advance(*row, *by));
-        let added = |row| [a, b, c].map(|branch| branches.added(row, branch));
+            .for_each(|(row, by)| branches.advance(ChangeIdx::of(*row), *by));
+        let added = |row| [a, b, c].map(|branch| branches.added(ChangeIdx::of(row), branch));
         assert_eq!([0, 2].map(added), [[true, false, false]; 2]);
         assert_eq!([3, 8].map(added), [[false, false, true]; 2]);
         assert_eq!([9, 20].map(added), [[true, false, false]; 2]);

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::shards::Shards;
-use crate::types::ChangeHash;
+use crate::types::{ChangeHash, ChangeIdx};
 
 /// In a run of changes the hash of each that is a multiple of this away from the first is kept.
 const STRIDE: u32 = 32;
@@ -18,61 +18,61 @@ const LATE: usize = 64;
 /// quarter of a million keystrokes keeps thousands of hashes, not all of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hashes {
-    /// How many of the first rows were hashed.
-    done: u32,
+    /// The first row that was not hashed.
+    done: ChangeIdx,
     /// Of these, by row: the first of every run, some of its others, and the last.
-    kept: CowVec<(u32, ChangeHash)>,
+    kept: CowVec<(ChangeIdx, ChangeHash)>,
     /// The last of the others, each at the place that its row gives it.
-    late: Vec<(u32, ChangeHash)>,
+    late: Vec<(ChangeIdx, ChangeHash)>,
     apart: Option<Box<Apart>>,
     /// The one asked for last: whoever asks for many goes from row to row.
-    recent: Option<(u32, ChangeHash)>,
-    /// From the beginnings of hashes to rows, for the first `indexed` rows and the early ones.
-    index: Shards<(u64, u32)>,
-    indexed: u32,
+    recent: Option<(ChangeIdx, ChangeHash)>,
+    /// From the beginnings of hashes to rows, for those before `indexed` and the early ones.
+    index: Shards<(u64, ChangeIdx)>,
+    indexed: ChangeIdx,
 }
 
 /// Hashes that lie apart. Many documents have none: they are not to be larger for it.
 #[derive(Clone, Debug, Default)]
 struct Apart {
     /// Of hashed rows that were passed over: computed again because a change far off names them.
-    named: HashMap<u32, ChangeHash>,
+    named: HashMap<ChangeIdx, ChangeHash>,
     /// Of rows after the hashed ones.
-    early: HashMap<u32, ChangeHash>,
+    early: HashMap<ChangeIdx, ChangeHash>,
 }
 
 impl Hashes {
-    /// How many of the first rows were hashed.
-    pub(crate) fn done(&self) -> u32 {
+    /// The first row that was not hashed.
+    pub(crate) fn done(&self) -> ChangeIdx {
         self.done
     }
 
-    /// How many of the first rows [`Self::rows`] finds.
-    pub(crate) fn indexed(&self) -> u32 {
+    /// The first row that [`Self::find`] may not find.
+    pub(crate) fn indexed(&self) -> ChangeIdx {
         self.indexed
     }
 
     /// The hash of a row, if it is kept.
     #[inline]
-    pub(crate) fn get(&self, row: u32) -> Option<ChangeHash> {
+    pub(crate) fn get(&self, row: ChangeIdx) -> Option<ChangeHash> {
         if row >= self.done {
             return self.apart.as_ref()?.early.get(&row).copied();
         }
-        let there = |(found, _): &(u32, ChangeHash)| *found == row;
-        let late = self.late.get(row as usize % LATE).copied().filter(there);
+        let there = |(found, _): &(ChangeIdx, ChangeHash)| *found == row;
+        let late = self.late.get(row.place() % LATE).copied().filter(there);
         let kept = late.or_else(|| self.near(row).filter(there)).map(|(_, hash)| hash);
         kept.or_else(|| self.apart.as_ref()?.named.get(&row).copied())
     }
 
     /// Keeps the hash of a row that was passed over: others may name it, too.
-    pub(crate) fn keep(&mut self, row: u32, hash: ChangeHash) {
+    pub(crate) fn keep(&mut self, row: ChangeIdx, hash: ChangeHash) {
         self.apart.get_or_insert_default().named.insert(row, hash);
     }
 
     /// The last of the hashed rows up to `row` whose hash is kept. Its run is that of `row`, because the first of every
     /// run is kept.
     #[inline]
-    pub(crate) fn near(&self, row: u32) -> Option<(u32, ChangeHash)> {
+    pub(crate) fn near(&self, row: ChangeIdx) -> Option<(ChangeIdx, ChangeHash)> {
         let (mut low, mut high) = (0, self.kept.len());
         for back in 1..=4.min(high) {
             if self.kept[high - back].0 <= row {
@@ -91,14 +91,14 @@ impl Hashes {
     }
 
     /// As [`Self::near`], with the row asked for last.
-    pub(crate) fn nearest(&self, row: u32) -> Option<(u32, ChangeHash)> {
+    pub(crate) fn nearest(&self, row: ChangeIdx) -> Option<(ChangeIdx, ChangeHash)> {
         let near = self.near(row);
         let recent = self.recent.filter(|(recent, _)| *recent <= row && *recent < self.done);
         near.into_iter().chain(recent).max_by_key(|(row, _)| *row)
     }
 
     /// Remembers what was asked for last.
-    pub(crate) fn visit(&mut self, row: u32, hash: ChangeHash) {
+    pub(crate) fn visit(&mut self, row: ChangeIdx, hash: ChangeHash) {
         self.recent = Some((row, hash));
     }
 
@@ -109,7 +109,7 @@ impl Hashes {
         if n.is_multiple_of(STRIDE) {
             self.push(n, hash);
         } else {
-            self.done += 1;
+            self.done = self.done.plus(1);
         }
     }
 
@@ -118,17 +118,17 @@ impl Hashes {
     pub(crate) fn push(&mut self, n: u32, hash: ChangeHash) {
         let row = self.done;
         let passed = n > 1 && !(n - 1).is_multiple_of(STRIDE);
-        if passed && let Some(last) = self.kept.last().copied().filter(|(last, _)| *last + 1 == row) {
+        if passed && let Some(last) = self.kept.last().copied().filter(|(last, _)| last.plus(1) == row) {
             self.kept.truncate(self.kept.len() - 1);
-            self.late.resize(LATE, (u32::MAX, last.1));
-            self.late[last.0 as usize % LATE] = last;
+            self.late.resize(LATE, (ChangeIdx::NONE, last.1));
+            self.late[last.0.place() % LATE] = last;
         }
         self.kept.push((row, hash));
-        self.done += 1;
+        self.done = self.done.plus(1);
     }
 
     /// Learns the hash of a row, the `n`-th of its run.
-    pub(crate) fn set(&mut self, row: u32, n: u32, hash: ChangeHash) {
+    pub(crate) fn set(&mut self, row: ChangeIdx, n: u32, hash: ChangeHash) {
         if row == self.done {
             self.push(n, hash);
             if self.indexed == row {
@@ -145,22 +145,22 @@ impl Hashes {
         self.index.reserve(rows, &|(prefix, _)| *prefix);
     }
 
-    fn insert(&mut self, row: u32, hash: ChangeHash) {
+    fn insert(&mut self, row: ChangeIdx, hash: ChangeHash) {
         self.index.insert(hash.prefix(), (hash.prefix(), row), |(prefix, _)| *prefix);
     }
 
     /// Makes the hash of row `indexed` one that is found.
-    pub(crate) fn add(&mut self, row: u32, hash: ChangeHash) {
+    pub(crate) fn add(&mut self, row: ChangeIdx, hash: ChangeHash) {
         debug_assert_eq!(row, self.indexed);
         let early = self.apart.as_mut().and_then(|apart| apart.early.remove(&row));
         if early.is_none() {
             self.insert(row, hash);
         }
-        self.indexed += 1;
+        self.indexed = self.indexed.plus(1);
     }
 
     /// Forgets the hash of a row, the last one.
-    pub(crate) fn forget(&mut self, row: u32, hash: &ChangeHash) {
+    pub(crate) fn forget(&mut self, row: ChangeIdx, hash: &ChangeHash) {
         self.index.remove(hash.prefix(), |(_, found)| *found == row);
         if let Some(apart) = &mut self.apart {
             apart.early.remove(&row);
@@ -176,8 +176,8 @@ impl Hashes {
     }
 
     /// The row of a hash among those that are found: the one that `same` agrees to.
-    pub(crate) fn find(&self, hash: &ChangeHash, same: impl Fn(u32) -> bool) -> Option<u32> {
-        let is_it = |(prefix, row): &(u64, u32)| *prefix == hash.prefix() && same(*row);
+    pub(crate) fn find(&self, hash: &ChangeHash, same: impl Fn(ChangeIdx) -> bool) -> Option<ChangeIdx> {
+        let is_it = |(prefix, row): &(u64, ChangeIdx)| *prefix == hash.prefix() && same(*row);
         self.index.get(hash.prefix(), is_it).map(|(_, row)| *row)
     }
 }

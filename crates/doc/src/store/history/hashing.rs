@@ -10,7 +10,7 @@ use crate::store::history::{ChangeAt, ChangeRun};
 use crate::store::outgoing::small::Singles;
 use crate::store::state::State;
 use crate::threads;
-use crate::types::ChangeHash;
+use crate::types::{ChangeHash, ChangeIdx};
 
 /// Hashes of what a change was made after.
 type Deps = SmallVec<[ChangeHash; 4]>;
@@ -32,23 +32,23 @@ impl State {
     /// other it may do anything the pool has to do, and that must not wait for these hashes.
     pub(crate) fn hash_all(&mut self) {
         let mut known = self.history.known();
-        self.hash_below(self.history.len(), &mut known, &mut Scratch::default(), true);
+        self.hash_below(self.history.next(), &mut known, &mut Scratch::default(), true);
     }
 
-    /// Computes the hashes of all rows below `rows`, on two threads if so wanted.
-    fn hash_below<'a>(&'a self, rows: u32, known: &mut Hashes, scratch: &mut Scratch<'a>, beside: bool) {
-        if known.done() >= rows {
+    /// Computes the hashes of all rows before `end`, on two threads if so wanted.
+    fn hash_below<'a>(&'a self, end: ChangeIdx, known: &mut Hashes, scratch: &mut Scratch<'a>, beside: bool) {
+        if known.done() >= end {
             return;
         }
         let mut number = self.history.run_of(known.done());
-        while known.done() < rows {
+        while known.done() < end {
             let run = self.history.run(number).expect("every row is in a run");
             let from = known.done();
             let deps = self.deps(known, run, from, scratch);
-            let to = rows.min(run.row + run.rows);
-            let last = to - 1 - run.row;
+            let to = end.min(run.end());
+            let last = to.before().since(run.row);
             let learn = |n, hash| if n == last { known.push(n, hash) } else { known.pass(n, hash) };
-            if beside && self.limits.shortcuts.pay((to - from) as usize, FEW) {
+            if beside && self.limits.shortcuts.pay(to.since(from) as usize, FEW) {
                 self.hash_beside(number, from..to, deps, scratch, learn);
             } else {
                 self.hash_run(number, from..to, deps, scratch, learn);
@@ -58,9 +58,15 @@ impl State {
     }
 
     /// Hashes of what the row `row` of a run was made after. They have been computed.
-    fn deps<'a>(&'a self, known: &mut Hashes, run: &ChangeRun, row: u32, scratch: &mut Scratch<'a>) -> Deps {
+    fn deps<'a>(
+        &'a self,
+        known: &mut Hashes,
+        run: &ChangeRun,
+        row: ChangeIdx,
+        scratch: &mut Scratch<'a>,
+    ) -> Deps {
         if row > run.row {
-            return smallvec::smallvec![self.hash_in(known, row - 1, scratch)];
+            return smallvec::smallvec![self.hash_in(known, row.before(), scratch)];
         }
         let mut deps = Deps::new();
         for dep in &run.deps {
@@ -78,7 +84,7 @@ impl State {
     fn hash_run<'a>(
         &'a self,
         number: usize,
-        rows: Range<u32>,
+        rows: Range<ChangeIdx>,
         mut deps: Deps,
         scratch: &mut Scratch<'a>,
         mut each: impl FnMut(u32, ChangeHash),
@@ -86,7 +92,7 @@ impl State {
         self.each_change(number, rows, |change, singles| {
             let in_block = self.write_one(change, &deps, singles, scratch);
             let hash = if in_block { scratch.block.hash() } else { Change::hash_body(&scratch.body) };
-            each(change.row - change.run.row, hash);
+            each(change.row.since(change.run.row), hash);
             deps.clear();
             deps.push(hash);
             true
@@ -97,7 +103,7 @@ impl State {
     fn hash_beside<'a>(
         &'a self,
         number: usize,
-        rows: Range<u32>,
+        rows: Range<ChangeIdx>,
         mut deps: Deps,
         scratch: &mut Scratch<'a>,
         mut each: impl FnMut(u32, ChangeHash) + Send,
@@ -105,9 +111,9 @@ impl State {
         let run = self.history.run(number).expect("the caller found it");
         let together = (TOGETHER / run.ops.max(1)).max(FEW as u32);
         let (mut ahead, mut theirs) = (UnhashedChanges::default(), Scratch::default());
-        for from in rows.clone().step_by(together as usize) {
-            let to = rows.end.min(from.saturating_add(together));
-            let middle = from + ((to - from) * OWN_FIFTHS).div_ceil(5);
+        for from in ChangeIdx::each(rows.clone()).step_by(together as usize) {
+            let to = from.plus(together.min(rows.end.since(from)));
+            let middle = from.plus((to.since(from) * OWN_FIFTHS).div_ceil(5));
             let (before, mut last) = (std::mem::take(&mut deps), None);
             threads::join(
                 || {
@@ -121,8 +127,8 @@ impl State {
             let mut last = last.expect("the first is hashed here");
             let mut next = middle;
             for hash in ahead.hashes(last) {
-                each(next - run.row, hash);
-                (next, last) = (next + 1, hash);
+                each(next.since(run.row), hash);
+                (next, last) = (next.plus(1), hash);
             }
             // Those that were too long to be kept.
             self.hash_run(number, next..to, smallvec::smallvec![last], scratch, |n, hash| {
@@ -137,7 +143,7 @@ impl State {
     fn write_ahead<'a>(
         &'a self,
         number: usize,
-        rows: Range<u32>,
+        rows: Range<ChangeIdx>,
         scratch: &mut Scratch<'a>,
         out: &mut UnhashedChanges,
     ) {
@@ -154,16 +160,16 @@ impl State {
     fn each_change<'a>(
         &'a self,
         number: usize,
-        rows: Range<u32>,
+        rows: Range<ChangeIdx>,
         mut each: impl FnMut(&ChangeAt<'_>, &mut Singles<'a>) -> bool,
     ) {
         let run = self.history.run(number).expect("the caller found it");
         let (low, high) = self.log_range(number);
-        let start = run.start + (rows.start - run.row) * run.ops;
+        let start = run.start + rows.start.since(run.row) * run.ops;
         let at = if run.ops == 0 { low } else { self.log.find(start, low, high) };
         let mut singles = Singles::new(self, at, start);
-        for row in rows {
-            let n = row - run.row;
+        for row in ChangeIdx::each(rows) {
+            let n = row.since(run.row);
             let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
             if !each(&change, &mut singles) {
                 break;
@@ -197,37 +203,39 @@ impl State {
     }
 
     /// The hash of a row that has been computed.
-    fn hash_in<'a>(&'a self, known: &Hashes, row: u32, scratch: &mut Scratch<'a>) -> ChangeHash {
+    fn hash_in<'a>(&'a self, known: &Hashes, row: ChangeIdx, scratch: &mut Scratch<'a>) -> ChangeHash {
         if let Some(hash) = known.get(row) {
             return hash;
         }
         let (near, mut hash) = known.nearest(row).expect("the first row of every run is kept");
         if near < row {
             let deps = smallvec::smallvec![hash];
-            self.hash_run(self.history.run_of(row), near + 1..row + 1, deps, scratch, |_, next| hash = next);
+            self.hash_run(self.history.run_of(row), near.plus(1)..row.plus(1), deps, scratch, |_, next| {
+                hash = next
+            });
         }
         hash
     }
 
     /// The hash of a row.
-    pub(crate) fn hash(&self, row: u32) -> ChangeHash {
+    pub(crate) fn hash(&self, row: ChangeIdx) -> ChangeHash {
         let known = self.history.known().get(row);
         known.unwrap_or_else(|| self.hash_with(row, &mut Scratch::default()))
     }
 
-    pub(crate) fn hash_with<'a>(&'a self, row: u32, scratch: &mut Scratch<'a>) -> ChangeHash {
+    pub(crate) fn hash_with<'a>(&'a self, row: ChangeIdx, scratch: &mut Scratch<'a>) -> ChangeHash {
         let mut known = self.history.known();
         if let Some(hash) = known.get(row) {
             return hash;
         }
-        self.hash_below(row + 1, &mut known, scratch, false);
+        self.hash_below(row.plus(1), &mut known, scratch, false);
         let hash = self.hash_in(&known, row, scratch);
         known.visit(row, hash);
         hash
     }
 
     /// The row of a hash.
-    pub(crate) fn row(&self, hash: &ChangeHash) -> Option<u32> {
+    pub(crate) fn row(&self, hash: &ChangeHash) -> Option<ChangeIdx> {
         let mut known = self.history.known();
         let head = self.history.heads.named(|row| known.get(row).as_ref() == Some(hash));
         if head.is_some() {
@@ -236,16 +244,16 @@ impl State {
         if let Some(row) = self.find(&known, hash) {
             return Some(row);
         }
-        if known.indexed() == self.history.len() {
+        if known.indexed() == self.history.next() {
             return None;
         }
         let mut scratch = Scratch::default();
-        self.hash_below(self.history.len(), &mut known, &mut scratch, false);
+        self.hash_below(self.history.next(), &mut known, &mut scratch, false);
         self.index(&mut known, &mut scratch);
         self.find(&known, hash)
     }
 
-    fn find(&self, known: &Hashes, hash: &ChangeHash) -> Option<u32> {
+    fn find(&self, known: &Hashes, hash: &ChangeHash) -> Option<ChangeIdx> {
         let hash_of = |row| self.hash_in(known, row, &mut Scratch::default());
         known.find(hash, |row| known.get(row).unwrap_or_else(|| hash_of(row)) == *hash)
     }
@@ -257,8 +265,8 @@ impl State {
             let number = self.history.run_of(from);
             let run = self.history.run(number).expect("every row is in a run");
             let deps = self.deps(known, run, from, scratch);
-            let to = known.done().min(run.row + run.rows);
-            self.hash_run(number, from..to, deps, scratch, |n, hash| known.add(run.row + n, hash));
+            let to = known.done().min(run.end());
+            self.hash_run(number, from..to, deps, scratch, |n, hash| known.add(run.row.plus(n), hash));
         }
     }
 
@@ -278,7 +286,7 @@ impl State {
     }
 
     /// The change of a row.
-    pub(crate) fn change<'a>(&'a self, row: u32, scratch: &mut Scratch<'a>) -> Change {
+    pub(crate) fn change<'a>(&'a self, row: ChangeIdx, scratch: &mut Scratch<'a>) -> Change {
         let change = self.history.at(row);
         // First what it was made after: its own hash is one step from that.
         let deps: Deps = change.deps().iter().map(|row| self.hash_with(*row, scratch)).collect();

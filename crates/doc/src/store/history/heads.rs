@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::codec::limits::{Budget, cost};
 use crate::error::LimitError;
+use crate::types::ChangeIdx;
 
 /// So many are moved at a glance.
 const MOVED: usize = 64;
@@ -14,16 +15,16 @@ const LATEST: usize = 64;
 
 /// Rows, ascending: who comes last has the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Heads(SmallVec<[u32; 2]>);
+pub(crate) struct Heads(SmallVec<[ChangeIdx; 2]>);
 
 impl Heads {
-    pub(crate) fn rows(&self) -> &[u32] {
+    pub(crate) fn rows(&self) -> &[ChangeIdx] {
         &self.0
     }
 
     /// Whether a change that was made after `deps` has all that there is in its past.
     #[inline]
-    pub(in crate::store) fn within(&self, deps: &[u32]) -> bool {
+    pub(in crate::store) fn within(&self, deps: &[ChangeIdx]) -> bool {
         match (&self.0[..], deps) {
             // Most write alone.
             ([head], [dep]) => head == dep,
@@ -33,7 +34,7 @@ impl Heads {
 
     /// A change was made after `deps`: it is a head, they are no longer. Gives whether it is the only one.
     #[inline]
-    pub(in crate::store) fn replace(&mut self, deps: &[u32], row: u32) -> bool {
+    pub(in crate::store) fn replace(&mut self, deps: &[ChangeIdx], row: ChangeIdx) -> bool {
         match (&mut self.0[..], deps) {
             ([head], [dep]) if head == dep => {
                 *head = row;
@@ -57,9 +58,9 @@ impl Heads {
 
     /// A change was made after the one before it, if that is the only head: then it is, and `true` is given.
     #[inline]
-    pub(in crate::store) fn advance(&mut self, row: u32) -> bool {
+    pub(in crate::store) fn advance(&mut self, row: ChangeIdx) -> bool {
         match &mut self.0[..] {
-            [head] if *head + 1 == row => {
+            [head] if head.plus(1) == row => {
                 *head = row;
                 true
             }
@@ -69,7 +70,7 @@ impl Heads {
 
     /// The one that `is` says, if it is among the last. Of many heads the others are found as all changes are.
     #[inline]
-    pub(in crate::store) fn named(&self, is: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(in crate::store) fn named(&self, is: impl Fn(ChangeIdx) -> bool) -> Option<ChangeIdx> {
         self.0.iter().rev().take(LATEST).copied().find(|row| is(*row))
     }
 
@@ -80,7 +81,7 @@ impl Heads {
     }
 
     /// The places of those that are among `deps`, which are in no order and may say one twice.
-    fn among(&self, deps: &[u32]) -> SmallVec<[usize; 4]> {
+    fn among(&self, deps: &[ChangeIdx]) -> SmallVec<[usize; 4]> {
         let mut places: SmallVec<[usize; 4]> =
             deps.iter().filter_map(|dep| self.0.binary_search(dep).ok()).collect();
         places.sort_unstable();
@@ -93,20 +94,28 @@ impl Heads {
 mod tests {
     use super::*;
 
+    fn row(number: u32) -> ChangeIdx {
+        ChangeIdx::of(number)
+    }
+
+    fn rows<const N: usize>(numbers: [u32; N]) -> [ChangeIdx; N] {
+        numbers.map(row)
+    }
+
     #[test]
     fn what_a_change_was_made_after_is_no_head_any_more() {
         let mut heads = Heads::default();
-        assert!(heads.replace(&[], 0));
-        assert!((1..5).all(|row| !heads.replace(&[], row)));
-        assert!(!heads.within(&[4, 2, 0, 1]));
-        assert!(heads.within(&[4, 2, 0, 3, 1, 1]));
-        assert!(!heads.replace(&[4, 1, 1, 7], 8));
-        assert_eq!(heads.rows(), [0, 2, 3, 8]);
-        assert!(!heads.within(&[0, 0, 2, 3]));
-        assert!(heads.replace(&[8, 0, 3, 2], 9));
-        assert_eq!(heads.rows(), [9]);
-        assert!(!heads.advance(11) && heads.advance(10) && heads.rows() == [10]);
-        heads.replace(&[10], 9);
-        assert!(heads.within(&[9]) && heads.within(&[1, 9]) && !heads.within(&[]));
+        assert!(heads.replace(&[], row(0)));
+        assert!((1..5).all(|n| !heads.replace(&[], row(n))));
+        assert!(!heads.within(&rows([4, 2, 0, 1])));
+        assert!(heads.within(&rows([4, 2, 0, 3, 1, 1])));
+        assert!(!heads.replace(&rows([4, 1, 1, 7]), row(8)));
+        assert_eq!(heads.rows(), rows([0, 2, 3, 8]));
+        assert!(!heads.within(&rows([0, 0, 2, 3])));
+        assert!(heads.replace(&rows([8, 0, 3, 2]), row(9)));
+        assert_eq!(heads.rows(), rows([9]));
+        assert!(!heads.advance(row(11)) && heads.advance(row(10)) && heads.rows() == rows([10]));
+        heads.replace(&rows([10]), row(9));
+        assert!(heads.within(&rows([9])) && heads.within(&rows([1, 9])) && !heads.within(&[]));
     }
 }

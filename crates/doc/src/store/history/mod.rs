@@ -18,13 +18,13 @@ use crate::store::history::seen::{Present, Recent, Seen};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
-use crate::types::{ActorIdx, ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, ChangeIdx, OpId};
 
 /// Changes by one actor, each made right after the one before, with as many operations and at the same time.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeRun {
     /// Row of the first.
-    pub(crate) row: u32,
+    pub(crate) row: ChangeIdx,
     pub(crate) rows: u32,
     /// They have all rows before them in their past.
     pub(crate) whole: bool,
@@ -39,16 +39,41 @@ pub(crate) struct ChangeRun {
     pub(crate) message: Bytes,
     pub(crate) extra: Bytes,
     /// What the first was made after, in the order its bytes name them.
-    pub(crate) deps: SmallVec<[u32; 2]>,
+    pub(crate) deps: SmallVec<[ChangeIdx; 2]>,
     /// The run of the log that holds the first operation.
     pub(crate) log: u32,
+}
+
+impl ChangeRun {
+    /// Row of the last.
+    pub(crate) fn last(&self) -> ChangeIdx {
+        self.row.plus(self.rows - 1)
+    }
+
+    /// The row after the last.
+    pub(crate) fn end(&self) -> ChangeIdx {
+        self.row.plus(self.rows)
+    }
+
+    /// How far its actor has come with the last.
+    pub(in crate::store) fn reach(&self) -> Reach {
+        Reach { seq: self.seq + self.rows - 1, end: self.start + self.ops * self.rows }
+    }
+}
+
+/// How far the changes of an actor reach: the sequence number of the last, 0 before the first, and the counter after its last
+/// operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::store) struct Reach {
+    pub(in crate::store) seq: u32,
+    pub(in crate::store) end: u32,
 }
 
 /// One change, taken out of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeAt<'a> {
     pub(crate) run: &'a ChangeRun,
-    pub(crate) row: u32,
+    pub(crate) row: ChangeIdx,
     pub(crate) seq: u32,
     pub(crate) start: u32,
 }
@@ -59,11 +84,16 @@ impl ChangeAt<'_> {
         self.start + self.run.ops
     }
 
-    pub(crate) fn deps(&self) -> SmallVec<[u32; 2]> {
+    /// How far its actor has come with it.
+    pub(in crate::store) fn reach(&self) -> Reach {
+        Reach { seq: self.seq, end: self.end() }
+    }
+
+    pub(crate) fn deps(&self) -> SmallVec<[ChangeIdx; 2]> {
         if self.row == self.run.row {
             SmallVec::from_slice(&self.run.deps)
         } else {
-            smallvec::smallvec![self.row - 1]
+            smallvec::smallvec![self.row.before()]
         }
     }
 }
@@ -78,8 +108,8 @@ pub(crate) struct History {
     /// From the first operation of a run to the run; runs without operations are not here.
     by_op: OpIdMap,
     by_seq: OpIdMap,
-    /// Last sequence number of each actor, and the counter after its last operation.
-    last: Vec<(u32, u32)>,
+    /// By actor.
+    last: Vec<Reach>,
     pub(crate) heads: Heads,
     /// Where the operations of the last change end in the log.
     pub(crate) log_len: usize,
@@ -115,13 +145,13 @@ impl History {
     }
 
     /// Learns the hash of a row.
-    pub(crate) fn learn(&mut self, row: u32, hash: ChangeHash) {
-        let n = row - self.runs[self.run_of(row)].row;
+    pub(crate) fn learn(&mut self, row: ChangeIdx, hash: ChangeHash) {
+        let n = row.since(self.runs[self.run_of(row)].row);
         self.known_mut().set(row, n, hash);
     }
 
     /// The head with this hash, if it is one of the last.
-    pub(crate) fn head(&mut self, hash: &ChangeHash) -> Option<u32> {
+    pub(crate) fn head(&mut self, hash: &ChangeHash) -> Option<ChangeIdx> {
         let known = self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.heads.named(|row| known.get(row).as_ref() == Some(hash))
     }
@@ -129,6 +159,11 @@ impl History {
     /// How many changes there are.
     pub(crate) fn len(&self) -> u32 {
         self.rows
+    }
+
+    /// The row of the next change.
+    pub(crate) fn next(&self) -> ChangeIdx {
+        ChangeIdx::of(self.rows)
     }
 
     /// How many bytes the runs take.
@@ -150,7 +185,7 @@ impl History {
     }
 
     /// The number of the run that holds a row.
-    pub(crate) fn run_of(&self, row: u32) -> usize {
+    pub(crate) fn run_of(&self, row: ChangeIdx) -> usize {
         let (mut low, mut high) = (0, self.runs.len());
         // Most ask for what is new.
         for back in 1..=4.min(high) {
@@ -173,94 +208,90 @@ impl History {
         self.runs.get(number)
     }
 
-    pub(crate) fn at(&self, row: u32) -> ChangeAt<'_> {
+    pub(crate) fn at(&self, row: ChangeIdx) -> ChangeAt<'_> {
         let run = &self.runs[self.run_of(row)];
-        let n = row - run.row;
+        let n = row.since(run.row);
         ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops }
     }
 
     /// The counter after the last operation of a change.
     #[inline]
-    pub(in crate::store) fn end_of(&self, row: u32) -> u32 {
+    pub(in crate::store) fn end_of(&self, row: ChangeIdx) -> u32 {
         match self.runs.last() {
             // Most are made after the last one.
-            Some(run) if row + 1 == self.rows => run.start + run.ops * run.rows,
+            Some(run) if row.plus(1) == self.next() => run.start + run.ops * run.rows,
             _ => self.at(row).end(),
         }
     }
 
     /// Sequence number of an actor's last change; 0 before the first.
     pub(crate) fn seq(&self, actor: ActorIdx) -> u32 {
-        self.last.get(actor.place()).map_or(0, |last| last.0)
+        self.last.get(actor.place()).map_or(0, |last| last.seq)
     }
 
     /// An actor's last change.
-    pub(crate) fn last_of(&self, actor: ActorIdx) -> Option<u32> {
+    pub(crate) fn last_of(&self, actor: ActorIdx) -> Option<ChangeIdx> {
         match self.runs.last() {
-            Some(run) if run.actor == actor => Some(run.row + run.rows - 1),
+            Some(run) if run.actor == actor => Some(run.last()),
             _ => self.by_seq(actor, self.seq(actor)),
         }
     }
 
     /// The change with an actor's sequence number.
-    pub(crate) fn by_seq(&self, actor: ActorIdx, seq: u32) -> Option<u32> {
+    pub(crate) fn by_seq(&self, actor: ActorIdx, seq: u32) -> Option<ChangeIdx> {
         let (first, run) = self.by_seq.floor(OpId::new(seq, actor))?;
         let run = &self.runs[run as usize];
-        (seq - first < run.rows).then(|| run.row + (seq - first))
+        (seq - first < run.rows).then(|| run.row.plus(seq - first))
     }
 
-    /// The sequence number of an actor's last change up to a row, which is in run `number`, and the counter after it.
-    pub(in crate::store) fn last_upto(
-        &self,
-        actor: ActorIdx,
-        (number, row): (u32, u32),
-    ) -> Option<(u32, u32)> {
+    /// How far an actor had come up to a row, which is in run `number`.
+    pub(in crate::store) fn last_upto(&self, actor: ActorIdx, number: u32, row: ChangeIdx) -> Option<Reach> {
         let (_, number) = self.by_seq.last_upto(actor, number)?;
         let run = &self.runs[number as usize];
-        let n = (row - run.row).min(run.rows - 1);
-        Some((run.seq + n, run.start + (n + 1) * run.ops))
+        let n = row.since(run.row).min(run.rows - 1);
+        Some(Reach { seq: run.seq + n, end: run.start + (n + 1) * run.ops })
     }
 
     /// The number of the run of changes with an operation, and the row.
-    pub(crate) fn by_op(&self, id: OpId) -> Option<(usize, u32)> {
+    pub(crate) fn by_op(&self, id: OpId) -> Option<(usize, ChangeIdx)> {
         let (first, number) = self.by_op.floor(id)?;
         let run = &self.runs[number as usize];
         let row = (id.ctr - first) / run.ops;
-        (row < run.rows).then(|| (number as usize, run.row + row))
+        (row < run.rows).then(|| (number as usize, run.row.plus(row)))
     }
 
     /// The past of a change that will be made after `deps`; nothing where it is all there is.
     #[inline]
     pub(in crate::store) fn past(
         &self,
-        deps: &[u32],
+        deps: &[ChangeIdx],
         budget: &mut Budget,
     ) -> Result<Option<Arc<Seen>>, LimitError> {
         if self.heads.within(deps) { Ok(None) } else { self.past_of(deps, budget) }
     }
 
-    fn past_of(&self, deps: &[u32], budget: &mut Budget) -> Result<Option<Arc<Seen>>, LimitError> {
+    fn past_of(&self, deps: &[ChangeIdx], budget: &mut Budget) -> Result<Option<Arc<Seen>>, LimitError> {
         let there = Present { history: self, heads: self.heads.rows(), last: &self.last };
         self.recent.before(deps, there, budget).map(Some)
     }
 
     /// Keeps the past of the last change, for those that will be made after it.
     pub(in crate::store) fn keep_past(&mut self, past: Arc<Seen>) {
-        let Some(row) = self.rows.checked_sub(1) else { return };
+        let Some(row) = self.rows.checked_sub(1).map(ChangeIdx::of) else { return };
         let change = self.at(row);
-        let (last, deps) = ((change.run.actor, change.seq, change.end()), change.deps());
-        self.recent.learn(row, last, past, &deps);
+        let (actor, reach, deps) = (change.run.actor, change.reach(), change.deps());
+        self.recent.learn(row, actor, reach, past, &deps);
     }
 
     /// Appends one change or a run of them. Gives the row of the first.
-    pub(crate) fn push(&mut self, mut run: ChangeRun) -> u32 {
-        let row = self.rows;
-        run.row = row;
-        let (actor, last) = (run.actor.place(), run.row + run.rows - 1);
+    pub(crate) fn push(&mut self, mut run: ChangeRun) -> ChangeIdx {
+        let row = self.next();
+        debug_assert_eq!(run.row, row);
+        let (actor, last) = (run.actor.place(), run.last());
         if self.last.len() <= actor {
-            self.last.resize(actor + 1, (0, 0));
+            self.last.resize(actor + 1, Reach::default());
         }
-        self.last[actor] = (run.seq + run.rows - 1, run.start + run.ops * run.rows);
+        self.last[actor] = run.reach();
         run.whole = self.heads.replace(&run.deps, last);
         self.rows += run.rows;
         self.ops += u64::from(run.ops) * u64::from(run.rows);
@@ -283,8 +314,14 @@ impl History {
     /// Adds a change without message that was made after the last one alone, when it goes on with the last run; gives its
     /// row. What [`Self::push`] would do, for the many who commit each keystroke.
     #[inline]
-    pub(crate) fn extend_change(&mut self, actor: ActorIdx, start: u32, ops: u32, time: i64) -> Option<u32> {
-        let row = self.rows;
+    pub(crate) fn extend_change(
+        &mut self,
+        actor: ActorIdx,
+        start: u32,
+        ops: u32,
+        time: i64,
+    ) -> Option<ChangeIdx> {
+        let row = self.next();
         let before = self.runs.last().filter(|run| run.actor == actor && run.ops == ops)?;
         let seq = before.seq + before.rows;
         let extends = before.time == time
@@ -295,21 +332,21 @@ impl History {
             return None;
         }
         self.runs.last_mut()?.rows += 1;
-        *self.last.get_mut(actor.place())? = (seq, start + ops);
+        *self.last.get_mut(actor.place())? = Reach { seq, end: start + ops };
         self.rows += 1;
         self.ops += u64::from(ops);
         Some(row)
     }
 
     /// Forgets the last changes, all but their place among the heads.
-    pub(crate) fn cut(&mut self, rows: u32) {
-        self.recent.cut(rows);
-        while self.rows > rows {
+    pub(crate) fn cut(&mut self, from: ChangeIdx) {
+        self.recent.cut(from);
+        while self.next() > from {
             let number = self.runs.len() - 1;
             let run = self.runs.get_mut(number);
-            let keep = rows.saturating_sub(run.row);
+            let keep = from.max(run.row).since(run.row);
             let (actor, seq, start) = (run.actor, run.seq + keep, run.start + run.ops * keep);
-            self.rows = run.row + keep;
+            self.rows = run.row.get() + keep;
             self.ops -= u64::from(run.ops) * u64::from(run.rows - keep);
             run.rows = keep;
             if keep == 0 {
@@ -317,14 +354,15 @@ impl History {
                 self.by_seq.cut(OpId::new(seq, actor));
                 self.by_op.cut(OpId::new(start, actor));
             }
-            let end = self.by_seq(actor, seq - 1).map_or(0, |row| self.at(row).end());
-            self.last[actor.place()] = (seq - 1, end);
+            let seq = seq - 1;
+            let end = self.by_seq(actor, seq).map_or(0, |row| self.at(row).end());
+            self.last[actor.place()] = Reach { seq, end };
         }
     }
 
     /// The greatest counter of any operation.
     pub(crate) fn max_op(&self) -> u32 {
-        self.last.iter().map(|(_, end)| end.saturating_sub(1)).max().unwrap_or(0)
+        self.last.iter().map(|last| last.end.saturating_sub(1)).max().unwrap_or(0)
     }
 }
 
@@ -341,5 +379,5 @@ fn continues(before: &ChangeRun, next: &ChangeRun) -> bool {
         && plain(next)
         && next.seq == before.seq + before.rows
         && next.start == before.start + before.ops * before.rows
-        && next.deps[..] == [before.row + before.rows - 1]
+        && next.deps[..] == [before.last()]
 }

@@ -5,12 +5,11 @@ use std::collections::BinaryHeap;
 use smallvec::SmallVec;
 
 use crate::codec::ops::Action;
-use crate::store::ids::KeyOpIdx;
 use crate::store::log::key_op::KeyOp;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Seq, Span};
 use crate::store::state::State;
-use crate::types::OpId;
+use crate::types::{ChangeIdx, KeyOpIdx, OpId};
 
 /// What a set of changes and everything before them contains: for each actor the counter after its last operation.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -30,7 +29,7 @@ impl Clock {
 
 impl State {
     /// The clock of some changes. Costs one step per run of changes before them.
-    pub(crate) fn clock(&self, rows: &[u32]) -> Clock {
+    pub(crate) fn clock(&self, rows: &[ChangeIdx]) -> Clock {
         let mut ends = vec![0; self.actors.len()];
         let mut todo = BinaryHeap::new();
         // Most changes were made after one other: only the rest is sorted.
@@ -58,11 +57,11 @@ impl State {
     }
 
     /// The rows that are not among `known` and what came before them, ascending.
-    pub(crate) fn rows_since(&self, known: &[u32]) -> Vec<u32> {
+    pub(crate) fn rows_since(&self, known: &[ChangeIdx]) -> Vec<ChangeIdx> {
         if known.is_empty() {
-            return (0..self.history.len()).collect();
+            return ChangeIdx::each(ChangeIdx::default()..self.history.next()).collect();
         }
-        let mut todo: BinaryHeap<(u32, bool)> =
+        let mut todo: BinaryHeap<(ChangeIdx, bool)> =
             self.history.heads.rows().iter().map(|row| (*row, false)).collect();
         todo.extend(known.iter().map(|row| (*row, true)));
         let mut new = self.history.heads.rows().len();
@@ -87,8 +86,8 @@ impl State {
     }
 
     /// Some rows and everything before them, ascending.
-    pub(crate) fn ancestors(&self, rows: &[u32]) -> Vec<u32> {
-        let mut todo: BinaryHeap<u32> = rows.iter().copied().collect();
+    pub(crate) fn ancestors(&self, rows: &[ChangeIdx]) -> Vec<ChangeIdx> {
+        let mut todo: BinaryHeap<ChangeIdx> = rows.iter().copied().collect();
         let mut found = vec![];
         while let Some(row) = todo.pop() {
             if found.last() != Some(&row) {

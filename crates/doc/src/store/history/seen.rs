@@ -11,50 +11,50 @@ use crate::codec::column::{ChunkError, Fault};
 use crate::codec::limits::{Budget, cost};
 use crate::error::{LimitError, OpFault, Rule};
 use crate::rules;
-use crate::store::history::History;
 use crate::store::history::heads::Heads;
+use crate::store::history::{History, Reach};
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::state::State;
-use crate::types::{ActorIdx, OpId};
+use crate::types::{ActorIdx, ChangeIdx, OpId};
 
-/// For each actor the sequence number of the last change that was seen, and the counter after its last operation. Who has
-/// seen a change has seen all that its actor wrote before: [`rules::sequence`].
+/// How far each actor's changes were seen. Who has seen a change has seen all that its actor wrote before:
+/// [`rules::sequence`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Seen(Vec<(u32, u32)>);
+pub(crate) struct Seen(Vec<Reach>);
 
 impl Seen {
     /// Whether an operation was seen. So were the root of a document and the head of a sequence.
     #[inline]
     pub(in crate::store) fn covers(&self, id: OpId) -> bool {
-        self.0.get(id.actor.place()).is_some_and(|(_, end)| id.ctr < *end) || id.is_none()
+        self.0.get(id.actor.place()).is_some_and(|seen| id.ctr < seen.end) || id.is_none()
     }
 
     /// The sequence number of the last change of an actor that was seen.
     #[inline]
     pub(in crate::store) fn seq(&self, actor: ActorIdx) -> u32 {
-        self.0.get(actor.place()).map_or(0, |(seq, _)| *seq)
+        self.0.get(actor.place()).map_or(0, |seen| seen.seq)
     }
 
-    fn set(&mut self, actor: ActorIdx, seq: u32, end: u32) {
+    fn set(&mut self, actor: ActorIdx, reach: Reach) {
         let actor = actor.place();
         if self.0.len() <= actor {
-            self.0.resize(actor + 1, (0, 0));
+            self.0.resize(actor + 1, Reach::default());
         }
-        self.0[actor] = (seq, end);
+        self.0[actor] = reach;
     }
 
     /// Adds all changes up to a row.
-    fn set_upto(&mut self, row: u32, there: &Present<'_>) {
+    fn set_upto(&mut self, row: ChangeIdx, there: &Present<'_>) {
         let number = there.history.run_of(row) as u32;
         for actor in (0..there.last.len() as u32).map(ActorIdx::of) {
-            let last = there.history.last_upto(actor, (number, row));
-            if let Some((seq, end)) = last.filter(|(seq, _)| *seq > self.seq(actor)) {
-                self.set(actor, seq, end);
+            let last = there.history.last_upto(actor, number, row);
+            if let Some(last) = last.filter(|last| last.seq > self.seq(actor)) {
+                self.set(actor, last);
             }
         }
     }
 
-    fn has(&self, row: u32, history: &History) -> bool {
+    fn has(&self, row: ChangeIdx, history: &History) -> bool {
         let change = history.at(row);
         change.seq <= self.seq(change.run.actor)
     }
@@ -64,9 +64,9 @@ impl Seen {
 #[derive(Clone, Copy)]
 pub(in crate::store) struct Present<'a> {
     pub(in crate::store) history: &'a History,
-    pub(in crate::store) heads: &'a [u32],
+    pub(in crate::store) heads: &'a [ChangeIdx],
     /// All of them.
-    pub(in crate::store) last: &'a [(u32, u32)],
+    pub(in crate::store) last: &'a [Reach],
 }
 
 /// What the changes that came last had seen and did: who writes at the same time as others goes on from there.
@@ -77,7 +77,7 @@ pub(crate) struct Recent(Vec<Kept>);
 #[derive(Clone, Debug)]
 struct Kept {
     /// In the order in which those that were made after them name them.
-    rows: SmallVec<[u32; 2]>,
+    rows: SmallVec<[ChangeIdx; 2]>,
     /// Who made the change, where it is one.
     actor: Option<ActorIdx>,
     seen: Arc<Seen>,
@@ -93,22 +93,23 @@ const NEWER: usize = 256;
 const COPIED: usize = 64;
 
 impl Recent {
-    fn get(&self, rows: &[u32]) -> Option<&Arc<Seen>> {
+    fn get(&self, rows: &[ChangeIdx]) -> Option<&Arc<Seen>> {
         self.0.iter().rev().find(|kept| kept.rows[..] == *rows).map(|kept| &kept.seen)
     }
 
     /// Forgets the changes from `row` on.
-    pub(in crate::store) fn cut(&mut self, row: u32) {
+    pub(in crate::store) fn cut(&mut self, row: ChangeIdx) {
         self.0.retain(|kept| kept.rows.iter().all(|kept| *kept < row));
     }
 
-    /// Keeps what a change had seen, with the change itself: its row, actor, sequence number and the counter after it.
+    /// Keeps what a change had seen, with the change itself, its row and how far its actor has come with it.
     pub(in crate::store) fn learn(
         &mut self,
-        row: u32,
-        (actor, seq, end): (ActorIdx, u32, u32),
+        row: ChangeIdx,
+        actor: ActorIdx,
+        reach: Reach,
         mut seen: Arc<Seen>,
-        deps: &[u32],
+        deps: &[ChangeIdx],
     ) {
         if let Some(at) =
             self.0.iter().rposition(|kept| kept.actor == Some(actor) && Arc::ptr_eq(&kept.seen, &seen))
@@ -120,7 +121,7 @@ impl Recent {
             self.0.retain(|kept| kept.rows[..] != *deps);
             self.0.push(Kept { rows: SmallVec::from_slice(deps), actor: None, seen: Arc::clone(&seen) });
         }
-        Arc::make_mut(&mut seen).set(actor, seq, end);
+        Arc::make_mut(&mut seen).set(actor, reach);
         let most = (ACTORS / seen.0.len()).clamp(2, MOST);
         if self.0.len() >= most {
             self.0.drain(..=self.0.len() - most);
@@ -131,7 +132,7 @@ impl Recent {
     /// The past of a change that was made after `deps`.
     pub(in crate::store) fn before(
         &self,
-        deps: &[u32],
+        deps: &[ChangeIdx],
         there: Present<'_>,
         budget: &mut Budget,
     ) -> Result<Arc<Seen>, LimitError> {
@@ -152,7 +153,7 @@ impl Recent {
         }
         let base = known.map_or_else(Arc::default, Arc::clone);
         let mut seen = Seen::clone(&base);
-        let mut todo: BinaryHeap<u32> = deps.iter().copied().collect();
+        let mut todo: BinaryHeap<ChangeIdx> = deps.iter().copied().collect();
         let mut last = None;
         while let Some(row) = todo.pop() {
             budget.spend(1, cost::GLANCE)?;
@@ -170,7 +171,7 @@ impl Recent {
             }
             let actor = change.run.actor;
             if change.seq > seen.seq(actor) {
-                seen.set(actor, change.seq, change.end());
+                seen.set(actor, change.reach());
             }
             if change.run.seq > base.seq(actor) {
                 todo.extend(change.run.deps.iter().copied());
@@ -181,11 +182,15 @@ impl Recent {
 }
 
 /// All that is there but what is not in the past of `deps`, if that is little.
-fn without_newer(deps: &[u32], there: Present<'_>, budget: &mut Budget) -> Result<Option<Seen>, LimitError> {
+fn without_newer(
+    deps: &[ChangeIdx],
+    there: Present<'_>,
+    budget: &mut Budget,
+) -> Result<Option<Seen>, LimitError> {
     if there.heads.len() > NEWER {
         return Ok(None);
     }
-    let mut todo: BinaryHeap<(u32, bool)> = there.heads.iter().map(|row| (*row, false)).collect();
+    let mut todo: BinaryHeap<(ChangeIdx, bool)> = there.heads.iter().map(|row| (*row, false)).collect();
     todo.extend(deps.iter().map(|row| (*row, true)));
     let mut new = there.heads.len();
     let mut first_new: SmallVec<[(ActorIdx, u32); 16]> = SmallVec::new();
@@ -204,7 +209,7 @@ fn without_newer(deps: &[u32], there: Present<'_>, budget: &mut Budget) -> Resul
         while let Some((other, is_seen)) = todo.peek().copied().filter(|(other, _)| *other >= change.run.row)
         {
             if is_seen && !seen && other < row {
-                from = other + 1;
+                from = other.plus(1);
                 break;
             }
             seen |= is_seen;
@@ -212,7 +217,7 @@ fn without_newer(deps: &[u32], there: Present<'_>, budget: &mut Budget) -> Resul
             todo.pop();
         }
         if !seen {
-            first_new.push((change.run.actor, change.run.seq + (from - change.run.row)));
+            first_new.push((change.run.actor, change.run.seq + from.since(change.run.row)));
         }
         if from == change.run.row {
             todo.extend(change.run.deps.iter().map(|dep| (*dep, seen)));
@@ -222,8 +227,9 @@ fn without_newer(deps: &[u32], there: Present<'_>, budget: &mut Budget) -> Resul
     let mut all = Seen(there.last.to_vec());
     for (actor, seq) in first_new {
         if seq <= all.seq(actor) {
-            let before = there.history.by_seq(actor, seq - 1);
-            all.set(actor, seq - 1, before.map_or(0, |row| there.history.at(row).end()));
+            let seq = seq - 1;
+            let end = there.history.by_seq(actor, seq).map_or(0, |row| there.history.at(row).end());
+            all.set(actor, Reach { seq, end });
         }
     }
     Ok(Some(all))
@@ -235,8 +241,6 @@ impl State {
     pub(in crate::store) fn judge(&self, budget: &mut Budget) -> Result<(), ChunkError> {
         let (mut heads, mut all, mut recent) = (Heads::default(), Seen::default(), Recent::default());
         for (number, run) in self.history.runs().enumerate() {
-            let last_row = run.row + run.rows - 1;
-            let (last_seq, end) = (run.seq + run.rows - 1, run.start + run.ops * run.rows);
             let broken = |rule| ChunkError::from(Fault::at(0, rule));
             if run.whole {
                 self.refers_to(number, &all).map_err(|rule| broken(Rule::Operation(rule)))?;
@@ -245,10 +249,10 @@ impl State {
                 let past = recent.before(&run.deps, there, budget)?;
                 rules::sequence(past.seq(run.actor), run.seq).map_err(|_| broken(Rule::ChangeOrder))?;
                 self.refers_to(number, &past).map_err(|rule| broken(Rule::Operation(rule)))?;
-                recent.learn(last_row, (run.actor, last_seq, end), past, &run.deps);
+                recent.learn(run.last(), run.actor, run.reach(), past, &run.deps);
             }
-            heads.replace(&run.deps, last_row);
-            all.set(run.actor, last_seq, end);
+            heads.replace(&run.deps, run.last());
+            all.set(run.actor, run.reach());
         }
         Ok(())
     }

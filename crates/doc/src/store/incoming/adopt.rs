@@ -14,7 +14,7 @@ use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, Val, What};
 use crate::store::state::State;
 use crate::store::undo::Savepoint;
-use crate::types::{ActorIdx, OpId};
+use crate::types::{ActorIdx, ChangeIdx, OpId};
 
 /// No number of an actor.
 const NOBODY: ActorIdx = ActorIdx::NOBODY;
@@ -27,7 +27,7 @@ impl State {
     ///
     /// Changes with equal actors and sequence numbers are compared by their hashes, an actor's last ones first; those
     /// that cannot be here are not hashed.
-    pub(crate) fn lacks(&self, other: &State) -> Option<Vec<u32>> {
+    pub(crate) fn lacks(&self, other: &State) -> Option<Vec<ChangeIdx>> {
         let same = |actor: ActorIdx, seq: u32| {
             let here = self.actors.find(other.actors.id(actor))?;
             let (here, there) = (self.history.by_seq(here, seq)?, other.history.by_seq(actor, seq)?);
@@ -54,19 +54,20 @@ impl State {
     }
 
     /// Ascending rows, those together that follow each other in one run of changes.
-    pub(crate) fn runs_of(&self, rows: &[u32]) -> impl Iterator<Item = Range<u32>> {
+    pub(crate) fn runs_of(&self, rows: &[ChangeIdx]) -> impl Iterator<Item = Range<ChangeIdx>> {
         let mut rows = rows;
         std::iter::from_fn(move || {
             let first = *rows.first()?;
             let run = self.history.at(first).run;
-            let end = (first..run.row + run.rows).zip(rows).take_while(|(row, there)| row == *there).count();
+            let end =
+                ChangeIdx::each(first..run.end()).zip(rows).take_while(|(row, there)| row == *there).count();
             rows = &rows[end..];
-            Some(first..first + end as u32)
+            Some(first..first.plus(end as u32))
         })
     }
 
     /// The numbers here of the actors of `other`, new ones for the authors of `rows`.
-    pub(crate) fn numbers_for(&mut self, other: &State, rows: &[u32]) -> Vec<ActorIdx> {
+    pub(crate) fn numbers_for(&mut self, other: &State, rows: &[ChangeIdx]) -> Vec<ActorIdx> {
         let mut authors = vec![false; other.actors.len()];
         rows.iter().for_each(|row| authors[other.history.at(*row).run.actor.place()] = true);
         let ids = || other.actors.numbers().map(|actor| other.actors.id(actor));
@@ -83,18 +84,18 @@ impl State {
     pub(crate) fn adopt(
         &mut self,
         other: &State,
-        rows: Range<u32>,
+        rows: Range<ChangeIdx>,
         numbers: &[ActorIdx],
         (budget, mark): (&mut Budget, &mut Option<Savepoint>),
     ) -> Result<(), Refusal<Fault>> {
         let change = other.history.at(rows.start);
-        let (run, count) = (change.run, rows.len() as u32);
+        let (run, count) = (change.run, rows.end.since(rows.start));
         let actor = numbers[run.actor.place()];
-        let here = |row: &u32| {
+        let here = |row: &ChangeIdx| {
             let dep = other.history.at(*row);
             self.history.by_seq(numbers[dep.run.actor.place()], dep.seq)
         };
-        let deps: SmallVec<[u32; 2]> = change.deps().iter().filter_map(here).collect();
+        let deps: SmallVec<[ChangeIdx; 2]> = change.deps().iter().filter_map(here).collect();
         self.history.heads.pay(budget)?;
         self.comes_next(actor, (change.seq, change.start), &deps, None)?;
         self.savepoint_in(mark, OpId::new(change.start, actor));
@@ -116,6 +117,7 @@ impl State {
         let extra = self.heap.push(other.heap.get(run.extra));
         let (seq, start) = (change.seq, change.start);
         self.push_changes(ChangeRun {
+            row: self.history.next(),
             rows: count,
             actor,
             seq,

@@ -16,14 +16,13 @@ use crate::error::{Fault, LimitError, OpFault};
 use crate::rules;
 use crate::store::history::ChangeRun;
 use crate::store::history::seen::Seen;
-use crate::store::ids::ObjIdx;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{MarkOp, Val};
 use crate::store::register::is_visible;
 use crate::store::seq::{At, Gap, Kind, Seq};
 use crate::store::state::State;
 use crate::store::undo::Savepoint;
-use crate::types::{ActorId, ActorIdx, ObjType, OpId};
+use crate::types::{ActorId, ActorIdx, ChangeIdx, ObjIdx, ObjType, OpId};
 
 /// The change being applied.
 pub(in crate::store) struct Incoming {
@@ -95,7 +94,7 @@ impl State {
     pub(crate) fn apply(
         &mut self,
         change: &Change,
-        deps: SmallVec<[u32; 2]>,
+        deps: SmallVec<[ChangeIdx; 2]>,
         (limits, budget, mark): (&Limits, &mut Budget, &mut Option<Savepoint>),
     ) -> Result<(), Refusal<Fault>> {
         // Who is not known will get this number, if nothing is wrong so far.
@@ -122,7 +121,7 @@ impl State {
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());
         let run = ChangeRun {
-            row: 0,
+            row: self.history.next(),
             whole: false,
             rows: 1,
             actor,
@@ -148,7 +147,7 @@ impl State {
         &self,
         actor: ActorIdx,
         (seq, start): (u32, u32),
-        deps: &[u32],
+        deps: &[ChangeIdx],
         past: Option<&Seen>,
     ) -> Result<(), Fault> {
         rules::sequence(past.map_or(self.history.seq(actor), |past| past.seq(actor)), seq)?;

@@ -2,10 +2,9 @@
 //! saves and hashes wait for their memory: what is seldom there lies elsewhere.
 
 use crate::codec::ops::Action;
-use crate::store::ids::{KeyOpIdx, Number, ObjIdx};
 use crate::store::log::Val;
 use crate::store::memory::byte_arena::Bytes;
-use crate::types::{ActorIdx, OpId};
+use crate::types::{ActorIdx, KeyOpIdx, Number, ObjIdx, OpId};
 
 /// The key an operation is about.
 #[derive(Clone, Copy, Debug, PartialEq)]

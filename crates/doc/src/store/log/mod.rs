@@ -4,11 +4,10 @@
 pub(crate) mod key_op;
 
 use crate::codec::ops::Action;
-use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx};
 use crate::store::log::key_op::{Jump, KeyOp, Preds};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
-use crate::types::{ObjType, OpId};
+use crate::types::{KeyOpIdx, Number as _, ObjIdx, ObjType, OpId};
 
 /// A value of the document: a scalar whose bytes lie in the heap, or an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::store::ids::Number;
+use crate::types::Number;
 
 const PAGE: usize = 128;
 

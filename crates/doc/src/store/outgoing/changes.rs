@@ -7,12 +7,11 @@ use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::{Action, RawKey, RowKind};
 use crate::store::actors::Actors;
 use crate::store::history::ChangeAt;
-use crate::store::ids::ObjIdx;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
 use crate::store::state::{ROOT, State};
-use crate::types::{ActorIdx, ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, ObjIdx, OpId};
 
 /// Actors of a change: from the document's numbers to those in the chunk.
 struct Local<'s> {

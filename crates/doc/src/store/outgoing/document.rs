@@ -7,7 +7,6 @@ use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues,
 use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::Action;
 use crate::codec::value::{RawValue, code};
-use crate::store::ids::ObjIdx;
 use crate::store::log::Val;
 use crate::store::log::key_op::KeyOp;
 use crate::store::map::Entry;
@@ -16,7 +15,7 @@ use crate::store::outgoing::save_cache::{KEPT_FROM, KeyHistories, KeyHistory};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Object, State};
 use crate::threads;
-use crate::types::{ActorIdx, ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, ObjIdx, OpId};
 
 /// When keys and values take this many bytes, another thread deflates the values while this one writes the rest.
 const SPLIT_FROM: usize = 1 << 16;

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hashbrown::HashMap;
 
 use crate::codec::runs::Rewritten;
-use crate::store::ids::{KeyOpIdx, ObjIdx};
 use crate::store::memory::byte_arena::Bytes;
-use crate::types::OpId;
+use crate::types::{KeyOpIdx, ObjIdx, OpId};
 
 /// Fewer operations of a key are followed back each time.
 pub(crate) const KEPT_FROM: usize = 8;

@@ -7,11 +7,10 @@ use crate::codec::shortcuts::put::Put;
 use crate::codec::shortcuts::single::Single;
 use crate::codec::shortcuts::single_char::SingleCharOp;
 use crate::store::history::ChangeAt;
-use crate::store::ids::KeyOpIdx;
 use crate::store::log::key_op::Key;
 use crate::store::log::{LogRun, What, stepped};
 use crate::store::state::State;
-use crate::types::{ActorIdx, ChangeHash, OpId};
+use crate::types::{ActorIdx, ChangeHash, KeyOpIdx, OpId};
 
 /// The operations of the log one by one, from some run on, as long as they are of a frequent kind.
 pub(in crate::store) struct Singles<'a> {

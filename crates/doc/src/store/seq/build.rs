@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::edit::merge_spans;
 use super::tree::{KIDS, SPANS};
 use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, NONE, Seq, Span};
-use crate::store::ids::RegIdx;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::op_id_map::OpIdMap;
-use crate::types::OpId;
+use crate::types::{OpId, RegIdx};
 
 /// Collects spans.
 pub(crate) struct Builder {

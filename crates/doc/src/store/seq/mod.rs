@@ -16,12 +16,11 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use crate::store::actors::Actors;
-use crate::store::ids::{KeyOpIdx, RegIdx};
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
 use crate::store::register::Values;
-use crate::types::{ActorIdx, OpId, TextEncoding};
+use crate::types::{ActorIdx, KeyOpIdx, OpId, RegIdx, TextEncoding};
 
 pub(crate) use build::{Builder, Unsorted};
 pub(crate) use edit::Shown;

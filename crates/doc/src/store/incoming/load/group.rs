@@ -5,13 +5,12 @@ use smallvec::SmallVec;
 
 use crate::codec::ops::Action;
 use crate::store::actors::Actors;
-use crate::store::ids::ObjIdx;
 use crate::store::log::Val;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::register::{Values, Visible};
 use crate::store::seq::Span;
-use crate::types::OpId;
+use crate::types::{ObjIdx, OpId};
 
 /// One row.
 pub(in crate::store) struct Op {

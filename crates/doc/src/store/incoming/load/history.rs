@@ -6,9 +6,10 @@ use crate::codec::limits::{Budget, Limits};
 use crate::error::Rule;
 use crate::rules;
 use crate::store::history::ChangeRun;
-use crate::store::ids::Number as _;
 use crate::store::incoming::load::{Loader, fault};
 use crate::store::log::{LogRun, What};
+use crate::types::ChangeIdx;
+use crate::types::Number as _;
 
 /// The operations of one actor that no change took yet, ascending.
 #[derive(Clone, Copy, Default)]
@@ -111,7 +112,7 @@ impl Loader {
     fn change(
         &mut self,
         row: &ChangeRow<'_>,
-        deps: smallvec::SmallVec<[u32; 2]>,
+        deps: smallvec::SmallVec<[ChangeIdx; 2]>,
         items: &mut [LogRun],
         by_id: &mut [Lane],
     ) -> Result<u32, Fault> {
@@ -132,7 +133,7 @@ impl Loader {
         let extra = self.state.heap.push(row.extra);
         let (actor, seq, time) = (row.actor, row.seq, row.time);
         self.push_changes(ChangeRun {
-            row: 0,
+            row: self.state.history.next(),
             whole: false,
             rows: 1,
             actor,
@@ -165,10 +166,10 @@ impl Loader {
         let log = self.state.log_of(first_run, start, last.actor);
         let row = ChangeRow { seq: last.seq + rows, max_op: last.max_op + all, ..*last };
         (lane.seq, lane.max_op) = (row.seq, row.max_op);
-        let deps = smallvec::smallvec![self.state.history.len() - 1];
+        let deps = smallvec::smallvec![self.state.history.next().before()];
         let nothing = crate::store::memory::byte_arena::Bytes::default();
         self.push_changes(ChangeRun {
-            row: 0,
+            row: self.state.history.next(),
             whole: false,
             rows,
             actor: last.actor,

@@ -20,7 +20,6 @@ use crate::codec::value::code;
 use crate::error::{LimitError, OpFault, Rule};
 use crate::rules;
 use crate::store::history::ChangeRun;
-use crate::store::ids::{KeyOpIdx, Number as _, ObjIdx, RegIdx};
 use crate::store::incoming::load::group::{Group, Op};
 use crate::store::incoming::load::order::Way;
 use crate::store::log::key_op::{Key, KeyOp};
@@ -31,7 +30,7 @@ use crate::store::register::Values;
 use crate::store::seq::{Builder, Kind, SPAN_TEXT, Seq, Span, Unsorted};
 use crate::store::state::{Body, Loaded, ROOT, State};
 use crate::threads;
-use crate::types::{ObjType, OpId, TextEncoding};
+use crate::types::{KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, RegIdx, TextEncoding};
 
 /// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
 /// with the log.
