@@ -14,4 +14,4 @@ pub use value::{ObjType, ScalarValue, TextEncoding, Value};
 pub(crate) use actor::Writer;
 pub(crate) use hash::{decode_hex, encode_hex};
 pub(crate) use id::OpId;
-pub(crate) use numbers::{ActorIdx, ChangeIdx, KeyOpIdx, Number, ObjIdx, RegIdx};
+pub(crate) use numbers::{ActorIdx, ChangeIdx, KeyOpIdx, LeafIdx, NodeIdx, Number, ObjIdx, RegIdx, SpanIdx};

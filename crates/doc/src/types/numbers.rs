@@ -91,7 +91,14 @@ macro_rules! plain {
             }
         }
 
+        #[allow(dead_code, reason = "not every kind of thing is counted on from")]
         impl $name {
+            /// The `n`-th after this one.
+            #[inline]
+            pub(crate) const fn plus(self, n: u32) -> Self {
+                Self(self.0 + n)
+            }
+
             /// The number that [`Self::get`] gave, or that a file or a stranger says.
             #[inline]
             pub(crate) const fn of(number: u32) -> Self {
@@ -127,8 +134,14 @@ plain! {
     ActorIdx,
     /// Of a change in the history of a document.
     ChangeIdx,
+    /// Of a leaf of a sequence, in [`crate::store::seq::Seq`].
+    LeafIdx,
+    /// Of a node above the leaves of a sequence.
+    NodeIdx,
     /// Of an object, in [`crate::store::state::State::objects`].
     ObjIdx,
+    /// Of a span in its leaf.
+    SpanIdx,
 }
 
 impl ActorIdx {
@@ -143,15 +156,25 @@ impl ObjIdx {
     pub(crate) const ROOT: Self = Self(0);
 }
 
+impl LeafIdx {
+    /// The leftmost leaf of every sequence.
+    pub(crate) const FIRST: Self = Self(0);
+}
+
+impl SpanIdx {
+    /// The first of every leaf.
+    pub(crate) const FIRST: Self = Self(0);
+
+    /// The number of this one in a leaf that begins with `first`.
+    #[inline]
+    pub(crate) fn since(self, first: Self) -> Self {
+        Self(self.0 - first.0)
+    }
+}
+
 impl ChangeIdx {
     /// No change has this number: no history is that long.
     pub(crate) const NONE: Self = Self(u32::MAX);
-
-    /// The `n`-th after this one.
-    #[inline]
-    pub(crate) fn plus(self, n: u32) -> Self {
-        Self(self.0 + n)
-    }
 
     /// The one before this one, which is not the first.
     #[inline]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::edit::merge_spans;
 use super::tree::{KIDS, SPANS};
-use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, NONE, Seq, Span};
+use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, Seq, Span};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::op_id_map::OpIdMap;
-use crate::types::{OpId, RegIdx};
+use crate::types::{LeafIdx, NodeIdx, OpId, RegIdx};
 
 /// Collects spans.
 pub(crate) struct Builder {
@@ -114,9 +114,9 @@ impl Builder {
         self.open.width = 0;
         self.open.spans.clear();
         self.text.clear();
-        let next = self.seq.leaves.len() as u32 + 1;
+        let next = Some(LeafIdx::of(self.seq.leaves.len() as u32 + 1));
         self.seq.width += leaf.width;
-        self.seq.leaves.push(LeafRef { leaf: Arc::new(leaf), parent: 0, next });
+        self.seq.leaves.push(LeafRef { leaf: Arc::new(leaf), parent: NodeIdx::default(), next });
     }
 
     pub(crate) fn finish(self) -> Seq {
@@ -131,7 +131,7 @@ impl Builder {
             self.close();
         }
         let mut seq = self.seq;
-        seq.leaves.last_mut().expect("there is a leaf").next = NONE;
+        seq.leaves.last_mut().expect("there is a leaf").next = None;
         seq.inner.clear();
         let mut kids: Vec<Kid> =
             seq.leaves.iter().zip(0..).map(|(leaf, number)| Kid { number, width: leaf.leaf.width }).collect();
@@ -139,21 +139,21 @@ impl Builder {
         loop {
             let mut above = vec![];
             for group in kids.chunks(KIDS - KIDS / 4) {
-                let number = seq.inner.len() as u32;
+                let number = NodeIdx::of(seq.inner.len() as u32);
                 for kid in group {
                     if bottom {
                         seq.leaves[kid.number as usize].parent = number;
                     } else {
-                        seq.inner[kid.number as usize].parent = number;
+                        seq.inner[kid.number as usize].parent = Some(number);
                     }
                 }
-                seq.inner.push(Inner { parent: NONE, bottom, kids: group.into() });
-                above.push(Kid { number, width: group.iter().map(|kid| kid.width).sum() });
+                seq.inner.push(Inner { parent: None, bottom, kids: group.into() });
+                above.push(Kid::node(number, group.iter().map(|kid| kid.width).sum()));
             }
             bottom = false;
             kids = above;
             if kids.len() == 1 {
-                seq.root = kids[0].number;
+                seq.root = NodeIdx::of(kids[0].number);
                 return (seq, Unsorted(self.index));
             }
         }

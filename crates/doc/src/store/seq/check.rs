@@ -1,14 +1,15 @@
 //! What must hold of every sequence. Tests and fuzzers ask after every change.
 
-use super::{Ctx, Kind, NONE, Seq, Span};
+use super::{Ctx, Kind, Seq, Span};
 use crate::store::memory::byte_arena::Bytes;
+use crate::types::{LeafIdx, NodeIdx, SpanIdx};
 
 impl Seq {
     /// Panics where the structure contradicts itself. `shown` says what a visible span shows.
     pub(crate) fn check<'a>(&'a self, ctx: &Ctx<'_>, shown: impl Fn(&'a Span) -> &'a str) {
-        let (mut leaf, mut width, mut seen, mut marks) = (0, 0, 0, 0);
-        while leaf != NONE {
-            let node = &self.leaves[leaf as usize];
+        let (mut next, mut width, mut seen, mut marks) = (Some(LeafIdx::FIRST), 0, 0, 0);
+        while let Some(number) = next {
+            let (node, leaf) = (&self.leaves[number.place()], number.get());
             assert!(node.leaf.spans.len() <= super::tree::SPANS, "leaf {leaf} is too large");
             let text: String = node.leaf.spans.iter().filter(|span| span.visible).map(&shown).collect();
             if let Some(known) = node.leaf.text.get() {
@@ -25,27 +26,27 @@ impl Seq {
                 marks += u32::from(span.kind == Kind::Mark);
                 for n in [0, span.len - 1] {
                     let at = self.find(span.id.plus(n)).expect("every element is found by its id");
-                    assert_eq!((at.leaf, at.off), (leaf, n));
+                    assert_eq!((at.leaf, at.off), (number, n));
                 }
             }
             width += units;
             seen += 1;
-            leaf = node.next;
+            next = node.next;
         }
         assert_eq!((width, seen, marks), (self.width, self.leaves.len(), self.marks));
-        let root = &self.inner[self.root as usize];
-        assert_eq!(root.parent, NONE);
+        let root = &self.inner[self.root.place()];
+        assert_eq!(root.parent, None);
         assert_eq!(self.check_node(self.root), width);
         let hot = self.hot;
-        let leaf = &self.leaves[hot.leaf as usize].leaf;
+        let leaf = &self.leaves[hot.leaf.place()].leaf;
         if !leaf.spans.is_empty() {
-            let start = super::At { leaf: hot.leaf, span: 0, off: 0 };
+            let start = super::At { leaf: hot.leaf, span: SpanIdx::FIRST, off: 0 };
             assert_eq!(self.units_before(start, ctx), hot.base as usize, "the kept position is right");
         }
-        let before = &leaf.spans[..hot.span as usize];
+        let before = &leaf.spans[..hot.span.place()];
         assert_eq!(before.iter().map(Span::units).sum::<u32>(), hot.units);
         if hot.newest {
-            let next = leaf.spans[hot.span as usize].last().plus(1);
+            let next = leaf.spans[hot.span.place()].last().plus(1);
             assert_eq!(self.ids.leaf(next, &self.leaves), Some(hot.leaf));
             assert_eq!(self.find(next), None);
         }
@@ -71,17 +72,17 @@ impl Seq {
         }
     }
 
-    fn check_node(&self, number: u32) -> u32 {
-        let node = &self.inner[number as usize];
+    fn check_node(&self, number: NodeIdx) -> u32 {
+        let node = &self.inner[number.place()];
         assert!(!node.kids.is_empty() && node.kids.len() < super::tree::KIDS);
         for kid in &node.kids {
             let (parent, width) = if node.bottom {
                 let leaf = &self.leaves[kid.number as usize];
-                (leaf.parent, leaf.leaf.width)
+                (Some(leaf.parent), leaf.leaf.width)
             } else {
-                (self.inner[kid.number as usize].parent, self.check_node(kid.number))
+                (self.inner[kid.number as usize].parent, self.check_node(NodeIdx::of(kid.number)))
             };
-            assert_eq!((parent, width), (number, kid.width));
+            assert_eq!((parent, width), (Some(number), kid.width));
         }
         node.kids.iter().map(|kid| kid.width).sum()
     }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::tree::{SPAN_TEXT, SPANS};
-use super::{At, Ctx, ElemReg, Gap, Hot, Kind, NONE, Seq, Span};
+use super::{At, Ctx, ElemReg, Gap, Hot, Kind, Seq, Span};
 use crate::codec::limits::{Budget, cost};
 use crate::error::LimitError;
 use crate::store::log::stepped;
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
-use crate::types::OpId;
+use crate::types::{LeafIdx, OpId, SpanIdx};
 
 /// What an element shows after a change of its values.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,14 @@ pub(crate) struct Shown {
 impl Seq {
     /// The very front.
     pub(crate) fn front(&self) -> Gap {
-        Gap { leaf: 0, span: 0, off: 0 }
+        Gap { leaf: LeafIdx::FIRST, span: SpanIdx::FIRST, off: 0 }
     }
 
     /// Right behind an element.
     #[inline]
     pub(crate) fn behind(&self, at: At) -> Gap {
         if at.off + 1 == self.span(at).len {
-            Gap { leaf: at.leaf, span: at.span + 1, off: 0 }
+            Gap { leaf: at.leaf, span: at.span.plus(1), off: 0 }
         } else {
             Gap { leaf: at.leaf, span: at.span, off: at.off + 1 }
         }
@@ -49,17 +49,17 @@ impl Seq {
         let newer = |other: OpId| ctx.actors.cmp(other, id) == Ordering::Greater;
         let mut gap = origin.map_or(self.front(), |at| self.behind(at));
         loop {
-            let leaf = &self.leaves[gap.leaf as usize];
-            match leaf.leaf.spans.get(gap.span as usize) {
+            let leaf = &self.leaves[gap.leaf.place()];
+            match leaf.leaf.spans.get(gap.span.place()) {
                 Some(span) if newer(span.id.plus(gap.off)) => {
                     budget.spend(1, cost::GLANCE)?;
-                    gap = Gap { span: gap.span + 1, off: 0, ..gap };
+                    gap = Gap { span: gap.span.plus(1), off: 0, ..gap };
                 }
                 Some(_) => return Ok(gap),
-                None if leaf.next == NONE => return Ok(gap),
                 None => {
-                    let next = Gap { leaf: leaf.next, span: 0, off: 0 };
-                    match self.leaves[next.leaf as usize].leaf.spans.first() {
+                    let Some(leaf) = leaf.next else { return Ok(gap) };
+                    let next = Gap { leaf, span: SpanIdx::FIRST, off: 0 };
+                    match self.leaves[leaf.place()].leaf.spans.first() {
                         Some(span) if newer(span.id) => gap = next,
                         // Staying in this leaf lets a run go on.
                         _ => return Ok(gap),
@@ -73,15 +73,12 @@ impl Seq {
     pub(crate) fn span_behind(&self, gap: Gap) -> Option<(At, Gap)> {
         let mut at = At { leaf: gap.leaf, span: gap.span, off: gap.off };
         loop {
-            let leaf = &self.leaves[at.leaf as usize];
-            if let Some(span) = leaf.leaf.spans.get(at.span as usize) {
+            let leaf = &self.leaves[at.leaf.place()];
+            if let Some(span) = leaf.leaf.spans.get(at.span.place()) {
                 let last = At { off: span.len - 1, ..at };
                 return Some((at, self.behind(last)));
             }
-            if leaf.next == NONE {
-                return None;
-            }
-            at = At { leaf: leaf.next, span: 0, off: 0 };
+            at = At { leaf: leaf.next?, span: SpanIdx::FIRST, off: 0 };
         }
     }
 
@@ -114,10 +111,10 @@ impl Seq {
     }
 
     fn insert_one(&mut self, gap: Gap, span: Span, ctx: &Ctx<'_>) {
-        let leaf = Arc::make_mut(&mut self.leaves[gap.leaf as usize].leaf);
+        let leaf = Arc::make_mut(&mut self.leaves[gap.leaf.place()].leaf);
         leaf.text.take();
         leaf.width += span.units();
-        let mut at = gap.span as usize;
+        let mut at = gap.span.place();
         if gap.off > 0 {
             let right = leaf.spans[at].split_off(gap.off, ctx);
             at += 1;
@@ -127,13 +124,13 @@ impl Seq {
         } else {
             leaf.spans.insert(at, span);
         }
-        let full = leaf.spans.len() > SPANS;
-        self.touch(span.id.actor, gap.leaf, at as u32);
+        let (full, at) = (leaf.spans.len() > SPANS, SpanIdx::of(at as u32));
+        self.touch(span.id.actor, gap.leaf, at);
         let newest = self.ids.push(span.id, gap.leaf);
         self.widen(gap.leaf, span.units().into());
         self.marks += u32::from(span.kind == Kind::Mark);
-        self.keep_hot(gap.leaf, gap.span.min(at as u32));
-        self.go_to(gap.leaf, at as u32, newest);
+        self.keep_hot(gap.leaf, gap.span.min(at));
+        self.go_to(gap.leaf, at, newest);
         if full {
             self.split_leaf(gap.leaf);
         }
@@ -150,7 +147,7 @@ impl Seq {
         (len, width): (u32, u32),
     ) -> Option<OpId> {
         let Hot { leaf, base, span, units, newest } = self.hot;
-        let run = self.leaves[leaf as usize].leaf.spans.get(span as usize).filter(|_| newest)?;
+        let run = self.leaves[leaf.place()].leaf.spans.get(span.place()).filter(|_| newest)?;
         let adjacent = run.at + run.bytes == text.at && !starts_chunk(text.at);
         let extends = index == base + units + run.width
             && run.id.plus(run.len) == id
@@ -159,10 +156,10 @@ impl Seq {
         if !extends {
             return None;
         }
-        let node = Arc::make_mut(&mut self.leaves[leaf as usize].leaf);
+        let node = Arc::make_mut(&mut self.leaves[leaf.place()].leaf);
         node.text.take();
         node.width += width;
-        let run = &mut node.spans[span as usize];
+        let run = &mut node.spans[span.place()];
         let origin = run.last();
         run.len += len;
         run.bytes += text.len;
@@ -173,20 +170,20 @@ impl Seq {
 
     /// Forgets the place of the last edit when a change of span `span` of a leaf made it wrong.
     #[inline]
-    fn keep_hot(&mut self, leaf: u32, span: u32) {
+    fn keep_hot(&mut self, leaf: LeafIdx, span: SpanIdx) {
         self.hot.newest = false;
         if self.hot.leaf != leaf {
             self.hot = Hot::default();
         } else if span < self.hot.span {
-            (self.hot.span, self.hot.units) = (0, 0);
+            (self.hot.span, self.hot.units) = (SpanIdx::FIRST, 0);
         }
     }
 
     /// Moves the kept place on to a span behind it in the same leaf, the newest run of its actor or not.
     #[inline]
-    fn go_to(&mut self, leaf: u32, span: u32, newest: bool) {
+    fn go_to(&mut self, leaf: LeafIdx, span: SpanIdx, newest: bool) {
         if self.hot.leaf == leaf {
-            let spans = &self.leaves[leaf as usize].leaf.spans[self.hot.span as usize..span as usize];
+            let spans = &self.leaves[leaf.place()].leaf.spans[self.hot.span.place()..span.place()];
             self.hot.units += spans.iter().map(Span::units).sum::<u32>();
             (self.hot.span, self.hot.newest) = (span, newest);
         }
@@ -195,9 +192,9 @@ impl Seq {
     /// Makes the elements `off..off + n` of a span one span of their own, changes it, and joins it with neighbours
     /// it now fits.
     fn split_span(&mut self, at: At, n: u32, ctx: &Ctx<'_>, change: impl FnOnce(&mut Span)) {
-        let leaf = Arc::make_mut(&mut self.leaves[at.leaf as usize].leaf);
+        let leaf = Arc::make_mut(&mut self.leaves[at.leaf.place()].leaf);
         leaf.text.take();
-        let i = at.span as usize;
+        let i = at.span.place();
         let mut span = leaf.spans[i];
         let left = (at.off > 0).then(|| {
             let rest = span.split_off(at.off, ctx);
@@ -225,8 +222,9 @@ impl Seq {
         let parted = left.is_some();
         replace(&mut leaf.spans, from..to, left.into_iter().chain([span]).chain(right));
         let full = leaf.spans.len() > SPANS;
-        self.touch(span.id.actor, at.leaf, from as u32 + u32::from(parted));
-        self.keep_hot(at.leaf, from as u32);
+        let from = SpanIdx::of(from as u32);
+        self.touch(span.id.actor, at.leaf, from.plus(parted.into()));
+        self.keep_hot(at.leaf, from);
         self.widen(at.leaf, by);
         if full {
             self.split_leaf(at.leaf);
@@ -236,9 +234,9 @@ impl Seq {
     /// Marks `n` elements from `at` on as deleted, the first by `gone`, the others `step` apart. They must be visible and
     /// without a register.
     pub(crate) fn hide(&mut self, at: At, n: u32, gone: OpId, step: i8, ctx: &Ctx<'_>) {
-        let leaf = Arc::make_mut(&mut self.leaves[at.leaf as usize].leaf);
+        let leaf = Arc::make_mut(&mut self.leaves[at.leaf.place()].leaf);
         leaf.text.take();
-        let (spans, i) = (&mut leaf.spans, at.span as usize);
+        let (spans, i) = (&mut leaf.spans, at.span.place());
         let mut span = if at.off > 0 { spans[i].split_off(at.off, ctx) } else { spans[i] };
         let right = (n < span.len).then(|| span.split_off(n, ctx));
         let width = span.width;
@@ -279,14 +277,14 @@ impl Seq {
                 i - usize::from(before)
             }
         };
-        let full = spans.len() > SPANS;
-        self.touch(actor, at.leaf, place as u32);
+        let (full, place) = (spans.len() > SPANS, SpanIdx::of(place as u32));
+        self.touch(actor, at.leaf, place);
         if self.hot.leaf == at.leaf && self.hot.span == at.span {
             // What is hidden before it has no units.
-            self.hot.span = self.hot.span.min(place as u32);
+            self.hot.span = self.hot.span.min(place);
             self.hot.newest = false;
         } else {
-            self.keep_hot(at.leaf, at.span.min(place as u32));
+            self.keep_hot(at.leaf, at.span.min(place));
         }
         self.widen(at.leaf, -i64::from(width));
         if full {

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use super::{LeafRef, NONE};
+use super::LeafRef;
 use crate::store::memory::op_id_map::OpIdMap;
-use crate::types::OpId;
+use crate::types::{LeafIdx, OpId};
 
 /// Finds leaves by the ids of elements.
 ///
@@ -15,7 +15,7 @@ pub(super) struct Ids {
     /// Right but for the elements of `moved`.
     by_id: OpIdMap,
     /// Leaves whose elements the by_id may look for elsewhere.
-    moved: Vec<u32>,
+    moved: Vec<LeafIdx>,
     /// The by_id in order, made by a reader since the last change.
     settled: OnceLock<OpIdMap>,
     /// Nobody has looked since the last edit by who types here.
@@ -36,9 +36,9 @@ impl Ids {
     /// The leaf in which an element with this id is, if there is one. Costs O(log spans), and once as much as there are
     /// spans in the leaves divided since somebody looked last.
     #[inline]
-    pub(super) fn leaf(&self, id: OpId, leaves: &[LeafRef]) -> Option<u32> {
+    pub(super) fn leaf(&self, id: OpId, leaves: &[LeafRef]) -> Option<LeafIdx> {
         let by_id = if self.moved.is_empty() { &self.by_id } else { self.in_order(leaves) };
-        by_id.floor(id).map(|(_, leaf)| leaf)
+        by_id.floor(id).map(|(_, leaf)| LeafIdx::of(leaf))
     }
 
     #[cold]
@@ -74,13 +74,13 @@ impl Ids {
 
     /// A new element, or the first of a run of them, is in `leaf`; gives whether it is the newest of its actor here.
     #[inline]
-    pub(super) fn push(&mut self, id: OpId, leaf: u32) -> bool {
+    pub(super) fn push(&mut self, id: OpId, leaf: LeafIdx) -> bool {
         self.adopt();
-        self.by_id.push(id, leaf)
+        self.by_id.push(id, leaf.get())
     }
 
     /// The elements of a new leaf were moved there from another one.
-    pub(super) fn divided(&mut self, leaf: u32, leaves: &[LeafRef]) {
+    pub(super) fn divided(&mut self, leaf: LeafIdx, leaves: &[LeafRef]) {
         self.adopt();
         if self.later {
             self.moved.push(leaf);
@@ -90,24 +90,24 @@ impl Ids {
     }
 }
 
-fn assign(by_id: &mut OpIdMap, leaf: u32, leaves: &[LeafRef]) {
-    for span in &leaves[leaf as usize].leaf.spans {
-        by_id.assign(span.id, span.len, leaf);
+fn assign(by_id: &mut OpIdMap, leaf: LeafIdx, leaves: &[LeafRef]) {
+    for span in &leaves[leaf.place()].leaf.spans {
+        by_id.assign(span.id, span.len, leaf.get());
     }
 }
 
 /// Makes the by_id right for the elements of leaves that were divided.
-fn settle(by_id: &mut OpIdMap, moved: &[u32], leaves: &[LeafRef]) {
+fn settle(by_id: &mut OpIdMap, moved: &[LeafIdx], leaves: &[LeafRef]) {
     if moved.len() < leaves.len() / 4 {
         moved.iter().for_each(|leaf| assign(by_id, *leaf, leaves));
         return;
     }
     let mut entries = Vec::new();
-    let mut leaf = 0;
-    while leaf != NONE {
-        let node = &leaves[leaf as usize];
-        entries.extend(node.leaf.spans.iter().map(|span| (span.id, leaf)));
-        leaf = node.next;
+    let mut next = Some(LeafIdx::FIRST);
+    while let Some(leaf) = next {
+        let node = &leaves[leaf.place()];
+        entries.extend(node.leaf.spans.iter().map(|span| (span.id, leaf.get())));
+        next = node.next;
     }
     *by_id = OpIdMap::build(entries);
 }

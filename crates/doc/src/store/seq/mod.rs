@@ -20,7 +20,7 @@ use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
 use crate::store::register::Values;
-use crate::types::{ActorIdx, KeyOpIdx, OpId, RegIdx, TextEncoding};
+use crate::types::{ActorIdx, KeyOpIdx, LeafIdx, NodeIdx, OpId, RegIdx, SpanIdx, TextEncoding};
 
 pub(crate) use build::{Builder, Unsorted};
 pub(crate) use edit::Shown;
@@ -201,32 +201,41 @@ impl Clone for Leaf {
 #[derive(Clone, Debug)]
 struct LeafRef {
     leaf: Arc<Leaf>,
-    parent: u32,
-    next: u32,
+    parent: NodeIdx,
+    next: Option<LeafIdx>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Kid {
+    /// Of a leaf or a node: [`Inner::bottom`].
     number: u32,
     width: u32,
 }
 
+impl Kid {
+    fn leaf(leaf: LeafIdx, width: u32) -> Self {
+        Self { number: leaf.get(), width }
+    }
+
+    fn node(node: NodeIdx, width: u32) -> Self {
+        Self { number: node.get(), width }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Inner {
-    parent: u32,
+    /// None: it is the root.
+    parent: Option<NodeIdx>,
     /// Its kids are leaves.
     bottom: bool,
     kids: SmallVec<[Kid; tree::KIDS]>,
 }
 
-/// No leaf, no parent.
-const NONE: u32 = u32::MAX;
-
 /// Where an element is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct At {
-    leaf: u32,
-    span: u32,
+    leaf: LeafIdx,
+    span: SpanIdx,
     /// Number of the element in its span.
     pub(crate) off: u32,
 }
@@ -241,8 +250,8 @@ impl At {
 /// A place between elements: before element `off` of span `span`, which may be one past the last of its leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gap {
-    leaf: u32,
-    span: u32,
+    leaf: LeafIdx,
+    span: SpanIdx,
     off: u32,
 }
 
@@ -250,10 +259,9 @@ pub(crate) struct Gap {
 #[derive(Clone, Debug)]
 pub(crate) struct Seq {
     pub(crate) is_text: bool,
-    /// Leaf 0 is always the first.
     leaves: Vec<LeafRef>,
     inner: Vec<Inner>,
-    root: u32,
+    root: NodeIdx,
     /// The leaf of each element.
     ids: Ids,
     pub(crate) regs: CowVec<ElemReg, RegIdx>,
@@ -272,31 +280,25 @@ const AUTHORS: usize = 4;
 /// here first. The element may have moved since.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touched {
-    leaf: u32,
-    span: u32,
+    leaf: LeafIdx,
+    span: SpanIdx,
 }
 
 /// How the widths above a leaf are reached, so that typing there does not search them again: each node above it and the
 /// place of the next there, from the root down.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Way {
-    leaf: u32,
-    nodes: SmallVec<[(u32, u32); 4]>,
-}
-
-impl Default for Way {
-    fn default() -> Self {
-        Self { leaf: NONE, nodes: SmallVec::new() }
-    }
+    leaf: Option<LeafIdx>,
+    nodes: SmallVec<[(NodeIdx, u32); 4]>,
 }
 
 /// Where the last edit was: a leaf and the units before it, a span in it and the units before that in the leaf. All zero
 /// is always right.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hot {
-    leaf: u32,
+    leaf: LeafIdx,
     base: u32,
-    span: u32,
+    span: SpanIdx,
     units: u32,
     /// The span ends with the newest element of its actor, and the one after that would be looked for in this leaf.
     newest: bool,
@@ -304,14 +306,14 @@ struct Hot {
 
 impl Seq {
     pub(crate) fn new(is_text: bool) -> Self {
-        let leaf = LeafRef { leaf: Arc::default(), parent: 0, next: NONE };
+        let leaf = LeafRef { leaf: Arc::default(), parent: NodeIdx::default(), next: None };
         let root =
-            Inner { parent: NONE, bottom: true, kids: smallvec::smallvec![Kid { number: 0, width: 0 }] };
+            Inner { parent: None, bottom: true, kids: smallvec::smallvec![Kid::leaf(LeafIdx::FIRST, 0)] };
         Self {
             is_text,
             leaves: vec![leaf],
             inner: vec![root],
-            root: 0,
+            root: NodeIdx::default(),
             ids: Ids::default(),
             regs: CowVec::default(),
             width: 0,
@@ -329,7 +331,7 @@ impl Seq {
 
     #[inline]
     pub(crate) fn span(&self, at: At) -> &Span {
-        &self.leaves[at.leaf as usize].leaf.spans[at.span as usize]
+        &self.leaves[at.leaf.place()].leaf.spans[at.span.place()]
     }
 
     /// The register of an element that has one.
@@ -341,10 +343,10 @@ impl Seq {
     /// The leaf that holds unit `index`, and the units before it. `step` is told each node on the way and which of its kids
     /// is next.
     #[inline]
-    fn leaf_of(&self, index: u32, mut step: impl FnMut(u32, u32)) -> (u32, u32) {
+    fn leaf_of(&self, index: u32, mut step: impl FnMut(NodeIdx, u32)) -> (LeafIdx, u32) {
         let (mut number, mut base) = (self.root, 0);
         loop {
-            let node = &self.inner[number as usize];
+            let node = &self.inner[number.place()];
             let mut kids = (0..).zip(&node.kids);
             let (at, kid) = loop {
                 let (at, kid) = kids.next().expect("the index is below the width");
@@ -355,9 +357,9 @@ impl Seq {
             };
             step(number, at);
             if node.bottom {
-                return (kid, base);
+                return (LeafIdx::of(kid), base);
             }
-            number = kid;
+            number = NodeIdx::of(kid);
         }
     }
 
@@ -365,7 +367,7 @@ impl Seq {
     #[inline]
     fn is_near(&self, index: u32) -> bool {
         let Hot { leaf, base, .. } = self.hot;
-        index >= base && index - base < self.leaves[leaf as usize].leaf.width
+        index >= base && index - base < self.leaves[leaf.place()].leaf.width
     }
 
     /// Which kid of the node right above the kept place holds unit `index`, and the units before it, if one does: most
@@ -373,8 +375,8 @@ impl Seq {
     #[inline]
     fn beside(&self, index: u32) -> Option<(u32, u32)> {
         let Hot { leaf, mut base, .. } = self.hot;
-        let (node, mut at) = *self.way.nodes.last().filter(|_| self.way.leaf == leaf)?;
-        let kids = &self.inner[node as usize].kids;
+        let (node, mut at) = *self.way.nodes.last().filter(|_| self.way.leaf == Some(leaf))?;
+        let kids = &self.inner[node.place()].kids;
         while index < base {
             at = at.checked_sub(1)?;
             base -= kids[at as usize].width;
@@ -406,9 +408,9 @@ impl Seq {
             return None;
         }
         let (number, base) = self.leaf_of(index, |_, _| ());
-        let spans = &self.leaves[number as usize].leaf.spans;
+        let spans = &self.leaves[number.place()].leaf.spans;
         let known = number == self.hot.leaf && index >= base + self.hot.units;
-        let (first, units) = if known { (self.hot.span as usize, self.hot.units) } else { (0, 0) };
+        let (first, units) = if known { (self.hot.span.place(), self.hot.units) } else { (0, 0) };
         let mut unit = index - base - units;
         for span in &spans[first..] {
             if unit < span.units() {
@@ -421,15 +423,15 @@ impl Seq {
 
     /// The element of a leaf that covers unit `index`, the unit it starts at, and where its span is.
     #[inline]
-    fn scan(&self, leaf: u32, base: u32, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32, Hot)> {
-        let spans = &self.leaves[leaf as usize].leaf.spans;
+    fn scan(&self, leaf: LeafIdx, base: u32, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32, Hot)> {
+        let spans = &self.leaves[leaf.place()].leaf.spans;
         let (mut first, mut units) =
-            if leaf == self.hot.leaf { (self.hot.span, self.hot.units) } else { (0, 0) };
+            if leaf == self.hot.leaf { (self.hot.span.place(), self.hot.units) } else { (0, 0) };
         while index < base + units {
             first -= 1;
-            units -= spans[first as usize].units();
+            units -= spans[first].units();
         }
-        for (i, span) in (first..).zip(&spans[first as usize..]) {
+        for (i, span) in (first as u32..).map(SpanIdx::of).zip(&spans[first..]) {
             let width = span.units();
             if index - base - units < width {
                 let (off, start) = element_at(span, index - base - units, ctx);
@@ -449,7 +451,7 @@ impl Seq {
         }
         let Hot { leaf, base, span, units, .. } = self.hot;
         let unit = index.wrapping_sub(base + units);
-        if let Some(hot) = self.leaves[leaf as usize].leaf.spans.get(span as usize)
+        if let Some(hot) = self.leaves[leaf.place()].leaf.spans.get(span.place())
             && unit < hot.units()
             && hot.width == hot.len
         {
@@ -460,13 +462,14 @@ impl Seq {
         } else if let Some((kid, base)) = self.beside(index) {
             let (node, at) = self.way.nodes.last_mut().expect("there is a way to every leaf");
             *at = kid;
-            self.way.leaf = self.inner[*node as usize].kids[kid as usize].number;
-            (self.way.leaf, base)
+            let leaf = LeafIdx::of(self.inner[node.place()].kids[kid as usize].number);
+            self.way.leaf = Some(leaf);
+            (leaf, base)
         } else {
             let mut way = std::mem::take(&mut self.way);
             way.nodes.clear();
             let (leaf, base) = self.leaf_of(index, |node, kid| way.nodes.push((node, kid)));
-            self.way = Way { leaf, ..way };
+            self.way = Way { leaf: Some(leaf), ..way };
             (leaf, base)
         };
         let (at, start, hot) = self.scan(leaf, base, index, ctx)?;
@@ -492,35 +495,35 @@ impl Seq {
     /// Where the element inserted by operation `id` is.
     pub(crate) fn find(&self, id: OpId) -> Option<At> {
         let Touched { leaf, span } = self.touched[id.actor.place() % AUTHORS];
-        let there = self.leaves.get(leaf as usize).and_then(|leaf| leaf.leaf.spans.get(span as usize));
+        let there = self.leaves.get(leaf.place()).and_then(|leaf| leaf.leaf.spans.get(span.place()));
         if let Some(found) = there.filter(|span| span.contains(id)) {
             return Some(At { leaf, span, off: id.ctr - found.id.ctr });
         }
         let leaf = self.ids.leaf(id, &self.leaves)?;
-        let spans = &self.leaves.get(leaf as usize)?.leaf.spans;
+        let spans = &self.leaves.get(leaf.place())?.leaf.spans;
         let span = spans.iter().position(|span| span.contains(id))?;
-        Some(At { leaf, span: span as u32, off: id.ctr - spans[span].id.ctr })
+        Some(At { leaf, span: SpanIdx::of(span as u32), off: id.ctr - spans[span].id.ctr })
     }
 
     /// Remembers where an element of an actor is.
     #[inline]
-    fn touch(&mut self, actor: ActorIdx, leaf: u32, span: u32) {
+    fn touch(&mut self, actor: ActorIdx, leaf: LeafIdx, span: SpanIdx) {
         self.touched[actor.place() % AUTHORS] = Touched { leaf, span };
     }
 
     /// How many units lie before an element.
     pub(crate) fn units_before(&self, at: At, ctx: &Ctx<'_>) -> usize {
-        let leaf = &self.leaves[at.leaf as usize];
-        let spans = &leaf.leaf.spans[..at.span as usize];
+        let leaf = &self.leaves[at.leaf.place()];
+        let spans = &leaf.leaf.spans[..at.span.place()];
         let span = self.span(at);
         let mut units = if span.visible { span.measure(at.off, ctx).1 } else { 0 };
         units += spans.iter().map(Span::units).sum::<u32>();
-        let (mut kid, mut parent) = (at.leaf, leaf.parent);
-        while parent != NONE {
-            let node = &self.inner[parent as usize];
+        let (mut kid, mut parent) = (at.leaf.get(), Some(leaf.parent));
+        while let Some(number) = parent {
+            let node = &self.inner[number.place()];
             let before = node.kids.iter().take_while(|other| other.number != kid);
             units += before.map(|kid| kid.width).sum::<u32>();
-            (kid, parent) = (parent, node.parent);
+            (kid, parent) = (number.get(), node.parent);
         }
         units as usize
     }
@@ -534,14 +537,14 @@ impl Seq {
     }
 
     /// The way from the root to a leaf: at each level the number of the kid.
-    fn path(&self, leaf: u32) -> SmallVec<[u32; 8]> {
+    fn path(&self, leaf: LeafIdx) -> SmallVec<[u32; 8]> {
         let mut path = SmallVec::new();
-        let (mut kid, mut parent) = (leaf, self.leaves[leaf as usize].parent);
-        while parent != NONE {
-            let node = &self.inner[parent as usize];
+        let (mut kid, mut parent) = (leaf.get(), Some(self.leaves[leaf.place()].parent));
+        while let Some(number) = parent {
+            let node = &self.inner[number.place()];
             let at = node.kids.iter().position(|other| other.number == kid);
             path.push(at.expect("a parent knows its kids") as u32);
-            (kid, parent) = (parent, node.parent);
+            (kid, parent) = (number.get(), node.parent);
         }
         path.reverse();
         path
@@ -564,9 +567,14 @@ impl Seq {
         self.ids = Ids::new(index);
     }
 
+    /// All leaves in list order.
+    fn leaves(&self) -> Leaves<'_> {
+        Leaves { seq: self, next: Some(LeafIdx::FIRST) }
+    }
+
     /// All spans in list order.
     pub(crate) fn spans(&self) -> impl Iterator<Item = &Span> {
-        Leaves { seq: self, next: 0 }.flat_map(|leaf| &leaf.spans)
+        self.leaves().flat_map(|leaf| &leaf.spans)
     }
 
     /// The visible text; `shown` says what a visible span shows. Each leaf remembers its part until it is changed.
@@ -580,8 +588,8 @@ impl Seq {
             Some(text) => text.len(),
             None => leaf.spans.iter().map(|span| span.shown() as usize).sum(),
         };
-        let mut text = String::with_capacity(Leaves { seq: self, next: 0 }.map(bytes).sum());
-        for leaf in (Leaves { seq: self, next: 0 }) {
+        let mut text = String::with_capacity(self.leaves().map(bytes).sum());
+        for leaf in self.leaves() {
             if let Some(known) = leaf.text.get() {
                 text.push_str(known);
                 continue;
@@ -597,14 +605,14 @@ impl Seq {
 
 struct Leaves<'a> {
     seq: &'a Seq,
-    next: u32,
+    next: Option<LeafIdx>,
 }
 
 impl<'a> Iterator for Leaves<'a> {
     type Item = &'a Leaf;
 
     fn next(&mut self) -> Option<&'a Leaf> {
-        let leaf = self.seq.leaves.get(self.next as usize)?;
+        let leaf = self.seq.leaves.get(self.next?.place())?;
         self.next = leaf.next;
         Some(&leaf.leaf)
     }
