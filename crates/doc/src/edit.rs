@@ -17,7 +17,7 @@ use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::{ROOT, State};
 use crate::types::{
-    ActorId, ActorIdx, ChangeIdx, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding,
+    ActorId, ActorIdx, ChangeIdx, Extent, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding,
 };
 
 /// A change in the making.
@@ -218,18 +218,18 @@ impl Editor<'_> {
 
     /// Checks that there are counters and bytes for what is to come, values and keys, before anything is changed.
     #[inline]
-    fn room(&self, ops: usize, (values, keys): (usize, usize)) -> Result<(), EditError> {
+    fn room(&self, ops: usize, values: usize, keys: usize) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
         let bytes = self.state.heap.len() + values + keys;
         if counters >= u64::from(self.open.sure_counter) || bytes > self.open.sure_bytes {
-            return self.scarce(ops, (values, keys));
+            return self.scarce(ops, values, keys);
         }
         Ok(())
     }
 
     /// As [`Self::room`], where there may be none.
     #[cold]
-    fn scarce(&self, ops: usize, (values, keys): (usize, usize)) -> Result<(), EditError> {
+    fn scarce(&self, ops: usize, values: usize, keys: usize) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
         if counters >= u64::from(u32::MAX) || self.state.heap.room(values + keys).is_err() {
             return Err(EditError::Full);
@@ -267,10 +267,10 @@ impl Editor<'_> {
         let (number, kind) = self.object(obj)?;
         let mut scratch = Vec::new();
         let raw = encode(value, &mut scratch)?;
-        self.room(1, (raw.bytes.len(), 0))?;
+        self.room(1, raw.bytes.len(), 0)?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
-                self.room(1, (raw.bytes.len(), key.len()))?;
+                self.room(1, raw.bytes.len(), key.len())?;
                 self.write_key(number, key, Write::Scalar(raw)).map(drop)
             }
             (Prop::Seq(index), ObjType::List | ObjType::Text) => {
@@ -290,11 +290,11 @@ impl Editor<'_> {
         writable(made)?;
         let val = match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
-                self.room(1, (0, key.len()))?;
+                self.room(1, 0, key.len())?;
                 self.write_key(number, key, Write::Object(made))?
             }
             (Prop::Seq(index), ObjType::List) => {
-                self.room(1, (0, 0))?;
+                self.room(1, 0, 0)?;
                 self.write_element(number, *index, Write::Object(made))?
             }
             _ => return Err(EditError::WrongType { found: kind }),
@@ -311,11 +311,11 @@ impl Editor<'_> {
         let (number, kind) = self.object(obj)?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
-                self.room(1, (0, 0))?;
+                self.room(1, 0, 0)?;
                 self.write_key(number, key, Write::Delete).map(drop)
             }
             (Prop::Seq(index), ObjType::List) => {
-                self.room(1, (0, 0))?;
+                self.room(1, 0, 0)?;
                 self.write_element(number, *index, Write::Delete).map(drop)
             }
             (Prop::Seq(index), ObjType::Text) => self.delete_units(number, *index, 1),
@@ -328,7 +328,7 @@ impl Editor<'_> {
         let by = ScalarValue::Int(by);
         let mut scratch = Vec::new();
         let raw = encode(&by, &mut scratch)?;
-        self.room(1, (raw.bytes.len(), 0))?;
+        self.room(1, raw.bytes.len(), 0)?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => self.write_key(number, key, Write::Increment(raw)).map(drop),
             (Prop::Seq(index), ObjType::List | ObjType::Text) => {
@@ -384,7 +384,7 @@ impl Editor<'_> {
             Write::Increment(raw) => (Action::Increment, self.state.keep_raw(*raw)),
             Write::Delete => (Action::Delete, Val::NULL),
         };
-        KeyOp::new(id, obj, Key::Elem(OpId::NONE), (action, val))
+        KeyOp::new(id, obj, Key::Elem(OpId::NONE), action, val)
     }
 
     /// One operation, for which there is room, names all these.
@@ -450,7 +450,7 @@ impl Editor<'_> {
         }
         let mut scratch = Vec::new();
         let raw = encode(value, &mut scratch)?;
-        self.room(1, (raw.bytes.len(), 0))?;
+        self.room(1, raw.bytes.len(), 0)?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
         let one_char = value.as_str().filter(|text| text.chars().count() == 1);
@@ -475,7 +475,7 @@ impl Editor<'_> {
             return Err(EditError::WrongType { found: kind });
         }
         writable(made)?;
-        self.room(1, (0, 0))?;
+        self.room(1, 0, 0)?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
         let val = self.state.make(id, made, number);
@@ -551,23 +551,23 @@ impl Editor<'_> {
 
     /// Inserts text before unit `index`; gives the unit that really is.
     fn insert_at(&mut self, obj: ObjIdx, index: usize, text: &str) -> Result<usize, EditError> {
-        self.room(text.len(), (text.len(), 0))?;
+        self.room(text.len(), text.len(), 0)?;
         let seq = self.state.seq(obj).expect("the caller checked the kind");
         if seq.marks == 0
             && index <= seq.width()
-            && let Some((chars, width)) = self.measure(text)
+            && let Some(extent) = self.measure(text)
         {
-            let id = self.take(chars);
-            return Ok(self.state.type_text(obj, index as u32, id, text, (chars, width)) as usize);
+            let id = self.take(extent.len);
+            return Ok(self.state.type_text(obj, index as u32, id, text, extent) as usize);
         }
         let (gap, origin, index) = self.gap(obj, index)?;
         self.insert_behind(obj, gap, origin, text);
         Ok(index)
     }
 
-    /// How many characters a text has, if each of them becomes an element, and their width.
+    /// How large a text is, if each of its characters becomes an element.
     #[inline]
-    fn measure(&self, text: &str) -> Option<(u32, u32)> {
+    fn measure(&self, text: &str) -> Option<Extent> {
         let encoding = self.state.encoding;
         if encoding == TextEncoding::GraphemeCluster && (!text.is_ascii() || text.contains('\r')) {
             return None;
@@ -577,8 +577,8 @@ impl Editor<'_> {
 
     /// Inserts text as elements, which its encoding tells apart, the first behind `origin`.
     fn insert_behind(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, text: &str) {
-        if let Some((chars, _)) = self.measure(text) {
-            let id = self.take(chars);
+        if let Some(extent) = self.measure(text) {
+            let id = self.take(extent.len);
             self.state.insert_text(obj, gap, origin, id, text);
             return;
         }
@@ -634,7 +634,7 @@ impl Editor<'_> {
     fn room_to_delete(&self, obj: ObjIdx, units: usize) -> Result<(), EditError> {
         let Some(seq) = self.state.seq(obj) else { return Ok(()) };
         let units = units.min(seq.width());
-        self.room(units, (0, 0))?;
+        self.room(units, 0, 0)?;
         // No more values are visible than were put; nearly always there is room for all of them.
         if seq.regs.len() == 0 || self.room_to_name(units, self.state.log.keyed.len()).is_ok() {
             return Ok(());

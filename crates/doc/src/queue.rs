@@ -110,7 +110,7 @@ impl Queue {
         let mut changes = changes.into_iter();
         state.history.known_mut().reserve(changes.size_hint().0.min(FORESEEN));
         let mut batch = Batch::begin(state, true);
-        let result = changes.try_for_each(|change| self.offer(state, change, (limits, budget), &mut batch));
+        let result = changes.try_for_each(|change| self.offer(state, change, limits, budget, &mut batch));
         if let Err(error) = result {
             self.restore(state, batch);
             return Err(error);
@@ -130,7 +130,7 @@ impl Queue {
         let mut batch = Batch::begin(state, false);
         for change in changes {
             let hash = change.hash();
-            if let Err(error) = self.offer(state, change, (limits, budget), &mut batch) {
+            if let Err(error) = self.offer(state, change, limits, budget, &mut batch) {
                 batch.refused.push((hash, error));
             }
         }
@@ -147,7 +147,8 @@ impl Queue {
         &mut self,
         state: &mut State,
         change: Change,
-        (limits, budget): (&Limits, &mut Budget),
+        limits: &Limits,
+        budget: &mut Budget,
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
         if !self.is_new(state, &change)? {
@@ -155,16 +156,16 @@ impl Queue {
         }
         budget.pay(change.body_len());
         let alone = !batch.whole;
-        match Self::take(state, &change, (limits, budget), (batch, alone))? {
+        match Self::take(state, &change, limits, budget, batch, alone)? {
             Some(missing) => {
                 self.has_room(&change, limits)?;
                 batch.queued.insert(change.hash());
                 self.arrived += 1;
-                self.wait(missing, (self.arrived, change));
+                self.wait(missing, self.arrived, change);
                 Ok(())
             }
             None if self.waiting.is_empty() => Ok(()),
-            None => self.wake(state, &change, (limits, budget), batch),
+            None => self.wake(state, &change, limits, budget, batch),
         }
     }
 
@@ -194,7 +195,7 @@ impl Queue {
             let operations =
                 u64::from(other.history.at(rows.start).run.ops) * u64::from(rows.end.since(rows.start));
             let fits = limits.check_total(state.history.operations() + operations).is_ok();
-            if !fits || state.adopt(other, rows, &numbers, (&mut budget, &mut batch.savepoint)).is_err() {
+            if !fits || state.adopt(other, rows, &numbers, &mut budget, &mut batch.savepoint).is_err() {
                 self.restore(state, batch);
                 return false;
             }
@@ -229,7 +230,7 @@ impl Queue {
     }
 
     /// Lets a change wait for one that is missing.
-    fn wait(&mut self, missing: ChangeHash, (arrived, change): (u64, Change)) {
+    fn wait(&mut self, missing: ChangeHash, arrived: u64, change: Change) {
         let hash = change.hash();
         self.by_dep.entry(missing).or_default().push(hash);
         self.by_seq.entry((change.actor_id().clone(), change.seq())).or_default().push(hash);
@@ -276,8 +277,10 @@ impl Queue {
     fn take(
         state: &mut State,
         change: &Change,
-        (limits, budget): (&Limits, &mut Budget),
-        (batch, alone): (&mut Batch, bool),
+        limits: &Limits,
+        budget: &mut Budget,
+        batch: &mut Batch,
+        alone: bool,
     ) -> Result<Option<ChangeHash>, ApplyError> {
         state.history.heads.pay(budget)?;
         let mut deps: SmallVec<[ChangeIdx; 2]> = SmallVec::new();
@@ -289,9 +292,9 @@ impl Queue {
         }
         limits.check_total(state.history.operations() + change.len() as u64)?;
         if alone {
-            Self::take_alone(state, change, deps, (limits, budget), batch)?;
+            Self::take_alone(state, change, deps, limits, budget, batch)?;
         } else {
-            apply(state, change, deps, (limits, budget, &mut batch.savepoint))?;
+            apply(state, change, deps, limits, budget, &mut batch.savepoint)?;
         }
         Ok(None)
     }
@@ -301,11 +304,12 @@ impl Queue {
         state: &mut State,
         change: &Change,
         deps: SmallVec<[ChangeIdx; 2]>,
-        (limits, budget): (&Limits, &mut Budget),
+        limits: &Limits,
+        budget: &mut Budget,
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
         let mut savepoint = None;
-        let result = apply(state, change, deps, (limits, budget, &mut savepoint));
+        let result = apply(state, change, deps, limits, budget, &mut savepoint);
         match (savepoint, &result) {
             (Some(savepoint), Err(_)) => {
                 let passed = state.undo(&savepoint);
@@ -329,7 +333,8 @@ impl Queue {
         &mut self,
         state: &mut State,
         change: &Change,
-        (limits, budget): (&Limits, &mut Budget),
+        limits: &Limits,
+        budget: &mut Budget,
         batch: &mut Batch,
     ) -> Result<(), ApplyError> {
         let mut ready = self.applied(change, batch)?;
@@ -343,9 +348,9 @@ impl Queue {
             // Another one with its sequence number may have been ready meanwhile.
             let result = self
                 .is_new(state, &change)
-                .and_then(|_| Self::take(state, &change, (limits, &mut *budget), (&mut *batch, alone)));
+                .and_then(|_| Self::take(state, &change, limits, &mut *budget, &mut *batch, alone));
             if let Ok(Some(missing)) = result {
-                self.wait(missing, (arrived, change));
+                self.wait(missing, arrived, change);
                 continue;
             }
             if !came {
@@ -417,7 +422,7 @@ impl Queue {
         self.sweep();
         for (arrived, change) in batch.woken {
             let missing = change.deps().iter().find(|dep| state.row(dep).is_none()).copied();
-            self.wait(missing.expect("it waited for a change that is not here"), (arrived, change));
+            self.wait(missing.expect("it waited for a change that is not here"), arrived, change);
         }
     }
 
@@ -441,7 +446,9 @@ fn apply(
     state: &mut State,
     change: &Change,
     deps: SmallVec<[ChangeIdx; 2]>,
-    work: (&Limits, &mut Budget, &mut Option<Savepoint>),
+    limits: &Limits,
+    budget: &mut Budget,
+    savepoint: &mut Option<Savepoint>,
 ) -> Result<(), ApplyError> {
     // Chunks of the heap may be half empty.
     if state.heap.room(change.body_len() * 3).is_err() {
@@ -449,7 +456,7 @@ fn apply(
     }
     let fault = |fault| ApplyError::Fault { hash: change.hash(), fault };
     rules::author(change.seq(), change.author().is_some()).map_err(fault)?;
-    state.apply(change, deps, work).map_err(|why| match why {
+    state.apply(change, deps, limits, budget, savepoint).map_err(|why| match why {
         Refusal::Fault(found) => fault(found),
         Refusal::Limit(limit) => limit.into(),
     })

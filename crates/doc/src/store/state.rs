@@ -23,7 +23,7 @@ use crate::store::outgoing::save_cache::SaveCache;
 use crate::store::register::{self, Values, Visible};
 use crate::store::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
 use crate::store::undo::Unfinished;
-use crate::types::{ActorIdx, ChangeIdx, KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, TextEncoding};
+use crate::types::{ActorIdx, ChangeIdx, Extent, KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, TextEncoding};
 
 /// What a non-text element looks like in text.
 pub(crate) const PLACEHOLDER: &str = "\u{fffc}";
@@ -260,37 +260,30 @@ impl State {
     /// Inserts characters, one an element.
     #[inline]
     pub(crate) fn insert_text(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, id: OpId, text: &str) {
-        let (len, width) = self.encoding.measure(text);
+        let extent = self.encoding.measure(text);
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
-        seq.insert(gap, chars(id, origin, bytes, (len, width)), &ctx);
-        log.push(LogRun { id, len, obj, what: What::Text { origin, bytes } });
+        seq.insert(gap, chars(id, origin, bytes, extent), &ctx);
+        log.push(LogRun { id, len: extent.len, obj, what: What::Text { origin, bytes } });
     }
 
     /// Inserts characters, one an element, before unit `index`, which is at most the width of the text; the text has no
     /// marks. Gives the unit that really is.
     #[inline]
-    pub(crate) fn type_text(
-        &mut self,
-        obj: ObjIdx,
-        index: u32,
-        id: OpId,
-        text: &str,
-        (len, width): (u32, u32),
-    ) -> u32 {
+    pub(crate) fn type_text(&mut self, obj: ObjIdx, index: u32, id: OpId, text: &str, extent: Extent) -> u32 {
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
-        let (origin, unit) = match seq.extend_run(index, id, bytes, (len, width)) {
+        let (origin, unit) = match seq.extend_run(index, id, bytes, extent) {
             Some(origin) => (origin, index),
             None => {
                 seq.put_off();
                 let (gap, origin, unit) =
                     seq.gap_hot(index, &ctx).expect("the caller compared with the width");
-                seq.insert(gap, chars(id, origin, bytes, (len, width)), &ctx);
+                seq.insert(gap, chars(id, origin, bytes, extent), &ctx);
                 (origin, unit)
             }
         };
-        log.push_here(LogRun { id, len, obj, what: What::Text { origin, bytes } });
+        log.push_here(LogRun { id, len: extent.len, obj, what: What::Text { origin, bytes } });
         unit
     }
 
@@ -590,16 +583,16 @@ impl State {
 
 /// A span of characters that were just typed.
 #[inline]
-fn chars(id: OpId, origin: OpId, bytes: Bytes, (len, width): (u32, u32)) -> Span {
+fn chars(id: OpId, origin: OpId, bytes: Bytes, extent: Extent) -> Span {
     Span {
         id,
-        len,
+        len: extent.len,
         origin,
         at: bytes.at,
         deleted_by: OpId::NONE,
         reg: None,
         bytes: bytes.len,
-        width,
+        width: extent.width,
         kind: Kind::Text,
         step: 0,
         visible: true,

@@ -15,3 +15,4 @@ pub(crate) use actor::Writer;
 pub(crate) use hash::{decode_hex, encode_hex};
 pub(crate) use id::OpId;
 pub(crate) use numbers::{ActorIdx, ChangeIdx, KeyOpIdx, LeafIdx, NodeIdx, Number, ObjIdx, RegIdx, SpanIdx};
+pub(crate) use value::Extent;

@@ -290,6 +290,15 @@ pub enum TextEncoding {
     GraphemeCluster,
 }
 
+/// How large a text is whose characters are elements, one each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Characters.
+    pub(crate) len: u32,
+    /// In units of the encoding.
+    pub(crate) width: u32,
+}
+
 impl TextEncoding {
     /// The length of `text` in this encoding's units.
     pub fn width(self, text: &str) -> usize {
@@ -301,12 +310,12 @@ impl TextEncoding {
         }
     }
 
-    /// How many characters a text has, and its width when each of them is an element of its own.
+    /// How large a text is when each of its characters is an element of its own.
     #[inline]
-    pub(crate) fn measure(self, text: &str) -> (u32, u32) {
+    pub(crate) fn measure(self, text: &str) -> Extent {
         // A character of one byte is ASCII.
         if text.len() == 1 || text.is_ascii() {
-            return (text.len() as u32, text.len() as u32);
+            return Extent { len: text.len() as u32, width: text.len() as u32 };
         }
         let len = text.chars().count() as u32;
         let width = match self {
@@ -314,7 +323,7 @@ impl TextEncoding {
             TextEncoding::Utf16CodeUnit => text.chars().map(|c| c.len_utf16() as u32).sum(),
             TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => len,
         };
-        (len, width)
+        Extent { len, width }
     }
 }
 

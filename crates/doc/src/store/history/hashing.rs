@@ -211,7 +211,7 @@ impl State {
         if near < row {
             let deps = smallvec::smallvec![hash];
             self.hash_run(self.history.run_of(row), near.plus(1)..row.plus(1), deps, scratch, |_, next| {
-                hash = next
+                hash = next;
             });
         }
         hash

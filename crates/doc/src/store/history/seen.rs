@@ -271,7 +271,7 @@ impl State {
             if last.replace(run.obj) != Some(run.obj) {
                 past(self.objects[run.obj].id)?;
             }
-            self.run_refers_to(run, (skip, stop), past)?;
+            self.run_refers_to(run, skip, stop, past)?;
         }
         Ok(())
     }
@@ -280,7 +280,8 @@ impl State {
     fn run_refers_to(
         &self,
         run: &LogRun,
-        (skip, stop): (u32, u32),
+        skip: u32,
+        stop: u32,
         past: impl Fn(OpId) -> Result<(), OpFault>,
     ) -> Result<(), OpFault> {
         match run.what {

@@ -9,7 +9,7 @@ use crate::codec::limits::Budget;
 use crate::codec::ops::{Action, RawKey, Row};
 use crate::error::{Fault, LimitError, OpFault};
 use crate::store::history::ChangeRun;
-use crate::store::incoming::apply::{Applied, Incoming, Refusal};
+use crate::store::incoming::apply::{Applied, Deletes, Incoming, Refusal};
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, Val, What};
 use crate::store::state::State;
@@ -86,7 +86,8 @@ impl State {
         other: &State,
         rows: Range<ChangeIdx>,
         numbers: &[ActorIdx],
-        (budget, mark): (&mut Budget, &mut Option<Savepoint>),
+        budget: &mut Budget,
+        mark: &mut Option<Savepoint>,
     ) -> Result<(), Refusal<Fault>> {
         let change = other.history.at(rows.start);
         let (run, count) = (change.run, rows.end.since(rows.start));
@@ -97,7 +98,7 @@ impl State {
         };
         let deps: SmallVec<[ChangeIdx; 2]> = change.deps().iter().filter_map(here).collect();
         self.history.heads.pay(budget)?;
-        self.comes_next(actor, (change.seq, change.start), &deps, None)?;
+        self.comes_next(actor, change.seq, change.start, &deps, None)?;
         self.savepoint_in(mark, OpId::new(change.start, actor));
         let latest = self.history.heads.within(&deps);
         let first_run = self.log.runs.len().saturating_sub(1);
@@ -107,7 +108,7 @@ impl State {
         let end = change.start + run.ops * count;
         budget.pay(BODY * count as usize);
         self.room_for(run.message.len as usize + run.extra.len as usize, budget)?;
-        let result = self.adopt_runs(other, (run, change.start..end), &incoming, budget);
+        let result = self.adopt_runs(other, run, change.start..end, &incoming, budget);
         result
             .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
         self.max_op = self.max_op.max(end - 1);
@@ -135,7 +136,8 @@ impl State {
     fn adopt_runs(
         &mut self,
         other: &State,
-        (run, counters): (&ChangeRun, Range<u32>),
+        run: &ChangeRun,
+        counters: Range<u32>,
         incoming: &Incoming,
         budget: &mut Budget,
     ) -> Result<(), Refusal<(u32, OpFault)>> {
@@ -171,7 +173,7 @@ impl State {
             What::Text { origin, bytes } => {
                 self.room_for(bytes.len as usize, budget)?;
                 let origin = incoming.id(origin);
-                let gap = self.gap(obj, origin, id, (incoming, budget))?;
+                let gap = self.gap(obj, origin, id, incoming, budget)?;
                 self.insert_text(obj, gap, origin, id, other.heap.text(bytes));
                 Ok(())
             }
@@ -179,7 +181,7 @@ impl State {
                 let values = (at..at + part.len).map(|at| other.log.values[at as usize]);
                 self.room_for(values.clone().map(|val| other.raw(val).bytes.len()).sum(), budget)?;
                 let origin = incoming.id(origin);
-                let gap = self.gap(obj, origin, id, (incoming, budget))?;
+                let gap = self.gap(obj, origin, id, incoming, budget)?;
                 let keep = |(n, val): (u32, Val)| match val.as_object() {
                     Some((kind, _)) => self.make(id.plus(n), kind, obj),
                     None => self.keep_raw(other.raw(val)),
@@ -189,7 +191,8 @@ impl State {
                 Ok(())
             }
             What::Delete { elem, step } => {
-                self.apply_deletes(obj, (incoming.id(elem), step), id, part.len, (incoming, budget))
+                let deletes = Deletes { elem: incoming.id(elem), step, rows: part.len };
+                self.apply_deletes(obj, deletes, id, incoming, budget)
             }
             What::Mark(number) => {
                 let row = other.mark_row(part, number);

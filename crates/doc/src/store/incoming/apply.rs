@@ -72,6 +72,30 @@ impl From<OpFault> for Refusal<OpFault> {
     }
 }
 
+/// Elements that operations delete, one each: the first, and how far the next is.
+#[derive(Clone, Copy)]
+pub(in crate::store) struct Deletes {
+    pub(in crate::store) elem: OpId,
+    pub(in crate::store) step: i8,
+    pub(in crate::store) rows: u32,
+}
+
+impl Deletes {
+    fn one(elem: OpId) -> Self {
+        Self { elem, step: 0, rows: 1 }
+    }
+}
+
+/// Values of one type and length.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    code: u8,
+    /// Of each.
+    len: usize,
+    bytes: &'a [u8],
+    rows: u32,
+}
+
 /// What applying an operation gives.
 pub(in crate::store) type Applied = Result<(), Refusal<OpFault>>;
 
@@ -95,21 +119,23 @@ impl State {
         &mut self,
         change: &Change,
         deps: SmallVec<[ChangeIdx; 2]>,
-        (limits, budget, mark): (&Limits, &mut Budget, &mut Option<Savepoint>),
+        limits: &Limits,
+        budget: &mut Budget,
+        mark: &mut Option<Savepoint>,
     ) -> Result<(), Refusal<Fault>> {
         // Who is not known will get this number, if nothing is wrong so far.
         let actor = self.actors.find(change.actor_id()).unwrap_or(self.actors.next());
         let (start, len) = (change.start_op() as u32, change.len() as u32);
         let past = self.history.past(&deps, budget)?;
-        self.comes_next(actor, (change.seq() as u32, start), &deps, past.as_deref())?;
+        self.comes_next(actor, change.seq() as u32, start, &deps, past.as_deref())?;
         let names = change.names();
         self.savepoint_in(mark, OpId::new(start, actor));
-        let actors = self.numbers_of((actor, change.actor_id()), &names);
+        let actors = self.numbers_of(actor, change.actor_id(), &names);
         let first_run = self.log.runs.len().saturating_sub(1);
         let incoming = Incoming { author: actor, actors, start, first_run, latest: past.is_none(), past };
         let single = change.single().and_then(|single| self.apply_single(&single, &incoming, budget));
         let result = match single {
-            Some(result) => result.map_err(|why| why.map(|rule| operation((start, rule)))),
+            Some(result) => result.map_err(|why| why.map(|rule| operation(start, rule))),
             None => {
                 let view = change.view();
                 self.apply_ops(&mut view.ops(), &incoming, budget)
@@ -146,7 +172,8 @@ impl State {
     pub(in crate::store) fn comes_next(
         &self,
         actor: ActorIdx,
-        (seq, start): (u32, u32),
+        seq: u32,
+        start: u32,
         deps: &[ChangeIdx],
         past: Option<&Seen>,
     ) -> Result<(), Fault> {
@@ -155,11 +182,7 @@ impl State {
     }
 
     /// The numbers of a change's actors: the author, whose number and name are given, then the others.
-    fn numbers_of(
-        &mut self,
-        (author, name): (ActorIdx, &ActorId),
-        names: &Names<'_>,
-    ) -> SmallVec<[ActorIdx; 4]> {
+    fn numbers_of(&mut self, author: ActorIdx, name: &ActorId, names: &Names<'_>) -> SmallVec<[ActorIdx; 4]> {
         if author == self.actors.next() {
             self.actors.add_all([name]);
         }
@@ -216,9 +239,9 @@ impl State {
             return Some(Err(rule.into()));
         }
         let Some(text) = char_op.text else {
-            return Some(self.apply_deletes(obj, (elem, 0), id, 1, (incoming, budget)));
+            return Some(self.apply_deletes(obj, Deletes::one(elem), id, incoming, budget));
         };
-        let gap = match self.gap_in(seq, elem, id, (incoming, budget)) {
+        let gap = match self.gap_in(seq, elem, id, incoming, budget) {
             Ok(gap) => gap,
             Err(why) => return Some(Err(why)),
         };
@@ -235,7 +258,7 @@ impl State {
     ) -> Result<(), Refusal<Fault>> {
         while let Some(row) = reader.next().map_err(unreadable)? {
             let refs: SmallVec<[OpId; 4]> = reader.refs.iter().map(|pred| incoming.id(*pred)).collect();
-            let at = |ctr: u32| move |why: Refusal<OpFault>| why.map(|rule| operation((ctr, rule)));
+            let at = |ctr: u32| move |why: Refusal<OpFault>| why.map(|rule| operation(ctr, rule));
             self.apply_row(&row, &refs, incoming, budget).map_err(at(row.id.ctr))?;
             let Some(mut run) = run_after(&row, &reader.refs) else { continue };
             let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object.into());
@@ -248,12 +271,11 @@ impl State {
                 }
                 let id = incoming.id(before.id).plus(1);
                 match run.kind {
-                    RunKind::Insert => self.apply_inserts(obj, id, rows, reader, (incoming, budget))?,
+                    RunKind::Insert => self.apply_inserts(obj, id, rows, reader, incoming, budget)?,
                     RunKind::Delete => {
-                        let first = incoming.id(step_from(before.elem, run.step));
-                        let (step, rows) = (run.step as i8, rows as u32);
-                        self.apply_deletes(obj, (first, step), id, rows, (incoming, budget))
-                            .map_err(at(id.ctr))?;
+                        let elem = incoming.id(step_from(before.elem, run.step));
+                        let deletes = Deletes { elem, step: run.step as i8, rows: rows as u32 };
+                        self.apply_deletes(obj, deletes, id, incoming, budget).map_err(at(id.ctr))?;
                     }
                 }
             }
@@ -275,15 +297,12 @@ impl State {
         rules::place(kind, row)?;
         rules::text_alone_has_marks(row.action, kind == ObjType::Text)?;
         rules::supersedes(row.action, row.insert, refs.len())?;
-        let id = incoming.id(row.id);
         match row.key {
-            RawKey::Map(key) => self.apply_key(obj, key, row, id, refs, (incoming, budget)),
+            RawKey::Map(key) => self.apply_key(obj, key, row, refs, incoming, budget),
             RawKey::Elem(elem) if row.insert => {
-                self.apply_insert(obj, incoming.id(elem), row, id, (incoming, budget))
+                self.apply_insert(obj, incoming.id(elem), row, incoming, budget)
             }
-            RawKey::Elem(elem) => {
-                self.apply_update(obj, incoming.id(elem), row, id, refs, (incoming, budget))
-            }
+            RawKey::Elem(elem) => self.apply_update(obj, incoming.id(elem), row, refs, incoming, budget),
         }
     }
 
@@ -292,9 +311,9 @@ impl State {
         obj: ObjIdx,
         key: &str,
         row: &Row<'_>,
-        id: OpId,
         refs: &[OpId],
-        (incoming, budget): (&Incoming, &mut Budget),
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Applied {
         let entry = self.map(obj).and_then(|map| map.get(key, &self.heap));
         conflict(budget, entry.map_or(0, |entry| entry.values.len()), refs)?;
@@ -310,6 +329,7 @@ impl State {
                 rules::predecessor(op.map(|op| op.action))?;
             }
         }
+        let id = incoming.id(row.id);
         let val = self.value_of(row, id, obj);
         self.put_key_in(obj, key, &keyed(id, obj, row.action, val), refs, incoming.latest);
         Ok(())
@@ -327,10 +347,11 @@ impl State {
         obj: ObjIdx,
         origin: OpId,
         row: &Row<'_>,
-        id: OpId,
-        work: (&Incoming, &mut Budget),
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Applied {
-        let gap = self.gap(obj, origin, id, work)?;
+        let id = incoming.id(row.id);
+        let gap = self.gap(obj, origin, id, incoming, budget)?;
         let text = self.seq(obj).is_some_and(|seq| seq.is_text);
         match row.action {
             Action::Mark => {
@@ -358,9 +379,10 @@ impl State {
         obj: ObjIdx,
         origin: OpId,
         id: OpId,
-        work: (&Incoming, &mut Budget),
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Result<Gap, Refusal<OpFault>> {
-        self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, work)
+        self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, incoming, budget)
     }
 
     #[inline]
@@ -369,7 +391,8 @@ impl State {
         seq: &Seq,
         origin: OpId,
         id: OpId,
-        (incoming, budget): (&Incoming, &mut Budget),
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Result<Gap, Refusal<OpFault>> {
         let at = if origin.is_none() {
             None
@@ -396,15 +419,16 @@ impl State {
         id: OpId,
         rows: u64,
         reader: &mut OpReader<'_>,
-        (incoming, budget): (&Incoming, &mut Budget),
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Result<(), Refusal<Fault>> {
-        let at = |why: Refusal<OpFault>| why.map(|rule| operation((id.ctr, rule)));
-        let text = self.seq(obj).ok_or(at(OpFault::InsertMap.into()))?.is_text;
+        let at = |why: Refusal<OpFault>| why.map(|rule| operation(id.ctr, rule));
+        self.seq(obj).ok_or(at(OpFault::InsertMap.into()))?;
         let (mut next, mut refused) = (id, None);
         let read = reader.take_values(rows, cost::GLANCE, |code, len, bytes, rows| {
             if refused.is_none() {
-                let piece = (code, len, bytes, rows as u32);
-                refused = self.insert_piece((obj, text), next, piece, (incoming, &mut *budget)).err();
+                let piece = Piece { code, len, bytes, rows: rows as u32 };
+                refused = self.insert_piece(obj, next, piece, incoming, &mut *budget).err();
             }
             next = next.plus(rows as u32);
             Ok(())
@@ -413,17 +437,20 @@ impl State {
         refused.map_or(Ok(()), |why| Err(at(why)))
     }
 
-    /// Inserts `rows` values of one type and length, the first after the element before `id`.
+    /// Inserts values, the first after the element before `id`.
     fn insert_piece(
         &mut self,
-        (obj, text): (ObjIdx, bool),
+        obj: ObjIdx,
         id: OpId,
-        (code, len, bytes, rows): (u8, usize, &[u8], u32),
-        (incoming, budget): (&Incoming, &mut Budget),
+        piece: Piece<'_>,
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Applied {
         let origin = OpId::new(id.ctr - 1, id.actor);
         // Behind an element of this change stands nothing newer: nothing is passed over.
-        let gap = self.gap(obj, origin, id, (incoming, &mut *budget))?;
+        let gap = self.gap(obj, origin, id, incoming, &mut *budget)?;
+        let Piece { code, len, bytes, rows } = piece;
+        let text = self.objects[obj].kind == ObjType::Text;
         let chars = text && len > 0 && bytes.chunks_exact(len).all(|bytes| is_char(code, bytes));
         if chars {
             self.insert_text(obj, gap, origin, id, utf8(bytes)?);
@@ -445,12 +472,13 @@ impl State {
         obj: ObjIdx,
         elem: OpId,
         row: &Row<'_>,
-        id: OpId,
         refs: &[OpId],
-        (incoming, budget): (&Incoming, &mut Budget),
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Applied {
+        let id = incoming.id(row.id);
         if row.action == Action::Delete && refs == [elem] {
-            return self.apply_deletes(obj, (elem, 0), id, 1, (incoming, budget));
+            return self.apply_deletes(obj, Deletes::one(elem), id, incoming, budget);
         }
         let at = self.element(obj, elem)?;
         incoming.sees(elem)?;
@@ -481,12 +509,13 @@ impl State {
     pub(in crate::store) fn apply_deletes(
         &mut self,
         obj: ObjIdx,
-        (elem, step): (OpId, i8),
+        deletes: Deletes,
         id: OpId,
-        rows: u32,
-        (incoming, budget): (&Incoming, &mut Budget),
+        incoming: &Incoming,
+        budget: &mut Budget,
     ) -> Applied {
-        let (mut elem, mut id, mut left) = (elem, id, rows);
+        let Deletes { mut elem, step, rows: mut left } = deletes;
+        let mut id = id;
         while left > 0 {
             budget.spend(1, cost::GLANCE)?;
             let at = self.element(obj, elem)?;
@@ -530,7 +559,7 @@ impl State {
 }
 
 /// An operation that breaks a rule, by its counter.
-fn operation((counter, rule): (u32, OpFault)) -> Fault {
+fn operation(counter: u32, rule: OpFault) -> Fault {
     Fault::Operation { counter: counter.into(), rule }
 }
 
@@ -559,5 +588,5 @@ fn conflict(budget: &mut Budget, values: usize, refs: &[OpId]) -> Result<(), Lim
 
 /// An operation whose key the state knows when it is put there.
 fn keyed(id: OpId, obj: ObjIdx, action: Action, val: Val) -> KeyOp {
-    KeyOp::new(id, obj, Key::Elem(OpId::NONE), (action, val))
+    KeyOp::new(id, obj, Key::Elem(OpId::NONE), action, val)
 }

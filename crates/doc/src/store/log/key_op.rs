@@ -75,7 +75,7 @@ impl KeyOp {
 
     /// An operation that does not know yet what was on its key before, nor what precedes it.
     #[inline]
-    pub(crate) fn new(id: OpId, obj: ObjIdx, key: Key, (action, val): (Action, Val)) -> Self {
+    pub(crate) fn new(id: OpId, obj: ObjIdx, key: Key, action: Action, val: Val) -> Self {
         let (key, flags) = match key {
             Key::Map(bytes) => ((bytes.at, bytes.len), 0),
             Key::Elem(elem) => ((elem.ctr, elem.actor.get()), Self::ELEM),
@@ -88,7 +88,7 @@ impl KeyOp {
     /// The same on a key that was not known yet.
     #[inline]
     pub(crate) fn on(self, key: Key) -> Self {
-        Self::new(self.id, self.obj, key, (self.action, self.val()))
+        Self::new(self.id, self.obj, key, self.action, self.val())
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use crate::codec::limits::{Budget, cost};
 use crate::error::LimitError;
 use crate::store::log::stepped;
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
-use crate::types::{LeafIdx, OpId, SpanIdx};
+use crate::types::{Extent, LeafIdx, OpId, SpanIdx};
 
 /// What an element shows after a change of its values.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,8 @@ impl Seq {
                 cut -= 1;
             }
             let (head, tail) = text.split_at(cut);
-            (next.bytes, (next.len, next.width)) = (cut as u32, ctx.encoding.measure(head));
+            let Extent { len, width } = ctx.encoding.measure(head);
+            (next.bytes, next.len, next.width) = (cut as u32, len, width);
             self.insert_one(gap, next, ctx);
             let last = next.last();
             gap = self.behind(self.find(last).expect("it was just inserted"));
@@ -136,16 +137,11 @@ impl Seq {
         }
     }
 
-    /// Lets the run at the kept place go on with `len` characters typed before unit `index`, where it ends; gives what
+    /// Lets the run at the kept place go on with characters typed before unit `index`, where it ends; gives what
     /// they were inserted after. Nothing happens when they are not the next operations or lie elsewhere.
     #[inline]
-    pub(crate) fn extend_run(
-        &mut self,
-        index: u32,
-        id: OpId,
-        text: Bytes,
-        (len, width): (u32, u32),
-    ) -> Option<OpId> {
+    pub(crate) fn extend_run(&mut self, index: u32, id: OpId, text: Bytes, extent: Extent) -> Option<OpId> {
+        let Extent { len, width } = extent;
         let Hot { leaf, base, span, units, newest } = self.hot;
         let run = self.leaves[leaf.place()].leaf.spans.get(span.place()).filter(|_| newest)?;
         let adjacent = run.at + run.bytes == text.at && !starts_chunk(text.at);

@@ -141,7 +141,7 @@ impl Group {
     }
 
     pub(in crate::store) fn keyed(&self, op: &Op) -> KeyOp {
-        KeyOp::new(op.id, self.obj, self.key, (op.action, op.val))
+        KeyOp::new(op.id, self.obj, self.key, op.action, op.val)
     }
 
     /// Values that nothing superseded, counters with what was added to them.
