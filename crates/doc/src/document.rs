@@ -10,7 +10,6 @@ use crate::queue::{Applied, Queue};
 use crate::read::ReadDoc;
 use crate::store::history::branches::Branch;
 use crate::store::state::State;
-use crate::transaction::Transaction;
 use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding, Writer};
 use crate::view::View;
 
@@ -173,51 +172,6 @@ impl Document {
         self.limits = limits;
         assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
         self.state.row(&hash).map(|row| Commit { branch: self.branch, row })
-    }
-
-    /// Runs `edit` as one change on the document as it was at `heads`: concurrent to everything since. Committed when it
-    /// gives `Ok`, forgotten when it gives `Err`.
-    ///
-    /// Costs as much as rebuilding the document at `heads`.
-    pub fn transact_at<T, E: From<EditError>>(
-        &mut self,
-        heads: &[ChangeHash],
-        options: &CommitOptions,
-        edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<(T, Option<Commit>), E> {
-        let mut past = self.isolated(heads)?;
-        let mut transaction = Transaction::isolated(&mut past);
-        let value = edit(&mut transaction)?;
-        let made = transaction.commit_with(options).is_some();
-        Ok((value, if made { self.integrate(&past) } else { None }))
-    }
-
-    /// Starts a change. One that is leaked (`mem::forget`) ends as one that is dropped does, only later: what it did is
-    /// seen until something else is written, saved or forked, and taken back then.
-    pub fn transaction(&mut self) -> Transaction<'_> {
-        Transaction::new(self)
-    }
-
-    /// Runs `edit` as one change: committed when it gives `Ok`, taken back when it gives `Err`.
-    pub fn transact<T, E>(
-        &mut self,
-        edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut transaction = self.transaction();
-        let value = edit(&mut transaction)?;
-        transaction.commit();
-        Ok(value)
-    }
-
-    /// As [`Self::transact`], with a message, a time or an author; gives the change too, if there is one.
-    pub fn transact_with<T, E>(
-        &mut self,
-        options: &CommitOptions,
-        edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<(T, Option<Commit>), E> {
-        let mut transaction = self.transaction();
-        let value = edit(&mut transaction)?;
-        Ok((value, transaction.commit_with(options)))
     }
 
     /// Makes a change without operations.

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::codec::limits::Size;
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::codec::value::{RawValue, code};
 use crate::error::EditError;
 use crate::store::history::ChangeRun;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::cursor::Cursor;
-use crate::types::{ActorId, ChangeHash, ObjId, ObjType};
+use crate::types::{ActorId, ChangeHash, Cursor, ObjId, ObjType};
 
 /// A rule of the file format, as broken by an input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

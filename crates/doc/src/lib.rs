@@ -20,7 +20,6 @@ mod nested;
 mod queue;
 mod read;
 mod rescue;
-mod rules;
 mod storage;
 mod store;
 mod threads;
@@ -34,7 +33,7 @@ pub use codec::change::Change;
 pub use codec::limits::Limits;
 #[doc(hidden)]
 pub use codec::shortcuts::Shortcuts;
-pub use cursor::{Cursor, CursorPosition, MoveCursor, ParseCursorError};
+pub use cursor::ParseCursorError;
 pub use document::{Commit, Document, Snapshot};
 pub use edit::{CommitOptions, Editor};
 pub use error::{
@@ -52,6 +51,7 @@ pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
 pub use transaction::{AutoCommit, Transactable, Transaction};
 pub use typed::FromValue;
 pub use types::{
-    ActorId, ChangeHash, ObjId, ObjType, ParseHexError, Prop, ROOT, ScalarValue, TextEncoding, Value,
+    ActorId, ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, ParseHexError, Prop, ROOT,
+    ScalarValue, TextEncoding, Value,
 };
 pub use view::{Keys, View};

@@ -7,12 +7,12 @@ use smallvec::SmallVec;
 
 use crate::codec::change::Change;
 use crate::codec::limits::{Budget, Limits, cost};
+use crate::codec::rules;
 use crate::error::{ApplyError, LimitError};
-use crate::rules;
 use crate::store::history::heads::Heads;
 use crate::store::incoming::apply::Refusal;
+use crate::store::savepoint::Savepoint;
 use crate::store::state::State;
-use crate::store::undo::Savepoint;
 use crate::types::{ActorId, ChangeHash, ChangeIdx};
 
 /// What became of changes that came together. Those that were here before are in none of the lists.

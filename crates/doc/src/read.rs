@@ -2,11 +2,12 @@
 
 use std::ops::RangeBounds;
 
-use crate::cursor::{Cursor, CursorPosition, MoveCursor};
 use crate::error::EditError;
 use crate::literal::Literal;
 use crate::typed::FromValue;
-use crate::types::{ChangeHash, ObjId, ObjType, Prop, TextEncoding, Value};
+use crate::types::{
+    ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, Prop, TextEncoding, Value,
+};
 use crate::view::{Keys, View};
 
 /// Reading a document. Every question can be asked at any heads of the past: `X_at(…, heads)` is `at(heads)?.X(…)`.

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use crate::error::EditError;
 use crate::literal::Literal;
-use crate::types::{ObjId, ObjType, ScalarValue, Value};
+use crate::types::{ObjId, ObjType, Prop, ScalarValue, Value};
 use crate::view::View;
 
 /// A Rust type that a value of a document can become. Numbers become any type that holds them without loss, texts
@@ -27,6 +27,19 @@ pub trait FromValue: Sized {
     #[doc(hidden)]
     fn from_bytes(_bytes: &[u8]) -> Option<Vec<Self>> {
         None
+    }
+}
+
+impl View<'_> {
+    /// The winning value at a place as a Rust type; an error when it is of another kind.
+    pub fn get_as<'p, T: FromValue>(
+        &self,
+        obj: impl AsRef<ObjId>,
+        prop: impl Into<Prop<'p>>,
+    ) -> Result<Option<T>, EditError> {
+        let Some((value, id)) = self.get(obj, prop)? else { return Ok(None) };
+        let wrong = EditError::WrongValue { expected: T::EXPECTED };
+        T::from_document(self, &value, &id)?.map(Some).ok_or(wrong)
     }
 }
 

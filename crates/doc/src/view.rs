@@ -9,15 +9,14 @@ use crate::codec::value::RawValue;
 use crate::error::EditError;
 use crate::literal::Literal;
 use crate::nested::{Found, build};
-use crate::store::history::past::Clock;
 use crate::store::log::Val;
 use crate::store::map::{Map, OrderedKeys};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::keys::sort_by_bytes;
+use crate::store::past::Clock;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Object, ROOT, State};
-use crate::typed::FromValue;
 use crate::types::{
     ChangeHash, ChangeIdx, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding, Value,
 };
@@ -100,17 +99,6 @@ impl<'a> View<'a> {
             Prop::Map(key) => self.get_key(obj.as_ref(), &key),
             Prop::Seq(index) => self.get_index(obj.as_ref(), index),
         }
-    }
-
-    /// The winning value at a place as a Rust type; an error when it is of another kind.
-    pub fn get_as<'p, T: FromValue>(
-        &self,
-        obj: impl AsRef<ObjId>,
-        prop: impl Into<Prop<'p>>,
-    ) -> Result<Option<T>, EditError> {
-        let Some((value, id)) = self.get(obj, prop)? else { return Ok(None) };
-        let wrong = EditError::WrongValue { expected: T::EXPECTED };
-        T::from_document(self, &value, &id)?.map(Some).ok_or(wrong)
     }
 
     /// The winning value at the end of a way from the root through keys and indexes.

@@ -10,10 +10,11 @@ use super::change::{Change, ChangeHead, Scratch};
 use super::column::{ChunkError, Columns, Fault, Layout};
 use super::column_reader::{ColumnReader, Numbers, Texts};
 use super::limits::{Budget, Limits};
-use super::ops::{OpReader, RawKey, Row, RowKind};
+use super::ops::{OpReader, RowKind};
 use super::reader::Reader;
+use super::row::{RawKey, Row};
+use crate::codec::rules;
 use crate::error::Rule;
-use crate::rules;
 use crate::types::{ActorId, ActorIdx, ChangeHash, OpId};
 
 mod spec {

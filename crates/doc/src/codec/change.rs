@@ -11,16 +11,17 @@ use super::deflate::{Effort, deflate};
 use super::leb::{put_i64, put_u64};
 use super::limits::{Budget, Limits, cost};
 use super::op_writer::{OpWriter, write_columns};
-use super::ops::{Action, OpReader, RawKey, RowKind, Run, RunKind, char_len};
+use super::ops::{OpReader, RowKind, Run, RunKind, char_len};
 use super::reader::Reader;
+use super::row::{Action, RawKey, Row};
 use super::shortcuts::Shortcuts;
 use super::shortcuts::block::Block;
 use super::shortcuts::put::Put;
 use super::shortcuts::single::Single;
 use super::shortcuts::single_char::SingleCharOp;
 use super::value::RawValue;
+use crate::codec::rules;
 use crate::error::{DecodeError, FormatError, Place, Rule};
-use crate::rules;
 use crate::threads;
 use crate::types::{ActorId, ActorIdx, ChangeHash, OpId};
 
@@ -280,7 +281,7 @@ pub(crate) fn step_from(id: OpId, step: i64) -> OpId {
 }
 
 /// The run that a row of a change may be the first of.
-pub(crate) fn run_after(row: &super::ops::Row<'_>, refs: &[OpId]) -> Option<Run> {
+pub(crate) fn run_after(row: &Row<'_>, refs: &[OpId]) -> Option<Run> {
     let run = |kind, elem, single| Some(Run { kind, obj: row.obj, id: row.id, elem, single, step: 0 });
     match (row.action, row.key, refs) {
         (Action::Set, RawKey::Elem(_), []) if row.insert => run(RunKind::Insert, OpId::NONE, None),
@@ -294,7 +295,7 @@ pub(crate) fn run_after(row: &super::ops::Row<'_>, refs: &[OpId]) -> Option<Run>
 /// Checks `rows` values of one type and length.
 pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Result<(), Rule> {
     if len == 0 {
-        return rules::value(RawValue { code, bytes: &[] });
+        return RawValue { code, bytes: &[] }.check();
     }
     // Plain ASCII text, the bulk of what people type, is checked in one pass.
     if code == super::value::code::STR && bytes.is_ascii() {
@@ -304,7 +305,7 @@ pub(crate) fn check_values(code: u8, len: usize, bytes: &[u8], rows: u64) -> Res
     if RawValue::are_short_numbers(code, len, bytes) {
         return Ok(());
     }
-    bytes.chunks_exact(len).try_for_each(|bytes| rules::value(RawValue { code, bytes }))
+    bytes.chunks_exact(len).try_for_each(|bytes| RawValue { code, bytes }.check())
 }
 
 /// Buffers for reading and writing many changes with strings of one lifetime.

@@ -4,8 +4,8 @@
 //! reads them, with [`Ramp::counters`].
 
 use super::rle::{RleCursor, RleEncoder};
+use crate::codec::rules;
 use crate::error::Rule;
-use crate::rules;
 
 /// Rows that form an arithmetic progression.
 #[derive(Clone, Copy, Debug, PartialEq)]

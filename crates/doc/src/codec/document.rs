@@ -15,8 +15,8 @@ use super::reader::Reader;
 use super::rle::RleEncoder;
 use super::runs::Rewritten;
 use super::value::{RawValue, code};
+use crate::codec::rules;
 use crate::error::Rule;
-use crate::rules;
 use crate::threads;
 use crate::types::{ActorId, ActorIdx, ChangeHash, ChangeIdx, OpId};
 

@@ -1,8 +1,8 @@
 //! The file format, byte by byte: chunks, columns, changes. Reading validates everything before anyone else sees it;
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
-//! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`rle`], [`delta`], [`boolean`];
-//! [`value`]; [`deflate`]; [`column`]; [`chunk`]; [`ops`], [`op_writer`]; [`runs`]; [`shortcuts`];
+//! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`value`], [`row`], [`rules`];
+//! [`rle`], [`delta`], [`boolean`]; [`deflate`]; [`column`]; [`chunk`]; [`ops`], [`op_writer`]; [`runs`]; [`shortcuts`];
 //! [`change`], [`document`], [`bundle`].
 
 pub(crate) mod boolean;
@@ -21,6 +21,8 @@ pub(crate) mod ops;
 mod packer;
 pub(crate) mod reader;
 pub(crate) mod rle;
+pub(crate) mod row;
+pub(crate) mod rules;
 pub(crate) mod runs;
 pub(crate) mod shortcuts;
 pub(crate) mod value;

@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 use super::boolean::BoolEncoder;
 use super::delta::DeltaEncoder;
 use super::leb::put_u64;
-use super::ops::{Action, RawKey, Row, RowKind, char_len, spec};
+use super::ops::{RowKind, char_len, spec};
 use super::rle::RleEncoder;
+use super::row::{Action, RawKey, Row};
 use super::value::{RawValue, code, is_whole};
 use crate::types::OpId;
 

@@ -6,10 +6,11 @@ use super::column::{ChunkError, Columns, Fault};
 use super::column_reader::{ColumnReader, Deltas, Flags, Numbers, Texts, arrives, follows, same};
 use super::limits::Budget;
 use super::reader::Reader;
+use super::row::{Action, RawKey, Row};
 use super::value::{RawValue, code};
+use crate::codec::rules;
 use crate::error::{OpFault, Rule};
-use crate::rules;
-use crate::types::{ActorIdx, ObjType, OpId};
+use crate::types::{ActorIdx, OpId};
 
 /// Column specifications.
 pub(crate) mod spec {
@@ -33,76 +34,6 @@ pub(crate) mod spec {
     pub(crate) const SUCC_CTR: u32 = 0x83;
     pub(crate) const EXPAND: u32 = 0x94;
     pub(crate) const MARK: u32 = 0xa5;
-}
-
-/// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Action {
-    MakeMap = 0,
-    Set = 1,
-    MakeList = 2,
-    Delete = 3,
-    MakeText = 4,
-    Increment = 5,
-    MakeTable = 6,
-    Mark = 7,
-}
-
-impl Action {
-    pub(crate) fn from_code(code: u64) -> Result<Self, Rule> {
-        Ok(match code {
-            0 => Action::MakeMap,
-            1 => Action::Set,
-            2 => Action::MakeList,
-            3 => Action::Delete,
-            4 => Action::MakeText,
-            5 => Action::Increment,
-            6 => Action::MakeTable,
-            7 => Action::Mark,
-            _ => return Err(Rule::Action(code)),
-        })
-    }
-
-    /// The kind of object this makes.
-    pub(crate) fn makes(self) -> Option<ObjType> {
-        match self {
-            Action::MakeMap => Some(ObjType::Map),
-            Action::MakeTable => Some(ObjType::Table),
-            Action::MakeList => Some(ObjType::List),
-            Action::MakeText => Some(ObjType::Text),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn make(kind: ObjType) -> Self {
-        match kind {
-            ObjType::Map => Action::MakeMap,
-            ObjType::Table => Action::MakeTable,
-            ObjType::List => Action::MakeList,
-            ObjType::Text => Action::MakeText,
-        }
-    }
-}
-
-/// The place inside its object that an operation is about.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum RawKey<'a> {
-    Map(&'a str),
-    /// An element; [`OpId::NONE`] is the head of the sequence.
-    Elem(OpId),
-}
-
-/// One operation as the columns tell it. Its predecessors or successors are in [`OpReader::refs`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Row<'a> {
-    pub(crate) id: OpId,
-    pub(crate) obj: OpId,
-    pub(crate) key: RawKey<'a>,
-    pub(crate) insert: bool,
-    pub(crate) action: Action,
-    pub(crate) value: RawValue<'a>,
-    pub(crate) expand: bool,
-    pub(crate) mark: Option<&'a str>,
 }
 
 /// A run of rows that one typed or deleted: the state [`OpReader::extend`] needs to see whether the next rows go on.
@@ -529,7 +460,7 @@ impl<'a> OpReader<'a> {
     fn fault_from(&self, start: usize, meta: u64) -> usize {
         let Ok(len @ 1..) = usize::try_from(meta >> 4) else { return start };
         let values = self.raw.all()[start..].chunks_exact(len);
-        let bad = |bytes| rules::value(RawValue { code: (meta & 15) as u8, bytes }).is_err();
+        let bad = |bytes| RawValue { code: (meta & 15) as u8, bytes }.check().is_err();
         start + values.clone().position(bad).map_or(values.len(), |index| index + 1) * len
     }
 }

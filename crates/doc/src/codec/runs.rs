@@ -6,9 +6,10 @@ use super::column::Fault;
 use super::column_reader::{arrives, follows, same};
 use super::delta::Ramp;
 use super::op_writer::{OpWriter, RawColumn};
-use super::ops::{Action, OpReader};
+use super::ops::OpReader;
+use super::row::Action;
 use super::value::RawValue;
-use crate::rules;
+use crate::codec::rules;
 use crate::types::{ActorIdx, OpId};
 
 /// Rows that insert values into one object, and whose ids and keys are of one actor each.
@@ -272,8 +273,7 @@ impl<'a> OpReader<'a> {
         }
         rows.left -= 1;
         let value = self.value()?;
-        rules::value(value)
-            .map_err(|rule| Fault::in_column(super::ops::spec::RAW, self.raw.offset(), rule))?;
+        value.check().map_err(|rule| Fault::in_column(super::ops::spec::RAW, self.raw.offset(), rule))?;
         Ok(Some(Rewrite { id: OpId::new(id, rows.actor), value, succ }))
     }
 

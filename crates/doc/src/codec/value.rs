@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::leb;
 use crate::error::Rule;
-use crate::rules;
 use crate::types::ScalarValue;
 
 /// Type codes of the value metadata column.
@@ -21,6 +20,11 @@ pub(crate) mod code {
     pub(crate) const TIMESTAMP: u8 = 9;
     /// The greatest there is room for.
     pub(crate) const LAST: u8 = 15;
+}
+
+/// A type of values that has no meaning yet: what is kept as it came.
+fn unknown(type_code: u8) -> Result<(), Rule> {
+    if (code::TIMESTAMP + 1..=code::LAST).contains(&type_code) { Ok(()) } else { Err(Rule::Value) }
 }
 
 /// Whether values of a type are whole numbers.
@@ -76,7 +80,7 @@ impl<'a> RawValue<'a> {
     }
 
     /// Whether these are sound whole numbers of one or two bytes each, which most are. Everything else is for
-    /// [`rules::value`].
+    /// [`Self::check`].
     pub(crate) fn are_short_numbers(code: u8, len: usize, bytes: &[u8]) -> bool {
         let signed = match code {
             code::UINT => false,
@@ -91,6 +95,16 @@ impl<'a> RawValue<'a> {
                 *low >= 0x80 && *high < 0x80 && *high != idle
             }),
             _ => false,
+        }
+    }
+
+    /// Its bytes are what its type says.
+    #[inline]
+    pub(crate) fn check(self) -> Result<(), Rule> {
+        // Most values are such numbers.
+        match *self.bytes {
+            [a] if self.code == code::INT && a < 0x80 => Ok(()),
+            _ => self.decode().map(drop),
         }
     }
 
@@ -151,7 +165,7 @@ impl<'a> RawValue<'a> {
                 (code::TIMESTAMP, &scratch[..])
             }
             ScalarValue::Unknown { type_code, bytes } => {
-                rules::unknown_type(*type_code)?;
+                unknown(*type_code)?;
                 (*type_code, &bytes[..])
             }
         };
@@ -192,7 +206,7 @@ mod tests {
         for code in 0..16 {
             for number in 0..=u16::MAX {
                 for bytes in [&number.to_le_bytes()[..], &number.to_le_bytes()[..1]] {
-                    let sound = is_whole(code) && rules::value(RawValue { code, bytes }).is_ok();
+                    let sound = is_whole(code) && RawValue { code, bytes }.check().is_ok();
                     assert_eq!(RawValue::are_short_numbers(code, bytes.len(), bytes), sound, "{bytes:?}");
                 }
             }
@@ -216,7 +230,7 @@ mod tests {
 
     #[test]
     fn refuses_bytes_that_do_not_fit() {
-        let check = |code, bytes| rules::value(RawValue { code, bytes });
+        let check = |code, bytes| RawValue { code, bytes }.check();
         assert_eq!(check(code::NULL, &[0]), Err(Rule::Value));
         assert_eq!(check(code::UINT, &[1, 1]), Err(Rule::Value));
         assert_eq!(check(code::COUNTER, &[0x80, 0]), Err(Rule::LebOverlong));

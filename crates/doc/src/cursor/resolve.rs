@@ -1,13 +1,12 @@
 //! From places to cursors and back: the same rules now and at any heads.
 
-use super::{Cursor, CursorPosition, MoveCursor};
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::error::{EditError, Foreign, ForeignCursor};
-use crate::store::history::past::Clock;
 use crate::store::log::key_op::Key;
+use crate::store::past::Clock;
 use crate::store::seq::{At, Kind, Seq, Span};
 use crate::store::state::{Body, Object, State};
-use crate::types::{ObjId, OpId};
+use crate::types::{Cursor, CursorPosition, MoveCursor, ObjId, OpId};
 use crate::view::View;
 
 impl<'a> View<'a> {

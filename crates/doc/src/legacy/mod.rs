@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 
 use crate::codec::change::{Change as Packed, ChangeHead, Scratch};
 use crate::codec::limits::{Budget, Limits};
-use crate::codec::ops::{Action, RawKey, Row, RowKind};
+use crate::codec::ops::RowKind;
+use crate::codec::row::{Action, RawKey, Row};
 use crate::codec::value::RawValue;
 use crate::error::{DecodeError, FormatError, Place, Rule};
 use crate::types::{self, ActorId, ChangeHash, ObjType, ScalarValue};

@@ -4,9 +4,9 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Rooms, each using only those before it: [`ids`], what numbers mean; [`memory`]; [`actors`], [`log`], [`register`]; [`map`], [`seq`]; [`history`];
-//! [`state`], which holds one of each; [`undo`]; [`incoming`], which takes changes and documents in, and [`outgoing`], which
-//! writes them.
+//! Rooms, each using only those before it: [`memory`]; [`actors`], [`log`], [`register`], [`savepoint`]; [`map`], [`seq`];
+//! [`history`]; [`state`], which holds one of each; [`past`], what was visible once, and [`undo`]; [`outgoing`], which writes
+//! changes and documents, and [`incoming`], which takes them in.
 
 pub(crate) mod actors;
 pub(crate) mod history;
@@ -15,7 +15,9 @@ pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod outgoing;
+pub(crate) mod past;
 pub(crate) mod register;
+pub(crate) mod savepoint;
 pub(crate) mod seq;
 pub(crate) mod state;
 pub(crate) mod undo;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::store::actors::Actors;
 use crate::store::log::Val;
 use crate::store::log::key_op::KeyOp;

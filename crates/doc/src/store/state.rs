@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::codec::limits::{Limits, Size};
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::codec::shortcuts::kept::Kept;
 use crate::codec::value::{RawValue, code};
 use crate::error::LimitError;
@@ -21,8 +21,8 @@ use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
 use crate::store::outgoing::save_cache::SaveCache;
 use crate::store::register::{self, Values, Visible};
+use crate::store::savepoint::Unfinished;
 use crate::store::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
-use crate::store::undo::Unfinished;
 use crate::types::{ActorIdx, ChangeIdx, Extent, KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, TextEncoding};
 
 /// What a non-text element looks like in text.

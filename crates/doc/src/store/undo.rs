@@ -3,68 +3,12 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::store::log::LogEnd;
 use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::memory::byte_arena::ArenaEnd;
 use crate::store::register::{self, Values, Visible};
+use crate::store::savepoint::{Ends, Savepoint, Unfinished};
 use crate::store::seq::{Builder, ElemReg, Kind, Seq, Span};
 use crate::store::state::{Body, State};
-use crate::types::{ActorIdx, KeyOpIdx, ObjIdx, OpId};
-
-/// Where everything ended at some time.
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    log: LogEnd,
-    heap: ArenaEnd,
-    actors: u32,
-    /// The first after them.
-    objects: ObjIdx,
-    max_op: u32,
-}
-
-/// A state to come back to.
-#[derive(Clone, Debug)]
-pub(crate) struct Savepoint {
-    ends: Ends,
-    /// The first operation after it by each actor that made any, in the order of the actors' numbers.
-    firsts: SmallVec<[OpId; 1]>,
-}
-
-/// A change in the making: what to come back to before its first operation, and the object that it has for itself.
-#[derive(Clone, Debug)]
-pub(crate) struct Unfinished {
-    ends: Ends,
-    first: OpId,
-    held: Option<ObjIdx>,
-}
-
-impl Savepoint {
-    /// Goes before later operations from `first` on, too.
-    fn extend(&mut self, first: OpId) {
-        if let Err(at) = self.seek(first.actor) {
-            self.firsts.insert(at, first);
-        }
-    }
-
-    /// Goes before the later operations that `other` goes before, too.
-    pub(crate) fn extend_by(&mut self, other: &Self) {
-        other.firsts.iter().for_each(|first| self.extend(*first));
-    }
-
-    fn seek(&self, actor: ActorIdx) -> Result<usize, usize> {
-        self.firsts.binary_search_by_key(&actor, |first| first.actor)
-    }
-
-    /// Whether an operation was made after it.
-    fn undone(&self, id: OpId) -> bool {
-        id.ctr >= self.first(id.actor)
-    }
-
-    /// The counter of an actor's first operation after it.
-    fn first(&self, actor: ActorIdx) -> u32 {
-        self.seek(actor).map_or(u32::MAX, |at| self.firsts[at].ctr)
-    }
-}
+use crate::types::{KeyOpIdx, ObjIdx, OpId};
 
 impl State {
     fn ends(&self) -> Ends {

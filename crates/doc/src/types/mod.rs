@@ -1,12 +1,14 @@
 //! The words of the document model: actors, hashes, identifiers and values. Nothing here knows how they are stored.
 
 mod actor;
+mod cursor;
 mod hash;
 mod id;
 mod numbers;
 mod value;
 
 pub use actor::ActorId;
+pub use cursor::{Cursor, CursorPosition, MoveCursor};
 pub use hash::{ChangeHash, ParseHexError};
 pub use id::{ObjId, Prop, ROOT};
 pub use value::{ObjType, ScalarValue, TextEncoding, Value};

@@ -2,9 +2,10 @@
 
 use super::block::Block;
 use super::literals::{Literals, OneRow};
-use crate::codec::ops::{Action, RawKey, Row, spec};
+use crate::codec::ops::spec;
+use crate::codec::row::{Action, RawKey, Row};
+use crate::codec::rules;
 use crate::codec::value::RawValue;
-use crate::rules;
 use crate::types::OpId;
 
 /// Keys and values that are longer together are for the general writer and reader.
@@ -56,7 +57,7 @@ impl<'a> Put<'a> {
         let known = obj.actor.place() < actors && pred.actor.place() < actors;
         let sound = known
             && u64::from(meta) == value.meta()
-            && rules::value(value).is_ok()
+            && value.check().is_ok()
             && rules::alone(&put.row(OpId::NONE)).is_ok();
         let len = row.end()?;
         (sound && put.is_short()).then_some((put, len))
@@ -168,7 +169,7 @@ mod tests {
                     if let Some((read, len)) = Put::read(&bad, 2) {
                         assert_eq!(general(&read), bad[..len]);
                         assert_eq!(
-                            (rules::value(read.value), rules::alone(&read.row(OpId::NONE))),
+                            (read.value.check(), rules::alone(&read.row(OpId::NONE))),
                             (Ok(()), Ok(()))
                         );
                     }

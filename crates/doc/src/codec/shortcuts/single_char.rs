@@ -2,7 +2,8 @@
 
 use super::block::Block;
 use super::literals::{Literals, OneRow};
-use crate::codec::ops::{Action, char_len, spec};
+use crate::codec::ops::{char_len, spec};
+use crate::codec::row::Action;
 use crate::codec::value::code;
 use crate::types::OpId;
 
@@ -103,7 +104,8 @@ fn is_one_char(text: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::codec::op_writer::{OpWriter, write_columns};
-    use crate::codec::ops::{RawKey, Row as OpRow, RowKind};
+    use crate::codec::ops::RowKind;
+    use crate::codec::row::{RawKey, Row as OpRow};
     use crate::codec::value::RawValue;
     use crate::types::ActorIdx;
 

@@ -2,9 +2,7 @@
 
 pub(crate) mod branches;
 pub(in crate::store) mod hashes;
-pub(in crate::store) mod hashing;
 pub(crate) mod heads;
-pub(crate) mod past;
 pub(in crate::store) mod seen;
 
 use smallvec::SmallVec;

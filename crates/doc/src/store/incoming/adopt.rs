@@ -6,14 +6,14 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::codec::limits::Budget;
-use crate::codec::ops::{Action, RawKey, Row};
+use crate::codec::row::{Action, RawKey, Row};
 use crate::error::{Fault, LimitError, OpFault};
 use crate::store::history::ChangeRun;
 use crate::store::incoming::apply::{Applied, Deletes, Incoming, Refusal};
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, Val, What};
+use crate::store::savepoint::Savepoint;
 use crate::store::state::State;
-use crate::store::undo::Savepoint;
 use crate::types::{ActorIdx, ChangeIdx, OpId};
 
 /// No number of an actor.

@@ -8,20 +8,21 @@ use smallvec::SmallVec;
 use crate::codec::change::{Change, Names, run_after, step_from};
 use crate::codec::column::ChunkError;
 use crate::codec::limits::{Budget, Limits, cost};
-use crate::codec::ops::{Action, OpReader, RawKey, Row, RunKind, is_char};
+use crate::codec::ops::{OpReader, RunKind, is_char};
+use crate::codec::row::{Action, RawKey, Row};
+use crate::codec::rules;
 use crate::codec::shortcuts::single::Single;
 use crate::codec::shortcuts::single_char::SingleCharOp;
 use crate::codec::value::RawValue;
 use crate::error::{Fault, LimitError, OpFault};
-use crate::rules;
 use crate::store::history::ChangeRun;
 use crate::store::history::seen::Seen;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{MarkOp, Val};
 use crate::store::register::is_visible;
+use crate::store::savepoint::Savepoint;
 use crate::store::seq::{At, Gap, Kind, Seq};
 use crate::store::state::State;
-use crate::store::undo::Savepoint;
 use crate::types::{ActorId, ActorIdx, ChangeIdx, ObjIdx, ObjType, OpId};
 
 /// The change being applied.

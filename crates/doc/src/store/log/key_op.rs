@@ -1,7 +1,7 @@
 //! One operation on a key of a map, or an update of an element. A document has as many of these as it has puts, and loads,
 //! saves and hashes wait for their memory: what is seldom there lies elsewhere.
 
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::store::log::Val;
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::{ActorIdx, KeyOpIdx, Number, ObjIdx, OpId};

@@ -3,7 +3,7 @@
 
 pub(crate) mod key_op;
 
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::store::log::key_op::{Jump, KeyOp, Preds};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;

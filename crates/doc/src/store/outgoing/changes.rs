@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use crate::codec::change::{ChangeHead, Scratch};
 use crate::codec::op_writer::OpWriter;
-use crate::codec::ops::{Action, RawKey, RowKind};
+use crate::codec::ops::RowKind;
+use crate::codec::row::{Action, RawKey};
 use crate::store::actors::Actors;
 use crate::store::history::ChangeAt;
 use crate::store::log::key_op::{Key, KeyOp};

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues, Values};
 use crate::codec::op_writer::OpWriter;
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::codec::value::{RawValue, code};
 use crate::store::log::Val;
 use crate::store::log::key_op::KeyOp;

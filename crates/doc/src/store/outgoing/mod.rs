@@ -2,5 +2,6 @@
 
 pub(crate) mod changes;
 mod document;
+mod hashing;
 pub(in crate::store) mod save_cache;
 pub(in crate::store) mod small;

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::store::actors::Actors;
 use crate::store::log::Val;
 use crate::store::log::key_op::{Key, KeyOp};

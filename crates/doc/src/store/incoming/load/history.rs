@@ -3,8 +3,8 @@
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::{ChangeReader, ChangeRow, DocumentView};
 use crate::codec::limits::{Budget, Limits};
+use crate::codec::rules;
 use crate::error::Rule;
-use crate::rules;
 use crate::store::history::ChangeRun;
 use crate::store::incoming::load::{Loader, fault};
 use crate::store::log::{LogRun, What};

@@ -3,6 +3,7 @@
 
 mod group;
 mod history;
+mod judge;
 mod order;
 
 use std::sync::Arc;
@@ -13,12 +14,13 @@ use crate::codec::change::check_values;
 use crate::codec::column::{ChunkError, Fault};
 use crate::codec::document::DocumentView;
 use crate::codec::limits::{Budget, Limits, Size, cost};
-use crate::codec::ops::{Action, OpReader, RawKey, Row, Run, RunKind, is_char, spec};
+use crate::codec::ops::{OpReader, Run, RunKind, is_char, spec};
+use crate::codec::row::{Action, RawKey, Row};
+use crate::codec::rules;
 use crate::codec::runs::InsertRun;
 use crate::codec::shortcuts::kept::Kept;
 use crate::codec::value::code;
 use crate::error::{LimitError, OpFault, Rule};
-use crate::rules;
 use crate::store::history::ChangeRun;
 use crate::store::incoming::load::group::{Group, Op};
 use crate::store::incoming::load::order::Way;

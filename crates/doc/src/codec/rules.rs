@@ -7,7 +7,7 @@
 //! chunk has no column for the predecessors of an operation, none for deletions and none for the first counter of a
 //! change: all this follows from the rest, or is lost. So nothing is accepted that would not follow.
 //!
-//! An operation **alone**: [`counter`], [`value`], [`operation`], [`reference`], and [`predecessors`].
+//! An operation **alone**: [`counter`], [`RawValue::check`](super::value::RawValue::check), [`operation`], [`reference`], and [`predecessors`].
 //! - Its counter is neither 0 nor the last number of 32 bits.
 //! - A value's bytes fit its type; types 10 to 15, of later versions, have any bytes, and others do not exist.
 //! - Maps and tables are addressed by keys, lists and texts by elements; what is inserted goes behind an element or at
@@ -43,8 +43,7 @@
 
 use std::cmp::Ordering;
 
-use crate::codec::ops::{Action, RawKey, Row};
-use crate::codec::value::{RawValue, code};
+use super::row::{Action, RawKey, Row};
 use crate::error::{Fault, OpFault, Rule};
 use crate::types::{ObjType, OpId};
 
@@ -61,24 +60,9 @@ pub(crate) fn counter(value: i64) -> Result<u32, Rule> {
     }
 }
 
-/// A type of values that has no meaning yet: what is kept as it came.
-pub(crate) fn unknown_type(type_code: u8) -> Result<(), Rule> {
-    if (code::TIMESTAMP + 1..=code::LAST).contains(&type_code) { Ok(()) } else { Err(Rule::Value) }
-}
-
-/// A value's bytes are what its type says.
-#[inline]
-pub(crate) fn value(value: RawValue<'_>) -> Result<(), Rule> {
-    // Most values are such numbers.
-    match *value.bytes {
-        [a] if value.code == code::INT && a < 0x80 => Ok(()),
-        _ => value.decode().map(drop),
-    }
-}
-
 /// What an operation says by itself.
 pub(crate) fn operation(row: &Row<'_>) -> Result<(), Rule> {
-    value(row.value)?;
+    row.value.check()?;
     alone(row).map_err(Rule::Operation)?;
     reference(row.id, row.obj).map_err(Rule::Operation)?;
     match row.key {

@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 
 use smallvec::SmallVec;
 
-use crate::codec::ops::Action;
+use crate::codec::row::Action;
 use crate::store::log::key_op::KeyOp;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Seq, Span};
