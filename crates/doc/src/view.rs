@@ -115,6 +115,7 @@ impl<'a> View<'a> {
     }
 
     /// As the last of [`Self::values`], without making a list of them.
+    #[inline]
     fn get_key(&self, obj: &ObjId, key: &str) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
         let object = self.state.object(obj)?;
         let Body::Map(map) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
