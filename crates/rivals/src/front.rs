@@ -7,7 +7,7 @@ use std::fs;
 use anyhow::Context as _;
 use hashmill_machine::{Machine, date};
 
-use crate::{fleet, lab};
+use crate::{builds, lab};
 
 /// What to measure, and what to do with it.
 #[derive(Clone, Debug)]
@@ -28,13 +28,14 @@ pub struct Wish {
 
 /// Measures the gates about `topic`, and gives the exit code of the lab.
 pub fn measure(topic: &str, wish: &Wish) -> anyhow::Result<u8> {
-    let folder = fleet::target().join("rivals").join(format!("{topic}-{}", date::now_utc().replace(':', "")));
+    let folder =
+        builds::target().join("rivals").join(format!("{topic}-{}", date::now_utc().replace(':', "")));
     let code = lab::run(arguments(topic, wish, folder.as_os_str().to_owned()));
     let judged = matches!(code, 0 | 1);
     if wish.record && judged {
         let date = date::now_utc();
         let name = format!("{}-{topic}.json", &date[..10]);
-        let place = fleet::workspace().join("bench/reports").join(Machine::read().slug());
+        let place = builds::workspace().join("bench/reports").join(Machine::read().slug());
         fs::create_dir_all(&place)
             .and_then(|()| fs::copy(folder.join("report.json"), place.join(&name)))
             .with_context(|| format!("keeping {}", place.join(&name).display()))?;
@@ -43,7 +44,7 @@ pub fn measure(topic: &str, wish: &Wish) -> anyhow::Result<u8> {
 }
 
 fn arguments(topic: &str, wish: &Wish, folder: OsString) -> Vec<OsString> {
-    let gates = fleet::workspace().join("bench/gates.toml");
+    let gates = builds::workspace().join("bench/gates.toml");
     let mut arguments = vec!["gate".into(), gates.into(), "--out".into(), folder];
     for text in std::iter::once(topic).chain(wish.filter.iter().map(String::as_str)) {
         arguments.extend(["--filter".into(), text.into()]);
@@ -75,7 +76,7 @@ mod tests {
         };
         let arguments = arguments("blake3", &wish, "here".into());
         let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let gates = fleet::workspace().join("bench/gates.toml");
+        let gates = builds::workspace().join("bench/gates.toml");
         assert_eq!(words[1], gates.to_string_lossy());
         let rest = "--out here --filter blake3 --filter xof --rounds 3 --seed 7 --json";
         assert_eq!(words[2..].join(" "), rest);

@@ -5,7 +5,7 @@ use std::process::Command;
 use hashmill_machine::{Load, Machine};
 use serde::Serialize;
 
-use crate::fleet;
+use crate::builds;
 
 /// The machine and the tools of one measurement.
 #[derive(Clone, Debug, Serialize)]
@@ -33,7 +33,7 @@ impl Host {
 }
 
 fn line_of(program: &str, args: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(args).current_dir(fleet::workspace()).output().ok()?;
+    let output = Command::new(program).args(args).current_dir(builds::workspace()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }

@@ -23,9 +23,9 @@ pub struct Measured {
 
 impl Measured {
     /// Takes the samples of one more session.
-    pub fn add(&mut self, lane: &str, calls: u64, pairs: Pairs) {
+    pub fn add(&mut self, worker: &str, calls: u64, pairs: Pairs) {
         self.reports.push(SessionReport {
-            lane: lane.to_owned(),
+            worker: worker.to_owned(),
             calls,
             rival_ns: pairs.iter().map(|pair| rounded(pair[0])).collect(),
             ours_ns: pairs.iter().map(|pair| rounded(pair[1])).collect(),
@@ -87,7 +87,7 @@ mod tests {
 
     fn row(name: &str, ratio: f64, sessions: usize) -> Measured {
         let mut row = Measured { row: name.into(), bytes: 64, ..Measured::default() };
-        (0..sessions).for_each(|_| row.add("lane", 10, vec![[ratio, 1.0]; 5]));
+        (0..sessions).for_each(|_| row.add("worker", 10, vec![[ratio, 1.0]; 5]));
         row
     }
 

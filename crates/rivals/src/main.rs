@@ -12,7 +12,7 @@ use hashmill_rivals::doc::differential::Total;
 use hashmill_rivals::front::{self, Wish};
 use hashmill_rivals::gates::Verdict;
 use hashmill_rivals::report::Report;
-use hashmill_rivals::{b3sum, doc, fleet, gates, lab, table};
+use hashmill_rivals::{b3sum, builds, doc, gates, lab, table};
 
 /// Competitors beside Hashmill, measured in pairs.
 #[derive(Parser)]
@@ -68,12 +68,12 @@ struct Doc {
     /// Time in milliseconds after which a workload of a process takes no more than eight pairs.
     #[arg(long, default_value_t = 400)]
     budget_ms: u64,
-    /// Measure nothing: compare this many calls with the official crate, answer by answer, in random stories.
+    /// Measure nothing: compare this many calls with the official crate, answer by answer, in random scripts.
     #[arg(long, value_name = "CALLS")]
     differential: Option<usize>,
-    /// Scenes of each such story.
+    /// Steps of each such script.
     #[arg(long, default_value_t = 80)]
-    scenes: usize,
+    steps: usize,
 }
 
 /// Everything after the word is for the lab's own parser.
@@ -157,8 +157,8 @@ fn by_ourselves(rival: &Rival) -> anyhow::Result<ExitCode> {
     let gates = read_gates()?;
     let (topic, common) = match rival {
         Rival::B3sum { common, .. } => ("b3sum", common),
-        Rival::Doc(Doc { differential: Some(calls), scenes, common, .. }) => {
-            return differ(*calls, *scenes, common.seed);
+        Rival::Doc(Doc { differential: Some(calls), steps, common, .. }) => {
+            return differ(*calls, *steps, common.seed);
         }
         Rival::Doc(Doc { common, .. }) => ("doc", common),
     };
@@ -174,7 +174,7 @@ fn by_ourselves(rival: &Rival) -> anyhow::Result<ExitCode> {
 }
 
 fn read_gates() -> anyhow::Result<gates::Gates> {
-    let path = fleet::workspace().join("bench/gates.toml");
+    let path = builds::workspace().join("bench/gates.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     gates::parse(&text).with_context(|| format!("reading {}", path.display()))
 }
@@ -200,11 +200,11 @@ fn compare(rival: &Rival, gates: &gates::Gates) -> anyhow::Result<Report> {
     }
 }
 
-/// Tells stories to the official crate and to ours until `calls` calls were compared.
-fn differ(calls: usize, scenes: usize, seed: u64) -> anyhow::Result<ExitCode> {
+/// Tells scripts to the official crate and to ours until `calls` calls were compared.
+fn differ(calls: usize, steps: usize, seed: u64) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let progress = |total: &Total| say(&format!("{:5.1} s  {total}", start.elapsed().as_secs_f64()));
-    let (words, code) = match doc::differential::official_and_ours(seed, scenes, calls, progress) {
+    let (words, code) = match doc::differential::official_and_ours(seed, steps, calls, progress) {
         Ok(total) => (format!("no difference in {total}\n"), ExitCode::SUCCESS),
         Err(finding) => (format!("{finding}\n"), ExitCode::FAILURE),
     };
@@ -216,7 +216,7 @@ fn show(report: &Report, topic: &str, common: &Common) -> anyhow::Result<ExitCod
     let words = if common.json { report.to_json() + "\n" } else { table::render(report) };
     std::io::stdout().write_all(words.as_bytes()).context("printing the report")?;
     if common.record {
-        let path = report.record(&fleet::workspace().join("bench/records"), topic)?;
+        let path = report.record(&builds::workspace().join("bench/records"), topic)?;
         say(&format!("recorded in {}", path.display()));
     }
     let missed = report.gates.iter().any(|gate| gate.verdict == Verdict::Missed);

@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::stats::Estimate;
 
 /// The shape of the file; a reader refuses what it does not know.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// Everything that one run found out, raw samples included.
 #[derive(Clone, Debug, Serialize)]
@@ -109,8 +109,8 @@ pub struct Numbers {
 /// What one process measured for one row.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionReport {
-    /// The lane that ran it.
-    pub lane: String,
+    /// The worker that ran it.
+    pub worker: String,
     /// Calls per sample.
     pub calls: u64,
     /// Nanoseconds per call of the rival, pair by pair.

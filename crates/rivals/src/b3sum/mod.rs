@@ -16,8 +16,8 @@ use hashmill_testkit::Rng;
 use crate::gates::Gate;
 use crate::host::Host;
 use crate::judge::{self, Measured};
-use crate::pace::{self, Pace, Side, SystemClock};
 use crate::report::{Report, SCHEMA};
+use crate::timer::{self, Side, SystemClock, Timer};
 use job::Job;
 use programs::Programs;
 
@@ -47,8 +47,8 @@ pub fn compare(
                 progress(name);
                 let data = job.data();
                 data.make(&folder)?;
-                let pace = Pace { pairs, sample: Duration::ZERO, budget };
-                rows.push(measure(&job, &programs, &folder, pace, &mut rng)?);
+                let timer = Timer { pairs, sample: Duration::ZERO, budget };
+                rows.push(measure(&job, &programs, &folder, timer, &mut rng)?);
             }
         }
         if !rows.is_empty() {
@@ -75,7 +75,7 @@ fn measure(
     job: &Job,
     programs: &Programs,
     folder: &Path,
-    pace: Pace,
+    timer: Timer,
     rng: &mut Rng,
 ) -> anyhow::Result<Measured> {
     let [rival, ours] = job.commands(programs);
@@ -90,7 +90,7 @@ fn measure(
             }
         })
     };
-    let samples = pace::measure(&mut SystemClock::default(), side(&rival), side(&ours), pace, 1, rng);
+    let samples = timer::measure(&mut SystemClock::default(), side(&rival), side(&ours), timer, 1, rng);
     let mut measured = Measured {
         row: job.to_string(),
         bytes: job.data().bytes(),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
-use crate::fleet;
+use crate::builds;
 
 /// The version that `hashmill sum` replaces.
 pub const VERSION: &str = "1.8.7";
@@ -21,13 +21,13 @@ pub struct Programs {
 
 /// Where everything lies that is made for comparisons.
 pub fn folder() -> PathBuf {
-    fleet::target().join("rivals")
+    builds::target().join("rivals")
 }
 
 impl Programs {
     /// Builds both as a user would get them.
     pub fn build() -> anyhow::Result<Self> {
-        Ok(Self { b3sum: b3sum()?, hashmill: fleet::product("hashmill", &["--release"])? })
+        Ok(Self { b3sum: b3sum()?, hashmill: builds::product("hashmill", &["--release"])? })
     }
 }
 
@@ -47,7 +47,7 @@ fn is_b3sum(path: &Path) -> bool {
 }
 
 fn install() -> anyhow::Result<()> {
-    let output = Command::new(fleet::cargo())
+    let output = Command::new(builds::cargo())
         .args(["install", "b3sum", "--locked", "--version", &format!("={VERSION}"), "--root"])
         .arg(folder().join("b3sum"))
         // Its own folder: an install must not disturb the builds of this workspace.

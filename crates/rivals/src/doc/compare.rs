@@ -10,9 +10,9 @@ use anyhow::{Context as _, ensure};
 use hashmill_testkit::Rng;
 
 use super::engines::OURS;
-use super::lane::{Reply, Request};
 use super::row::Row;
-use crate::fleet::{self, Lane};
+use super::worker::{Reply, Request};
+use crate::builds::{self, Worker};
 use crate::gates::Gate;
 use crate::host::Host;
 use crate::judge::{self, Measured};
@@ -45,14 +45,14 @@ type Key = (String, String);
 /// The program that measures times, and the one that counts memory.
 #[derive(Debug)]
 pub struct Programs {
-    lane: Lane,
-    memory: Lane,
+    worker: Worker,
+    memory: Worker,
 }
 
 /// Builds both programs.
 pub fn build() -> anyhow::Result<Programs> {
-    let build = |bin: &str| fleet::build(bin, bin, &["doc-engines"]);
-    Ok(Programs { lane: build("doc-lane")?, memory: build("doc-memory")? })
+    let build = |bin: &str| builds::build(bin, bin, &["doc-engines"]);
+    Ok(Programs { worker: build("doc-worker")?, memory: build("doc-memory")? })
 }
 
 /// Measures every row of `gates` whose name contains `filter`.
@@ -70,7 +70,7 @@ pub fn compare(
     let mut skipped: HashMap<Key, String> = HashMap::new();
     let (memory, times): (Vec<Key>, Vec<Key>) = keys(&plans)?;
     let mut rng = Rng::new(effort.seed);
-    let folder = shelf()?;
+    let folder = fixtures()?;
     for session in 1..=effort.sessions {
         let mut rows = times.clone();
         rows.retain(|key| !measured.get(key).is_some_and(takes_minutes));
@@ -84,8 +84,8 @@ pub fn compare(
             budget_ms: effort.budget.as_millis() as u64,
             folder: Some(folder.clone()),
         };
-        for reply in programs.lane.run::<Reply>(&request, rng.below(4096))? {
-            file(&programs.lane, reply, &mut measured, &mut skipped);
+        for reply in programs.worker.run::<Reply>(&request, rng.below(4096))? {
+            file(&programs.worker, reply, &mut measured, &mut skipped);
         }
     }
     for key in memory {
@@ -129,8 +129,8 @@ fn takes_minutes(measured: &Measured) -> bool {
 }
 
 /// An empty folder for what the processes of this run share.
-fn shelf() -> anyhow::Result<PathBuf> {
-    let folder = fleet::target().join("rivals/shelf");
+fn fixtures() -> anyhow::Result<PathBuf> {
+    let folder = builds::target().join("rivals/fixtures");
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => std::fs::create_dir_all(&folder),
@@ -184,7 +184,7 @@ fn keys(plans: &[Plan<'_>]) -> anyhow::Result<(Vec<Key>, Vec<Key>)> {
 }
 
 fn file(
-    lane: &Lane,
+    worker: &Worker,
     reply: Reply,
     measured: &mut HashMap<Key, Measured>,
     skipped: &mut HashMap<Key, String>,
@@ -198,7 +198,7 @@ fn file(
     let entry = measured.entry(key).or_default();
     entry.row = reply.row;
     entry.unit = if bytes { Unit::Bytes } else { Unit::Time };
-    entry.add(&lane.name, reply.calls, reply.pairs);
+    entry.add(&worker.name, reply.calls, reply.pairs);
 }
 
 fn judged(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, skipped: &HashMap<Key, String>) -> GateReport {
@@ -216,7 +216,7 @@ fn judged(plan: &Plan<'_>, measured: &HashMap<Key, Measured>, skipped: &HashMap<
 }
 
 /// The bytes that one engine needs for a row, from a process that does nothing else.
-fn bytes(memory: &Lane, engine: &str, row: &str) -> anyhow::Result<f64> {
+fn bytes(memory: &Worker, engine: &str, row: &str) -> anyhow::Result<f64> {
     let program = |what: &str| {
         let mut command = Command::new(&memory.path);
         command.args([what, engine, row]).stdin(Stdio::null()).stdout(Stdio::piped());

@@ -1,57 +1,57 @@
-//! Stories by the thousand, until two engines differ or enough was told.
+//! Scripts by the thousand, until two engines differ or enough was run.
 
 use std::fmt;
 
 use super::official::Official;
 use super::ours::Ours;
 use super::peer::Peer;
+use super::runner::{Difference, run};
+use super::script::Script;
 use super::shrink::shrink;
-use super::stage::{Difference, tell};
-use super::story::Story;
 
-/// What was told without a difference.
+/// What was run without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Stories.
-    pub stories: usize,
+    /// Scripts.
+    pub scripts: usize,
     /// Changes whose bytes were compared.
     pub changes: usize,
     /// Calls whose answers were compared, edits among them.
     pub calls: usize,
-    /// Stories that ended early, because the oracle panicked.
+    /// Scripts that ended early, because the oracle panicked.
     pub oracle_panics: usize,
 }
 
 impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stories, changes, calls, oracle_panics } = self;
-        write!(f, "{calls} calls and {changes} changes of {stories} stories")?;
+        let Self { scripts, changes, calls, oracle_panics } = self;
+        write!(f, "{calls} calls and {changes} changes of {scripts} scripts")?;
         if *oracle_panics > 0 { write!(f, " ({oracle_panics} times the oracle panicked)") } else { Ok(()) }
     }
 }
 
-/// A story that two engines tell differently, made short.
+/// A script on which two engines differ, made short.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// Where it came from.
     pub seed: u64,
-    /// The story.
-    pub story: Story,
+    /// The script.
+    pub script: Script,
     /// What is different.
     pub difference: Box<Difference>,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}, text in {:?}, {} people", self.seed, self.story.encoding, self.story.people)?;
-        for (index, scene) in self.story.scenes.iter().enumerate() {
-            writeln!(f, "  {index}: person {} does {:?}", scene.who, scene.step)?;
+        writeln!(f, "seed {}, text in {:?}, {} people", self.seed, self.script.encoding, self.script.people)?;
+        for (index, step) in self.script.steps.iter().enumerate() {
+            writeln!(f, "  {index}: person {} does {:?}", step.who, step.action)?;
         }
         write!(f, "{}", self.difference)
     }
 }
 
-/// Tells stories of `length` scenes, the first with `seed`, until `calls` calls were compared or a difference is found.
+/// Runs scripts of `length` steps, the first with `seed`, until `calls` calls were compared or a difference is found.
 ///
 /// `progress` is told the total now and then.
 pub fn search<A: Peer, B: Peer>(
@@ -62,17 +62,17 @@ pub fn search<A: Peer, B: Peer>(
 ) -> Result<Total, Box<Finding>> {
     let mut total = Total::default();
     for seed in seed.. {
-        let story = Story::invent(seed, length);
-        match tell::<A, B>(&story) {
-            Ok(told) => {
-                total.stories += 1;
-                total.changes += told.changes;
-                total.calls += told.calls;
-                total.oracle_panics += usize::from(told.oracle_panicked);
+        let script = Script::invent(seed, length);
+        match run::<A, B>(&script) {
+            Ok(outcome) => {
+                total.scripts += 1;
+                total.changes += outcome.changes;
+                total.calls += outcome.calls;
+                total.oracle_panics += usize::from(outcome.oracle_panicked);
             }
-            Err(_) => return Err(Box::new(shortest::<A, B>(seed, story))),
+            Err(_) => return Err(Box::new(shortest::<A, B>(seed, script))),
         }
-        if total.stories.is_multiple_of(100) {
+        if total.scripts.is_multiple_of(100) {
             progress(&total);
         }
         if total.calls >= calls {
@@ -92,8 +92,8 @@ pub fn official_and_ours(
     search::<Official, Ours>(seed, length, calls, progress)
 }
 
-fn shortest<A: Peer, B: Peer>(seed: u64, story: Story) -> Finding {
-    let story = shrink(story, |story| tell::<A, B>(story).is_err());
-    let difference = tell::<A, B>(&story).expect_err("it was kept because the engines differ");
-    Finding { seed, story, difference }
+fn shortest<A: Peer, B: Peer>(seed: u64, script: Script) -> Finding {
+    let script = shrink(script, |script| run::<A, B>(script).is_err());
+    let difference = run::<A, B>(&script).expect_err("it was kept because the engines differ");
+    Finding { seed, script, difference }
 }

@@ -5,8 +5,8 @@ use std::io::{Read as _, Write as _};
 use anyhow::Context as _;
 
 use super::engines::{self, HELD, OURS};
+use super::fixtures::Fixtures;
 use super::row::Row;
-use super::shelf::Shelf;
 
 /// What the allocator of the process counts.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +25,15 @@ pub fn main(counter: Counter) -> anyhow::Result<()> {
     let row: Row = row.parse()?;
     let most = matches!(row, Row::Peak { .. }) && engine != HELD;
     let engine = if engine == HELD { OURS } else { engine };
-    let mut shelf = Shelf::default();
+    let mut fixtures = Fixtures::default();
     let mut stdout = std::io::stdout();
     match (what.as_str(), &row) {
         ("save", Row::Held { trace, commits, .. } | Row::Peak { trace, commits }) => {
-            let saved = engines::saved(engine, trace, *commits, &mut shelf).map_err(anyhow::Error::msg)?;
+            let saved = engines::saved(engine, trace, *commits, &mut fixtures).map_err(anyhow::Error::msg)?;
             stdout.write_all(&saved).context("printing the document")
         }
         ("measure", Row::Held { trace, commits, loaded: false }) => {
-            let trace = shelf.trace(trace).map_err(anyhow::Error::msg)?;
+            let trace = fixtures.trace(trace).map_err(anyhow::Error::msg)?;
             let before = (counter.now)();
             let doc = engines::replayed(engine, &trace, *commits).context("an engine without texts")?;
             let held = (counter.now)() - before;

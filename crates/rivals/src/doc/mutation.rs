@@ -13,10 +13,10 @@ use hashmill_testkit::mutate::mutate;
 use super::official::Official;
 use super::ours::Ours;
 use super::peer::{Peer, portrait};
-use super::stage;
-use super::story::{Encoding, Story};
+use super::runner;
+use super::script::{Encoding, Script};
 
-/// Mutations of the file of one story.
+/// Mutations of the file of one script.
 const ROUNDS: usize = 64;
 
 /// Whoever looks.
@@ -53,7 +53,7 @@ impl fmt::Display for Counts {
 /// A file that both engines understand in different ways.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The story that it was made from.
+    /// The script that it was made from.
     pub seed: u64,
     /// The file as ours saves it.
     pub file: Vec<u8>,
@@ -77,7 +77,7 @@ enum Judged {
     Different(String),
 }
 
-/// Mutates at least so many files, from stories of which the first has this seed.
+/// Mutates at least so many files, from scripts of which the first has this seed.
 pub fn search(seed: u64, files: usize) -> Result<Counts, Box<Finding>> {
     let mut counts = Counts::default();
     for seed in seed.. {
@@ -91,7 +91,7 @@ pub fn search(seed: u64, files: usize) -> Result<Counts, Box<Finding>> {
 
 fn block(seed: u64, counts: &mut Counts) -> Result<(), Box<Finding>> {
     let mut rng = Rng::new(seed);
-    let changes = stage::changes::<Ours>(&Story::invent(seed, 6));
+    let changes = runner::changes::<Ours>(&Script::invent(seed, 6));
     let mut universe = Universe::of(changes.iter().map(Vec::as_slice));
     let heads = universe.heads();
     let forged = universe.forge(&[0xe0], heads, Care::Great, &mut rng).bytes();

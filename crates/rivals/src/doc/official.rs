@@ -7,7 +7,7 @@ use automerge::{
 };
 
 use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
-use super::story::{Encoding, Kind, Scalar, Tree};
+use super::script::{Encoding, Kind, Scalar, Tree};
 
 /// A copy kept by the official crate.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use hashmill_doc::{
 };
 
 use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
-use super::story::{Encoding, Kind, Scalar, Tree};
+use super::script::{Encoding, Kind, Scalar, Tree};
 
 /// A copy kept by our engine.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
-//! One engine's copy of a document, as a story and its judge see it: plain types, no words of any engine.
+//! One engine's copy of a document, as a script and its judge see it: plain types, no words of any engine.
 
-use super::story::{Encoding, Kind, Scalar, Tree};
+use super::script::{Encoding, Kind, Scalar, Tree};
 
 /// A change's name.
 pub type Hash = [u8; 32];

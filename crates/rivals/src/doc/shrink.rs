@@ -1,121 +1,122 @@
-//! Makes a story short while it still shows what is wrong.
+//! Makes a script short while it still shows what is wrong.
 
-use super::story::{Scene, Spot, Step, Story, Tree};
+use super::script::{Action, Script, Spot, Step, Tree};
 
-/// The shortest story that `fails` as `story` does: no part of it can be left out, no value made simpler.
-pub fn shrink(story: Story, mut fails: impl FnMut(&Story) -> bool) -> Story {
-    let mut story = story;
+/// The shortest script that `fails` as `script` does: no part of it can be left out, no value made simpler.
+pub fn shrink(script: Script, mut fails: impl FnMut(&Script) -> bool) -> Script {
+    let mut script = script;
     loop {
-        let before = story.clone();
-        leave_out(&mut story, &mut fails);
-        simplify(&mut story, &mut fails);
-        if story == before {
-            return story;
+        let before = script.clone();
+        leave_out(&mut script, &mut fails);
+        simplify(&mut script, &mut fails);
+        if script == before {
+            return script;
         }
     }
 }
 
-/// Leaves out scenes, large parts first.
-fn leave_out(story: &mut Story, fails: &mut impl FnMut(&Story) -> bool) {
-    let mut part = story.scenes.len().div_ceil(2);
+/// Leaves out steps, large parts first.
+fn leave_out(script: &mut Script, fails: &mut impl FnMut(&Script) -> bool) {
+    let mut part = script.steps.len().div_ceil(2);
     while part > 0 {
         // From the end, so that what is left keeps its index.
-        let mut start = story.scenes.len();
+        let mut start = script.steps.len();
         while start > 0 {
             start = start.saturating_sub(part);
-            let mut shorter = story.clone();
-            shorter.scenes.drain(start..(start + part).min(story.scenes.len()));
+            let mut shorter = script.clone();
+            shorter.steps.drain(start..(start + part).min(script.steps.len()));
             if fails(&shorter) {
-                *story = shorter;
+                *script = shorter;
             }
         }
         part /= 2;
     }
 }
 
-fn simplify(story: &mut Story, fails: &mut impl FnMut(&Story) -> bool) {
-    while story.people > 1 {
-        let fewer = Story { people: story.people - 1, ..story.clone() };
+fn simplify(script: &mut Script, fails: &mut impl FnMut(&Script) -> bool) {
+    while script.people > 1 {
+        let fewer = Script { people: script.people - 1, ..script.clone() };
         if !fails(&fewer) {
             break;
         }
-        *story = fewer;
+        *script = fewer;
     }
-    for index in 0..story.scenes.len() {
-        for simpler in simpler(&story.scenes[index]) {
-            let mut candidate = story.clone();
-            candidate.scenes[index] = simpler;
-            if candidate != *story && fails(&candidate) {
-                *story = candidate;
+    for index in 0..script.steps.len() {
+        for simpler in simpler(&script.steps[index]) {
+            let mut candidate = script.clone();
+            candidate.steps[index] = simpler;
+            if candidate != *script && fails(&candidate) {
+                *script = candidate;
                 break;
             }
         }
     }
 }
 
-/// Scenes that are simpler than this one, the simplest first. Following them always ends.
-fn simpler(scene: &Scene) -> Vec<Scene> {
-    let mut steps = Vec::new();
-    if let Some(spot) = spot(&scene.step) {
+/// Steps that are simpler than this one, the simplest first. Following them always ends.
+fn simpler(step: &Step) -> Vec<Step> {
+    let mut actions = Vec::new();
+    if let Some(spot) = spot(&step.action) {
         for object in [0, 1, spot.object / 2, spot.object.saturating_sub(1)] {
             for place in [0, spot.place / 2, spot.place.saturating_sub(1), spot.place] {
                 if (object, place) < (spot.object, spot.place) && object <= spot.object && place <= spot.place
                 {
-                    steps.push(moved(&scene.step, Spot { object, place }));
+                    actions.push(moved(&step.action, Spot { object, place }));
                 }
             }
         }
     }
-    match &scene.step {
-        Step::SpliceText(spot, delete, text) => {
-            steps.extend(shorter(text).into_iter().map(|text| Step::SpliceText(*spot, *delete, text)));
-            steps.extend((*delete != 0).then(|| Step::SpliceText(*spot, delete / 2, text.clone())));
+    match &step.action {
+        Action::SpliceText(spot, delete, text) => {
+            actions.extend(shorter(text).into_iter().map(|text| Action::SpliceText(*spot, *delete, text)));
+            actions.extend((*delete != 0).then(|| Action::SpliceText(*spot, delete / 2, text.clone())));
         }
-        Step::UpdateText(spot, text) => {
-            steps.extend(shorter(text).into_iter().map(|text| Step::UpdateText(*spot, text)));
+        Action::UpdateText(spot, text) => {
+            actions.extend(shorter(text).into_iter().map(|text| Action::UpdateText(*spot, text)));
         }
-        Step::Splice(spot, delete, values) => {
-            steps.extend((0..values.len()).map(|gone| Step::Splice(*spot, *delete, without(values, gone))));
-            steps.extend((*delete != 0).then(|| Step::Splice(*spot, delete / 2, values.clone())));
+        Action::Splice(spot, delete, values) => {
+            actions
+                .extend((0..values.len()).map(|gone| Action::Splice(*spot, *delete, without(values, gone))));
+            actions.extend((*delete != 0).then(|| Action::Splice(*spot, delete / 2, values.clone())));
         }
-        Step::Create(spot, tree, insert) => {
-            steps.extend(pruned(tree).into_iter().map(|tree| Step::Create(*spot, tree, *insert)));
+        Action::Create(spot, tree, insert) => {
+            actions.extend(pruned(tree).into_iter().map(|tree| Action::Create(*spot, tree, *insert)));
         }
-        Step::UpdateObject(spot, tree) => {
-            steps.extend(pruned(tree).into_iter().map(|tree| Step::UpdateObject(*spot, tree)));
+        Action::UpdateObject(spot, tree) => {
+            actions.extend(pruned(tree).into_iter().map(|tree| Action::UpdateObject(*spot, tree)));
         }
-        Step::Commit(Some(_), time) => steps.push(Step::Commit(None, *time)),
-        Step::Commit(None, time) if *time != 0 => steps.push(Step::Commit(None, time / 2)),
+        Action::Commit(Some(_), time) => actions.push(Action::Commit(None, *time)),
+        Action::Commit(None, time) if *time != 0 => actions.push(Action::Commit(None, time / 2)),
         _ => {}
     }
-    steps.into_iter().map(|step| Scene { who: scene.who, step }).collect()
+    actions.into_iter().map(|action| Step { who: step.who, action }).collect()
 }
 
-fn spot(step: &Step) -> Option<Spot> {
-    let mut step = step.clone();
-    spot_mut(&mut step).map(|spot| *spot)
+fn spot(action: &Action) -> Option<Spot> {
+    let mut action = action.clone();
+    spot_mut(&mut action).map(|spot| *spot)
 }
 
-fn moved(step: &Step, to: Spot) -> Step {
-    let mut step = step.clone();
-    spot_mut(&mut step).into_iter().for_each(|spot| *spot = to);
-    step
+fn moved(action: &Action, to: Spot) -> Action {
+    let mut action = action.clone();
+    spot_mut(&mut action).into_iter().for_each(|spot| *spot = to);
+    action
 }
 
-fn spot_mut(step: &mut Step) -> Option<&mut Spot> {
-    match step {
-        Step::Put(spot, _)
-        | Step::PutObject(spot, _)
-        | Step::Insert(spot, _)
-        | Step::InsertObject(spot, _)
-        | Step::Delete(spot)
-        | Step::Point(spot)
-        | Step::Increment(spot, _)
-        | Step::Splice(spot, ..)
-        | Step::SpliceText(spot, ..)
-        | Step::UpdateText(spot, _)
-        | Step::UpdateObject(spot, _)
-        | Step::Create(spot, ..) => Some(spot),
+fn spot_mut(action: &mut Action) -> Option<&mut Spot> {
+    match action {
+        Action::Put(spot, _)
+        | Action::PutObject(spot, _)
+        | Action::Insert(spot, _)
+        | Action::InsertObject(spot, _)
+        | Action::Delete(spot)
+        | Action::Point(spot)
+        | Action::Increment(spot, _)
+        | Action::Splice(spot, ..)
+        | Action::SpliceText(spot, ..)
+        | Action::UpdateText(spot, _)
+        | Action::UpdateObject(spot, _)
+        | Action::Create(spot, ..) => Some(spot),
         _ => None,
     }
 }
@@ -165,9 +166,9 @@ fn pruned(tree: &Tree) -> Vec<Tree> {
 mod tests {
     use super::*;
 
-    fn splices(story: &Story) -> Vec<&str> {
-        let texts = story.scenes.iter().filter_map(|scene| match &scene.step {
-            Step::SpliceText(_, _, text) => Some(text.as_str()),
+    fn splices(script: &Script) -> Vec<&str> {
+        let texts = script.steps.iter().filter_map(|step| match &step.action {
+            Action::SpliceText(_, _, text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect()
@@ -175,26 +176,26 @@ mod tests {
 
     #[test]
     fn only_what_is_needed_is_left() {
-        // Wrong is a story that has two flags in two different splices.
-        let fails = |story: &Story| splices(story).iter().filter(|text| text.contains('🇬')).count() >= 2;
-        let story =
-            (0..).map(|seed| Story::invent(seed, 200)).find(|story| fails(story)).expect("some story");
-        let short = shrink(story, fails);
+        // Wrong is a script that has two flags in two different splices.
+        let fails = |script: &Script| splices(script).iter().filter(|text| text.contains('🇬')).count() >= 2;
+        let script =
+            (0..).map(|seed| Script::invent(seed, 200)).find(|script| fails(script)).expect("some script");
+        let short = shrink(script, fails);
         assert_eq!(short.people, 1);
         assert_eq!(splices(&short), ["🇬", "🇬"]);
-        assert_eq!(short.scenes.len(), 2);
-        assert!(short.scenes.iter().all(|scene| spot(&scene.step) == Some(Spot { object: 0, place: 0 })));
+        assert_eq!(short.steps.len(), 2);
+        assert!(short.steps.iter().all(|step| spot(&step.action) == Some(Spot { object: 0, place: 0 })));
     }
 
     #[test]
     fn following_simpler_scenes_always_ends() {
-        for scene in Story::invent(3, 300).scenes {
-            let mut scene = scene;
-            let mut steps = 0;
-            while let Some(next) = simpler(&scene).pop() {
-                scene = next;
-                steps += 1;
-                assert!(steps < 10_000, "{scene:?}");
+        for step in Script::invent(3, 300).steps {
+            let mut step = step;
+            let mut actions = 0;
+            while let Some(next) = simpler(&step).pop() {
+                step = next;
+                actions += 1;
+                assert!(actions < 10_000, "{step:?}");
             }
         }
     }

@@ -7,20 +7,20 @@ use std::rc::Rc;
 
 use hashmill_workloads::doc::{Answer, Case, Patch, Shared, Texts, prepared, repeat};
 
+use super::fixtures::{Fixtures, flat, play, transactions};
 use super::row::Row;
-use super::shelf::{Shelf, flat, play, script};
 
 /// A case, none where the engine has no such thing, or why there is no input.
 pub type Made = Result<Option<Case>, String>;
 
 /// Workloads on one text.
-pub fn texts<E: Texts>(row: &Row, shelf: &mut Shelf) -> Made {
+pub fn texts<E: Texts>(row: &Row, fixtures: &mut Fixtures) -> Made {
     match row.clone() {
         Row::Replay { trace, commits, settled } => {
-            let trace = shelf.trace(&trace)?;
-            let script = script(&trace, commits);
+            let trace = fixtures.trace(&trace)?;
+            let transactions = transactions(&trace, commits);
             Ok(Some(repeat(move || {
-                let mut doc: E = play(&script);
+                let mut doc: E = play(&transactions);
                 if settled {
                     doc.settle();
                 }
@@ -28,12 +28,12 @@ pub fn texts<E: Texts>(row: &Row, shelf: &mut Shelf) -> Made {
             })))
         }
         Row::Load { trace, commits, deferred } => {
-            let saved = shelf.saved::<E>(&trace, commits)?;
+            let saved = fixtures.saved::<E>(&trace, commits)?;
             let load = if deferred { E::load_deferred } else { E::load };
             Ok(Some(repeat(move || load(&saved).text())))
         }
         Row::FirstEdit { trace, commits } => {
-            let saved = shelf.saved::<E>(&trace, commits)?;
+            let saved = fixtures.saved::<E>(&trace, commits)?;
             let edit = Patch { at: 0, delete: 0, insert: "x".to_owned() };
             let edited = move |doc: &mut E| {
                 doc.edit(std::slice::from_ref(&edit));
@@ -42,7 +42,7 @@ pub fn texts<E: Texts>(row: &Row, shelf: &mut Shelf) -> Made {
             Ok(Some(prepared(move || E::load(&saved), edited)))
         }
         Row::Save { trace, commits } => {
-            let mut doc = E::load(&shelf.saved::<E>(&trace, commits)?);
+            let mut doc = E::load(&fixtures.saved::<E>(&trace, commits)?);
             // Sizes differ by engine and are a row of their own.
             Ok(Some(repeat(move || usize::from(!black_box(doc.save()).is_empty()))))
         }
@@ -51,11 +51,11 @@ pub fn texts<E: Texts>(row: &Row, shelf: &mut Shelf) -> Made {
 }
 
 /// Workloads between replicas.
-pub fn shared<E: Shared>(row: &Row, shelf: &mut Shelf) -> Made {
+pub fn shared<E: Shared>(row: &Row, fixtures: &mut Fixtures) -> Made {
     match row.clone() {
-        Row::ApplyOne(edits) => apply_one::<E>(edits, shelf),
+        Row::ApplyOne(edits) => apply_one::<E>(edits, fixtures),
         Row::Merge { trace, at_once } => {
-            let session = shelf.session::<E>(&trace)?;
+            let session = fixtures.session::<E>(&trace)?;
             Ok(Some(repeat(move || {
                 let (base, updates) = &*session;
                 let mut doc = E::load(base);
@@ -74,8 +74,8 @@ pub fn shared<E: Shared>(row: &Row, shelf: &mut Shelf) -> Made {
 /// How many changes a receiver hears before it starts again from where it was.
 const HEARD: usize = 64;
 
-fn apply_one<E: Shared>(edits: usize, shelf: &mut Shelf) -> Made {
-    let trace = shelf.trace("automerge-paper")?;
+fn apply_one<E: Shared>(edits: usize, fixtures: &mut Fixtures) -> Made {
+    let trace = fixtures.trace("automerge-paper")?;
     let patches = flat(&trace);
     let mut sender = E::blank(1);
     let edits = edits.min(patches.len());

@@ -12,7 +12,7 @@ use hashmill_lab::cmd::{self, Maker, Mount};
 use hashmill_lab::model::registry::Registry;
 use hashmill_lab::report::schema::Build;
 
-use crate::{fleet, host};
+use crate::{builds, host};
 
 /// What the user types before the lab's commands; gates name it as their program.
 const NAME: &str = "cargo rivals lab";
@@ -61,7 +61,7 @@ impl Maker for Cargo {
 /// One of [`BUILDS`].
 pub(crate) fn variant(name: &str) -> anyhow::Result<PathBuf> {
     anyhow::ensure!(BUILDS.contains(&name), "there is {}", BUILDS.join(", "));
-    Ok(fleet::build(SESSION, &format!("{SESSION}-{name}"), &[name])?.path)
+    Ok(builds::build(SESSION, &format!("{SESSION}-{name}"), &[name])?.path)
 }
 
 #[cfg(test)]

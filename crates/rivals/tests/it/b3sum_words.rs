@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use hashmill_rivals::b3sum::programs::{self, Programs};
-use hashmill_rivals::fleet;
+use hashmill_rivals::builds;
 use hashmill_testkit::{paint, skip};
 
 /// Files whose names break naive tools, each with contents of its own.
@@ -49,7 +49,7 @@ impl World {
         static B3SUM: LazyLock<Result<PathBuf, String>> =
             LazyLock::new(|| programs::b3sum().map_err(|error| error.to_string()));
         static HASHMILL: LazyLock<PathBuf> =
-            LazyLock::new(|| fleet::product("hashmill", &[]).expect("hashmill builds"));
+            LazyLock::new(|| builds::product("hashmill", &[]).expect("hashmill builds"));
         let b3sum = match &*B3SUM {
             Ok(path) => path.clone(),
             Err(why) => {

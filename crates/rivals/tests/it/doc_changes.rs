@@ -4,19 +4,19 @@ use std::panic::catch_unwind;
 
 use hashmill_doc::Change;
 use hashmill_rivals::doc::official::Official;
-use hashmill_rivals::doc::stage::changes;
-use hashmill_rivals::doc::story::Story;
+use hashmill_rivals::doc::runner::changes;
+use hashmill_rivals::doc::script::Script;
 use hashmill_testkit::Rng;
 use sha2::{Digest as _, Sha256};
 
-fn stories() -> impl Iterator<Item = Vec<u8>> {
-    (0..60).flat_map(|seed| changes::<Official>(&Story::invent(seed, 60)))
+fn scripts() -> impl Iterator<Item = Vec<u8>> {
+    (0..60).flat_map(|seed| changes::<Official>(&Script::invent(seed, 60)))
 }
 
 #[test]
 fn a_change_is_read_and_written_byte_by_byte() {
     let mut count = 0;
-    for bytes in stories() {
+    for bytes in scripts() {
         let theirs = automerge::Change::from_bytes(bytes.clone()).expect("their own change");
         let ours = Change::from_bytes(&bytes).unwrap_or_else(|error| panic!("{error}: {bytes:02x?}"));
         assert_eq!(ours.raw_bytes(), bytes);
@@ -71,7 +71,7 @@ fn damage(rng: &mut Rng, body: &mut Vec<u8>) {
 fn what_the_official_crate_refuses_is_refused() {
     let mut rng = Rng::new(1);
     let (mut refused, mut accepted) = (0, 0);
-    for bytes in stories() {
+    for bytes in scripts() {
         assert_eq!(chunk(body(&bytes)), bytes);
         for _ in 0..20 {
             let mut body = body(&bytes).to_vec();

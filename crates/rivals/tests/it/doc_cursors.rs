@@ -1,10 +1,10 @@
-//! Where the official crate answers differently about cursors now and at heads that say the same: what the stories look
+//! Where the official crate answers differently about cursors now and at heads that say the same: what the scripts look
 //! away from, and what ours answers instead.
 
 use hashmill_rivals::doc::official::Official;
 use hashmill_rivals::doc::ours::Ours;
 use hashmill_rivals::doc::peer::{Hash, Peer, Place, Pointer};
-use hashmill_rivals::doc::story::{Encoding, Kind, Scalar};
+use hashmill_rivals::doc::script::{Encoding, Kind, Scalar};
 
 /// A person's copy with a list of three numbers; gives the list.
 fn numbers<P: Peer>() -> (P, String) {

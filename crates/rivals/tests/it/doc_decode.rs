@@ -2,8 +2,8 @@
 
 use hashmill_doc::{Change, ExpandedChange, ScalarValue, legacy};
 use hashmill_rivals::doc::official::Official;
-use hashmill_rivals::doc::stage::changes;
-use hashmill_rivals::doc::story::Story;
+use hashmill_rivals::doc::runner::changes;
+use hashmill_rivals::doc::script::Script;
 use hashmill_testkit::skip;
 use serde_json::Value;
 
@@ -33,9 +33,9 @@ fn compare(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn stories_decode_alike() {
-    let stories = (0..60).flat_map(|seed| changes::<Official>(&Story::invent(seed, 60)));
-    let lens: Vec<usize> = stories.map(|bytes| compare(&bytes)).collect();
+fn scripts_decode_alike() {
+    let scripts = (0..60).flat_map(|seed| changes::<Official>(&Script::invent(seed, 60)));
+    let lens: Vec<usize> = scripts.map(|bytes| compare(&bytes)).collect();
     assert!(lens.len() > 300 && lens.iter().sum::<usize>() > lens.len(), "{} changes", lens.len());
 }
 

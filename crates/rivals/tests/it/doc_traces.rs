@@ -3,22 +3,22 @@
 //! delivery.
 
 use hashmill_rivals::doc::engines::official::Official;
+use hashmill_rivals::doc::fixtures::{Fixtures, replay};
 use hashmill_rivals::doc::row::Commits;
-use hashmill_rivals::doc::shelf::{Shelf, replay};
 use hashmill_testkit::{Rng, Trace, skip};
 use hashmill_workloads::doc::{Hashmill, Shared as _, Texts};
 
 /// The recording, or a line that says why it was not typed.
-fn trace(shelf: &mut Shelf, name: &str) -> Option<std::rc::Rc<Trace>> {
-    shelf.trace(name).map_err(|why| skip(&format!("typing {name}"), &why)).ok()
+fn trace(fixtures: &mut Fixtures, name: &str) -> Option<std::rc::Rc<Trace>> {
+    fixtures.trace(name).map_err(|why| skip(&format!("typing {name}"), &why)).ok()
 }
 
 #[test]
 fn recordings_end_with_their_text() {
-    let mut shelf = Shelf::default();
+    let mut fixtures = Fixtures::default();
     let real = ["automerge-paper", "rustcode", "sveltecomponent", "friendsforever_flat"];
     for name in ["typed-2000"].iter().chain(&real) {
-        let Some(trace) = trace(&mut shelf, name) else { continue };
+        let Some(trace) = trace(&mut fixtures, name) else { continue };
         for commits in [Commits::One, Commits::Each] {
             let mut doc: Hashmill = replay(&trace, commits);
             assert!(doc.text() == trace.end, "{name} {commits}");
@@ -30,9 +30,9 @@ fn recordings_end_with_their_text() {
 
 #[test]
 fn both_engines_write_the_same_history_and_read_each_other() {
-    let mut shelf = Shelf::default();
+    let mut fixtures = Fixtures::default();
     for name in ["typed-2000", "friendsforever_flat"] {
-        let Some(trace) = trace(&mut shelf, name) else { continue };
+        let Some(trace) = trace(&mut fixtures, name) else { continue };
         for commits in [Commits::One, Commits::Each] {
             let (mut theirs, mut ours): (Official, Hashmill) =
                 (replay(&trace, commits), replay(&trace, commits));
@@ -49,11 +49,11 @@ fn both_engines_write_the_same_history_and_read_each_other() {
 /// Changes of several people reach somebody in random orders, in parts, some of them twice.
 #[test]
 fn the_order_of_delivery_does_not_matter() {
-    let mut shelf = Shelf::default();
-    if trace(&mut shelf, "friendsforever").is_none() {
+    let mut fixtures = Fixtures::default();
+    if trace(&mut fixtures, "friendsforever").is_none() {
         return;
     }
-    let session = shelf.session::<Hashmill>("friendsforever").expect("the recording is there");
+    let session = fixtures.session::<Hashmill>("friendsforever").expect("the recording is there");
     let (base, updates) = &*session;
     let deliver = |order: &[Vec<u8>], part: usize| {
         let mut doc = Hashmill::load(base);

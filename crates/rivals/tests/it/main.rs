@@ -14,7 +14,7 @@ mod doc_decode;
 mod doc_files;
 mod doc_mutation;
 mod doc_oracle;
-mod doc_stories;
+mod doc_scripts;
 mod doc_threads;
 mod doc_traces;
 mod lab;

@@ -16,8 +16,8 @@ use hashmill_testkit::Trace;
 use hashmill_workloads::doc::Objects;
 use hashmill_workloads::doc::{self, Hashmill, Past, Shared, Texts};
 
+use super::fixtures::{Fixtures, replay};
 use super::row::{Commits, Row};
-use super::shelf::{Shelf, replay};
 use super::work::{self, Made};
 
 /// The name of our engine.
@@ -56,8 +56,8 @@ impl std::fmt::Debug for Engine {
 
 /// What can be asked of an engine whose type nobody knows any more.
 trait Does: Sync {
-    fn case(&self, row: &Row, shelf: &mut Shelf) -> Made;
-    fn saved(&self, trace: &str, commits: Commits, shelf: &mut Shelf) -> Result<Rc<Vec<u8>>, String>;
+    fn case(&self, row: &Row, fixtures: &mut Fixtures) -> Made;
+    fn saved(&self, trace: &str, commits: Commits, fixtures: &mut Fixtures) -> Result<Rc<Vec<u8>>, String>;
     fn replayed(&self, trace: &Trace, commits: Commits) -> Box<dyn Any>;
     fn loaded(&self, bytes: &[u8]) -> Box<dyn Any>;
 }
@@ -72,14 +72,14 @@ macro_rules! extent {
         }
 
         impl<E: $($bound +)+> Does for $name<E> {
-            fn case(&self, row: &Row, shelf: &mut Shelf) -> Made {
+            fn case(&self, row: &Row, fixtures: &mut Fixtures) -> Made {
                 match *row {
                     Row::Named(named, size) => Ok($named(named, size)),
-                    _ => recorded::<E>(row, shelf),
+                    _ => recorded::<E>(row, fixtures),
                 }
             }
-            fn saved(&self, trace: &str, commits: Commits, shelf: &mut Shelf) -> Result<Rc<Vec<u8>>, String> {
-                shelf.saved::<E>(trace, commits)
+            fn saved(&self, trace: &str, commits: Commits, fixtures: &mut Fixtures) -> Result<Rc<Vec<u8>>, String> {
+                fixtures.saved::<E>(trace, commits)
             }
             fn replayed(&self, trace: &Trace, commits: Commits) -> Box<dyn Any> {
                 let mut doc = replay::<E>(trace, commits);
@@ -99,9 +99,9 @@ extent!(Words, Shared; doc::words::<E>);
 extent!(Present, Objects, Shared; doc::present::<E>);
 extent!(Everything, Past, Shared; doc::all::<E>);
 
-fn recorded<E: Shared>(row: &Row, shelf: &mut Shelf) -> Made {
-    match work::texts::<E>(row, shelf)? {
-        None => work::shared::<E>(row, shelf),
+fn recorded<E: Shared>(row: &Row, fixtures: &mut Fixtures) -> Made {
+    match work::texts::<E>(row, fixtures)? {
+        None => work::shared::<E>(row, fixtures),
         made => Ok(made),
     }
 }
@@ -117,7 +117,7 @@ const ONE_THREAD: &str = "one-thread";
 pub(super) const HELD: &str = "held";
 
 /// A workload of the engine `name`; none where the engine or the workload is not there.
-pub fn case(name: &str, row: &Row, shelf: &mut Shelf) -> Made {
+pub fn case(name: &str, row: &Row, fixtures: &mut Fixtures) -> Made {
     if let Row::SnapshotReads(keys) = *row {
         return match name {
             OURS => Ok(Some(doc::snapshot_reads(keys, 2))),
@@ -125,12 +125,17 @@ pub fn case(name: &str, row: &Row, shelf: &mut Shelf) -> Made {
             _ => Ok(None),
         };
     }
-    named(name).map_or(Ok(None), |engine| engine.case(row, shelf))
+    named(name).map_or(Ok(None), |engine| engine.case(row, fixtures))
 }
 
 /// A recording as the engine `name` saves it.
-pub fn saved(name: &str, trace: &str, commits: Commits, shelf: &mut Shelf) -> Result<Rc<Vec<u8>>, String> {
-    named(name).ok_or_else(|| format!("there is no engine {name:?}"))?.saved(trace, commits, shelf)
+pub fn saved(
+    name: &str,
+    trace: &str,
+    commits: Commits,
+    fixtures: &mut Fixtures,
+) -> Result<Rc<Vec<u8>>, String> {
+    named(name).ok_or_else(|| format!("there is no engine {name:?}"))?.saved(trace, commits, fixtures)
 }
 
 /// A document of the engine `name` into which a recording was typed.

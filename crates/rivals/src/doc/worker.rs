@@ -1,4 +1,4 @@
-//! A lane: one process that measures rows, our engine beside each rival. It reads a request and prints samples.
+//! A worker: one process that measures rows, our engine beside each rival. It reads a request and prints samples.
 
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
@@ -11,11 +11,11 @@ use hashmill_workloads::doc::Case;
 use serde::{Deserialize, Serialize};
 
 use super::engines::{self, OURS};
+use super::fixtures::Fixtures;
 use super::row::{Commits, Row};
-use super::shelf::Shelf;
-use crate::pace::{self, Pace, Side, SystemClock};
+use crate::timer::{self, Side, SystemClock, Timer};
 
-/// What the parent writes to a lane's standard input.
+/// What the parent writes to a worker's standard input.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Request {
     /// Rows to measure, each beside one rival, in this order.
@@ -28,11 +28,11 @@ pub struct Request {
     pub sample_us: u64,
     /// Time for the pairs of one row, in milliseconds.
     pub budget_ms: u64,
-    /// Where the lanes of a run keep what takes long to make.
+    /// Where the workers of a run keep what takes long to make.
     pub folder: Option<PathBuf>,
 }
 
-/// What a lane prints for each row: one line of JSON.
+/// What a worker prints for each row: one line of JSON.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Reply {
     /// The row's name.
@@ -50,16 +50,16 @@ pub struct Reply {
 /// A rival that takes this long for one call is measured in one pair for each process.
 const SLOW: Duration = Duration::from_millis(400);
 
-/// The whole life of a lane.
+/// The whole life of a worker.
 pub fn run(input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
     let request: Request = serde_json::from_reader(input).context("reading the request")?;
     let mut rng = Rng::new(request.seed);
-    let mut shelf = Shelf::shared(request.folder.clone());
+    let mut fixtures = Fixtures::shared(request.folder.clone());
     for (row, rival) in &request.rows {
         let mut reply =
             Reply { row: row.clone(), rival: rival.clone(), calls: 0, pairs: Vec::new(), skipped: None };
         let row: Row = row.parse()?;
-        match measure(&row, rival, &mut shelf, &request, &mut rng)? {
+        match measure(&row, rival, &mut fixtures, &request, &mut rng)? {
             Ok((calls, pairs)) => (reply.calls, reply.pairs) = (calls, pairs),
             Err(why) => reply.skipped = Some(why),
         }
@@ -74,14 +74,14 @@ type Samples = Result<(u64, Vec<[f64; 2]>), String>;
 fn measure(
     row: &Row,
     rival: &str,
-    shelf: &mut Shelf,
+    fixtures: &mut Fixtures,
     request: &Request,
     rng: &mut Rng,
 ) -> anyhow::Result<Samples> {
     if let Row::Size { trace, commits } = row {
-        return Ok(sizes(trace, *commits, rival, shelf));
+        return Ok(sizes(trace, *commits, rival, fixtures));
     }
-    let mut theirs = match engines::case(rival, row, shelf) {
+    let mut theirs = match engines::case(rival, row, fixtures) {
         Ok(Some(case)) => case,
         Ok(None) => return Ok(Err(format!("{rival} has no such workload"))),
         Err(why) => return Ok(Err(why)),
@@ -90,7 +90,7 @@ fn measure(
     let start = Instant::now();
     let answer = theirs.once();
     let slow = start.elapsed() > SLOW && !matches!(row, Row::ApplyOne(_));
-    let mut ours = match engines::case(OURS, row, shelf) {
+    let mut ours = match engines::case(OURS, row, fixtures) {
         Ok(Some(case)) => case,
         Ok(None) => return Ok(Err(format!("{OURS} has no such workload"))),
         Err(why) => return Ok(Err(why)),
@@ -100,12 +100,12 @@ fn measure(
         "{row}: {rival} and {OURS} disagree about the result; nothing was timed"
     );
     let one = slow || matches!(row, Row::FirstEdit { .. });
-    let pace = Pace {
+    let timer = Timer {
         pairs: if slow { 1 } else { request.pairs },
         sample: if one { Duration::ZERO } else { Duration::from_micros(request.sample_us) },
         budget: Duration::from_millis(request.budget_ms),
     };
-    let samples = pace::measure(&mut SystemClock::default(), side(theirs), side(ours), pace, 1, rng);
+    let samples = timer::measure(&mut SystemClock::default(), side(theirs), side(ours), timer, 1, rng);
     Ok(Ok((samples.calls, samples.pairs)))
 }
 
@@ -119,13 +119,13 @@ fn side(mut case: Case) -> Side<'static> {
     }
 }
 
-fn sizes(trace: &str, commits: Commits, rival: &str, shelf: &mut Shelf) -> Samples {
-    let theirs = engines::saved(rival, trace, commits, shelf)?;
-    let ours = engines::saved(OURS, trace, commits, shelf)?;
+fn sizes(trace: &str, commits: Commits, rival: &str, fixtures: &mut Fixtures) -> Samples {
+    let theirs = engines::saved(rival, trace, commits, fixtures)?;
+    let ours = engines::saved(OURS, trace, commits, fixtures)?;
     Ok((1, vec![[theirs.len() as f64, ours.len() as f64]]))
 }
 
-/// The lane's `main`: standard input to standard output.
+/// The worker's `main`: standard input to standard output.
 pub fn main() -> anyhow::Result<()> {
     run(io::stdin().lock(), io::stdout().lock())
 }
@@ -136,7 +136,7 @@ mod tests {
 
     /// Every kind of row, small, beside the official crate: equal answers, and samples for each.
     #[test]
-    fn a_lane_answers_every_kind_of_row() {
+    fn a_worker_answers_every_kind_of_row() {
         let rows = [
             "replay/typed-50/one",
             "replay/typed-50/each",
@@ -182,7 +182,7 @@ mod tests {
         let request =
             Request { rows: asked.clone(), seed: 1, pairs: 2, sample_us: 1, budget_ms: 1, folder: None };
         let mut output = Vec::new();
-        run(&*serde_json::to_vec(&request).expect("plain data"), &mut output).expect("a lane");
+        run(&*serde_json::to_vec(&request).expect("plain data"), &mut output).expect("a worker");
         let replies: Vec<Reply> = serde_json::Deserializer::from_slice(&output)
             .into_iter()
             .collect::<Result<_, _>>()
@@ -200,7 +200,7 @@ mod tests {
         let rows = vec![("text_at/3".to_owned(), "nobody".to_owned())];
         let request = Request { rows, seed: 1, pairs: 1, sample_us: 1, budget_ms: 1, folder: None };
         let mut output = Vec::new();
-        run(&*serde_json::to_vec(&request).expect("plain data"), &mut output).expect("a lane");
+        run(&*serde_json::to_vec(&request).expect("plain data"), &mut output).expect("a worker");
         let reply: Reply = serde_json::from_slice(&output).expect("a reply");
         assert!(reply.skipped.is_some_and(|why| why.contains("nobody")));
     }

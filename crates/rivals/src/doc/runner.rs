@@ -1,4 +1,4 @@
-//! Tells one story to two engines at once, and says where they first differ.
+//! Runs one script on two engines at once, and says where they first differ.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use hashmill_testkit::Rng;
 
 use super::peer::{Hash, Peer, Place, PlaceRef, Said, miscounted, portrait};
-use super::story::{Kind, Saved, Scene, Spot, Step, Story, Tree, key};
+use super::script::{Action, Kind, Saved, Script, Spot, Step, Tree, key};
 
 /// Where and how two engines differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The scene after which it showed.
-    pub scene: usize,
+    /// The step after which it showed.
+    pub step: usize,
     /// What was compared.
     pub what: String,
     /// What the oracle says.
@@ -23,7 +23,7 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "after scene {}: {}", self.scene, self.what)?;
+        write!(f, "after step {}: {}", self.step, self.what)?;
         let mut lines = (self.oracle.lines(), self.subject.lines());
         loop {
             match (lines.0.next(), lines.1.next()) {
@@ -38,18 +38,18 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What was seen of a story without a difference.
+/// What was seen of a script without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Outcome {
     /// Changes that were compared byte by byte.
     pub changes: usize,
     /// Calls that both engines answered alike.
     pub calls: usize,
-    /// The oracle itself panicked, so the rest of the story was not told.
+    /// The oracle itself panicked, so the rest of the script was not run.
     pub oracle_panicked: bool,
 }
 
-/// Why a story stops.
+/// Why a script stops.
 enum End {
     Difference(Box<Difference>),
     /// The oracle has nothing more to say.
@@ -62,22 +62,22 @@ impl From<Box<Difference>> for End {
     }
 }
 
-/// Tells `story` to oracle `A` and subject `B`.
-pub fn tell<A: Peer, B: Peer>(story: &Story) -> Result<Told, Box<Difference>> {
-    let mut stage = Stage::<A, B>::open(story);
-    match stage.whole() {
+/// Runs `script` on oracle `A` and subject `B`.
+pub fn run<A: Peer, B: Peer>(script: &Script) -> Result<Outcome, Box<Difference>> {
+    let mut runner = Runner::<A, B>::open(script);
+    match runner.whole() {
         Err(End::Difference(difference)) => Err(difference),
-        Err(End::OraclePanicked) => Ok(Told { oracle_panicked: true, ..stage.told }),
-        Ok(()) => Ok(stage.told),
+        Err(End::OraclePanicked) => Ok(Outcome { oracle_panicked: true, ..runner.outcome }),
+        Ok(()) => Ok(runner.outcome),
     }
 }
 
-/// Every change of `story`, as one engine alone makes them, or as many as it made before it panicked.
-pub fn changes<A: Peer>(story: &Story) -> Vec<Vec<u8>> {
-    let mut stage = Stage::<A, A>::open(story);
-    match stage.whole() {
+/// Every change of `script`, as one engine alone makes them, or as many as it made before it panicked.
+pub fn changes<A: Peer>(script: &Script) -> Vec<Vec<u8>> {
+    let mut runner = Runner::<A, A>::open(script);
+    match runner.whole() {
         Err(End::Difference(difference)) => panic!("an engine differs from itself: {difference}"),
-        Err(End::OraclePanicked) | Ok(()) => stage.people[0].subject.changes(&[]),
+        Err(End::OraclePanicked) | Ok(()) => runner.people[0].subject.changes(&[]),
     }
 }
 
@@ -113,11 +113,11 @@ struct Person<A, B> {
     hollow: bool,
 }
 
-struct Stage<'s, A, B> {
-    story: &'s Story,
+struct Runner<'s, A, B> {
+    script: &'s Script,
     people: Vec<Person<A, B>>,
-    scene: usize,
-    told: Told,
+    step: usize,
+    outcome: Outcome,
     /// How often someone went back and needed another actor.
     lives: usize,
     /// Cursors that are looked for again, oldest first.
@@ -126,8 +126,8 @@ struct Stage<'s, A, B> {
 
 /// Both engines do the same, and what they give back is the same.
 macro_rules! both {
-    ($stage:ident, $who:expr, $what:expr, |$peer:ident| $deed:expr) => {{
-        let person = &mut $stage.people[$who];
+    ($runner:ident, $who:expr, $what:expr, |$peer:ident| $deed:expr) => {{
+        let person = &mut $runner.people[$who];
         let oracle = {
             let $peer = &mut person.oracle;
             attempt(|| $deed)
@@ -136,7 +136,7 @@ macro_rules! both {
             let $peer = &mut person.subject;
             attempt(|| $deed)
         };
-        $stage.agree($what, oracle, subject)
+        $runner.agree($what, oracle, subject)
     }};
 }
 
@@ -151,13 +151,13 @@ fn actor(who: usize, life: usize) -> Vec<u8> {
     actor
 }
 
-impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
-    fn open(story: &'s Story) -> Self {
+impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
+    fn open(script: &'s Script) -> Self {
         let person = |who| {
             let actor = actor(who, 0);
             Person {
-                oracle: A::blank(&actor, story.encoding),
-                subject: B::blank(&actor, story.encoding),
+                oracle: A::blank(&actor, script.encoding),
+                subject: B::blank(&actor, script.encoding),
                 objects: vec![("_root".to_owned(), Kind::Map)],
                 past: vec![Vec::new()],
                 isolated: false,
@@ -166,28 +166,28 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
             }
         };
         Self {
-            story,
-            people: (0..story.people.max(1)).map(person).collect(),
-            scene: 0,
-            told: Told::default(),
+            script,
+            people: (0..script.people.max(1)).map(person).collect(),
+            step: 0,
+            outcome: Outcome::default(),
             lives: 0,
             cursors: Vec::new(),
         }
     }
 
     fn whole(&mut self) -> Result<(), End> {
-        let story = self.story;
-        for (index, scene) in story.scenes.iter().enumerate() {
-            self.scene = index;
-            self.play(scene)?;
+        let script = self.script;
+        for (index, step) in script.steps.iter().enumerate() {
+            self.step = index;
+            self.play(step)?;
         }
-        self.scene = story.scenes.len();
+        self.step = script.steps.len();
         self.curtain()
     }
 
     fn differ(&self, what: &str, oracle: impl fmt::Debug, subject: impl fmt::Debug) -> Box<Difference> {
         let (oracle, subject) = (format!("{oracle:?}"), format!("{subject:?}"));
-        Box::new(Difference { scene: self.scene, what: what.to_owned(), oracle, subject })
+        Box::new(Difference { step: self.step, what: what.to_owned(), oracle, subject })
     }
 
     /// What both engines did, if they did the same.
@@ -206,53 +206,53 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
                 Err(self.differ(what, expected, got).into())
             }
             (Deed::Done(expected), _) => {
-                self.told.calls += 1;
+                self.outcome.calls += 1;
                 Ok(expected)
             }
         }
     }
 
-    fn play(&mut self, scene: &Scene) -> Result<(), End> {
-        let who = scene.who % self.people.len();
-        match &scene.step {
-            Step::Put(spot, value) => {
+    fn play(&mut self, step: &Step) -> Result<(), End> {
+        let who = step.who % self.people.len();
+        match &step.action {
+            Action::Put(spot, value) => {
                 let (object, place) = self.aim(who, *spot);
                 both!(self, who, "put", |peer| answer(peer.put(&object, &place, value)))?;
                 self.look(who, &object, &place)
             }
-            Step::PutObject(spot, kind) => {
+            Action::PutObject(spot, kind) => {
                 let (object, place) = self.aim(who, *spot);
                 let id =
                     both!(self, who, "put_object", |peer| answer(peer.put_object(&object, &place, *kind)))?;
                 self.people[who].objects.extend(id.map(|id| (id, *kind)));
                 self.look(who, &object, &place)
             }
-            Step::Delete(spot) => {
+            Action::Delete(spot) => {
                 let (object, place) = self.aim(who, *spot);
                 both!(self, who, "delete", |peer| answer(peer.delete(&object, &place)))?;
                 self.look(who, &object, &place)
             }
-            Step::Increment(spot, by) => {
+            Action::Increment(spot, by) => {
                 let (object, place) = self.aim(who, *spot);
                 both!(self, who, "increment", |peer| answer(peer.increment(&object, &place, *by)))?;
                 self.look(who, &object, &place)
             }
-            Step::Create(spot, tree, insert) => {
+            Action::Create(spot, tree, insert) => {
                 let (object, place) = self.aim(who, *spot);
                 let id =
                     both!(self, who, "create", |peer| answer(peer.create(&object, &place, tree, *insert)))?;
                 self.learn(who, id);
                 self.look(who, &object, &place)
             }
-            step @ (Step::Insert(spot, _)
-            | Step::InsertObject(spot, _)
-            | Step::Splice(spot, ..)
-            | Step::SpliceText(spot, ..)
-            | Step::UpdateText(spot, _)
-            | Step::UpdateObject(spot, _)) => self.sequence(who, *spot, step),
-            Step::Point(spot) => self.point(who, *spot),
-            Step::Commit(message, time) => self.commit(who, message.as_deref(), *time),
-            Step::Rollback => {
+            action @ (Action::Insert(spot, _)
+            | Action::InsertObject(spot, _)
+            | Action::Splice(spot, ..)
+            | Action::SpliceText(spot, ..)
+            | Action::UpdateText(spot, _)
+            | Action::UpdateObject(spot, _)) => self.sequence(who, *spot, action),
+            Action::Point(spot) => self.point(who, *spot),
+            Action::Commit(message, time) => self.commit(who, message.as_deref(), *time),
+            Action::Rollback => {
                 both!(self, who, "rollback", |peer| peer.rollback())?;
                 // The ids of what was taken back may come again, for objects of another kind.
                 let person = &mut self.people[who];
@@ -262,63 +262,63 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
             }
             // The official crate looks at operations alone when it chooses whom an isolated change is by: after a change
             // without any, which the heads do not contain, its next one has no valid place in the history.
-            Step::EmptyChange(_) if self.people[who].isolated => Ok(()),
-            Step::Isolate(_) if self.people[who].hollow => Ok(()),
-            Step::EmptyChange(time) => {
+            Action::EmptyChange(_) if self.people[who].isolated => Ok(()),
+            Action::Isolate(_) if self.people[who].hollow => Ok(()),
+            Action::EmptyChange(time) => {
                 let hash = both!(self, who, "empty_change", |peer| peer.empty_change(*time))?;
                 self.people[who].hollow = true;
                 self.change(who, hash)
             }
-            Step::Merge(from) => self.merge(who, *from),
-            Step::Deliver(from, order) => self.deliver(who, *from, *order),
-            Step::Reload(saved) => self.reload(who, *saved),
-            Step::LoadIncremental(from, saved) => self.load_incremental(who, *from, *saved),
-            Step::Isolate(which) => {
+            Action::Merge(from) => self.merge(who, *from),
+            Action::Deliver(from, order) => self.deliver(who, *from, *order),
+            Action::Reload(saved) => self.reload(who, *saved),
+            Action::LoadIncremental(from, saved) => self.load_incremental(who, *from, *saved),
+            Action::Isolate(which) => {
                 let heads = self.past(who, *which);
                 both!(self, who, "isolate", |peer| answer(peer.isolate(&heads)))?;
                 self.people[who].isolated = true;
                 self.compare(who)
             }
-            Step::Integrate => {
+            Action::Integrate => {
                 self.integrate(who)?;
                 self.compare(who)
             }
-            Step::ForkAt(from, which) => self.fork_at(who, *from, *which),
+            Action::ForkAt(from, which) => self.fork_at(who, *from, *which),
         }
     }
 
     /// Edits of lists and texts.
-    fn sequence(&mut self, who: usize, spot: Spot, step: &Step) -> Result<(), End> {
+    fn sequence(&mut self, who: usize, spot: Spot, action: &Action) -> Result<(), End> {
         let (object, place) =
-            self.aim_at(who, spot, matches!(step, Step::SpliceText(..) | Step::UpdateText(..)));
+            self.aim_at(who, spot, matches!(action, Action::SpliceText(..) | Action::UpdateText(..)));
         let index = if let Place::Index(index) = place { index } else { spot.place };
-        match step {
-            Step::Insert(_, value) => {
+        match action {
+            Action::Insert(_, value) => {
                 both!(self, who, "insert", |peer| answer(peer.insert(&object, index, value)))?;
             }
-            Step::InsertObject(_, kind) => {
+            Action::InsertObject(_, kind) => {
                 let id = both!(self, who, "insert_object", |peer| answer(
                     peer.insert_object(&object, index, *kind)
                 ))?;
                 self.people[who].objects.extend(id.map(|id| (id, *kind)));
             }
-            Step::Splice(_, delete, values) => {
+            Action::Splice(_, delete, values) => {
                 both!(self, who, "splice", |peer| answer(peer.splice(&object, index, *delete, values)))?;
             }
-            Step::SpliceText(_, delete, text) => {
+            Action::SpliceText(_, delete, text) => {
                 both!(self, who, "splice_text", |peer| answer(
                     peer.splice_text(&object, index, *delete, text)
                 ))?;
             }
             // What is no text the official crate takes for an empty one.
-            Step::UpdateText(..) if self.people[who].oracle.kind(&object) != Some(Kind::Text) => {
+            Action::UpdateText(..) if self.people[who].oracle.kind(&object) != Some(Kind::Text) => {
                 return Ok(());
             }
-            Step::UpdateText(_, text) => {
+            Action::UpdateText(_, text) => {
                 both!(self, who, "update_text", |peer| answer(peer.update_text(&object, text)))?;
             }
-            Step::UpdateObject(_, tree) if self.strange(who, &object, tree) => return Ok(()),
-            Step::UpdateObject(_, tree) => {
+            Action::UpdateObject(_, tree) if self.strange(who, &object, tree) => return Ok(()),
+            Action::UpdateObject(_, tree) => {
                 both!(self, who, "update_object", |peer| answer(peer.update_object(&object, tree)))?;
             }
             _ => unreachable!("the caller sends edits of sequences only"),
@@ -330,7 +330,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
         self.look(who, &object, &place)
     }
 
-    /// Whether the official crate makes something else of an object than what it is told: from a list that is to become
+    /// Whether the official crate makes something else of an object than what it is outcome: from a list that is to become
     /// shorter it deletes the first elements, and while isolated it looks at lists of the future.
     fn strange(&self, who: usize, object: &str, tree: &Tree) -> bool {
         let person = &self.people[who];
@@ -374,7 +374,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
         let (object, kind) = wanted[(wanted.len() - spot.object % wanted.len()) % wanted.len()];
         let place = match kind {
             Kind::Map | Kind::Table => Place::Key(key(spot.place)),
-            // One step beyond the end must be refused, or mean the end.
+            // One action beyond the end must be refused, or mean the end.
             Kind::List | Kind::Text => Place::Index(spot.place % (person.oracle.length(object, None) + 2)),
         };
         (object.clone(), place)
@@ -408,7 +408,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
     /// A change was made: its bytes are the same, and so is all that can be seen.
     fn change(&mut self, who: usize, hash: Hash) -> Result<(), End> {
         both!(self, who, "the bytes of the change", |peer| peer.change(hash))?;
-        self.told.changes += 1;
+        self.outcome.changes += 1;
         self.compare(who)
     }
 
@@ -440,7 +440,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
                 let at = at.map(|heads| heads.iter().map(|hash| hex(*hash)).collect::<Vec<_>>());
                 let what =
                     at.map_or("what can be seen".to_owned(), |at| format!("what can be seen at {at:?}"));
-                Err(Box::new(Difference { scene: self.scene, what, oracle, subject }).into())
+                Err(Box::new(Difference { step: self.step, what, oracle, subject }).into())
             }
             _ => Ok(()),
         }
@@ -499,7 +499,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
 
     /// Each engine goes on from what the other one saved.
     fn reload(&mut self, who: usize, saved: Saved) -> Result<(), End> {
-        let encoding = self.story.encoding;
+        let encoding = self.script.encoding;
         let (oracle, subject) = self.saved(who, saved_whole(saved))?;
         let name = self.people[who].actor.clone();
         let loaded = attempt(|| A::load(&subject, &name, encoding));
@@ -576,7 +576,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
         }
     }
 
-    /// The end of a story: the whole past of everyone, and everyone ends up with the same.
+    /// The end of a script: the whole past of everyone, and everyone ends up with the same.
     fn curtain(&mut self) -> Result<(), End> {
         for who in 0..self.people.len() {
             self.integrate(who)?;
@@ -599,7 +599,7 @@ impl<'s, A: Peer, B: Peer> Stage<'s, A, B> {
             if other != first {
                 let what = format!("person {who} ends up as person 0 does");
                 return Err(
-                    Box::new(Difference { scene: self.scene, what, oracle: first, subject: other }).into()
+                    Box::new(Difference { step: self.step, what, oracle: first, subject: other }).into()
                 );
             }
         }

@@ -73,16 +73,16 @@ impl<'a> Side<'a> {
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct Timer {
     /// Pairs to measure, when the budget allows.
     pub pairs: usize,
     /// The shortest sample worth taking: below it the clock itself shows.
     pub sample: Duration,
-    /// No more pairs are started after this long, except to reach [`Pace::FEWEST`].
+    /// No more pairs are started after this long, except to reach [`Timer::FEWEST`].
     pub budget: Duration,
 }
 
-impl Pace {
+impl Timer {
     /// Fewer sessions have no exact interval, and a median of fewer pairs says nothing about noise.
     pub const FEWEST: usize = 8;
 }
@@ -104,17 +104,17 @@ pub fn measure(
     clock: &mut impl Clock,
     mut rival: Side<'_>,
     mut ours: Side<'_>,
-    pace: Pace,
+    timer: Timer,
     offsets: usize,
     rng: &mut Rng,
 ) -> Samples {
-    let calls = calibrate(clock, &mut rival, &mut ours, pace);
-    let budget = u64::try_from(pace.budget.as_nanos()).unwrap_or(u64::MAX);
+    let calls = calibrate(clock, &mut rival, &mut ours, timer);
+    let budget = u64::try_from(timer.budget.as_nanos()).unwrap_or(u64::MAX);
     let mut rival_first = rng.below(2) == 0;
-    let mut pairs = Vec::with_capacity(pace.pairs);
+    let mut pairs = Vec::with_capacity(timer.pairs);
     let start = clock.now_ns();
-    while pairs.len() < pace.pairs
-        && (pairs.len() < Pace::FEWEST.min(pace.pairs) || clock.now_ns() - start < budget)
+    while pairs.len() < timer.pairs
+        && (pairs.len() < Timer::FEWEST.min(timer.pairs) || clock.now_ns() - start < budget)
     {
         let offset = rng.below(offsets.max(1));
         let pair = if rival_first {
@@ -134,12 +134,12 @@ pub fn measure(
 const PREPARED_CALLS: u64 = 16;
 
 /// Finds how many calls make the quicker side fill a sample. Runs both sides, so it warms them up as well.
-fn calibrate(clock: &mut impl Clock, rival: &mut Side<'_>, ours: &mut Side<'_>, pace: Pace) -> u64 {
+fn calibrate(clock: &mut impl Clock, rival: &mut Side<'_>, ours: &mut Side<'_>, timer: Timer) -> u64 {
     // A call that is long enough alone was made once already, to see whether the answers agree.
-    if pace.sample.is_zero() {
+    if timer.sample.is_zero() {
         return 1;
     }
-    let wanted = u64::try_from(pace.sample.as_nanos()).unwrap_or(u64::MAX).max(1);
+    let wanted = u64::try_from(timer.sample.as_nanos()).unwrap_or(u64::MAX).max(1);
     let prepared = rival.before_each.is_some() || ours.before_each.is_some();
     let most = if prepared { PREPARED_CALLS } else { u64::MAX };
     let mut calls = 1;
@@ -168,7 +168,8 @@ mod tests {
         }
     }
 
-    const PACE: Pace = Pace { pairs: 6, sample: Duration::from_nanos(1000), budget: Duration::from_secs(1) };
+    const PACE: Timer =
+        Timer { pairs: 6, sample: Duration::from_nanos(1000), budget: Duration::from_secs(1) };
 
     #[test]
     fn both_sides_run_the_same_calls_and_are_timed_per_call() {
@@ -223,8 +224,8 @@ mod tests {
     fn a_slow_row_stops_at_its_budget_but_not_before_the_fewest_pairs() {
         let time = Cell::new(0);
         let side = || Side::new(|_, _| time.set(time.get() + 1_000_000_000));
-        let pace = Pace { pairs: 50, ..PACE };
-        let samples = measure(&mut Fake(&time), side(), side(), pace, 1, &mut Rng::new(1));
-        assert_eq!(samples.pairs.len(), Pace::FEWEST);
+        let timer = Timer { pairs: 50, ..PACE };
+        let samples = measure(&mut Fake(&time), side(), side(), timer, 1, &mut Rng::new(1));
+        assert_eq!(samples.pairs.len(), Timer::FEWEST);
     }
 }

@@ -1,12 +1,12 @@
-//! Cursors in a story: both engines write them alike, and find them again wherever the story goes on.
+//! Cursors in a script: both engines write them alike, and find them again wherever the script goes on.
 
-use super::{Deed, End, Stage, answer, attempt};
+use super::{Deed, End, Runner, answer, attempt};
 use crate::doc::peer::{Hash, Peer, PlaceRef, Pointer, miscounted};
-use crate::doc::story::{Kind, Spot};
+use crate::doc::script::{Kind, Spot};
 
 /// So many of the latest cursors are followed.
 const FOLLOWED: usize = 24;
-/// Of those, so many are looked for after each scene.
+/// Of those, so many are looked for after each step.
 const LOOKED_FOR: usize = 6;
 
 /// A cursor and the object that it was made for.
@@ -16,7 +16,7 @@ pub(super) struct Followed {
     pointer: Pointer,
 }
 
-impl<A: Peer, B: Peer> Stage<'_, A, B> {
+impl<A: Peer, B: Peer> Runner<'_, A, B> {
     /// Makes cursors at a place, now and at earlier heads, and follows those that are made now.
     pub(super) fn point(&mut self, who: usize, spot: Spot) -> Result<(), End> {
         let (object, place) = self.aim(who, spot);

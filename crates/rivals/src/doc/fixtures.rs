@@ -19,7 +19,7 @@ pub type Session = (Vec<u8>, Vec<Vec<u8>>);
 
 /// Recordings and what was made of them.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct Fixtures {
     traces: HashMap<String, Rc<Trace>>,
     saved: HashMap<SavedAs, Rc<Vec<u8>>>,
     sessions: HashMap<(&'static str, String), Rc<Session>>,
@@ -27,8 +27,8 @@ pub struct Shelf {
     folder: Option<PathBuf>,
 }
 
-impl Shelf {
-    /// A shelf that keeps saved documents in `folder`, which nobody but the processes of this run may fill.
+impl Fixtures {
+    /// Fixtures that keep saved documents in `folder`, which nobody but the processes of this run may fill.
     pub fn shared(folder: Option<PathBuf>) -> Self {
         Self { folder, ..Self::default() }
     }
@@ -88,23 +88,23 @@ fn patch(trace::Patch { at, delete, insert }: &trace::Patch) -> Patch {
 }
 
 /// The edits of a recording, each list one transaction.
-pub fn script(trace: &Trace, commits: Commits) -> Vec<Vec<Patch>> {
+pub fn transactions(trace: &Trace, commits: Commits) -> Vec<Vec<Patch>> {
     match commits {
         Commits::One => vec![flat(trace)],
         Commits::Each => trace.txns.iter().map(|txn| txn.patches.iter().map(patch).collect()).collect(),
     }
 }
 
-/// Types a script into a new document.
-pub fn play<E: Texts>(script: &[Vec<Patch>]) -> E {
+/// Types transactions into a new document.
+pub fn play<E: Texts>(transactions: &[Vec<Patch>]) -> E {
     let mut doc = E::blank(1);
-    script.iter().for_each(|patches| doc.edit(patches));
+    transactions.iter().for_each(|patches| doc.edit(patches));
     doc
 }
 
 /// Types a recording into a new document.
 pub fn replay<E: Texts>(trace: &Trace, commits: Commits) -> E {
-    play(&script(trace, commits))
+    play(&transactions(trace, commits))
 }
 
 fn session<E: Shared>(trace: &Trace) -> Session {

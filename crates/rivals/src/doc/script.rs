@@ -1,31 +1,31 @@
 //! What several people do to their copies of one document, as data.
 //!
-//! A number in a story means "that many, modulo what there is": so every story can be told, and every part of a story
-//! is a story. That is what makes a long one short when something is wrong with it.
+//! A number in a script means "that many, modulo what there is": so every script can be run, and every part of a script
+//! is a script. That is what makes a long one short when something is wrong with it.
 
 use hashmill_testkit::Rng;
 
 /// How many people may take part.
 pub const PEOPLE: usize = 4;
 
-/// A story: some people, and what they do one after another.
+/// A script: some people, and what they do one after another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Story {
+pub struct Script {
     /// How indexes into text are counted.
     pub encoding: Encoding,
     /// How many people.
     pub people: usize,
     /// What happens.
-    pub scenes: Vec<Scene>,
+    pub steps: Vec<Step>,
 }
 
 /// One person does one thing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
+pub struct Step {
     /// Who.
     pub who: usize,
     /// What.
-    pub step: Step,
+    pub action: Action,
 }
 
 /// What an index into text counts.
@@ -96,7 +96,7 @@ pub enum Tree {
 /// What a person can do.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is the call of the same name")]
-pub enum Step {
+pub enum Action {
     Put(Spot, Scalar),
     PutObject(Spot, Kind),
     Insert(Spot, Scalar),
@@ -153,24 +153,24 @@ pub fn key(place: usize) -> &'static str {
     KEYS[place % KEYS.len()]
 }
 
-impl Story {
-    /// A random story of `length` scenes.
+impl Script {
+    /// A random script of `length` steps.
     pub fn invent(seed: u64, length: usize) -> Self {
         let mut rng = Rng::new(seed);
         let encoding = Encoding::ALL[rng.below(4)];
         let people = 1 + rng.below(PEOPLE);
-        // Some stories are about one thing: many edits of the same text, or many values at the same key.
+        // Some scripts are about one thing: many edits of the same text, or many values at the same key.
         let focus = rng.below(5);
-        let scenes =
-            (0..length).map(|_| Scene { who: rng.below(people), step: step(&mut rng, people, focus) });
-        let scenes = scenes.collect();
-        Self { encoding, people, scenes }
+        let steps =
+            (0..length).map(|_| Step { who: rng.below(people), action: action(&mut rng, people, focus) });
+        let steps = steps.collect();
+        Self { encoding, people, steps }
     }
 }
 
-fn step(rng: &mut Rng, people: usize, focus: usize) -> Step {
+fn action(rng: &mut Rng, people: usize, focus: usize) -> Action {
     if rng.below(12) == 0 {
-        return Step::Point(spot(rng));
+        return Action::Point(spot(rng));
     }
     let sort = match focus {
         0 if rng.below(3) > 0 => 40 + rng.below(20),
@@ -178,27 +178,27 @@ fn step(rng: &mut Rng, people: usize, focus: usize) -> Step {
         _ => rng.below(100),
     };
     match sort {
-        0..14 => Step::Put(spot(rng), scalar(rng)),
-        14..18 => Step::PutObject(spot(rng), kind(rng)),
-        18..26 => Step::Insert(spot(rng), scalar(rng)),
-        26..28 => Step::InsertObject(spot(rng), kind(rng)),
-        28..34 => Step::Delete(spot(rng)),
-        34..40 => Step::Increment(spot(rng), number(rng)),
-        40..56 => Step::SpliceText(spot(rng), amount(rng), text(rng)),
-        56..60 => Step::UpdateText(spot(rng), text(rng)),
-        60..64 => Step::Splice(spot(rng), amount(rng), (0..rng.below(4)).map(|_| tree(rng, 2)).collect()),
-        64..67 => Step::Create(spot(rng), tree(rng, 3), rng.below(2) == 0),
-        67..69 => Step::UpdateObject(spot(rng), tree(rng, 2)),
-        69..80 => Step::Commit((rng.below(4) == 0).then(|| text(rng)), number(rng)),
-        80..82 => Step::Rollback,
-        82..83 => Step::EmptyChange(number(rng)),
-        83..89 => Step::Merge(rng.below(people)),
-        89..93 => Step::Deliver(rng.below(people), rng.next_u64()),
-        93..95 => Step::Reload(saved(rng)),
-        95..97 => Step::LoadIncremental(rng.below(people), saved(rng)),
-        97..98 => Step::Isolate(rng.below(1000)),
-        98..99 => Step::Integrate,
-        _ => Step::ForkAt(rng.below(people), rng.below(1000)),
+        0..14 => Action::Put(spot(rng), scalar(rng)),
+        14..18 => Action::PutObject(spot(rng), kind(rng)),
+        18..26 => Action::Insert(spot(rng), scalar(rng)),
+        26..28 => Action::InsertObject(spot(rng), kind(rng)),
+        28..34 => Action::Delete(spot(rng)),
+        34..40 => Action::Increment(spot(rng), number(rng)),
+        40..56 => Action::SpliceText(spot(rng), amount(rng), text(rng)),
+        56..60 => Action::UpdateText(spot(rng), text(rng)),
+        60..64 => Action::Splice(spot(rng), amount(rng), (0..rng.below(4)).map(|_| tree(rng, 2)).collect()),
+        64..67 => Action::Create(spot(rng), tree(rng, 3), rng.below(2) == 0),
+        67..69 => Action::UpdateObject(spot(rng), tree(rng, 2)),
+        69..80 => Action::Commit((rng.below(4) == 0).then(|| text(rng)), number(rng)),
+        80..82 => Action::Rollback,
+        82..83 => Action::EmptyChange(number(rng)),
+        83..89 => Action::Merge(rng.below(people)),
+        89..93 => Action::Deliver(rng.below(people), rng.next_u64()),
+        93..95 => Action::Reload(saved(rng)),
+        95..97 => Action::LoadIncremental(rng.below(people), saved(rng)),
+        97..98 => Action::Isolate(rng.below(1000)),
+        98..99 => Action::Integrate,
+        _ => Action::ForkAt(rng.below(people), rng.below(1000)),
     }
 }
 
@@ -266,13 +266,13 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_kind_of_step_occurs_and_a_seed_is_a_story() {
-        let stories: Vec<Story> = (0..40).map(|seed| Story::invent(seed, 100)).collect();
-        let steps = stories.iter().flat_map(|story| &story.scenes).map(|scene| &scene.step);
-        let kinds: HashSet<_> = steps.map(std::mem::discriminant).collect();
+    fn every_kind_of_step_occurs_and_a_seed_is_a_script() {
+        let scripts: Vec<Script> = (0..40).map(|seed| Script::invent(seed, 100)).collect();
+        let actions = scripts.iter().flat_map(|script| &script.steps).map(|step| &step.action);
+        let kinds: HashSet<_> = actions.map(std::mem::discriminant).collect();
         assert_eq!(kinds.len(), 22);
-        assert_eq!(stories[7], Story::invent(7, 100));
-        let encodings: Vec<_> = stories.iter().map(|story| story.encoding).collect();
+        assert_eq!(scripts[7], Script::invent(7, 100));
+        let encodings: Vec<_> = scripts.iter().map(|script| script.encoding).collect();
         assert!(Encoding::ALL.iter().all(|encoding| encodings.contains(encoding)));
     }
 }

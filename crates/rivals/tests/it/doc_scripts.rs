@@ -1,4 +1,4 @@
-//! Stories told to two engines at once.
+//! Scripts run on two engines at once.
 
 use hashmill_rivals::doc::differential::{official_and_ours, search};
 use hashmill_rivals::doc::official::Official;
@@ -6,22 +6,22 @@ use hashmill_rivals::doc::official::Official;
 /// Calls to compare: seconds of work. `cargo rivals doc --differential` compares as many as it is told to.
 const CALLS: usize = 20_000;
 
-/// What the oracle says depends on nothing but the story, or a difference would mean nothing.
+/// What the oracle says depends on nothing but the script, or a difference would mean nothing.
 #[test]
 fn the_oracle_agrees_with_itself() {
     let total =
         search::<Official, Official>(1, 60, CALLS, |_| {}).unwrap_or_else(|finding| panic!("{finding}"));
     assert!(total.changes > 100, "{total}");
-    assert!(total.oracle_panics * 20 < total.stories, "{total}");
+    assert!(total.oracle_panics * 20 < total.scripts, "{total}");
 }
 
 #[test]
 fn ours_says_what_the_official_crate_says() {
-    // Short stories go wrong where something is new, long ones where much has piled up.
+    // Short scripts go wrong where something is new, long ones where much has piled up.
     for (seed, length) in [(1_000, 20), (2_000, 80), (3_000, 300)] {
         let total =
             official_and_ours(seed, length, CALLS, |_| {}).unwrap_or_else(|finding| panic!("{finding}"));
-        // The oracle panics on increments of counters in texts and lists: the longer a story, the likelier.
-        assert!(total.oracle_panics * 2 < total.stories, "{total}");
+        // The oracle panics on increments of counters in texts and lists: the longer a script, the likelier.
+        assert!(total.oracle_panics * 2 < total.scripts, "{total}");
     }
 }

@@ -1,6 +1,6 @@
-//! Builds programs, and runs lanes.
+//! Builds programs, and runs workers.
 //!
-//! A lane is the same source built differently: with the rival held to an instruction set, or with its functions in
+//! A worker is the same source built differently: with the rival held to an instruction set, or with its functions in
 //! another order. Each difference is a cargo feature of this crate, so cargo keeps the builds apart and fresh.
 
 use std::ffi::OsString;
@@ -12,9 +12,9 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// One build of a lane.
+/// One build of a worker.
 #[derive(Clone, Debug)]
-pub struct Lane {
+pub struct Worker {
     /// File name of the built binary.
     pub name: String,
     /// The program.
@@ -43,8 +43,8 @@ pub fn product(name: &str, flags: &[&str]) -> anyhow::Result<PathBuf> {
     compile(&[&["--package", "hashmill-cli", "--bin", name], flags].concat(), name)
 }
 
-/// Builds binary `bin` of this crate with `features`, and puts it beside the other lanes as `name`.
-pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<Lane> {
+/// Builds binary `bin` of this crate with `features`, and puts it beside the other workers as `name`.
+pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<Worker> {
     let features = features.join(",");
     let built = compile(
         &["--release", "--package", env!("CARGO_PKG_NAME"), "--bin", bin, "--features", &features],
@@ -60,7 +60,7 @@ pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<Lane> {
             std::fs::rename(&fresh, &path)
         })
         .with_context(|| format!("keeping {}", path.display()))?;
-    Ok(Lane { name: name.to_owned(), path })
+    Ok(Worker { name: name.to_owned(), path })
 }
 
 fn compile(args: &[&str], bin: &str) -> anyhow::Result<PathBuf> {
@@ -92,8 +92,8 @@ fn executable(messages: &[u8], bin: &str) -> Option<PathBuf> {
     })
 }
 
-impl Lane {
-    /// Runs the lane on one request; `padding` bytes of environment move its stack, as another user's shell would.
+impl Worker {
+    /// Runs the worker on one request; `padding` bytes of environment move its stack, as another user's shell would.
     pub fn run<Reply: DeserializeOwned>(
         &self,
         request: &impl serde::Serialize,
@@ -105,13 +105,13 @@ impl Lane {
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("starting {}", self.path.display()))?;
-        let mut stdin = child.stdin.take().context("the lane's standard input")?;
-        // A lane that dies early closes the pipe; its exit status below tells more than this error would.
+        let mut stdin = child.stdin.take().context("the worker's standard input")?;
+        // A worker that dies early closes the pipe; its exit status below tells more than this error would.
         let sent = stdin.write_all(&serde_json::to_vec(request)?);
         drop(stdin);
         let output = child.wait_with_output().with_context(|| format!("waiting for {}", self.name))?;
         if !output.status.success() {
-            bail!("lane {} failed: {}", self.name, output.status);
+            bail!("worker {} failed: {}", self.name, output.status);
         }
         sent.with_context(|| format!("asking {}", self.name))?;
         serde_json::Deserializer::from_slice(&output.stdout)
@@ -130,19 +130,19 @@ mod tests {
         let messages = concat!(
             r#"{"reason":"compiler-artifact","target":{"name":"other"},"executable":"/t/other"}"#,
             "\n",
-            r#"{"reason":"compiler-artifact","target":{"name":"lane"},"executable":"/t/lane"}"#,
+            r#"{"reason":"compiler-artifact","target":{"name":"worker"},"executable":"/t/worker"}"#,
             "\n",
             r#"{"reason":"build-finished","success":true}"#,
             "\n",
         );
-        assert_eq!(executable(messages.as_bytes(), "lane"), Some(PathBuf::from("/t/lane")));
+        assert_eq!(executable(messages.as_bytes(), "worker"), Some(PathBuf::from("/t/worker")));
         assert_eq!(executable(messages.as_bytes(), "none"), None);
     }
 
     #[test]
-    fn a_lane_that_cannot_start_is_an_error_with_its_path() {
-        let lane = Lane { name: "none".into(), path: "/no/such/lane".into() };
-        let error = lane.run::<()>(&"request", 10).expect_err("there is no such program");
-        assert!(error.to_string().contains("starting /no/such/lane"), "{error}");
+    fn a_worker_that_cannot_start_is_an_error_with_its_path() {
+        let worker = Worker { name: "none".into(), path: "/no/such/worker".into() };
+        let error = worker.run::<()>(&"request", 10).expect_err("there is no such program");
+        assert!(error.to_string().contains("starting /no/such/worker"), "{error}");
     }
 }
