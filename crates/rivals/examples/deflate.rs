@@ -1,15 +1,15 @@
 //! DEFLATE by our own code, by pure Rust libraries and by libdeflate, which is C: each deflated column of some documents is
-//! inflated and deflated again on one thread; the shortest of so many times. A document is a file, or how many changes of
-//! ten puts it has.
+//! inflated and deflated again on one thread; the shortest of so many times. A document is a file, how many changes of ten
+//! puts it has, or `list` with how many numbers are in it.
 //!
-//! `cargo run --release -p hashmill-rivals --example deflate -- ROUNDS FILE|CHANGES...`
+//! `cargo run --release -p hashmill-rivals --example deflate -- ROUNDS FILE|CHANGES|listNUMBERS...`
 
 #![expect(clippy::print_stdout, reason = "it is a program")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use hashmill_doc::{Document, ROOT, Transactable as _};
+use hashmill_doc::{Document, ObjType, ROOT, Transactable as _};
 
 #[path = "../../doc/src/codec/deflate/mod.rs"]
 mod ours;
@@ -121,6 +121,16 @@ fn changes(count: u64) -> Result<Document, Error> {
     Ok(doc)
 }
 
+/// A document of one change: a list of so many numbers.
+fn list(count: u64) -> Result<Document, Error> {
+    let mut doc = Document::new();
+    doc.transact(|tx| {
+        let list = tx.put_object(ROOT, "list", ObjType::List)?;
+        (0..count).try_for_each(|number| tx.insert(&list, number as usize, number))
+    })?;
+    Ok(doc)
+}
+
 /// The shortest time for all of them, and how long what is made is.
 fn time(rounds: u32, all: &[impl AsRef<[u8]>], way: fn(&[u8]) -> Vec<u8>) -> (Duration, usize) {
     let mut least = Duration::MAX;
@@ -137,9 +147,10 @@ fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let rounds: u32 = arguments.next().ok_or("how many rounds?")?.parse()?;
     for name in arguments {
-        let file = match name.parse() {
-            Ok(count) => changes(count)?.save(),
-            Err(_) => Document::load(&std::fs::read(&name)?)?.save(),
+        let file = match (name.parse(), name.strip_prefix("list").map(str::parse)) {
+            (Ok(count), _) => changes(count)?.save(),
+            (_, Some(count)) => list(count?)?.save(),
+            _ => Document::load(&std::fs::read(&name)?)?.save(),
         };
         let deflated = columns(&file).ok_or("no document of one chunk")?;
         let plain: Vec<_> = deflated.iter().map(|bytes| inflate_libdeflate(bytes)).collect();
