@@ -19,5 +19,6 @@ pub mod row;
 pub mod runner;
 pub mod script;
 pub mod shrink;
+mod vocabulary;
 pub mod work;
 pub mod worker;

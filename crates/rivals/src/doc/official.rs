@@ -2,12 +2,15 @@
 
 use automerge::transaction::{CommitOptions, Transactable as _};
 use automerge::{
-    ActorId, AutoCommit, AutomergeError, Change, ChangeHash, Cursor, LoadOptions, MoveCursor, ObjId, ObjType,
-    Prop, ROOT, ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
+    ActorId, AutoCommit, Change, ChangeHash, Cursor, LoadOptions, MoveCursor, ObjId, ObjType, Prop, ROOT,
+    ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
 };
 
 use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
 use super::script::{Encoding, Kind, Scalar, Tree};
+use super::vocabulary::vocabulary;
+
+vocabulary!(Prop, ScalarValue);
 
 /// A copy kept by the official crate.
 #[derive(Debug)]
@@ -19,44 +22,6 @@ pub struct Official {
 impl Official {
     fn object(&self, object: &str) -> Said<ObjId> {
         if object == "_root" { Ok(ROOT) } else { said(self.doc.import_obj(object)) }
-    }
-}
-
-fn said<T>(result: Result<T, AutomergeError>) -> Said<T> {
-    result.map_err(|error| error.to_string())
-}
-
-fn encoding(encoding: Encoding) -> TextEncoding {
-    match encoding {
-        Encoding::Scalars => TextEncoding::UnicodeCodePoint,
-        Encoding::Utf8 => TextEncoding::Utf8CodeUnit,
-        Encoding::Utf16 => TextEncoding::Utf16CodeUnit,
-        Encoding::Graphemes => TextEncoding::GraphemeCluster,
-    }
-}
-
-fn obj_type(kind: Kind) -> ObjType {
-    match kind {
-        Kind::Map => ObjType::Map,
-        Kind::List => ObjType::List,
-        Kind::Text => ObjType::Text,
-        Kind::Table => ObjType::Table,
-    }
-}
-
-fn kind(obj_type: ObjType) -> Kind {
-    match obj_type {
-        ObjType::Map => Kind::Map,
-        ObjType::List => Kind::List,
-        ObjType::Text => Kind::Text,
-        ObjType::Table => Kind::Table,
-    }
-}
-
-fn prop(place: PlaceRef<'_>) -> Prop {
-    match place {
-        PlaceRef::Key(key) => key.into(),
-        PlaceRef::Index(index) => index.into(),
     }
 }
 
@@ -84,32 +49,6 @@ fn tree(value: &Tree, encoding: TextEncoding) -> hydrate::Value {
         Tree::List(values) => values.iter().map(|value| tree(value, encoding)).collect::<Vec<_>>().into(),
         Tree::Text(text) => hydrate::Value::text(encoding, text),
     }
-}
-
-fn words(value: &Value<'_>) -> String {
-    match value {
-        Value::Object(obj_type) => object_word(kind(*obj_type)).to_owned(),
-        Value::Scalar(value) => match value.as_ref() {
-            ScalarValue::Null => "null".to_owned(),
-            ScalarValue::Boolean(value) => value.to_string(),
-            ScalarValue::Uint(value) => format!("uint {value}"),
-            ScalarValue::Int(value) => format!("int {value}"),
-            ScalarValue::F64(value) => format!("f64 {:016x}", value.to_bits()),
-            ScalarValue::Str(value) => format!("str {value:?}"),
-            ScalarValue::Bytes(value) => format!("bytes {value:02x?}"),
-            ScalarValue::Counter(value) => format!("counter {}", i64::from(value)),
-            ScalarValue::Timestamp(value) => format!("timestamp {value}"),
-            ScalarValue::Unknown { type_code, bytes } => format!("type {type_code} {bytes:02x?}"),
-        },
-    }
-}
-
-fn hashes(hashes: &[Hash]) -> Vec<ChangeHash> {
-    hashes.iter().map(|hash| ChangeHash(*hash)).collect()
-}
-
-fn plain(hashes: Vec<ChangeHash>) -> Vec<Hash> {
-    hashes.into_iter().map(|hash| hash.0).collect()
 }
 
 impl Peer for Official {

@@ -7,6 +7,9 @@ use hashmill_doc::{
 
 use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
 use super::script::{Encoding, Kind, Scalar, Tree};
+use super::vocabulary::vocabulary;
+
+vocabulary!(Prop<'_>, ScalarValue<'_>);
 
 /// A copy kept by our engine.
 #[derive(Debug)]
@@ -14,44 +17,6 @@ pub struct Ours(AutoCommit);
 
 fn object(object: &str) -> Said<ObjId> {
     ObjId::parse(object).ok_or_else(|| format!("{object} names no object"))
-}
-
-fn said<T, E: ToString>(result: Result<T, E>) -> Said<T> {
-    result.map_err(|error| error.to_string())
-}
-
-fn encoding(encoding: Encoding) -> TextEncoding {
-    match encoding {
-        Encoding::Scalars => TextEncoding::UnicodeCodePoint,
-        Encoding::Utf8 => TextEncoding::Utf8CodeUnit,
-        Encoding::Utf16 => TextEncoding::Utf16CodeUnit,
-        Encoding::Graphemes => TextEncoding::GraphemeCluster,
-    }
-}
-
-fn obj_type(kind: Kind) -> ObjType {
-    match kind {
-        Kind::Map => ObjType::Map,
-        Kind::List => ObjType::List,
-        Kind::Text => ObjType::Text,
-        Kind::Table => ObjType::Table,
-    }
-}
-
-fn kind(obj_type: ObjType) -> Kind {
-    match obj_type {
-        ObjType::Map => Kind::Map,
-        ObjType::List => Kind::List,
-        ObjType::Text => Kind::Text,
-        ObjType::Table => Kind::Table,
-    }
-}
-
-fn prop(place: PlaceRef<'_>) -> Prop<'_> {
-    match place {
-        PlaceRef::Key(key) => key.into(),
-        PlaceRef::Index(index) => index.into(),
-    }
 }
 
 fn scalar(value: &Scalar) -> ScalarValue<'_> {
@@ -77,32 +42,6 @@ fn literal(value: &Tree) -> Literal {
         Tree::List(values) => Literal::List(values.iter().map(literal).collect()),
         Tree::Text(text) => Literal::Text(text.clone()),
     }
-}
-
-fn words(value: &Value<'_>) -> String {
-    match value {
-        Value::Object(obj_type) => object_word(kind(*obj_type)).to_owned(),
-        Value::Scalar(value) => match value {
-            ScalarValue::Null => "null".to_owned(),
-            ScalarValue::Boolean(value) => value.to_string(),
-            ScalarValue::Uint(value) => format!("uint {value}"),
-            ScalarValue::Int(value) => format!("int {value}"),
-            ScalarValue::F64(value) => format!("f64 {:016x}", value.to_bits()),
-            ScalarValue::Str(value) => format!("str {value:?}"),
-            ScalarValue::Bytes(value) => format!("bytes {value:02x?}"),
-            ScalarValue::Counter(value) => format!("counter {value}"),
-            ScalarValue::Timestamp(value) => format!("timestamp {value}"),
-            ScalarValue::Unknown { type_code, bytes } => format!("type {type_code} {bytes:02x?}"),
-        },
-    }
-}
-
-fn hashes(hashes: &[Hash]) -> Vec<ChangeHash> {
-    hashes.iter().map(|hash| ChangeHash(*hash)).collect()
-}
-
-fn plain(hashes: Vec<ChangeHash>) -> Vec<Hash> {
-    hashes.into_iter().map(|hash| hash.0).collect()
 }
 
 impl Peer for Ours {

@@ -140,9 +140,9 @@ fn by_measuring(
     gates: &Gates,
     demands: &[Demand],
 ) -> Result<Gauged, Error> {
-    let fleet = Fleet::gather(mount, gates, demands)?;
+    let builds = Builds::gather(mount, gates, demands)?;
     let all: Vec<&Demand> = demands.iter().collect();
-    let (report, folder) = fleet.duel(mount, &args.measuring, gates, &all, None)?;
+    let (report, folder) = builds.duel(mount, &args.measuring, gates, &all, None)?;
     let mut exit = exit_of(&report, false);
     let reports = [report];
     let mut judged: Vec<Judged> = demands.iter().map(|demand| judge(demand, &reports)).collect();
@@ -152,7 +152,7 @@ fn by_measuring(
         if failed.is_empty() || exit != Exit::Ok {
             break;
         }
-        let (again, _) = fleet.duel(mount, &args.measuring, gates, &failed, Some(run))?;
+        let (again, _) = builds.duel(mount, &args.measuring, gates, &failed, Some(run))?;
         exit = worst(exit, exit_of(&again, false));
         let again = [again];
         for (demand, first) in demands.iter().zip(&mut judged) {
@@ -163,23 +163,23 @@ fn by_measuring(
 }
 
 /// This program, and its other builds that the gates ask for.
-struct Fleet {
+struct Builds {
     builds: Vec<Build>,
     programs: Vec<Program>,
 }
 
-impl Fleet {
+impl Builds {
     fn gather(mount: &Mount<'_>, gates: &Gates, demands: &[Demand]) -> Result<Self, Error> {
         let (build, program) = own_program(mount)?;
-        let mut fleet = Fleet { builds: vec![build], programs: vec![program] };
+        let mut builds = Builds { builds: vec![build], programs: vec![program] };
         for name in demands.iter().flat_map(|demand| &gates.gate[demand.gate].builds) {
-            if fleet.builds.iter().all(|known| known.label != *name) {
+            if builds.builds.iter().all(|known| known.label != *name) {
                 let (build, program) = other_program(mount, name)?;
-                fleet.builds.push(build);
-                fleet.programs.push(program);
+                builds.builds.push(build);
+                builds.programs.push(program);
             }
         }
-        Ok(fleet)
+        Ok(builds)
     }
 
     /// Measures the demands as duels; `again` numbers the runs that repeat.
