@@ -198,6 +198,19 @@ const HERE: &[Step] = &[
         },
     },
     Step {
+        name: "whole",
+        about: "no key stays on the stack where a program is linked as one whole, as it ships",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[],
+        runner: None,
+        commands: |_| {
+            let test = ["test", "--locked", "--release", "-p", "hashmill-hash", "--all-features"];
+            Ok(vec![Cmd::cargo(&[&test[..], &["--test", "it", "--", "--show-output", "stack::"]].concat())])
+        },
+    },
+    Step {
         name: "no-std",
         about: "`hash` links into a program that has neither std nor alloc",
         quick: false,
