@@ -8,6 +8,7 @@ use crate::edit::{CommitOptions, Open};
 use crate::error::{ApplyError, EditError};
 use crate::queue::{Applied, Queue};
 use crate::read::ReadDoc;
+use crate::storage::Part;
 use crate::store::history::branches::Branch;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding, Writer};
@@ -116,7 +117,7 @@ impl Document {
     }
 
     /// What others may have of this document: nothing that a leaked transaction left.
-    fn settled(&self) -> Arc<State> {
+    pub(crate) fn settled(&self) -> Arc<State> {
         let mut state = Arc::clone(&self.state);
         if state.unfinished.is_some() {
             Arc::make_mut(&mut state).take_back();
@@ -297,18 +298,38 @@ impl Document {
 
     /// Takes over everything `other` has and this document lacks. Gives the new heads.
     pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
-        self.settle();
-        let Self { state, branch, queue, limits, .. } = &mut *self;
-        let next = state.history.next();
-        let adopted = queue.adopt(state, &other.settled(), limits);
-        if state.history.next() > next {
-            Arc::make_mut(state).branches.advance(next, *branch);
-        }
-        if !adopted {
+        if !self.adopt(&other.settled()) {
             // As if they came from elsewhere: what is wrong is told, what can wait waits.
             self.apply_changes(self.get_changes_added(other))?;
         }
         Ok(self.get_heads())
+    }
+
+    /// Takes over what `other` has and this document lacks, operation by operation, if nothing stands against it.
+    fn adopt(&mut self, other: &State) -> bool {
+        self.settle();
+        let Self { state, branch, queue, limits, .. } = self;
+        let next = state.history.next();
+        let adopted = queue.adopt(state, other, limits);
+        if state.history.next() > next {
+            Arc::make_mut(state).branches.advance(next, *branch);
+        }
+        adopted
+    }
+
+    /// Applies what keeps the rules of what came from elsewhere.
+    pub(crate) fn take_part(&mut self, part: Part, budget: &mut Budget) -> Result<Applied, ApplyError> {
+        let changes = match part {
+            Part::Changes(changes) => changes,
+            Part::Document(state) if self.is_empty() => {
+                self.take(*state, budget)?;
+                return Ok(Applied::default());
+            }
+            Part::Document(state) if self.adopt(&state) => return Ok(Applied::default()),
+            Part::Document(state) => self.new_in(&state),
+        };
+        let (state, queue, limits) = self.receiving();
+        Ok(queue.apply_valid(state, changes, limits, budget))
     }
 
     /// Hashes among `heads`, and among what waiting changes depend on, of changes that are neither here nor waiting.

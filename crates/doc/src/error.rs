@@ -86,6 +86,9 @@ pub enum Rule {
     /// An index of a change that does not exist or comes later.
     #[error("change index {0} is out of range")]
     ChangeIndex(u64),
+    /// A Bloom filter whose numbers are none that can be, or whose bytes are not as many as they say.
+    #[error("a Bloom filter contradicts itself")]
+    BloomFilter,
     /// An action this format does not have.
     #[error("action {0} is unknown")]
     Action(u64),

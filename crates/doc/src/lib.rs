@@ -22,6 +22,7 @@ mod read;
 mod rescue;
 mod storage;
 mod store;
+pub mod sync;
 mod threads;
 mod transaction;
 mod typed;

@@ -426,6 +426,26 @@ impl Queue {
         }
     }
 
+    /// What is neither here nor waiting on the way to `heads`, ascending. What others wait for besides does not count.
+    pub(crate) fn missing_before(&self, state: &State, heads: &[ChangeHash]) -> Vec<ChangeHash> {
+        if self.waiting.is_empty() {
+            // The heads are in ascending order.
+            return heads.iter().filter(|hash| state.row(hash).is_none()).copied().collect();
+        }
+        let (mut todo, mut passed, mut missing) = (heads.to_vec(), HashSet::new(), vec![]);
+        while let Some(hash) = todo.pop() {
+            match self.waiting.get(&hash) {
+                Some((_, change)) if passed.insert(hash) => todo.extend(change.deps()),
+                Some(_) => {}
+                None if state.row(&hash).is_none() => missing.push(hash),
+                None => {}
+            }
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
     /// See [`crate::Document::get_missing_deps`].
     pub(crate) fn missing(&self, state: &State, heads: &[ChangeHash]) -> Vec<ChangeHash> {
         let deps = self.waiting.values().flat_map(|(_, change)| change.deps());

@@ -110,6 +110,12 @@ impl Default for SaveOptions {
     }
 }
 
+/// What came from elsewhere and was read.
+pub(crate) enum Part {
+    Document(Box<State>),
+    Changes(Vec<Change>),
+}
+
 impl Document {
     /// Reads a file: a document, changes, or any sequence of them. Nothing at all is an empty document.
     pub fn load(bytes: &[u8]) -> Result<Self, LoadError> {
@@ -249,6 +255,29 @@ impl Document {
         Ok(changes)
     }
 
+    /// All that is in a stream of chunks, or the first thing that is wrong with one.
+    pub(crate) fn parts(&self, bytes: &[u8], budget: &mut Budget) -> Result<Vec<Part>, LoadError> {
+        let (mut reader, mut parts, mut number) = (Reader::new(bytes), vec![], 0);
+        while !reader.is_empty() {
+            let base = reader.offset();
+            let chunk = Chunk::read(&mut reader, &self.limits)
+                .map_err(|error| LoadError::from(error.place(number, base)))?;
+            if chunk.kind == ChunkType::Document {
+                let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
+                let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, Verify::Now, budget);
+                parts.push(Part::Document(Box::new(state.map_err(|error| error.map_err(at))?)));
+            } else {
+                let changes = self.changes_in(&chunk, number, base, budget)?;
+                match parts.last_mut() {
+                    Some(Part::Changes(before)) => before.extend(changes),
+                    _ => parts.push(Part::Changes(changes)),
+                }
+            }
+            number += 1;
+        }
+        Ok(parts)
+    }
+
     /// The changes of one chunk; of a document those that are new here.
     fn changes_in(
         &self,
@@ -258,21 +287,24 @@ impl Document {
         budget: &mut Budget,
     ) -> Result<Vec<Change>, LoadError> {
         let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
-        let (limits, mut scratch) = (&self.limits, Scratch::default());
+        let limits = &self.limits;
         match chunk.kind {
             ChunkType::Document => {
                 let state = load_chunk(&chunk.body, self.state.encoding, limits, Verify::Now, budget);
                 Ok(self.new_in(&state.map_err(|error| error.map_err(at))?))
             }
             ChunkType::Change | ChunkType::Deflated => {
-                Ok(vec![Change::from_chunk(chunk, limits, budget, &mut scratch).map_err(at)?])
+                let read = |scratch: &mut Scratch<'_>| Change::from_chunk(chunk, limits, budget, scratch);
+                Ok(vec![Scratch::with_kept(read).map_err(at)?])
             }
-            ChunkType::Bundle => bundle::read(&chunk.body, limits, budget, &mut scratch).map_err(at),
+            ChunkType::Bundle => {
+                bundle::read(&chunk.body, limits, budget, &mut Scratch::default()).map_err(at)
+            }
         }
     }
 
     /// The changes of a loaded state that are not here.
-    fn new_in(&self, state: &State) -> Vec<Change> {
+    pub(crate) fn new_in(&self, state: &State) -> Vec<Change> {
         let mut scratch = Scratch::default();
         let rows = ChangeIdx::each(ChangeIdx::default()..state.history.next());
         let rows = rows.filter(|row| self.state.row(&state.hash(*row)).is_none());
@@ -291,11 +323,17 @@ impl Document {
     /// The document as a file, with options.
     pub fn save_with(&mut self, options: SaveOptions) -> Vec<u8> {
         self.settle();
-        let mut bytes = self.state.write_document(options.deflate);
+        let bytes = self.write(options);
+        self.saved = self.state.history.heads.rows().to_vec();
+        bytes
+    }
+
+    /// The document as a file, whatever is done with it.
+    pub(crate) fn write(&self, options: SaveOptions) -> Vec<u8> {
+        let mut bytes = self.settled().write_document(options.deflate);
         if options.retain_orphans {
             self.queue.changes().iter().for_each(|change| bytes.extend(change.raw_bytes()));
         }
-        self.saved = self.state.history.heads.rows().to_vec();
         bytes
     }
 
@@ -313,16 +351,14 @@ impl Document {
 
     /// Every change that is not among `heads` and what came before them, as chunks one after the other.
     pub fn save_after(&self, heads: &[ChangeHash]) -> Vec<u8> {
-        self.get_changes(heads).iter().flat_map(Change::raw_bytes).collect()
+        let known: Vec<ChangeIdx> = heads.iter().filter_map(|hash| self.state.row(hash)).collect();
+        self.state.chunks(self.state.rows_since(&known)).concat()
     }
 
     /// Every change since this document was last saved, as chunks to append to the file. Nothing was saved yet right
     /// after loading: who knows where the bytes came from.
     pub fn save_incremental(&mut self) -> Vec<u8> {
-        let mut scratch = Scratch::default();
-        let rows = self.state.rows_since(&self.saved);
-        let bytes =
-            rows.into_iter().flat_map(|row| self.state.change(row, &mut scratch).raw_bytes()).collect();
+        let bytes = self.state.chunks(self.state.rows_since(&self.saved)).concat();
         self.saved = self.state.history.heads.rows().to_vec();
         bytes
     }

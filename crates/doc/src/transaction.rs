@@ -363,6 +363,11 @@ impl AutoCommit {
         &mut self.doc
     }
 
+    /// The whole document for a [sync](crate::sync), after committing what is open.
+    pub fn sync(&mut self) -> &mut Document {
+        self.document()
+    }
+
     /// The whole document, after committing what is open.
     pub fn into_document(mut self) -> Document {
         self.commit();

@@ -316,6 +316,20 @@ pub(crate) struct Scratch<'a> {
     pub(crate) block: Block,
 }
 
+impl Scratch<'static> {
+    /// Lends what this thread keeps: most changes are smaller than the buffers to check them.
+    pub(crate) fn with_kept<R>(read: impl FnOnce(&mut Self) -> R) -> R {
+        thread_local! {
+            static KEPT: std::cell::RefCell<Scratch<'static>> = std::cell::RefCell::default();
+        }
+        // Taken, not borrowed: where its columns inflate side by side, this thread may read another change while it waits.
+        let mut scratch = KEPT.take();
+        let result = read(&mut scratch);
+        KEPT.set(scratch);
+        result
+    }
+}
+
 /// What stands before the operations of a change being written.
 pub(crate) struct ChangeHead<'a> {
     pub(crate) deps: &'a [ChangeHash],
@@ -479,15 +493,8 @@ impl Change {
         if chunk.kind != ChunkType::Change {
             return Err(error(8, Rule::ChunkType(chunk.kind as u8)).into());
         }
-        thread_local! {
-            /// Buffers for the next change: most changes are smaller than the buffers to check them.
-            static SCRATCH: std::cell::RefCell<Scratch<'static>> = std::cell::RefCell::default();
-        }
-        // Taken, not borrowed: where its columns inflate side by side, this thread may read another change while it waits.
-        let mut scratch = SCRATCH.take();
         let mut budget = Budget::of_call(limits);
-        let change = Self::from_chunk(&chunk, limits, &mut budget, &mut scratch);
-        SCRATCH.set(scratch);
+        let change = Scratch::with_kept(|scratch| Self::from_chunk(&chunk, limits, &mut budget, scratch));
         change.map_err(|fault| fault.place(number, chunk.header))
     }
 

@@ -24,6 +24,7 @@ mod refused;
 mod rescue;
 mod rules;
 mod shortcuts;
+mod sync;
 mod threads;
 
 /// A small generator of numbers: tests must be the same everywhere.

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 use crate::codec::change::{Change, Scratch};
+use crate::codec::chunk::{ChunkType, frame_with};
 use crate::codec::shortcuts::unhashed::UnhashedChanges;
 use crate::store::history::hashes::Hashes;
 use crate::store::history::{ChangeAt, ChangeRun};
@@ -234,6 +235,35 @@ impl State {
         hash
     }
 
+    /// Gives the hashes of some rows. Ascending rows cost least. `each` may not ask for others.
+    pub(crate) fn each_hash(
+        &self,
+        rows: impl IntoIterator<Item = ChangeIdx>,
+        mut each: impl FnMut(ChangeIdx, ChangeHash),
+    ) {
+        let (mut known, mut scratch) = (self.history.known(), None);
+        for row in rows {
+            let hash = known.get(row).unwrap_or_else(|| {
+                let scratch = scratch.get_or_insert_with(Scratch::default);
+                self.hash_below(self.history.next(), &mut known, scratch, false);
+                let hash = self.hash_in(&known, row, scratch);
+                known.visit(row, hash);
+                hash
+            });
+            each(row, hash);
+        }
+    }
+
+    /// The chunks of some rows.
+    pub(crate) fn chunks(&self, rows: impl IntoIterator<Item = ChangeIdx>) -> Vec<Vec<u8>> {
+        let mut scratch = Scratch::default();
+        let chunk = |row| {
+            let hash = self.write_row(row, &mut scratch);
+            frame_with(ChunkType::Change, &scratch.body, &hash)
+        };
+        rows.into_iter().map(chunk).collect()
+    }
+
     /// The row of a hash.
     pub(crate) fn row(&self, hash: &ChangeHash) -> Option<ChangeIdx> {
         let mut known = self.history.known();
@@ -287,11 +317,17 @@ impl State {
 
     /// The change of a row.
     pub(crate) fn change<'a>(&'a self, row: ChangeIdx, scratch: &mut Scratch<'a>) -> Change {
+        let hash = self.write_row(row, scratch);
+        Change::from_own(&scratch.body, hash, self.history.at(row).run.ops, self.limits.shortcuts)
+    }
+
+    /// Writes the body of a change; gives its hash.
+    fn write_row<'a>(&'a self, row: ChangeIdx, scratch: &mut Scratch<'a>) -> ChangeHash {
         let change = self.history.at(row);
         // First what it was made after: its own hash is one step from that.
         let deps: Deps = change.deps().iter().map(|row| self.hash_with(*row, scratch)).collect();
         let hash = self.hash_with(row, scratch);
         self.write_change(&change, &deps, scratch);
-        Change::from_own(&scratch.body, hash, change.run.ops, self.limits.shortcuts)
+        hash
     }
 }

@@ -1,0 +1,152 @@
+//! A Bloom filter of hashes of changes: ten bits for each say which a peer has, wrongly for one in a hundred.
+
+use crate::codec::leb::put_u64;
+use crate::codec::reader::Reader;
+use crate::error::Rule;
+use crate::types::ChangeHash;
+
+/// What all implementations write.
+const BITS_PER_ENTRY: u32 = 10;
+const PROBES: u32 = 7;
+/// More probes than any number of bits for an entry is best used with.
+const MOST_PROBES: u32 = 32;
+/// Bytes of the bits of a filter: those of 2^26 changes.
+pub(super) const MOST_BYTES: usize = (1 << 26) / 8 * BITS_PER_ENTRY as usize;
+
+/// Says of a change that a peer does not have it, or that it probably does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BloomFilter {
+    /// How many changes were put in. An empty filter has nothing else.
+    entries: u32,
+    bits_per_entry: u32,
+    probes: u32,
+    bits: Vec<u8>,
+}
+
+impl BloomFilter {
+    /// The filter of some changes.
+    pub fn from_hashes(hashes: impl ExactSizeIterator<Item = ChangeHash>) -> Self {
+        let mut filter = Self::with_room(hashes.len());
+        hashes.for_each(|hash| filter.insert(&hash));
+        filter
+    }
+
+    /// A filter for so many changes, none of which is in it yet.
+    pub(super) fn with_room(entries: usize) -> Self {
+        let Some(entries) = u32::try_from(entries).ok().filter(|entries| *entries > 0) else {
+            return Self::default();
+        };
+        let bits = vec![0; bytes_for(entries, BITS_PER_ENTRY)];
+        Self { entries, bits_per_entry: BITS_PER_ENTRY, probes: PROBES, bits }
+    }
+
+    /// How many bytes its bits take.
+    pub(super) fn len(&self) -> usize {
+        self.bits.len()
+    }
+
+    pub(super) fn insert(&mut self, hash: &ChangeHash) {
+        for bit in self.places(hash) {
+            self.bits[bit / 8] |= 1 << (bit % 8);
+        }
+    }
+
+    /// Whether a change may be among those that were put in.
+    pub fn contains_hash(&self, hash: &ChangeHash) -> bool {
+        self.entries > 0 && self.places(hash).all(|bit| self.bits[bit / 8] & 1 << (bit % 8) > 0)
+    }
+
+    /// The bits of a change. There are some.
+    fn places(&self, hash: &ChangeHash) -> impl Iterator<Item = usize> + use<> {
+        let bits = 8 * self.bits.len() as u32;
+        let [mut x, mut y, z] = [0, 4, 8].map(|at| {
+            let word = hash.0[at..].first_chunk().expect("a hash has eight words");
+            u32::from_le_bytes(*word) % bits
+        });
+        // Below 2^31, so that sums do not overflow.
+        let add = move |a: u32, b: u32| if a + b < bits { a + b } else { a + b - bits };
+        (0..self.probes).map(move |_| {
+            let place = x;
+            x = add(x, y);
+            y = add(y, z);
+            place as usize
+        })
+    }
+
+    /// The filter as it is sent: nothing at all for an empty one.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = vec![];
+        if self.entries > 0 {
+            for number in [self.entries, self.bits_per_entry, self.probes] {
+                put_u64(&mut out, number.into());
+            }
+            out.extend(&self.bits);
+        }
+        out
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Rule> {
+        let mut reader = Reader::new(bytes);
+        if reader.is_empty() {
+            return Ok(Self::default());
+        }
+        let [entries, bits_per_entry, probes] = [reader.u32()?, reader.u32()?, reader.u32()?];
+        let bits = reader.rest();
+        let sound = (1..=MOST_PROBES).contains(&probes)
+            && bits_per_entry > 0
+            && bits.len() <= MOST_BYTES
+            && bits.len() == bytes_for(entries, bits_per_entry);
+        if !sound {
+            return Err(Rule::BloomFilter);
+        }
+        Ok(Self { entries, bits_per_entry, probes, bits: bits.to_vec() })
+    }
+}
+
+/// How many bytes so many bits take.
+fn bytes_for(entries: u32, bits_per_entry: u32) -> usize {
+    usize::try_from((u64::from(entries) * u64::from(bits_per_entry)).div_ceil(8)).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(number: u32) -> ChangeHash {
+        let mut bytes = [0; 32];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = (number.wrapping_mul(0x9e37_79b9).rotate_left(at as u32) >> 7) as u8;
+        }
+        ChangeHash(bytes)
+    }
+
+    #[test]
+    fn what_was_put_in_is_found_and_little_else() {
+        let filter = BloomFilter::from_hashes((0..1000).map(hash));
+        assert!((0..1000).all(|number| filter.contains_hash(&hash(number))));
+        let wrong = (1000..11_000).filter(|number| filter.contains_hash(&hash(*number))).count();
+        assert!(wrong < 300, "{wrong} of 10,000");
+        assert!(!BloomFilter::default().contains_hash(&hash(1)));
+    }
+
+    #[test]
+    fn a_filter_is_what_its_bytes_say() {
+        for entries in [0, 1, 3, 100] {
+            let filter = BloomFilter::from_hashes((0..entries).map(hash));
+            assert_eq!(BloomFilter::read(&filter.to_bytes()), Ok(filter));
+        }
+        // One more and one less byte, no probes, too many, no bits, and numbers that end early.
+        let wrong: [&[u8]; 7] = [
+            &[1, 10, 7, 1, 2, 3],
+            &[1, 10, 7, 1],
+            &[1, 10, 0, 1, 2],
+            &[1, 10, 33, 1, 2],
+            &[1, 0, 7],
+            &[1, 10],
+            &[0, 10, 7, 1],
+        ];
+        wrong.iter().for_each(|bytes| assert!(BloomFilter::read(bytes).is_err(), "{bytes:?}"));
+        let endless = [0xff, 0xff, 0xff, 0xff, 0x0f, 0xff, 0xff, 0xff, 0xff, 0x0f, 7, 1, 2, 3];
+        assert_eq!(BloomFilter::read(&endless), Err(Rule::BloomFilter));
+    }
+}

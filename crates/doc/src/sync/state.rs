@@ -1,0 +1,229 @@
+//! What one peer knows of another.
+
+use hashbrown::HashSet;
+
+use super::message::{Have, MessageFlags, put_hashes};
+use crate::codec::reader::Reader;
+use crate::error::Rule;
+use crate::types::ChangeHash;
+
+/// The first byte of what is kept of a state.
+const KIND: u8 = 0x43;
+/// So many changes that were refused are remembered of a peer.
+const MOST_REFUSED: usize = 1 << 12;
+
+/// What this side knows of a peer: which changes both have, what it said last, what it was sent. One for each peer and
+/// document.
+///
+/// [`Self::encode`] gives what is worth keeping when the connection ends. A connection that may have lost a message needs a
+/// state that was kept, or a new one: while an answer is awaited nothing else is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Heads of what both have.
+    pub(super) shared_heads: Vec<ChangeHash>,
+    pub(super) last_sent_heads: Vec<ChangeHash>,
+    /// What the peer said last.
+    pub(super) theirs: Option<Theirs>,
+    pub(super) sent: Sent,
+    /// An answer is awaited.
+    pub(super) in_flight: bool,
+    /// The peer was told our heads.
+    pub(super) have_responded: bool,
+    pub(super) can: Option<Abilities>,
+    pub(super) read_only: bool,
+    pub(super) peer_read_only: bool,
+    /// The peer is to be told to forget what it sent.
+    pub(super) needs_reset: bool,
+    /// Changes of theirs that broke a rule, ascending: nobody asks for them again.
+    pub(super) refused: Vec<ChangeHash>,
+}
+
+/// A peer's last message, as far as it is about the peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Theirs {
+    pub(super) heads: Vec<ChangeHash>,
+    pub(super) need: Vec<ChangeHash>,
+    pub(super) have: Vec<Have>,
+}
+
+/// What a peer can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Abilities {
+    pub(super) reset: bool,
+}
+
+/// What a peer was sent and has not acknowledged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// These and all before them, since the whole document was sent.
+    pub(super) upto: Vec<ChangeHash>,
+    /// And these.
+    pub(super) hashes: HashSet<ChangeHash>,
+}
+
+impl Sent {
+    pub(super) fn is_empty(&self) -> bool {
+        self.upto.is_empty() && self.hashes.is_empty()
+    }
+}
+
+impl State {
+    /// A state for a peer of whom nothing is known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// As [`Self::new`], for a peer of whom no changes are taken.
+    pub fn new_read_only() -> Self {
+        Self { read_only: true, ..Self::default() }
+    }
+
+    /// What is worth keeping until the next connection: which changes both have.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![KIND];
+        put_hashes(&mut out, &self.shared_heads);
+        out
+    }
+
+    /// Reads what [`Self::encode`] gave.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ReadStateError> {
+        let mut reader = Reader::new(bytes);
+        let fault = |offset, rule| ReadStateError::Format { offset, rule };
+        let [kind] = reader.array().map_err(|rule| fault(0, rule))?;
+        if kind != KIND {
+            return Err(ReadStateError::Type(kind));
+        }
+        let shared_heads = reader.hashes().map_err(|rule| fault(reader.offset(), rule))?;
+        Ok(Self { shared_heads, ..Self::default() })
+    }
+
+    /// Whether changes of the peer are taken from now on. After it was not so, everything is asked for again.
+    pub fn set_read_only(&mut self, read_only: bool) {
+        if self.read_only && !read_only {
+            *self = Self { can: self.can, needs_reset: true, ..Self::default() };
+        } else if read_only && !self.read_only {
+            // The peer is to hear of it.
+            self.read_only = true;
+            self.in_flight = false;
+            self.have_responded = false;
+        }
+    }
+
+    /// Whether changes of the peer are left alone.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether the peer said that it takes no changes.
+    pub fn is_peer_read_only(&self) -> bool {
+        self.peer_read_only
+    }
+
+    /// Heads of what both have, as far as this side knows.
+    pub fn shared_heads(&self) -> &[ChangeHash] {
+        &self.shared_heads
+    }
+
+    /// The heads that the peer named last.
+    pub fn their_heads(&self) -> Option<&[ChangeHash]> {
+        self.theirs.as_ref().map(|theirs| &theirs.heads[..])
+    }
+
+    /// The heads that the peer was told last.
+    pub fn last_sent_heads(&self) -> &[ChangeHash] {
+        &self.last_sent_heads
+    }
+
+    /// Whether an answer is awaited.
+    pub fn in_flight(&self) -> bool {
+        self.in_flight
+    }
+
+    /// Learns from the flags of a message.
+    pub(super) fn hear(&mut self, flags: MessageFlags) {
+        self.can = Some(Abilities { reset: flags.contains(MessageFlags::SUPPORTS_SYNC_RESET) });
+        self.peer_read_only = flags.contains(MessageFlags::READ_ONLY);
+        if flags.contains(MessageFlags::SYNC_RESET) {
+            self.sent = Sent::default();
+        }
+    }
+
+    pub(super) fn refuse(&mut self, hash: ChangeHash) {
+        if let Err(at) = self.refused.binary_search(&hash)
+            && self.refused.len() < MOST_REFUSED
+        {
+            self.refused.insert(at, hash);
+        }
+    }
+
+    pub(super) fn has_refused(&self, hash: &ChangeHash) -> bool {
+        self.refused.binary_search(hash).is_ok()
+    }
+}
+
+/// Bytes that are no state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadStateError {
+    /// They begin with something else.
+    #[error("this is no state of a sync: it begins with {0:#04x}, not with 0x43")]
+    Type(u8),
+    /// They break the format.
+    #[error("state of a sync, byte {offset}: {rule}")]
+    Format {
+        /// Where.
+        offset: usize,
+        /// What is wrong.
+        rule: Rule,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Message, SyncDoc as _};
+    use super::*;
+    use crate::{ActorId, Document, ROOT, Transactable as _};
+
+    /// Bytes of a state and of all that it holds.
+    fn held(state: &State) -> usize {
+        let hashes = |hashes: &Vec<ChangeHash>| hashes.capacity() * size_of::<ChangeHash>();
+        let theirs = state.theirs.iter().map(|theirs| {
+            let have = theirs.have.iter().map(|have| hashes(&have.last_sync) + have.bloom.len());
+            hashes(&theirs.heads)
+                + hashes(&theirs.need)
+                + theirs.have.capacity() * size_of::<Have>()
+                + have.sum::<usize>()
+        });
+        let sent = hashes(&state.sent.upto) + state.sent.hashes.allocation_size();
+        let known = hashes(&state.shared_heads) + hashes(&state.last_sent_heads) + hashes(&state.refused);
+        size_of::<State>() + theirs.sum::<usize>() + sent + known
+    }
+
+    fn hear(doc: &mut Document, state: &mut State, message: Option<Message>) -> bool {
+        let there_is = message.is_some();
+        message
+            .into_iter()
+            .for_each(|message| drop(doc.receive_sync_message(state, message).expect("sound")));
+        there_is
+    }
+
+    #[test]
+    fn in_step_a_peer_takes_little_memory() {
+        let mut a = Document::new().with_actor(ActorId::from([1]));
+        let mut b = Document::new().with_actor(ActorId::from([2]));
+        let (mut of_a, mut of_b) = (State::new(), State::new());
+        for round in 0..50_i64 {
+            // Many at first, then few, then one after the other.
+            for number in 0..if round == 0 { 3000 } else { 50 - round } {
+                a.transact(|tx| tx.put(ROOT, "a", number + round * 10_000)).expect("there is room");
+                b.transact(|tx| tx.put(ROOT, "b", number + round * 10_000)).expect("there is room");
+            }
+            while hear(&mut b, &mut of_a, a.generate_sync_message(&mut of_b))
+                | hear(&mut a, &mut of_b, b.generate_sync_message(&mut of_a))
+            {}
+            assert_eq!(a.get_heads(), b.get_heads());
+            let bytes = [held(&of_a), held(&of_b)];
+            assert!(bytes.iter().all(|bytes| *bytes <= 4096), "{round}: {bytes:?}");
+        }
+    }
+}
