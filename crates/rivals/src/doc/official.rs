@@ -6,6 +6,8 @@ use automerge::{
     ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
 };
 
+use automerge::sync::{Message, State, SyncDoc as _};
+
 use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
 use super::script::{Encoding, Kind, Scalar, Tree};
 use super::vocabulary::vocabulary;
@@ -192,6 +194,33 @@ impl Peer for Official {
         said(self.doc.load_incremental(bytes)).map(drop)
     }
 
+    type Known = State;
+
+    fn say(&mut self, to: &mut State) -> Option<Vec<u8>> {
+        self.doc.sync().generate_sync_message(to).map(Message::encode)
+    }
+
+    fn hear(&mut self, of: &mut State, message: &[u8]) -> Said<()> {
+        let message = Message::decode(message).map_err(|error| error.to_string())?;
+        said(self.doc.sync().receive_sync_message(of, message))
+    }
+
+    fn keep(known: &State) -> Vec<u8> {
+        known.encode()
+    }
+
+    fn kept(bytes: &[u8]) -> Said<State> {
+        State::decode(bytes).map_err(|error| error.to_string())
+    }
+
+    fn read_only(known: &mut State, read_only: bool) {
+        known.set_read_only(read_only);
+    }
+
+    fn is_with(&mut self, known: &State) -> bool {
+        known.shared_heads == self.doc.get_heads()
+    }
+
     fn kind(&self, object: &str) -> Option<Kind> {
         self.doc.object_type(self.object(object).ok()?).ok().map(kind)
     }
@@ -257,4 +286,49 @@ impl Peer for Official {
         }
         said(self.doc.get_cursor_position(object, &read, at.as_deref()))
     }
+}
+
+/// A message of a sync in words. Changes that were made at the same time may be sent in any order. Of whole documents it
+/// says which changes they have: they can be written in several ways, and one without changes need not be written at all.
+pub fn message_words(bytes: &[u8]) -> String {
+    let Message { heads, need, have, changes, flags, version } = match Message::decode(bytes) {
+        Ok(message) => message,
+        Err(error) => return format!("not a message: {error}"),
+    };
+    let mut words = Vec::new();
+    for entry in changes.iter() {
+        match entry.get(8) {
+            Some(0) => {
+                let mut doc = AutoCommit::load(entry).expect("a document that was just saved");
+                words.extend(
+                    doc.get_changes(&[]).iter().map(|change| format!("of a whole: {}", change.hash())),
+                );
+            }
+            _ => words.extend(chunks(entry).iter().map(|chunk| format!("{chunk:02x?}"))),
+        }
+    }
+    words.sort();
+    format!(
+        "{version:?} heads {heads:?}\nneed {need:?}\nhave {have:?}\nflags {flags:?}\n{}",
+        words.join("\n")
+    )
+}
+
+/// Chunks that follow each other.
+fn chunks(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut chunks = Vec::new();
+    while bytes.len() > 9 {
+        let (mut len, mut at) = (0, 9);
+        while let Some(byte) = bytes.get(at) {
+            len |= usize::from(byte & 0x7f) << (7 * (at - 9));
+            at += 1;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let (chunk, rest) = bytes.split_at((at + len).min(bytes.len()));
+        chunks.push(chunk);
+        bytes = rest;
+    }
+    chunks
 }

@@ -5,6 +5,8 @@ use hashmill_doc::{
     MoveCursor, ObjId, ObjType, Prop, ReadDoc as _, ScalarValue, TextEncoding, Transactable as _, Value,
 };
 
+use hashmill_doc::sync::{Message, State, SyncDoc as _};
+
 use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
 use super::script::{Encoding, Kind, Scalar, Tree};
 use super::vocabulary::vocabulary;
@@ -185,6 +187,33 @@ impl Peer for Ours {
 
     fn check(&mut self) {
         self.0.document().check(true);
+    }
+
+    type Known = State;
+
+    fn say(&mut self, to: &mut State) -> Option<Vec<u8>> {
+        self.0.sync().generate_sync_message(to).map(|message| message.encode())
+    }
+
+    fn hear(&mut self, of: &mut State, message: &[u8]) -> Said<()> {
+        let received = said(self.0.sync().receive_sync_message(of, said(Message::decode(message))?))?;
+        received.refused.first().map_or(Ok(()), |(_, why)| Err(why.to_string()))
+    }
+
+    fn keep(known: &State) -> Vec<u8> {
+        known.encode()
+    }
+
+    fn kept(bytes: &[u8]) -> Said<State> {
+        said(State::decode(bytes))
+    }
+
+    fn read_only(known: &mut State, read_only: bool) {
+        known.set_read_only(read_only);
+    }
+
+    fn is_with(&mut self, known: &State) -> bool {
+        self.0.sync().has_our_changes(known)
     }
 
     fn kind(&self, of: &str) -> Option<Kind> {

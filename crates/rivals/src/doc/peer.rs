@@ -102,6 +102,18 @@ pub trait Peer: Sized {
     fn save_incremental(&mut self) -> Vec<u8>;
     fn load_incremental(&mut self, bytes: &[u8]) -> Said<()>;
 
+    /// What is known of another copy in a sync.
+    type Known: Default + Clone;
+    /// The next message of a sync.
+    fn say(&mut self, to: &mut Self::Known) -> Option<Vec<u8>>;
+    fn hear(&mut self, of: &mut Self::Known, message: &[u8]) -> Said<()>;
+    /// What is kept of it between connections.
+    fn keep(known: &Self::Known) -> Vec<u8>;
+    fn kept(bytes: &[u8]) -> Said<Self::Known>;
+    fn read_only(known: &mut Self::Known, read_only: bool);
+    /// Whether the other copy has all that is here, as far as is known.
+    fn is_with(&mut self, known: &Self::Known) -> bool;
+
     /// The kind of an object, if this copy has it.
     fn kind(&self, object: &str) -> Option<Kind>;
     fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String>;

@@ -113,7 +113,7 @@ struct Person<A, B> {
     hollow: bool,
 }
 
-struct Runner<'s, A, B> {
+struct Runner<'s, A: Peer, B: Peer> {
     script: &'s Script,
     people: Vec<Person<A, B>>,
     step: usize,
@@ -122,6 +122,8 @@ struct Runner<'s, A, B> {
     lives: usize,
     /// Cursors that are looked for again, oldest first.
     cursors: Vec<cursors::Followed>,
+    /// Of each pair that has synced, in both directions.
+    lines: Vec<sync::Line<A::Known, B::Known>>,
 }
 
 /// Both engines do the same, and what they give back is the same.
@@ -141,6 +143,7 @@ macro_rules! both {
 }
 
 mod cursors;
+mod sync;
 
 /// The actor of a person in its `life`: a new one when the old must not go on.
 fn actor(who: usize, life: usize) -> Vec<u8> {
@@ -172,6 +175,7 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
             outcome: Outcome::default(),
             lives: 0,
             cursors: Vec::new(),
+            lines: Vec::new(),
         }
     }
 
@@ -284,6 +288,14 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
                 self.compare(who)
             }
             Action::ForkAt(from, which) => self.fork_at(who, *from, *which),
+            Action::Send(to) => self.send(who, *to).map(drop),
+            Action::Take(from, fate) => self.take(who, *from, *fate).map(drop),
+            Action::HangUp(of, kept) => self.hang_up(who, *of, *kept),
+            Action::ReadOnly(of, read_only) => {
+                self.read_only(who, *of, *read_only);
+                Ok(())
+            }
+            Action::Talk(with, kept) => self.talk(who, *with, *kept),
         }
     }
 
@@ -564,6 +576,7 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
                 let person = &mut self.people[who];
                 (person.oracle, person.subject, person.actor) = (oracle, subject, name);
                 (person.past, person.isolated, person.hollow) = (vec![heads], false, false);
+                self.forget_lines(who);
                 self.tell_of(who, from);
                 self.compare(who)
             }

@@ -127,6 +127,29 @@ pub enum Action {
     Integrate,
     /// Throws the document away and goes on from another person's earlier heads.
     ForkAt(usize, usize),
+    /// Sends another person the next message of a sync.
+    Send(usize),
+    /// Takes such a message, which may have met with something on its way.
+    Take(usize, Fate),
+    /// Ends a connection; both may keep what is worth keeping of what they know of each other.
+    HangUp(usize, bool),
+    /// Takes no changes of another person in a sync, or takes them again.
+    ReadOnly(usize, bool),
+    /// Syncs on a new connection until nothing is left to say; the flag says whether what was kept is used.
+    Talk(usize, bool),
+}
+
+/// What becomes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives.
+    InTurn,
+    /// It arrives, and will once more.
+    Again,
+    /// It is the last one and arrives before the others.
+    Late,
+    /// It does not arrive.
+    Lost,
 }
 
 /// The ways to save.
@@ -172,6 +195,9 @@ fn action(rng: &mut Rng, people: usize, focus: usize) -> Action {
     if rng.below(12) == 0 {
         return Action::Point(spot(rng));
     }
+    if people > 1 && rng.below(8) == 0 {
+        return sync(rng, people);
+    }
     let sort = match focus {
         0 if rng.below(3) > 0 => 40 + rng.below(20),
         1 if rng.below(3) > 0 => rng.below(40),
@@ -199,6 +225,18 @@ fn action(rng: &mut Rng, people: usize, focus: usize) -> Action {
         97..98 => Action::Isolate(rng.below(1000)),
         98..99 => Action::Integrate,
         _ => Action::ForkAt(rng.below(people), rng.below(1000)),
+    }
+}
+
+fn sync(rng: &mut Rng, people: usize) -> Action {
+    let other = rng.below(people);
+    match rng.below(16) {
+        0..6 => Action::Send(other),
+        6..9 => Action::Take(other, Fate::InTurn),
+        9 => Action::Take(other, [Fate::InTurn, Fate::Again, Fate::Late, Fate::Lost][rng.below(4)]),
+        10 => Action::HangUp(other, rng.below(2) == 0),
+        11 => Action::ReadOnly(other, rng.below(3) == 0),
+        _ => Action::Talk(other, rng.below(2) == 0),
     }
 }
 
@@ -270,7 +308,7 @@ mod tests {
         let scripts: Vec<Script> = (0..40).map(|seed| Script::invent(seed, 100)).collect();
         let actions = scripts.iter().flat_map(|script| &script.steps).map(|step| &step.action);
         let kinds: HashSet<_> = actions.map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 22);
+        assert_eq!(kinds.len(), 27);
         assert_eq!(scripts[7], Script::invent(7, 100));
         let encodings: Vec<_> = scripts.iter().map(|script| script.encoding).collect();
         assert!(Encoding::ALL.iter().all(|encoding| encodings.contains(encoding)));
