@@ -14,6 +14,7 @@ mod doc;
 mod doc_converse;
 mod doc_limits;
 mod doc_orders;
+mod doc_sync;
 mod edits;
 pub mod hunt;
 mod phc;
@@ -28,6 +29,7 @@ pub use doc::{doc_change, doc_cursor, doc_incremental, doc_load, doc_rescue};
 pub use doc_converse::doc_converse;
 pub use doc_limits::doc_limits;
 pub use doc_orders::doc_orders;
+pub use doc_sync::doc_sync;
 pub use phc::phc;
 pub use verdict::Verdict;
 
@@ -47,5 +49,6 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("doc_limits", |data| drop(doc_limits(data))),
     ("doc_orders", |data| drop(doc_orders(data))),
     ("doc_rescue", |data| drop(doc_rescue(data))),
+    ("doc_sync", |data| drop(doc_sync(data))),
     ("phc", phc),
 ];

@@ -56,7 +56,7 @@ pub fn shrink(target: &Target, input: &[u8], finding: &Finding) -> Vec<u8> {
 /// Bytes before the file in an input.
 fn head(target: &Target) -> usize {
     match target.name {
-        "doc_load" | "doc_rescue" | "doc_incremental" => 1,
+        "doc_load" | "doc_rescue" | "doc_incremental" | "doc_sync" => 1,
         "doc_limits" => doc_limits::HEAD + 1,
         _ => 0,
     }
@@ -69,6 +69,8 @@ fn candidates(target: &Target, input: &[u8]) -> Vec<Vec<u8>> {
             (0..input.len() / 2).map(|at| [&input[..2 * at], &input[2 * at + 2..]].concat()).collect()
         }
         "doc_cursor" => vec![],
+        // A message, not chunks.
+        "doc_sync" if input.first().is_some_and(|first| first % 2 == 0) => vec![],
         "doc_change" => {
             let body =
                 |chunk: Chunk| if let Chunk::Change(change) = chunk { Some(change.body()) } else { None };

@@ -10,7 +10,7 @@ use super::{BLOCK, bases};
 use crate::doc::{FRAMES, small};
 use crate::{
     Verdict, doc_change, doc_converse, doc_cursor, doc_incremental, doc_limits, doc_load, doc_orders,
-    doc_rescue,
+    doc_rescue, doc_sync,
 };
 
 /// Runs an input; nothing is known of what it broke.
@@ -37,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "doc_load", body: doc_load, block: files },
     Target { name: "doc_orders", body: doc_orders, block: orders },
     Target { name: "doc_rescue", body: doc_rescue, block: wrecks },
+    Target { name: "doc_sync", body: doc_sync, block: messages },
 ];
 
 /// Inputs that go on being mutated.
@@ -240,6 +241,26 @@ fn cursors(seed: u64, run: Run<'_>) {
     for _ in 0..BLOCK {
         let mut input = KEPT[rng.below(KEPT.len())].to_vec();
         (0..1 + rng.below(2)).for_each(|_| words::damage(&mut input, rng));
+        run(&input);
+    }
+}
+
+fn messages(seed: u64, run: Run<'_>) {
+    const KEPT: [&[u8]; 4] = [
+        include_bytes!("../../corpus/doc_sync/first"),
+        include_bytes!("../../corpus/doc_sync/answer"),
+        include_bytes!("../../corpus/doc_sync/changes"),
+        include_bytes!("../../corpus/doc_sync/request"),
+    ];
+    let rng = &mut Rng::new(seed);
+    if rng.below(2) == 0 {
+        let base = if rng.below(4) == 0 { bases::file(rng) } else { bases::news(rng) };
+        let mut pool = Pool::new(base, rng);
+        return each_file(&mut pool, rng, |rng, out| out.push([1, 3][rng.below(2)]), run);
+    }
+    for _ in 0..BLOCK {
+        let mut input = KEPT[rng.below(KEPT.len())].to_vec();
+        (0..1 + rng.below(3)).for_each(|_| words::damage(&mut input, rng));
         run(&input);
     }
 }
