@@ -6,7 +6,7 @@ use hashmill_workloads::doc::{self, Texts as _};
 use crate::doc::engines::official::Official;
 
 pub(super) fn register(registry: &mut Registry) {
-    doc::more_engines(registry, "automerge", Official::NAME, doc::all::<Official>, |_| true);
+    doc::more_engines(registry, "automerge", Official::NAME, doc::synced::<Official>, |_| true);
     #[cfg(feature = "doc-engines")]
     others(registry);
 }
@@ -16,9 +16,10 @@ fn others(registry: &mut Registry) {
     use crate::doc::engines::{diamond::Diamond, loro::Loro, yrs::Yrs};
     use hashmill_workloads::doc::Named;
 
-    doc::more_engines(registry, "loro", Loro::NAME, doc::all::<Loro>, |_| true);
-    let present = |named| !matches!(named, Named::GetAt | Named::TextAt);
+    doc::more_engines(registry, "loro", Loro::NAME, doc::all::<Loro>, |named| !named.is_sync());
+    let present = |named: Named| !named.is_sync() && !matches!(named, Named::GetAt | Named::TextAt);
     doc::more_engines(registry, "yrs", Yrs::NAME, doc::present::<Yrs>, present);
-    let words = |named| matches!(named, Named::TextRead | Named::TextSpliceAppend | Named::TextSpliceBulk);
+    let words =
+        |named: Named| matches!(named, Named::TextRead | Named::TextSpliceAppend | Named::TextSpliceBulk);
     doc::more_engines(registry, "diamond-types", Diamond::NAME, doc::words::<Diamond>, words);
 }

@@ -1,6 +1,6 @@
 //! The workloads, written once for every engine.
 
-use super::engine::{Objects, Past, Patch, Shared, Texts};
+use super::engine::{Objects, Past, Patch, Shared, Synced, Texts};
 use super::named::{BULK, Named, letters};
 use std::cell::RefCell;
 use std::fmt;
@@ -154,6 +154,77 @@ pub fn all<E: Past + Shared>(named: Named, size: usize) -> Option<Case> {
     Some(case)
 }
 
+/// A workload of an engine that syncs, too.
+#[must_use]
+pub fn synced<E: Synced + Shared>(named: Named, size: usize) -> Option<Case> {
+    let case = match named {
+        Named::SyncGenerateMessage => {
+            let mut doc: E = keyed(&keys(size));
+            repeat(move || usize::from(doc.generate(&mut E::Peer::default())))
+        }
+        Named::SyncFullRoundTrip => {
+            let keys = keys(size);
+            let make = move || [1, 2].map(|who| Talker::<E>::new(keyed_by(who, &keys)));
+            prepared(make, |[one, two]| talk(one, two))
+        }
+        Named::SyncUpdate => {
+            let mut one = Talker::<E>::new(changed(size));
+            let mut two = Talker::new(one.doc.fork(2));
+            talk(&mut one, &mut two);
+            let pair = Rc::new(RefCell::new((one, two)));
+            let mut values = 0..;
+            let make = move || {
+                // Another value each time: what is there already is no change.
+                let value: i64 = values.next().expect("numbers do not end");
+                pair.borrow_mut().0.doc.put_all([("key7", -value)].into_iter());
+                Rc::clone(&pair)
+            };
+            prepared(make, |pair| {
+                let (one, two) = &mut *pair.borrow_mut();
+                talk(one, two)
+            })
+        }
+        Named::SyncDiverged => {
+            let mut one: E = E::blank(1);
+            let mut two = one.fork(2);
+            for (number, key) in keys(100).iter().cycle().take(size).enumerate() {
+                one.put_all([(key.as_str(), number as i64)].into_iter());
+                two.put_all([(key.as_str(), -(number as i64))].into_iter());
+            }
+            let make = move || [Talker::<E>::new(one.fork(3)), Talker::new(two.fork(4))];
+            prepared(make, |[one, two]| talk(one, two))
+        }
+        _ => return all::<E>(named, size),
+    };
+    Some(case)
+}
+
+/// A document and what it knows of the other.
+struct Talker<E: Synced> {
+    doc: E,
+    peer: E::Peer,
+}
+
+impl<E: Synced> Talker<E> {
+    fn new(doc: E) -> Self {
+        Self { doc, peer: E::Peer::default() }
+    }
+
+    fn tell(&mut self, other: &mut Self) -> bool {
+        let message = self.doc.say(&mut self.peer);
+        message.is_some_and(|message| {
+            other.doc.take(&mut other.peer, &message);
+            true
+        })
+    }
+}
+
+/// Messages as bytes, until neither has anything to say.
+fn talk<E: Synced>(one: &mut Talker<E>, two: &mut Talker<E>) -> usize {
+    while one.tell(two) | two.tell(one) {}
+    usize::from(one.doc.is_with(&mut two.doc))
+}
+
 /// The keys of the workloads on maps.
 #[must_use]
 pub fn keys(count: usize) -> Vec<String> {
@@ -167,7 +238,11 @@ pub fn numbered(keys: &[String]) -> impl Iterator<Item = (&str, i64)> {
 
 /// A document with that many keys, put in one transaction.
 fn keyed<E: Objects>(keys: &[String]) -> E {
-    let mut doc = E::blank(1);
+    keyed_by(1, keys)
+}
+
+fn keyed_by<E: Objects>(who: u8, keys: &[String]) -> E {
+    let mut doc = E::blank(who);
     doc.put_all(numbered(keys));
     doc
 }

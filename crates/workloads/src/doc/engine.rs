@@ -75,6 +75,20 @@ pub fn handed_out<T>(things: impl Iterator<Item = T>) -> usize {
     things.map(black_box).count()
 }
 
+/// A document that finds out with another replica what each of them lacks.
+pub trait Synced: Past {
+    /// What is known of the other replica.
+    type Peer: Default + 'static;
+    /// The next message, not yet as bytes; gives whether there is one.
+    fn generate(&mut self, peer: &mut Self::Peer) -> bool;
+    /// The next message.
+    fn say(&mut self, peer: &mut Self::Peer) -> Option<Vec<u8>>;
+    /// Takes a message.
+    fn take(&mut self, peer: &mut Self::Peer, message: &[u8]);
+    /// Whether both have the same changes.
+    fn is_with(&mut self, other: &mut Self) -> bool;
+}
+
 /// A document whose past can be read.
 pub trait Past: Objects {
     /// A point in the past.

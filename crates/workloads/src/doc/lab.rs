@@ -17,7 +17,7 @@ pub(crate) fn register(registry: &mut Registry) {
     for named in Named::every() {
         registry.workload(Work::new(named), named.sizes()).engine(
             "hashmill",
-            Player { named, make: cases::all::<Hashmill>, version: "hashmill" },
+            Player { named, make: cases::synced::<Hashmill>, version: "hashmill" },
             offer(),
         );
     }
@@ -194,11 +194,11 @@ impl Engine for Readers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doc::{Past, Shared};
+    use crate::doc::{Shared, Synced};
 
-    fn check<E: Past + Shared>() {
+    fn check<E: Synced + Shared>() {
         for named in Named::every() {
-            let mut case = cases::all::<E>(named, 12).expect("an engine with everything");
+            let mut case = cases::synced::<E>(named, 12).expect("an engine with everything");
             for _ in 0..2 {
                 assert_eq!(case.once(), named.answer(12), "{named}");
             }

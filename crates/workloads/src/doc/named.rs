@@ -39,10 +39,14 @@ pub enum Named {
     CursorResolve,
     GetAt,
     TextAt,
+    SyncGenerateMessage,
+    SyncFullRoundTrip,
+    SyncUpdate,
+    SyncDiverged,
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 31] = [
+const NAMED: [(Named, &str, &[u64]); 35] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -74,6 +78,10 @@ const NAMED: [(Named, &str, &[u64]); 31] = [
     (Named::CursorResolve, "cursor_resolve", &[1_000]),
     (Named::GetAt, "get_at", &[10, 1_000]),
     (Named::TextAt, "text_at", &[10, 1_000]),
+    (Named::SyncGenerateMessage, "sync_generate_message", &[50]),
+    (Named::SyncFullRoundTrip, "sync_full_round_trip", &[20]),
+    (Named::SyncUpdate, "sync_update", &[1_000]),
+    (Named::SyncDiverged, "sync_diverged", &[10_000]),
 ];
 
 impl Named {
@@ -95,7 +103,22 @@ impl Named {
     /// Whether each call uses up something that is made before it.
     #[must_use]
     pub fn is_prepared(self) -> bool {
-        matches!(self, Named::Merge | Named::MergeReduce | Named::SaveAfterChange)
+        matches!(
+            self,
+            Named::Merge
+                | Named::MergeReduce
+                | Named::SaveAfterChange
+                | Named::SyncFullRoundTrip
+                | Named::SyncUpdate
+                | Named::SyncDiverged
+        )
+    }
+
+    /// Whether two replicas find out what each lacks.
+    #[must_use]
+    pub fn is_sync(self) -> bool {
+        use Named::{SyncDiverged, SyncFullRoundTrip, SyncGenerateMessage, SyncUpdate};
+        matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
     }
 
     /// How many operations its users count in one call.
@@ -118,7 +141,11 @@ impl Named {
             | Named::CursorCreate
             | Named::CursorResolve
             | Named::GetAt
-            | Named::TextAt => 1,
+            | Named::TextAt
+            | Named::SyncGenerateMessage
+            | Named::SyncFullRoundTrip
+            | Named::SyncUpdate
+            | Named::SyncDiverged => 1,
             _ => size,
         }
     }
@@ -140,7 +167,14 @@ impl Named {
             Named::ListInsertAppend | Named::ListInsertFront => 42_usize.into(),
             Named::TextSpliceBulk => (size * BULK).into(),
             Named::TextRead => letters(size).into(),
-            Named::SaveChanges | Named::SaveAfterChange | Named::Save | Named::SaveLarge => 1_usize.into(),
+            Named::SaveChanges
+            | Named::SaveAfterChange
+            | Named::Save
+            | Named::SaveLarge
+            | Named::SyncGenerateMessage
+            | Named::SyncFullRoundTrip
+            | Named::SyncUpdate
+            | Named::SyncDiverged => 1_usize.into(),
             // The last change that wrote key7, one of every ten.
             Named::LoadChanges => (last / 10 * 100 + 7).into(),
             Named::Merge => (2 * size + 1).into(),

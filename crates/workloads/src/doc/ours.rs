@@ -1,7 +1,8 @@
 //! Hashmill's engine.
 
 use super::cases::{Case, keys, numbered, repeat};
-use super::engine::{Objects, Past, Patch, Shared, Texts, handed_out};
+use super::engine::{Objects, Past, Patch, Shared, Synced, Texts, handed_out};
+use hashmill_doc::sync::{Message, State, SyncDoc as _};
 use hashmill_doc::{
     ActorId, Change, ChangeHash, Cursor, Document, EditError, Limits, LoadOptions, ObjId, ObjType, ROOT,
     ReadDoc as _, Transactable as _, Transaction, Verify,
@@ -152,6 +153,27 @@ impl Past for Hashmill {
 
     fn text_at(&mut self, version: &Self::Version) -> String {
         self.doc.text_at(&self.text, version).expect("a text")
+    }
+}
+
+impl Synced for Hashmill {
+    type Peer = State;
+
+    fn generate(&mut self, peer: &mut State) -> bool {
+        std::hint::black_box(self.doc.generate_sync_message(peer)).is_some()
+    }
+
+    fn say(&mut self, peer: &mut State) -> Option<Vec<u8>> {
+        self.doc.generate_sync_message(peer).map(|message| message.encode())
+    }
+
+    fn take(&mut self, peer: &mut State, message: &[u8]) {
+        let message = Message::decode(message).expect("a message");
+        self.doc.receive_sync_message(peer, message).expect("what a peer wrote");
+    }
+
+    fn is_with(&mut self, other: &mut Self) -> bool {
+        self.doc.get_heads() == other.doc.get_heads()
     }
 }
 

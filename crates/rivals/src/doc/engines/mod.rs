@@ -12,9 +12,9 @@ use std::any::Any;
 use std::rc::Rc;
 
 use hashmill_testkit::Trace;
+use hashmill_workloads::doc::{self, Hashmill, Shared, Synced, Texts};
 #[cfg(feature = "doc-engines")]
-use hashmill_workloads::doc::Objects;
-use hashmill_workloads::doc::{self, Hashmill, Past, Shared, Texts};
+use hashmill_workloads::doc::{Objects, Past};
 
 use super::fixtures::{Fixtures, replay};
 use super::row::{Commits, Row};
@@ -32,7 +32,7 @@ pub const ALL: &[Engine] = &[
         does: &Everything::<official::Official>::NEW,
     },
     #[cfg(feature = "doc-engines")]
-    Engine { name: "loro", version: loro::Loro::NAME, does: &Everything::<loro::Loro>::NEW },
+    Engine { name: "loro", version: loro::Loro::NAME, does: &Recalled::<loro::Loro>::NEW },
     #[cfg(feature = "doc-engines")]
     Engine { name: "yrs", version: yrs::Yrs::NAME, does: &Present::<yrs::Yrs>::NEW },
     #[cfg(feature = "doc-engines")]
@@ -62,7 +62,7 @@ trait Does: Sync {
     fn loaded(&self, bytes: &[u8]) -> Box<dyn Any>;
 }
 
-/// How much of the workloads an engine has: text alone, maps and lists too, the past too.
+/// How much of the workloads an engine has: text alone, maps and lists too, the past too, all.
 macro_rules! extent {
     ($name:ident, $($bound:path),+; $named:path) => {
         struct $name<E>(std::marker::PhantomData<fn() -> E>);
@@ -97,7 +97,9 @@ macro_rules! extent {
 extent!(Words, Shared; doc::words::<E>);
 #[cfg(feature = "doc-engines")]
 extent!(Present, Objects, Shared; doc::present::<E>);
-extent!(Everything, Past, Shared; doc::all::<E>);
+#[cfg(feature = "doc-engines")]
+extent!(Recalled, Past, Shared; doc::all::<E>);
+extent!(Everything, Synced, Shared; doc::synced::<E>);
 
 fn recorded<E: Shared>(row: &Row, fixtures: &mut Fixtures) -> Made {
     match work::texts::<E>(row, fixtures)? {

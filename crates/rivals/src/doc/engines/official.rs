@@ -3,7 +3,8 @@
 use automerge::transaction::Transactable as _;
 use automerge::{ActorId, AutoCommit, Change, ChangeHash, Cursor, ObjId, ObjType, ROOT, ReadDoc as _};
 
-use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts, handed_out};
+use automerge::sync::{Message, State, SyncDoc as _};
+use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Synced, Texts, handed_out};
 
 /// A document of the official crate.
 #[derive(Debug)]
@@ -144,5 +145,26 @@ impl Past for Official {
 
     fn text_at(&mut self, version: &Self::Version) -> String {
         self.doc.text_at(&self.text, version).expect("a text")
+    }
+}
+
+impl Synced for Official {
+    type Peer = State;
+
+    fn generate(&mut self, peer: &mut State) -> bool {
+        std::hint::black_box(self.doc.sync().generate_sync_message(peer)).is_some()
+    }
+
+    fn say(&mut self, peer: &mut State) -> Option<Vec<u8>> {
+        self.doc.sync().generate_sync_message(peer).map(Message::encode)
+    }
+
+    fn take(&mut self, peer: &mut State, message: &[u8]) {
+        let message = Message::decode(message).expect("a message");
+        self.doc.sync().receive_sync_message(peer, message).expect("what a peer wrote");
+    }
+
+    fn is_with(&mut self, other: &mut Self) -> bool {
+        self.doc.get_heads() == other.doc.get_heads()
     }
 }
