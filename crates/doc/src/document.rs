@@ -8,7 +8,6 @@ use crate::edit::{CommitOptions, Open};
 use crate::error::{ApplyError, EditError};
 use crate::queue::{Applied, Queue};
 use crate::read::ReadDoc;
-use crate::storage::Part;
 use crate::store::history::branches::Branch;
 use crate::store::state::State;
 use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding, Writer};
@@ -288,7 +287,7 @@ impl Document {
     }
 
     /// What takes changes from elsewhere.
-    fn receiving(&mut self) -> (&mut State, &mut Queue, &Limits) {
+    pub(crate) fn receiving(&mut self) -> (&mut State, &mut Queue, &Limits) {
         self.settle();
         let Self { state, branch, queue, limits, .. } = self;
         let state = Arc::make_mut(state);
@@ -306,7 +305,7 @@ impl Document {
     }
 
     /// Takes over what `other` has and this document lacks, operation by operation, if nothing stands against it.
-    fn adopt(&mut self, other: &State) -> bool {
+    pub(crate) fn adopt(&mut self, other: &State) -> bool {
         self.settle();
         let Self { state, branch, queue, limits, .. } = self;
         let next = state.history.next();
@@ -315,21 +314,6 @@ impl Document {
             Arc::make_mut(state).branches.advance(next, *branch);
         }
         adopted
-    }
-
-    /// Applies what keeps the rules of what came from elsewhere.
-    pub(crate) fn take_part(&mut self, part: Part, budget: &mut Budget) -> Result<Applied, ApplyError> {
-        let changes = match part {
-            Part::Changes(changes) => changes,
-            Part::Document(state) if self.is_empty() => {
-                self.take(*state, budget)?;
-                return Ok(Applied::default());
-            }
-            Part::Document(state) if self.adopt(&state) => return Ok(Applied::default()),
-            Part::Document(state) => self.new_in(&state),
-        };
-        let (state, queue, limits) = self.receiving();
-        Ok(queue.apply_valid(state, changes, limits, budget))
     }
 
     /// Hashes among `heads`, and among what waiting changes depend on, of changes that are neither here nor waiting.

@@ -11,6 +11,7 @@ use crate::codec::rules;
 use crate::document::Document;
 use crate::error::{ApplyError, LimitError, LoadError};
 use crate::migrate::StringMigration;
+use crate::queue::Applied;
 use crate::store::state::State;
 use crate::threads;
 use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding};
@@ -195,13 +196,9 @@ impl Document {
         verify: Verify,
         budget: &mut Budget,
     ) -> Result<(), LoadError> {
-        if chunk.kind == ChunkType::Document {
-            let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
-            let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, verify, budget);
-            self.take(state.map_err(|error| error.map_err(at))?, budget)?;
-        } else {
-            let changes = self.changes_in(chunk, number, base, budget)?;
-            all_of(self.apply_metered(changes, budget))?;
+        match self.part(chunk, number, base, verify, budget)? {
+            Part::Document(state) => self.take(*state, budget)?,
+            Part::Changes(changes) => all_of(self.apply_metered(changes, budget))?,
         }
         Ok(())
     }
@@ -245,8 +242,9 @@ impl Document {
             let base = reader.offset();
             let chunk =
                 Chunk::read(&mut reader, &self.limits).map_err(|error| error.place(number, base).into());
-            match chunk.and_then(|chunk| self.changes_in(&chunk, number, base, budget)) {
-                Ok(more) => changes.extend(more),
+            match chunk.and_then(|chunk| self.part(&chunk, number, base, Verify::Now, budget)) {
+                Ok(Part::Changes(more)) => changes.extend(more),
+                Ok(Part::Document(state)) => changes.extend(self.new_in(&state)),
                 Err(LoadError::Format(_) | LoadError::Heads { .. }) => break,
                 Err(error) => return Err(error),
             }
@@ -262,49 +260,59 @@ impl Document {
             let base = reader.offset();
             let chunk = Chunk::read(&mut reader, &self.limits)
                 .map_err(|error| LoadError::from(error.place(number, base)))?;
-            if chunk.kind == ChunkType::Document {
-                let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
-                let state = load_chunk(&chunk.body, self.state.encoding, &self.limits, Verify::Now, budget);
-                parts.push(Part::Document(Box::new(state.map_err(|error| error.map_err(at))?)));
-            } else {
-                let changes = self.changes_in(&chunk, number, base, budget)?;
-                match parts.last_mut() {
-                    Some(Part::Changes(before)) => before.extend(changes),
-                    _ => parts.push(Part::Changes(changes)),
-                }
+            match (self.part(&chunk, number, base, Verify::Now, budget)?, parts.last_mut()) {
+                (Part::Changes(changes), Some(Part::Changes(before))) => before.extend(changes),
+                (part, _) => parts.push(part),
             }
             number += 1;
         }
         Ok(parts)
     }
 
-    /// The changes of one chunk; of a document those that are new here.
-    fn changes_in(
+    /// What is in one chunk.
+    fn part(
         &self,
         chunk: &Chunk<'_>,
         number: usize,
         base: usize,
+        verify: Verify,
         budget: &mut Budget,
-    ) -> Result<Vec<Change>, LoadError> {
+    ) -> Result<Part, LoadError> {
         let at = |error: ChunkError| LoadError::from(error.place(number, base + chunk.header));
         let limits = &self.limits;
-        match chunk.kind {
+        Ok(match chunk.kind {
             ChunkType::Document => {
-                let state = load_chunk(&chunk.body, self.state.encoding, limits, Verify::Now, budget);
-                Ok(self.new_in(&state.map_err(|error| error.map_err(at))?))
+                let state = load_chunk(&chunk.body, self.state.encoding, limits, verify, budget);
+                Part::Document(Box::new(state.map_err(|error| error.map_err(at))?))
             }
             ChunkType::Change | ChunkType::Deflated => {
                 let read = |scratch: &mut Scratch<'_>| Change::from_chunk(chunk, limits, budget, scratch);
-                Ok(vec![Scratch::with_kept(read).map_err(at)?])
+                Part::Changes(vec![Scratch::with_kept(read).map_err(at)?])
             }
             ChunkType::Bundle => {
-                bundle::read(&chunk.body, limits, budget, &mut Scratch::default()).map_err(at)
+                let changes = bundle::read(&chunk.body, limits, budget, &mut Scratch::default());
+                Part::Changes(changes.map_err(at)?)
             }
-        }
+        })
+    }
+
+    /// Applies what keeps the rules of what came from elsewhere.
+    pub(crate) fn take_part(&mut self, part: Part, budget: &mut Budget) -> Result<Applied, ApplyError> {
+        let changes = match part {
+            Part::Changes(changes) => changes,
+            Part::Document(state) if self.is_empty() => {
+                self.take(*state, budget)?;
+                return Ok(Applied::default());
+            }
+            Part::Document(state) if self.adopt(&state) => return Ok(Applied::default()),
+            Part::Document(state) => self.new_in(&state),
+        };
+        let (state, queue, limits) = self.receiving();
+        Ok(queue.apply_valid(state, changes, limits, budget))
     }
 
     /// The changes of a loaded state that are not here.
-    pub(crate) fn new_in(&self, state: &State) -> Vec<Change> {
+    fn new_in(&self, state: &State) -> Vec<Change> {
         let mut scratch = Scratch::default();
         let rows = ChangeIdx::each(ChangeIdx::default()..state.history.next());
         let rows = rows.filter(|row| self.state.row(&state.hash(*row)).is_none());

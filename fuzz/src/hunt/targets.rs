@@ -237,10 +237,14 @@ fn cursors(seed: u64, run: Run<'_>) {
         include_bytes!("../../corpus/doc_cursor/letter-before"),
         include_bytes!("../../corpus/doc_cursor/start"),
     ];
-    let rng = &mut Rng::new(seed);
+    damaged(&KEPT, 2, &mut Rng::new(seed), run);
+}
+
+/// Inputs that are not made of chunks, each damaged in some places.
+fn damaged(kept: &[&[u8]], most: usize, rng: &mut Rng, run: Run<'_>) {
     for _ in 0..BLOCK {
-        let mut input = KEPT[rng.below(KEPT.len())].to_vec();
-        (0..1 + rng.below(2)).for_each(|_| words::damage(&mut input, rng));
+        let mut input = kept[rng.below(kept.len())].to_vec();
+        (0..1 + rng.below(most)).for_each(|_| words::damage(&mut input, rng));
         run(&input);
     }
 }
@@ -258,9 +262,5 @@ fn messages(seed: u64, run: Run<'_>) {
         let mut pool = Pool::new(base, rng);
         return each_file(&mut pool, rng, |rng, out| out.push([1, 3][rng.below(2)]), run);
     }
-    for _ in 0..BLOCK {
-        let mut input = KEPT[rng.below(KEPT.len())].to_vec();
-        (0..1 + rng.below(3)).for_each(|_| words::damage(&mut input, rng));
-        run(&input);
-    }
+    damaged(&KEPT, 3, rng, run);
 }

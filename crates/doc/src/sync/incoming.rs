@@ -17,7 +17,8 @@ const LONG: usize = 1 << 10;
 pub struct Received {
     /// Wait for changes that are not here yet.
     pub waiting: Vec<ChangeHash>,
-    /// Broke a rule, and why; among them changes that had waited.
+    /// Broke a rule or a limit, and why; among them changes that had waited. They are not asked for again with this state:
+    /// where a limit was the reason, a new connection may try again.
     pub refused: Vec<(ChangeHash, ApplyError)>,
 }
 
@@ -37,12 +38,7 @@ pub(super) fn receive(
     }
     state.in_flight = false;
     flags.into_iter().for_each(|flags| state.hear(flags));
-    received.refused.iter().for_each(|(hash, why)| {
-        // What a limit kept out may come again.
-        if !matches!(why, ApplyError::Limit(_)) {
-            state.refuse(*hash);
-        }
-    });
+    received.refused.iter().for_each(|(hash, _)| state.refuse(*hash));
     let now = if came { doc.get_heads() } else { before.clone() };
     if came && !state.read_only {
         state.shared_heads = advanced(&state.shared_heads, &before, &now);

@@ -115,7 +115,8 @@ fn summary(doc: &Document, last_sync: &[ChangeHash]) -> Have {
     Have { last_sync: last_sync.to_vec(), bloom }
 }
 
-/// Ascending.
+/// The rows that are not before these, ascending. Hashes that are not here are left out: who was in step with more than this
+/// document is told so by [`reset`].
 fn rows_after(doc: &Document, hashes: &[ChangeHash]) -> Vec<ChangeIdx> {
     let known: Vec<ChangeIdx> = hashes.iter().filter_map(|hash| doc.state.row(hash)).collect();
     doc.state.rows_since(&known)

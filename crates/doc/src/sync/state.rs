@@ -34,7 +34,7 @@ pub struct State {
     pub(super) peer_read_only: bool,
     /// The peer is to be told to forget what it sent.
     pub(super) needs_reset: bool,
-    /// Changes of theirs that broke a rule, ascending: nobody asks for them again.
+    /// Changes of theirs that broke a rule or a limit, ascending: nobody asks for them again on this connection.
     pub(super) refused: Vec<ChangeHash>,
 }
 
@@ -156,8 +156,9 @@ impl State {
         }
     }
 
+    /// Whether a change that is not here is given up. Of a peer of whom very many were refused, all are.
     pub(super) fn has_refused(&self, hash: &ChangeHash) -> bool {
-        self.refused.binary_search(hash).is_ok()
+        self.refused.len() >= MOST_REFUSED || self.refused.binary_search(hash).is_ok()
     }
 }
 

@@ -5,8 +5,8 @@ use hashmill_doc::sync::{
     SyncDoc as _,
 };
 use hashmill_doc::{
-    ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, LoadError, ROOT, ReadDoc as _, Rule,
-    Transactable as _,
+    ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, Limits, LoadError, LoadOptions, ROOT,
+    ReadDoc as _, Rule, Transactable as _,
 };
 
 use crate::forge::{digits, hex};
@@ -271,6 +271,42 @@ fn one_bad_change_keeps_nothing_back() {
     let (mut of_c, mut of_a) = (State::new(), State::new());
     talk((&mut a, &mut of_c), (&mut c, &mut of_a));
     in_step(&a, &of_c, &c, &of_a);
+}
+
+#[test]
+fn a_limit_ends_a_sync() {
+    let limits = Limits { total: 10, ..Limits::default() };
+    let small = |actor| {
+        let doc = Document::load_with(&[], LoadOptions::new().limits(limits)).unwrap();
+        doc.with_actor(ActorId::from([actor; 4]))
+    };
+    // Eight operations that both have, and three more, which are sent change by change.
+    let (mut a, mut base) = (small(1), doc(2));
+    fill(&mut base, "base", 8);
+    a.merge(&base).unwrap();
+    fill(&mut base, "more", 3);
+    let (mut of_b, mut of_a, mut refused) = (State::new(), State::new(), 0);
+    for round in 0.. {
+        assert!(round < 10, "they talk without end");
+        let call = a.generate_sync_message(&mut of_b);
+        call.iter().for_each(|message| hear(&mut base, &mut of_a, message));
+        let answer = base.generate_sync_message(&mut of_a);
+        if call.is_none() && answer.is_none() {
+            break;
+        }
+        if let Some(message) = answer {
+            refused += a.receive_sync_message(&mut of_b, message).unwrap().refused.len();
+        }
+    }
+    assert_eq!((refused, a.get_changes(&[]).len()), (1, 10));
+    a.check(true);
+    // A whole document that is too long is an error.
+    let (mut c, mut of_b, mut of_c) = (small(3), State::new(), State::new());
+    hear(&mut base, &mut of_c, &c.generate_sync_message(&mut of_b).unwrap());
+    let whole = base.generate_sync_message(&mut of_c).unwrap();
+    let error = c.receive_sync_message(&mut of_b, whole).unwrap_err();
+    assert!(error.to_string().contains("limit of 10 operations"), "{error}");
+    assert!(c.is_empty());
 }
 
 #[test]
