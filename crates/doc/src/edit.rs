@@ -1,6 +1,7 @@
 //! Editing: the calls of a transaction as operations on the state. The bytes of the change that comes of them are
 //! those that every other implementation writes for the same calls.
 
+use hashbrown::HashMap;
 use smallvec::{SmallVec, smallvec};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -210,7 +211,7 @@ enum Resolved {
 
 impl Editor<'_> {
     /// Ids of the next `n` operations.
-    fn take(&mut self, n: u32) -> OpId {
+    pub(crate) fn take(&mut self, n: u32) -> OpId {
         let id = OpId::new(self.open.next, self.open.actor);
         self.open.next += n;
         id
@@ -218,7 +219,7 @@ impl Editor<'_> {
 
     /// Checks that there are counters and bytes for what is to come, values and keys, before anything is changed.
     #[inline]
-    fn room(&self, ops: usize, values: usize, keys: usize) -> Result<(), EditError> {
+    pub(crate) fn room(&self, ops: usize, values: usize, keys: usize) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
         let bytes = self.state.heap.len() + values + keys;
         if counters >= u64::from(self.open.sure_counter) || bytes > self.open.sure_bytes {
@@ -484,7 +485,7 @@ impl Editor<'_> {
     }
 
     /// Where to insert before unit `index`, after which element, and the unit that really is.
-    fn gap(&mut self, obj: ObjIdx, index: usize) -> Result<(Gap, OpId, usize), EditError> {
+    pub(crate) fn gap(&mut self, obj: ObjIdx, index: usize) -> Result<(Gap, OpId, usize), EditError> {
         let (seq, ctx) = self.state.seq_mut(obj);
         let len = seq.width();
         if index > len {
@@ -502,6 +503,8 @@ impl Editor<'_> {
     fn past_marks(&self, obj: ObjIdx, gap: Gap, origin: OpId) -> (Gap, OpId) {
         let seq = self.state.seq(obj).expect("the caller checked the kind");
         let mut places: SmallVec<[(Gap, OpId); 4]> = smallvec![(gap, origin)];
+        // Where the boundaries are among the places; some of these may be gone.
+        let mut numbers: HashMap<OpId, usize> = HashMap::new();
         let mut next = seq.span_behind(gap);
         while let Some((at, behind)) = next {
             let span = seq.span(at);
@@ -515,12 +518,14 @@ impl Editor<'_> {
             let mark = &self.state.log.marks[span.at as usize];
             let begin = OpId::new(span.id.ctr - 1, span.id.actor);
             if mark.name.is_none()
-                && let Some(at) = places.iter().skip(1).position(|(_, id)| *id == begin)
+                && let Some(place) = numbers.get(&begin)
+                && places.get(*place).is_some_and(|(_, id)| *id == begin)
             {
-                places.truncate(at + 1);
+                places.truncate(*place);
                 continue;
             }
             if mark.name.is_some() == mark.expand {
+                numbers.insert(span.id, places.len());
                 places.push((behind, span.id));
             }
         }
@@ -671,7 +676,10 @@ enum Write<'a> {
 }
 
 /// A value in the form of the columns.
-fn encode<'a>(value: &'a ScalarValue<'_>, scratch: &'a mut Vec<u8>) -> Result<RawValue<'a>, EditError> {
+pub(crate) fn encode<'a>(
+    value: &'a ScalarValue<'_>,
+    scratch: &'a mut Vec<u8>,
+) -> Result<RawValue<'a>, EditError> {
     let expected = "a value of a known type, or of one of the unknown types 10 to 15";
     RawValue::encode(value, scratch).map_err(|_| EditError::WrongValue { expected })
 }

@@ -373,6 +373,14 @@ pub enum EditError {
         /// The length of the sequence.
         len: usize,
     },
+    /// A range that ends before it starts.
+    #[error("the range ends at {end}, before it starts at {start}")]
+    Backwards {
+        /// Its first unit.
+        start: usize,
+        /// Behind its last.
+        end: usize,
+    },
     /// A deletion of more than lies before the index.
     #[error("cannot delete {count} before index {index}")]
     Underflow {

@@ -14,6 +14,7 @@ mod error;
 mod fill;
 pub mod legacy;
 mod literal;
+mod mark;
 mod meta;
 mod migrate;
 mod nested;
@@ -43,6 +44,7 @@ pub use error::{
 };
 pub use legacy::Change as ExpandedChange;
 pub use literal::{Elements, Entries, Literal};
+pub use mark::{ExpandMark, Mark, MarkSet, Span, Spans, UpdateSpansConfig};
 pub use meta::{ChangeMetadata, Stats};
 pub use migrate::StringMigration;
 pub use queue::Applied;

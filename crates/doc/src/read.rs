@@ -4,6 +4,7 @@ use std::ops::RangeBounds;
 
 use crate::error::EditError;
 use crate::literal::Literal;
+use crate::mark::{Mark, MarkSet, Spans};
 use crate::typed::FromValue;
 use crate::types::{
     ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, Prop, TextEncoding, Value,
@@ -169,6 +170,41 @@ pub trait ReadDoc {
     /// See [`View::text`].
     fn text_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<String, EditError> {
         self.at(heads)?.text(obj)
+    }
+
+    /// See [`View::marks`].
+    fn marks(&self, obj: impl AsRef<ObjId>) -> Result<Vec<Mark<'_>>, EditError> {
+        self.view().marks(obj)
+    }
+
+    /// See [`View::marks`].
+    fn marks_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<Vec<Mark<'_>>, EditError> {
+        self.at(heads)?.marks(obj)
+    }
+
+    /// See [`View::get_marks`].
+    fn get_marks(&self, obj: impl AsRef<ObjId>, index: usize) -> Result<MarkSet<'_>, EditError> {
+        self.view().get_marks(obj, index)
+    }
+
+    /// See [`View::get_marks`].
+    fn get_marks_at(
+        &self,
+        obj: impl AsRef<ObjId>,
+        index: usize,
+        heads: &[ChangeHash],
+    ) -> Result<MarkSet<'_>, EditError> {
+        self.at(heads)?.get_marks(obj, index)
+    }
+
+    /// See [`View::spans`].
+    fn spans(&self, obj: impl AsRef<ObjId>) -> Result<Spans<'_>, EditError> {
+        self.view().spans(obj)
+    }
+
+    /// See [`View::spans`].
+    fn spans_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<Spans<'_>, EditError> {
+        self.at(heads)?.spans(obj)
     }
 
     /// See [`View::path`].

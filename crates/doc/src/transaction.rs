@@ -4,6 +4,7 @@ use crate::document::{Commit, Document};
 use crate::edit::{CommitOptions, Editor, Open};
 use crate::error::{ApplyError, EditError, LoadError};
 use crate::literal::Literal;
+use crate::mark::{ExpandMark, Mark, Span, UpdateSpansConfig};
 use crate::read::ReadDoc;
 use crate::store::state::State;
 use crate::types::{ChangeHash, ObjId, ObjType, Prop, ScalarValue};
@@ -185,6 +186,56 @@ pub trait Transactable: ReadDoc {
     /// Costs up to the square of the length where the two differ.
     fn update_text(&mut self, obj: impl AsRef<ObjId>, new: &str) -> Result<(), EditError> {
         self.editor().update_text(obj.as_ref(), new)
+    }
+
+    /// Puts a mark on a range of a text; `expand` says whether what is typed at its edges will belong to it. Marks of the
+    /// same name that are there already give way.
+    ///
+    /// Costs O(log n).
+    fn mark(&mut self, obj: impl AsRef<ObjId>, mark: Mark<'_>, expand: ExpandMark) -> Result<(), EditError> {
+        self.editor().mark(obj.as_ref(), &mark, expand)
+    }
+
+    /// Takes the marks of a name off a range of a text.
+    fn unmark(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        name: &str,
+        start: usize,
+        end: usize,
+        expand: ExpandMark,
+    ) -> Result<(), EditError> {
+        self.editor().mark(obj.as_ref(), &Mark::new(name, ScalarValue::Null, start, end), expand)
+    }
+
+    /// Puts a new block, an empty map, before unit `index` of a text. Blocks divide a rich text into paragraphs and the
+    /// like; what they are stands in the map.
+    fn split_block(&mut self, obj: impl AsRef<ObjId>, index: usize) -> Result<ObjId, EditError> {
+        self.editor().split_block(obj.as_ref(), index)
+    }
+
+    /// Deletes the block at unit `index` of a text, so that what it divided is joined.
+    fn join_block(&mut self, obj: impl AsRef<ObjId>, index: usize) -> Result<(), EditError> {
+        self.editor().join_block(obj.as_ref(), index)
+    }
+
+    /// Puts a new block in the place of that at unit `index` of a text.
+    fn replace_block(&mut self, obj: impl AsRef<ObjId>, index: usize) -> Result<ObjId, EditError> {
+        self.editor().replace_block(obj.as_ref(), index)
+    }
+
+    /// Turns a rich text into `spans` with few edits, none of which divides a grapheme cluster: characters stay, blocks
+    /// that become others stay the same objects, and only what is to be marked otherwise is.
+    ///
+    /// Costs up to the square of the length where the two differ.
+    fn update_spans<'s>(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        config: &UpdateSpansConfig,
+        spans: impl IntoIterator<Item = Span<'s>>,
+    ) -> Result<(), EditError> {
+        let spans: Vec<Span<'s>> = spans.into_iter().collect();
+        self.editor().update_spans(obj.as_ref(), &spans, config)
     }
 
     /// Makes an object equal to `value` with few edits: what is equal stays as it is.

@@ -10,12 +10,17 @@ use crate::error::EditError;
 use crate::types::ObjId;
 use crate::view::View;
 
-/// Above this many pairs of grapheme clusters, lines are compared first: comparing costs up to the square.
-const DIRECT: usize = 1 << 28;
+/// Above this many pairs nothing is compared: comparing costs up to the square.
+const PAIRS: usize = 1 << 28;
+
+/// Whether these can be compared in a time that somebody waits for.
+pub(crate) fn is_quick<T>(old: &[T], new: &[T]) -> bool {
+    old.len().saturating_mul(new.len()) <= PAIRS
+}
 
 /// One step from the old text to the new.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Step {
+pub(crate) enum Step {
     Keep { old: usize, len: usize },
     Delete { old: usize, len: usize },
     Insert { new: usize, len: usize },
@@ -43,7 +48,11 @@ impl DiffHook for Steps {
     }
 }
 
-fn diff(old: &[&str], new: &[&str]) -> Vec<Step> {
+/// The steps from `old` to `new`.
+pub(crate) fn diff<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Step> {
+    if !is_quick(old, new) {
+        return vec![Step::Delete { old: 0, len: old.len() }, Step::Insert { new: 0, len: new.len() }];
+    }
     let mut steps = Steps::default();
     let Ok(()) = myers::diff(&mut steps, old, 0..old.len(), new, 0..new.len());
     steps.0
@@ -60,17 +69,12 @@ impl Editor<'_> {
     fn update(&mut self, obj: &ObjId, at: &mut usize, old: &str, new: &str) -> Result<(), EditError> {
         let (before, after): (Vec<&str>, Vec<&str>) =
             (old.graphemes(true).collect(), new.graphemes(true).collect());
-        if before.len().saturating_mul(after.len()) <= DIRECT {
+        if is_quick(&before, &after) {
             let steps = diff(&before, &after);
             return self.walk(obj, at, &before, &after, &steps);
         }
         let (before, after): (Vec<&str>, Vec<&str>) =
             (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
-        if before.len().saturating_mul(after.len()) > DIRECT {
-            let steps =
-                [Step::Delete { old: 0, len: before.len() }, Step::Insert { new: 0, len: after.len() }];
-            return self.walk(obj, at, &before, &after, &steps);
-        }
         let steps = diff(&before, &after);
         self.walk(obj, at, &before, &after, &steps)
     }

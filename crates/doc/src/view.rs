@@ -437,7 +437,7 @@ impl<'a> View<'a> {
         }
         let Some(seq) = state.seq(object.parent) else { return Ok(None) };
         let mut index = 0;
-        for (span, values) in self.spans(seq) {
+        for (span, values) in self.seen(seq) {
             let here = match &values {
                 Some(values) => values.iter().any(is_it),
                 None => {
@@ -455,7 +455,7 @@ impl<'a> View<'a> {
     }
 
     /// The visible spans with the values of those that have registers.
-    fn spans<'s>(&'s self, seq: &'s Seq) -> Box<dyn Iterator<Item = (Span, Option<Values>)> + 's> {
+    fn seen<'s>(&'s self, seq: &'s Seq) -> Box<dyn Iterator<Item = (Span, Option<Values>)> + 's> {
         match &self.clock {
             Some(clock) => Box::new(self.state.spans_at(seq, clock)),
             None => Box::new(

@@ -173,12 +173,13 @@ impl Place<'_> {
         Some(named.at)
     }
 
-    /// Whether the value that an operation gave its element is there.
+    /// Whether the value that an operation gave its element is there. A boundary of a mark always is: nobody sees it, but
+    /// it is a place.
     #[inline]
     fn shows(&self, named: &Named) -> bool {
         let span = self.seq.span(named.at);
         match (self.clock, self.seq.reg(span)) {
-            (None, None) => span.visible,
+            (None, None) => span.visible || span.kind == Kind::Mark,
             (None, Some(reg)) => reg.values.iter().any(|value| value.id == named.op),
             (Some(clock), None) => self.shows_then(span, named.at.off, clock),
             (Some(clock), Some(_)) => {
@@ -191,7 +192,7 @@ impl Place<'_> {
     /// The same of an element without updates.
     fn shows_then(&self, span: &Span, n: u32, clock: &Clock) -> bool {
         let gone = !span.deleted_by.is_none() && clock.covers(span.deletion_of(n));
-        span.kind != Kind::Mark && clock.covers(span.id.plus(n)) && !gone
+        clock.covers(span.id.plus(n)) && !gone
     }
 
     /// The next element that a hidden one leads to: what it was inserted after or, where that is hidden in the same run,

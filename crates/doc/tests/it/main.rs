@@ -17,6 +17,7 @@ mod leaked;
 mod limits;
 mod literals;
 mod malformed;
+mod marks;
 mod oracle;
 mod ported;
 mod reading;

@@ -1,5 +1,7 @@
 //! The official crate as a [`Peer`].
 
+use automerge::iter::Span;
+use automerge::marks::{ExpandMark, Mark, MarkSet};
 use automerge::transaction::{CommitOptions, Transactable as _};
 use automerge::{
     ActorId, AutoCommit, Change, ChangeHash, Cursor, LoadOptions, MoveCursor, ObjId, ObjType, Prop, ROOT,
@@ -8,8 +10,8 @@ use automerge::{
 
 use automerge::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
-use super::script::{Encoding, Kind, Scalar, Tree};
+use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
+use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 use super::vocabulary::vocabulary;
 
 vocabulary!(Prop, ScalarValue);
@@ -50,6 +52,34 @@ fn tree(value: &Tree, encoding: TextEncoding) -> hydrate::Value {
         }
         Tree::List(values) => values.iter().map(|value| tree(value, encoding)).collect::<Vec<_>>().into(),
         Tree::Text(text) => hydrate::Value::text(encoding, text),
+    }
+}
+
+fn tree_words(value: &hydrate::Value) -> String {
+    match value {
+        hydrate::Value::Scalar(value) => scalar_words(value),
+        hydrate::Value::Text(text) => format!("text {:?}", text.to_string()),
+        hydrate::Value::List(values) => {
+            format!("{:?}", values.iter().map(|value| tree_words(&value.value)).collect::<Vec<_>>())
+        }
+        hydrate::Value::Map(entries) => {
+            let mut entries: Vec<_> = entries.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            map_words(entries.into_iter().map(|(key, value)| (key, tree_words(&value.value))))
+        }
+    }
+}
+
+fn set_words(marks: &MarkSet) -> Vec<String> {
+    marks.iter().map(|(name, value)| format!("{name} {}", scalar_words(value))).collect()
+}
+
+fn span_words(span: Span) -> String {
+    match span {
+        Span::Text { text, marks } => {
+            format!("{text:?} {:?}", marks.map(|marks| set_words(&marks)).unwrap_or_default())
+        }
+        Span::Block(entries) => tree_words(&hydrate::Value::Map(entries)),
     }
 }
 
@@ -118,6 +148,24 @@ impl Peer for Official {
         let value = tree(value, self.encoding);
         let id = self.doc.batch_create_object(self.object(object)?, prop(place.as_ref()), &value, insert);
         said(id).map(|id| id.to_string())
+    }
+
+    fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> Said<()> {
+        let Marked { name, value, start, end } = *mark;
+        let mark = Mark::new(name.to_owned(), scalar(value), start, end);
+        said(self.doc.mark(self.object(object)?, mark, expand_mark(expand)))
+    }
+
+    fn split_block(&mut self, object: &str, index: usize) -> Said<String> {
+        said(self.doc.split_block(self.object(object)?, index)).map(|id| id.to_string())
+    }
+
+    fn join_block(&mut self, object: &str, index: usize) -> Said<()> {
+        said(self.doc.join_block(self.object(object)?, index))
+    }
+
+    fn replace_block(&mut self, object: &str, index: usize) -> Said<String> {
+        said(self.doc.replace_block(self.object(object)?, index)).map(|id| id.to_string())
     }
 
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
@@ -268,6 +316,24 @@ impl Peer for Official {
             Some(at) => self.doc.get_all_at(object, prop(place), &hashes(at)),
         })?;
         Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+    }
+
+    fn marks(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
+        let object = self.object(object)?;
+        let marks = said(match at {
+            None => self.doc.marks(object),
+            Some(at) => self.doc.marks_at(object, &hashes(at)),
+        })?;
+        Ok(marks.iter().map(|mark| mark_words(mark.name(), mark.value(), mark.start, mark.end)).collect())
+    }
+
+    fn spans(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
+        let object = self.object(object)?;
+        let spans = said(match at {
+            None => self.doc.spans(object),
+            Some(at) => self.doc.spans_at(object, &hashes(at)),
+        })?;
+        Ok(spans.map(span_words).collect())
     }
 
     fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {

@@ -1,14 +1,15 @@
 //! Our engine as a [`Peer`].
 
 use hashmill_doc::{
-    ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Cursor, Document, Literal, LoadOptions,
-    MoveCursor, ObjId, ObjType, Prop, ReadDoc as _, ScalarValue, TextEncoding, Transactable as _, Value,
+    ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Cursor, Document, ExpandMark, Literal,
+    LoadOptions, Mark, MarkSet, MoveCursor, ObjId, ObjType, Prop, ReadDoc as _, ScalarValue, Span,
+    TextEncoding, Transactable as _, Value,
 };
 
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
-use super::script::{Encoding, Kind, Scalar, Tree};
+use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
+use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 use super::vocabulary::vocabulary;
 
 vocabulary!(Prop<'_>, ScalarValue<'_>);
@@ -43,6 +44,26 @@ fn literal(value: &Tree) -> Literal {
         }
         Tree::List(values) => Literal::List(values.iter().map(literal).collect()),
         Tree::Text(text) => Literal::Text(text.clone()),
+    }
+}
+
+fn tree_words(value: &Literal) -> String {
+    match value {
+        Literal::Scalar(value) => scalar_words(value),
+        Literal::Text(text) => format!("text {text:?}"),
+        Literal::List(values) => format!("{:?}", values.iter().map(tree_words).collect::<Vec<_>>()),
+        Literal::Map(entries) => map_words(entries.iter().map(|(key, value)| (key, tree_words(value)))),
+    }
+}
+
+fn set_words(marks: &MarkSet<'_>) -> Vec<String> {
+    marks.iter().map(|(name, value)| format!("{name} {}", scalar_words(value))).collect()
+}
+
+fn span_words(span: Span<'_>) -> String {
+    match span {
+        Span::Text { text, marks } => format!("{text:?} {:?}", set_words(&marks)),
+        Span::Block(entries) => tree_words(&Literal::Map(entries)),
     }
 }
 
@@ -109,6 +130,23 @@ impl Peer for Ours {
             _ => self.0.put_literal(object(to)?, prop(place.as_ref()), literal(value)),
         };
         said(made)?.map(|id| id.to_string()).ok_or_else(|| "no object was made".to_owned())
+    }
+
+    fn mark(&mut self, of: &str, mark: &Marked<'_>, expand: Expand) -> Said<()> {
+        let Marked { name, value, start, end } = *mark;
+        said(self.0.mark(object(of)?, Mark::new(name, scalar(value), start, end), expand_mark(expand)))
+    }
+
+    fn split_block(&mut self, of: &str, index: usize) -> Said<String> {
+        said(self.0.split_block(object(of)?, index)).map(|id| id.to_string())
+    }
+
+    fn join_block(&mut self, of: &str, index: usize) -> Said<()> {
+        said(self.0.join_block(object(of)?, index))
+    }
+
+    fn replace_block(&mut self, of: &str, index: usize) -> Said<String> {
+        said(self.0.replace_block(object(of)?, index)).map(|id| id.to_string())
     }
 
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
@@ -260,6 +298,24 @@ impl Peer for Ours {
             Some(at) => self.0.get_all_at(object, prop(place), &hashes(at)),
         })?;
         Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+    }
+
+    fn marks(&self, of: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
+        let object = object(of)?;
+        let marks = said(match at {
+            None => self.0.marks(object),
+            Some(at) => self.0.marks_at(object, &hashes(at)),
+        })?;
+        Ok(marks.iter().map(|mark| mark_words(&mark.name, &mark.value, mark.start, mark.end)).collect())
+    }
+
+    fn spans(&self, of: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
+        let object = object(of)?;
+        let spans = said(match at {
+            None => self.0.spans(object),
+            Some(at) => self.0.spans_at(object, &hashes(at)),
+        })?;
+        Ok(spans.map(span_words).collect())
     }
 
     fn cursor(&self, of: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {

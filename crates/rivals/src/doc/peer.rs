@@ -1,6 +1,6 @@
 //! One engine's copy of a document, as a script and its judge see it: plain types, no words of any engine.
 
-use super::script::{Encoding, Kind, Scalar, Tree};
+use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 
 /// A change's name.
 pub type Hash = [u8; 32];
@@ -81,6 +81,11 @@ pub trait Peer: Sized {
     fn update_object(&mut self, object: &str, value: &Tree) -> Said<()>;
     fn create(&mut self, object: &str, place: &Place, value: &Tree, insert: bool) -> Said<String>;
 
+    fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> Said<()>;
+    fn split_block(&mut self, object: &str, index: usize) -> Said<String>;
+    fn join_block(&mut self, object: &str, index: usize) -> Said<()>;
+    fn replace_block(&mut self, object: &str, index: usize) -> Said<String>;
+
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash>;
     fn rollback(&mut self) -> usize;
     fn empty_change(&mut self, time: i64) -> Hash;
@@ -121,9 +126,23 @@ pub trait Peer: Sized {
     fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String>;
     fn get(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>>;
     fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values>;
+    /// The marks of a text in words.
+    fn marks(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>>;
+    /// The spans of a text in words.
+    fn spans(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>>;
     fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer>;
     /// Where a cursor is; both of its forms must be read, and as the same.
     fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize>;
+}
+
+/// A mark to be made.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the names are those of the format")]
+pub struct Marked<'a> {
+    pub name: &'static str,
+    pub value: &'a Scalar,
+    pub start: usize,
+    pub end: usize,
 }
 
 /// A key or an index, for reading.
@@ -183,6 +202,10 @@ fn draw<P: Peer>(
     let length = if hidden { 0 } else { peer.length(object, at) };
     writeln!(words, "{object} {} of {length}: {text:?}", object_word(kind))
         .expect("a string takes everything");
+    if kind == Kind::Text {
+        writeln!(words, "  marks {:?}\n  spans {:?}", peer.marks(object, at), peer.spans(object, at))
+            .expect("a string takes everything");
+    }
     let mut inside = Vec::new();
     let mut place = |name: &str, place: PlaceRef<'_>| {
         let values = peer.get_all(object, place, at);

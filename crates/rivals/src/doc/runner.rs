@@ -143,6 +143,7 @@ macro_rules! both {
 }
 
 mod cursors;
+mod rich;
 mod sync;
 
 /// The actor of a person in its `life`: a new one when the old must not go on.
@@ -254,6 +255,12 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
             | Action::SpliceText(spot, ..)
             | Action::UpdateText(spot, _)
             | Action::UpdateObject(spot, _)) => self.sequence(who, *spot, action),
+            Action::Mark(spot, units, name, value, expand) => {
+                self.mark(who, *spot, (*units, *name), value, *expand)
+            }
+            action @ (Action::SplitBlock(spot) | Action::JoinBlock(spot) | Action::ReplaceBlock(spot)) => {
+                self.block(who, *spot, action)
+            }
             Action::Point(spot) => self.point(who, *spot),
             Action::Commit(message, time) => self.commit(who, message.as_deref(), *time),
             Action::Rollback => {

@@ -93,6 +93,16 @@ pub enum Tree {
     Text(String),
 }
 
+/// Which edges of a mark take in what is typed there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the format")]
+pub enum Expand {
+    Before,
+    After,
+    Both,
+    None,
+}
+
 /// What a person can do.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is the call of the same name")]
@@ -109,6 +119,11 @@ pub enum Action {
     UpdateObject(Spot, Tree),
     /// The flag says whether to insert instead of putting.
     Create(Spot, Tree, bool),
+    /// A mark from a place on over so many units, by one of a few names; null takes it off.
+    Mark(Spot, usize, usize, Scalar, Expand),
+    SplitBlock(Spot),
+    JoinBlock(Spot),
+    ReplaceBlock(Spot),
     /// Makes cursors, which are followed from then on.
     Point(Spot),
     Commit(Option<String>, i64),
@@ -184,9 +199,17 @@ impl Script {
         let people = 1 + rng.below(PEOPLE);
         // Some scripts are about one thing: many edits of the same text, or many values at the same key.
         let focus = rng.below(5);
-        let steps =
-            (0..length).map(|_| Step { who: rng.below(people), action: action(&mut rng, people, focus) });
-        let steps = steps.collect();
+        // The official crate lets who is isolated write behind marks of the future, in changes that nobody can apply.
+        let rich = rng.below(3) == 0;
+        let step = |_| Step {
+            who: rng.below(people),
+            action: match rich && rng.below(4) == 0 {
+                true => rich_text(&mut rng),
+                false => action(&mut rng, people, focus),
+            },
+        };
+        let mut steps: Vec<Step> = (0..length).map(step).collect();
+        steps.retain(|step| !(rich && matches!(step.action, Action::Isolate(_))));
         Self { encoding, people, steps }
     }
 }
@@ -225,6 +248,23 @@ fn action(rng: &mut Rng, people: usize, focus: usize) -> Action {
         97..98 => Action::Isolate(rng.below(1000)),
         98..99 => Action::Integrate,
         _ => Action::ForkAt(rng.below(people), rng.below(1000)),
+    }
+}
+
+fn rich_text(rng: &mut Rng) -> Action {
+    match rng.below(10) {
+        0..6 => {
+            let value = match rng.below(4) {
+                0 => Scalar::Null,
+                1 => scalar(rng),
+                _ => Scalar::Boolean(true),
+            };
+            let expand = [Expand::Before, Expand::After, Expand::Both, Expand::None][rng.below(4)];
+            Action::Mark(spot(rng), rng.below(6), rng.below(3), value, expand)
+        }
+        6..8 => Action::SplitBlock(spot(rng)),
+        8 => Action::JoinBlock(spot(rng)),
+        _ => Action::ReplaceBlock(spot(rng)),
     }
 }
 
@@ -308,7 +348,7 @@ mod tests {
         let scripts: Vec<Script> = (0..40).map(|seed| Script::invent(seed, 100)).collect();
         let actions = scripts.iter().flat_map(|script| &script.steps).map(|step| &step.action);
         let kinds: HashSet<_> = actions.map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 27);
+        assert_eq!(kinds.len(), 31);
         assert_eq!(scripts[7], Script::invent(7, 100));
         let encodings: Vec<_> = scripts.iter().map(|script| script.encoding).collect();
         assert!(Encoding::ALL.iter().all(|encoding| encodings.contains(encoding)));

@@ -116,6 +116,10 @@ fn spot_mut(action: &mut Action) -> Option<&mut Spot> {
         | Action::SpliceText(spot, ..)
         | Action::UpdateText(spot, _)
         | Action::UpdateObject(spot, _)
+        | Action::Mark(spot, ..)
+        | Action::SplitBlock(spot)
+        | Action::JoinBlock(spot)
+        | Action::ReplaceBlock(spot)
         | Action::Create(spot, ..) => Some(spot),
         _ => None,
     }

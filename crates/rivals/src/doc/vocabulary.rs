@@ -1,7 +1,7 @@
 //! What a script says, in the words of an engine and back. Ours calls things as the official crate does, so both are told
 //! by the same text; the types it names are those of the module that asks for it.
 
-/// Defines `encoding`, `obj_type`, `kind`, `prop`, `words`, `hashes`, `plain` and `said` with the caller's types of these
+/// Defines `encoding`, `obj_type`, `kind`, `prop`, `expand_mark`, `words` and others, `hashes`, `plain` and `said` with the caller's types of these
 /// names; those of a property and a scalar are given as they are written there.
 macro_rules! vocabulary {
     ($prop:ty, $scalar:ty) => {
@@ -62,6 +62,24 @@ macro_rules! vocabulary {
                 ScalarValue::Counter(value) => format!("counter {value}"),
                 ScalarValue::Timestamp(value) => format!("timestamp {value}"),
                 ScalarValue::Unknown { type_code, bytes } => format!("type {type_code} {bytes:02x?}"),
+            }
+        }
+
+        fn mark_words(name: &str, value: &$scalar, start: usize, end: usize) -> String {
+            format!("{start}..{end} {name} {}", scalar_words(value))
+        }
+
+        fn map_words<'k>(entries: impl Iterator<Item = (&'k String, String)>) -> String {
+            let entries: Vec<String> = entries.map(|(key, value)| format!("{key:?}: {value}")).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+
+        fn expand_mark(expand: Expand) -> ExpandMark {
+            match expand {
+                Expand::Before => ExpandMark::Before,
+                Expand::After => ExpandMark::After,
+                Expand::Both => ExpandMark::Both,
+                Expand::None => ExpandMark::None,
             }
         }
 

@@ -37,6 +37,12 @@ impl Seq {
         }
     }
 
+    /// Whether a gap is behind an element.
+    pub(crate) fn is_behind(&self, gap: Gap, at: At) -> bool {
+        let place = At { leaf: gap.leaf, span: gap.span, off: gap.off };
+        self.before(at, place)
+    }
+
     /// Where an element with id `id` goes that was inserted after `origin`, behind all concurrent ones that are newer.
     /// Costs a glance per span passed over.
     pub(crate) fn place(

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hashmill_doc::{
-    ActorId, Change, ChangeHash, Document, ObjId, ObjType, ReadDoc, ScalarValue, Value as Shown, View,
+    ActorId, Change, ChangeHash, Document, MarkSet, ObjId, ObjType, ReadDoc, ScalarValue, Span,
+    Value as Shown, View,
 };
 use hashmill_testkit::doc::{
     Actor, Change as Made, Content, Element, Entry, Hash, History, Id, Kind, MOST, Object, State, Value,
@@ -63,13 +64,17 @@ fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
     Entry { id: id(by).expect("the root is no value"), value }
 }
 
-/// What the engine cannot be asked for in the state of the oracle: marks, and the losers at a place in a text that takes
-/// no room.
+fn marks(set: &MarkSet<'_>) -> BTreeMap<String, Value> {
+    set.iter().map(|(name, shown)| (name.to_owned(), value(shown))).collect()
+}
+
+/// What the engine cannot be asked for in the state of the oracle: the marks and the losers at a place in a text that
+/// takes no room.
 fn askable(mut state: State) -> State {
     for object in state.objects.values_mut() {
         for element in &mut object.elements {
-            element.marks.clear();
             if object.kind == Kind::Text && element.text().is_empty() {
+                element.marks.clear();
                 element.values.drain(..element.values.len() - 1);
             }
         }
@@ -87,6 +92,9 @@ fn object(view: &View<'_>, of: &ObjId) -> Object {
             let winner = entry(&winner);
             let mut element = Element { values: vec![winner.clone()], marks: BTreeMap::new() };
             let width = if kind == Kind::Text { element.text().chars().count() } else { 1 };
+            if width > 0 && kind == Kind::Text {
+                element.marks = marks(&view.get_marks(of, index).expect("a text"));
+            }
             if width > 0 {
                 element.values = entries(view.get_all(of, index).expect("a sequence"));
             }
@@ -103,8 +111,53 @@ fn object(view: &View<'_>, of: &ObjId) -> Object {
     let object = Object { kind, keys, elements };
     if kind == Kind::Text {
         assert_eq!(view.text(of).expect("a text"), object.text());
+        rich(view, of, &object.elements);
     }
     object
+}
+
+/// Panics unless the marks and the spans of a text say what its elements do.
+fn rich(view: &View<'_>, of: &ObjId, elements: &[Element]) {
+    let mut units: Vec<&Element> = vec![];
+    for element in elements {
+        units.extend(element.text().chars().map(|_| element));
+    }
+    let mut marked = vec![BTreeMap::new(); units.len()];
+    for mark in view.marks(of).expect("a text") {
+        assert!(mark.start < mark.end, "{mark:?}");
+        for unit in &mut marked[mark.start..mark.end] {
+            assert_eq!(unit.insert(mark.name.clone().into_owned(), value(&mark.value)), None, "{mark:?}");
+        }
+        let edge = |unit: usize| units.get(unit).and_then(|element| element.marks.get(&*mark.name));
+        let goes_on = [mark.start.checked_sub(1), Some(mark.end)].into_iter().flatten();
+        assert!(
+            goes_on.map(edge).all(|there| there != Some(&value(&mark.value))),
+            "{mark:?} could be longer"
+        );
+    }
+    assert!(units.iter().map(|element| &element.marks).eq(&marked), "the marks of {of}");
+
+    let mut at = 0;
+    for span in view.spans(of).expect("a text") {
+        match span {
+            Span::Block(entries) => {
+                let there = view.get(of, at).expect("a text").expect("a block");
+                assert_eq!(there.0, ObjType::Map.into());
+                let inside = view.hydrate(there.1).expect("a map");
+                assert_eq!(hashmill_doc::Literal::Map(entries), inside);
+                at += 1;
+            }
+            Span::Text { text, marks: set } => {
+                assert!(!text.is_empty());
+                for c in text.chars() {
+                    assert!(units[at].text().contains(c), "{c:?} at {at}");
+                    assert_eq!(units[at].marks, marks(&set), "the marks of {c:?} at {at} of {of}");
+                    at += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(at, units.len(), "the spans of {of}");
 }
 
 /// Panics unless a view shows `state`: every value of every object, with its id.

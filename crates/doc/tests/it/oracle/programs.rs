@@ -1,8 +1,8 @@
 //! Random programs of several writers: every document, every change, every save, and every head on the way.
 
 use hashmill_doc::{
-    ActorId, AutoCommit, Change, Document, Limits, LoadError, LoadOptions, ObjId, ObjType, ROOT, ReadDoc,
-    ScalarValue, Transactable,
+    ActorId, AutoCommit, Change, Document, ExpandMark, Limits, LoadError, LoadOptions, Mark, ObjId, ObjType,
+    ROOT, ReadDoc, ScalarValue, Transactable,
 };
 use hashmill_testkit::doc::History;
 use hashmill_testkit::doc::forge::Forge;
@@ -49,7 +49,18 @@ fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
     let _ = if kind.is_sequence() {
         let length = doc.length(&obj);
         let at = rng.below(length + 1);
-        match rng.below(8) {
+        match rng.below(if kind == ObjType::Text { 12 } else { 8 }) {
+            8 | 9 => {
+                let end = at + rng.below(length - at + 1);
+                let expand = [ExpandMark::Before, ExpandMark::After, ExpandMark::Both, ExpandMark::None];
+                let mark = Mark::new(["bold", "link", ""][rng.below(3)], value, at, end);
+                doc.mark(&obj, mark, expand[rng.below(4)])
+            }
+            10 => doc.split_block(&obj, at).map(drop),
+            11 => match rng.below(2) {
+                0 => doc.join_block(&obj, at),
+                _ => doc.replace_block(&obj, at).map(drop),
+            },
             0 => doc.insert_object(&obj, at, making).map(drop),
             1 if kind == ObjType::List => doc.insert(&obj, at, value),
             1 | 2 => doc.put(&obj, at, value),
@@ -73,7 +84,7 @@ fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
     };
 }
 
-/// A change that no call of ours makes yet: marks, tables, predecessors that leave some out.
+/// A change that no call of ours makes: tables, predecessors that leave some out.
 fn forged(doc: &mut AutoCommit, seed: u64) {
     let doc = doc.document();
     let history = read(&doc.get_changes(&[]));

@@ -113,6 +113,10 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         let person = &self.people[who];
         let Some(place) = subject else { return false };
         if at.is_some() || person.isolated {
+            // Boundaries of marks are places to it now, and none in the past.
+            if pointer.text.starts_with('-') && self.has_marks() {
+                return true;
+            }
             // With nothing visible behind its element, a cursor of the past is nowhere.
             let after = person.subject.position(object, &pointer.after(), at);
             return oracle.is_none() && after == Ok(person.subject.length(object, at));

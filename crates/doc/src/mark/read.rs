@@ -1,0 +1,188 @@
+//! Reading marks: of a whole text, at one place, and beside the text itself.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::active::Active;
+use super::walk::{Piece, Walk};
+use super::{Mark, MarkSet, Span};
+use crate::error::EditError;
+use crate::literal::Literal;
+use crate::store::register::Visible;
+use crate::types::{ObjId, ScalarValue};
+use crate::view::View;
+
+/// The ranges of one name.
+#[derive(Default)]
+struct Ranges<'a> {
+    /// Those that have ended, in order.
+    done: Vec<(usize, usize, ScalarValue<'a>)>,
+    /// The start and the value of the one that goes on.
+    open: Option<(usize, ScalarValue<'a>)>,
+}
+
+impl<'a> Ranges<'a> {
+    /// From unit `at` on this holds.
+    fn go_on(&mut self, at: usize, value: Option<ScalarValue<'a>>) {
+        if let Some((start, old)) = self.open.take() {
+            if Some(&old) == value.as_ref() {
+                self.open = Some((start, old));
+                return;
+            }
+            if start < at {
+                self.done.push((start, at, old));
+            }
+        }
+        let Some(value) = value else { return };
+        let joined = self.done.pop_if(|(_, end, last)| *end == at && *last == value);
+        self.open = Some((joined.map_or(at, |(start, ..)| start), value));
+    }
+}
+
+impl<'a> View<'a> {
+    /// The marks of a text: ranges as long as they can be, by name and then by place.
+    ///
+    /// Costs O(n) in runs of characters, deleted ones too.
+    pub fn marks(&self, obj: impl AsRef<ObjId>) -> Result<Vec<Mark<'a>>, EditError> {
+        let (mut active, mut at) = (Active::new(self.state), 0);
+        let mut names: BTreeMap<&'a str, Ranges<'a>> = BTreeMap::new();
+        for piece in self.walk(obj.as_ref())? {
+            match piece {
+                Piece::Text { width, .. } | Piece::Block { width, .. } => at += width as usize,
+                Piece::Boundary { id, mark } => {
+                    if let Some(name) = active.pass(id, mark) {
+                        names.entry(name).or_default().go_on(at, active.value(name));
+                    }
+                }
+            }
+        }
+        let marks = names.into_iter().flat_map(|(name, mut ranges)| {
+            ranges.go_on(at, None);
+            ranges.done.into_iter().map(move |(start, end, value)| Mark {
+                start,
+                end,
+                name: name.into(),
+                value,
+            })
+        });
+        Ok(marks.collect())
+    }
+
+    /// The marks that hold for the unit of a text at `index`; none behind its end.
+    ///
+    /// Costs O(n) in runs of characters before it.
+    pub fn get_marks(&self, obj: impl AsRef<ObjId>, index: usize) -> Result<MarkSet<'a>, EditError> {
+        let (mut active, mut left) = (Active::new(self.state), index);
+        for piece in self.walk(obj.as_ref())? {
+            match piece {
+                Piece::Text { width, .. } | Piece::Block { width, .. } => {
+                    match left.checked_sub(width as usize) {
+                        Some(rest) => left = rest,
+                        None => return Ok(active.set()),
+                    }
+                }
+                Piece::Boundary { id, mark } => drop(active.pass(id, mark)),
+            }
+        }
+        Ok(MarkSet::default())
+    }
+
+    /// A text as an editor shows it: text under the same marks, and blocks between.
+    ///
+    /// Costs O(bytes) when read to the end.
+    pub fn spans(&self, obj: impl AsRef<ObjId>) -> Result<Spans<'a>, EditError> {
+        Ok(Spans {
+            walk: self.walk(obj.as_ref())?,
+            active: Active::new(self.state),
+            view: self.clone(),
+            text: None,
+            changed: false,
+            block: None,
+        })
+    }
+}
+
+/// The spans of a text. See [`View::spans`].
+pub struct Spans<'a> {
+    view: View<'a>,
+    walk: Walk<'a>,
+    active: Active<'a>,
+    /// The text that was met and not given out.
+    text: Option<(Cow<'a, str>, MarkSet<'a>)>,
+    /// The marks may be others than those of the text.
+    changed: bool,
+    /// The block behind the text.
+    block: Option<Visible>,
+}
+
+impl fmt::Debug for Spans<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spans").field("text", &self.text).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Spans<'a> {
+    /// Gives out what was met of a text.
+    fn flush(&mut self) -> Option<Span<'a>> {
+        let (text, marks) = self.text.take()?;
+        (!text.is_empty()).then_some(Span::Text { text, marks })
+    }
+
+    /// More text; gives what comes before it when its marks are others.
+    fn push(&mut self, more: &'a str) -> Option<Span<'a>> {
+        let changed = std::mem::take(&mut self.changed);
+        match &mut self.text {
+            Some((text, marks)) if !changed || *marks == self.active.set() => {
+                match text.is_empty() {
+                    true => *text = more.into(),
+                    false => text.to_mut().push_str(more),
+                }
+                None
+            }
+            _ => {
+                let before = self.flush();
+                self.text = Some((more.into(), self.active.set()));
+                before
+            }
+        }
+    }
+
+    fn block(&self, map: Visible) -> Span<'a> {
+        let (_, id) = self.view.state.export(&map);
+        match self.view.hydrate(id) {
+            Ok(Literal::Map(entries)) => Span::Block(entries),
+            other => unreachable!("a map that stands in a text is {other:?}"),
+        }
+    }
+}
+
+impl<'a> Iterator for Spans<'a> {
+    type Item = Span<'a>;
+
+    fn next(&mut self) -> Option<Span<'a>> {
+        if let Some(map) = self.block.take() {
+            return Some(self.block(map));
+        }
+        while let Some(piece) = self.walk.next() {
+            let before = match piece {
+                Piece::Boundary { id, mark } => {
+                    self.changed |= self.active.pass(id, mark).is_some();
+                    None
+                }
+                Piece::Text { text, .. } => self.push(text),
+                Piece::Block { map, .. } => match self.flush() {
+                    Some(text) => {
+                        self.block = Some(map);
+                        Some(text)
+                    }
+                    None => Some(self.block(map)),
+                },
+            };
+            if before.is_some() {
+                return before;
+            }
+        }
+        self.flush()
+    }
+}
