@@ -123,6 +123,15 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
                 }
                 if kind == Ok(ObjType::Text) {
                     assert_eq!(a.text(&object), b.text(&object), "another text in {object}");
+                    // In words: a number that is none is not equal to itself.
+                    let marks = |view: &View<'_>| format!("{:?}", view.marks(&object));
+                    assert_eq!(marks(a), marks(b), "other marks in {object}");
+                    // As many marks may hold at each place as there are places.
+                    let spans = |view: &View<'_>| match view.spans(&object) {
+                        Ok(spans) => format!("{:?}", spans.take(ELEMENTS).collect::<Vec<_>>()),
+                        Err(error) => panic!("no spans of a text: {error}"),
+                    };
+                    assert_eq!(spans(a), spans(b), "other spans of {object}");
                 }
                 for index in 0..a.length(&object).min(ELEMENTS) {
                     same_conflicts(a.get_all(&object, index), b.get_all(&object, index), &mut open);

@@ -1,6 +1,8 @@
 //! Random edits: small, many at the same places.
 
-use hashmill_doc::{Document, EditError, ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Transactable, Value};
+use hashmill_doc::{
+    Document, EditError, ExpandMark, Mark, ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Transactable, Value,
+};
 use hashmill_testkit::Rng;
 
 /// Makes a change of a few edits. Those that cannot be done leave nothing behind.
@@ -34,7 +36,17 @@ fn one(tx: &mut impl Transactable, rng: &mut Rng) -> Result<(), EditError> {
     };
     if sequence {
         let at = rng.below(tx.length(&object) + 1);
-        match rng.below(8) {
+        match rng.below(if text { 11 } else { 8 }) {
+            8 | 9 => {
+                let end = at + rng.below(tx.length(&object) + 1 - at);
+                let expand = [ExpandMark::Before, ExpandMark::After, ExpandMark::Both, ExpandMark::None];
+                tx.mark(&object, Mark::new(["b", "i"][rng.below(2)], value, at, end), expand[rng.below(4)])
+            }
+            10 => match rng.below(3) {
+                0 => tx.join_block(&object, at),
+                1 => tx.replace_block(&object, at).map(drop),
+                _ => tx.split_block(&object, at).map(drop),
+            },
             0..=2 if text => tx.splice_text(&object, at, 0, ["a", "bc", "é", "hello", "😀"][rng.below(5)]),
             3 if text => tx.splice_text(&object, at, rng.below(4) as isize, ""),
             4 => tx.delete(&object, at.saturating_sub(1)),

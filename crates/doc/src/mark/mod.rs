@@ -11,6 +11,7 @@ mod update;
 mod walk;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::literal::Entries;
 use crate::types::ScalarValue;
@@ -76,51 +77,85 @@ impl ExpandMark {
 }
 
 /// The marks that hold at a place: values by names, in the order of the names' bytes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MarkSet<'a>(Vec<(Cow<'a, str>, ScalarValue<'a>)>);
+#[derive(Clone, Debug, Default)]
+pub struct MarkSet<'a>(Held<'a>);
+
+/// Most places have no mark or one.
+#[derive(Clone, Debug, Default)]
+enum Held<'a> {
+    #[default]
+    Nothing,
+    One((Cow<'a, str>, ScalarValue<'a>)),
+    Many(Vec<(Cow<'a, str>, ScalarValue<'a>)>),
+}
 
 impl<'a> MarkSet<'a> {
+    fn one(mark: (Cow<'a, str>, ScalarValue<'a>)) -> Self {
+        Self(Held::One(mark))
+    }
+
+    /// Of marks with different names.
+    fn sorted(mut marks: Vec<(Cow<'a, str>, ScalarValue<'a>)>) -> Self {
+        marks.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        Self(Held::Many(marks))
+    }
+
+    fn as_slice(&self) -> &[(Cow<'a, str>, ScalarValue<'a>)] {
+        match &self.0 {
+            Held::Nothing => &[],
+            Held::One(mark) => std::slice::from_ref(mark),
+            Held::Many(marks) => marks,
+        }
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &ScalarValue<'a>)> {
-        self.0.iter().map(|(name, value)| (&**name, value))
+        self.as_slice().iter().map(|(name, value)| (&**name, value))
     }
 
     /// The value of the mark of a name, if one holds.
     pub fn get(&self, name: &str) -> Option<&ScalarValue<'a>> {
-        let at = self.0.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
-        Some(&self.0[at].1)
+        let marks = self.as_slice();
+        let at = marks.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
+        Some(&marks[at].1)
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.as_slice().len()
     }
 
     /// Whether nothing is marked.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// The same, owning its names and values.
     pub fn into_owned(self) -> MarkSet<'static> {
-        self.0.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
+        let owned = |(name, value): (Cow<'a, str>, ScalarValue<'a>)| {
+            (Cow::Owned(name.into_owned()), value.into_owned())
+        };
+        MarkSet(match self.0 {
+            Held::Nothing => Held::Nothing,
+            Held::One(mark) => Held::One(owned(mark)),
+            Held::Many(marks) => Held::Many(marks.into_iter().map(owned).collect()),
+        })
+    }
+}
+
+impl PartialEq for MarkSet<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
     }
 }
 
 /// The last value of a name counts; null is no mark.
 impl<'a, N: Into<Cow<'a, str>>, V: Into<ScalarValue<'a>>> FromIterator<(N, V)> for MarkSet<'a> {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(marks: I) -> Self {
-        let mut set = Self::default();
-        for (name, value) in marks {
-            let (name, value) = (name.into(), value.into());
-            match (set.0.binary_search_by(|(other, _)| other.cmp(&name)), value) {
-                (Ok(at), ScalarValue::Null) => drop(set.0.remove(at)),
-                (Ok(at), value) => set.0[at].1 = value,
-                (Err(_), ScalarValue::Null) => {}
-                (Err(at), value) => set.0.insert(at, (name, value)),
-            }
-        }
-        set
+        let mut set: BTreeMap<Cow<'a, str>, ScalarValue<'a>> =
+            marks.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        set.retain(|_, value| *value != ScalarValue::Null);
+        Self::sorted(set.into_iter().collect())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Reading marks: of a whole text, at one place, and beside the text itself.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::active::Active;
@@ -9,24 +8,26 @@ use super::walk::{Piece, Walk};
 use super::{Mark, MarkSet, Span};
 use crate::error::EditError;
 use crate::literal::Literal;
+use crate::store::log::Val;
 use crate::store::register::Visible;
-use crate::types::{ObjId, ScalarValue};
+use crate::store::state::PLACEHOLDER;
+use crate::types::ObjId;
 use crate::view::View;
 
 /// The ranges of one name.
 #[derive(Default)]
-struct Ranges<'a> {
+struct Ranges {
     /// Those that have ended, in order.
-    done: Vec<(usize, usize, ScalarValue<'a>)>,
+    done: Vec<(usize, usize, Val)>,
     /// The start and the value of the one that goes on.
-    open: Option<(usize, ScalarValue<'a>)>,
+    open: Option<(usize, Val)>,
 }
 
-impl<'a> Ranges<'a> {
+impl Ranges {
     /// From unit `at` on this holds.
-    fn go_on(&mut self, at: usize, value: Option<ScalarValue<'a>>) {
+    fn go_on(&mut self, at: usize, value: Option<Val>, same: impl Fn(Val, Val) -> bool) {
         if let Some((start, old)) = self.open.take() {
-            if Some(&old) == value.as_ref() {
+            if value.is_some_and(|value| same(old, value)) {
                 self.open = Some((start, old));
                 return;
             }
@@ -35,8 +36,8 @@ impl<'a> Ranges<'a> {
             }
         }
         let Some(value) = value else { return };
-        let joined = self.done.pop_if(|(_, end, last)| *end == at && *last == value);
-        self.open = Some((joined.map_or(at, |(start, ..)| start), value));
+        let joined = self.done.pop_if(|(_, end, last)| *end == at && same(*last, value));
+        self.open = Some(joined.map_or((at, value), |(start, _, value)| (start, value)));
     }
 }
 
@@ -45,28 +46,34 @@ impl<'a> View<'a> {
     ///
     /// Costs O(n) in runs of characters, deleted ones too.
     pub fn marks(&self, obj: impl AsRef<ObjId>) -> Result<Vec<Mark<'a>>, EditError> {
-        let (mut active, mut at) = (Active::new(self.state), 0);
-        let mut names: BTreeMap<&'a str, Ranges<'a>> = BTreeMap::new();
+        let state = self.state;
+        let (mut active, mut at) = (Active::new(state), 0);
+        let same = |a: Val, b: Val| a == b || state.scalar(a) == state.scalar(b);
+        let mut names: Vec<Ranges> = vec![];
         for piece in self.walk(obj.as_ref())? {
             match piece {
                 Piece::Text { width, .. } | Piece::Block { width, .. } => at += width as usize,
                 Piece::Boundary { id, mark } => {
                     if let Some(name) = active.pass(id, mark) {
-                        names.entry(name).or_default().go_on(at, active.value(name));
+                        if name >= names.len() {
+                            names.resize_with(name + 1, Ranges::default);
+                        }
+                        names[name].go_on(at, active.value(name), same);
                     }
                 }
             }
         }
-        let marks = names.into_iter().flat_map(|(name, mut ranges)| {
-            ranges.go_on(at, None);
-            ranges.done.into_iter().map(move |(start, end, value)| Mark {
-                start,
-                end,
-                name: name.into(),
-                value,
-            })
-        });
-        Ok(marks.collect())
+        names.iter_mut().for_each(|ranges| ranges.go_on(at, None, same));
+        let mut names: Vec<(&'a str, Ranges)> = active.names().zip(names).collect();
+        names.sort_unstable_by_key(|(name, _)| *name);
+        let mut marks = Vec::with_capacity(names.iter().map(|(_, ranges)| ranges.done.len()).sum());
+        for (name, ranges) in names {
+            marks.extend(ranges.done.into_iter().map(|(start, end, val)| {
+                let value = state.scalar(val);
+                Mark { start, end, name: name.into(), value }
+            }));
+        }
+        Ok(marks)
     }
 
     /// The marks that hold for the unit of a text at `index`; none behind its end.
@@ -131,21 +138,23 @@ impl<'a> Spans<'a> {
 
     /// More text; gives what comes before it when its marks are others.
     fn push(&mut self, more: &'a str) -> Option<Span<'a>> {
-        let changed = std::mem::take(&mut self.changed);
-        match &mut self.text {
-            Some((text, marks)) if !changed || *marks == self.active.set() => {
-                match text.is_empty() {
-                    true => *text = more.into(),
-                    false => text.to_mut().push_str(more),
-                }
-                None
-            }
-            _ => {
-                let before = self.flush();
-                self.text = Some((more.into(), self.active.set()));
-                before
-            }
+        let marks = match &self.text {
+            Some(_) if !self.changed => None,
+            Some((_, marks)) => Some(self.active.set()).filter(|set| set != marks),
+            None => Some(self.active.set()),
+        };
+        self.changed = false;
+        if let Some(marks) = marks {
+            let before = self.flush();
+            self.text = Some((more.into(), marks));
+            return before;
         }
+        let (text, _) = self.text.as_mut().expect("its marks are the same");
+        match text.is_empty() {
+            true => *text = more.into(),
+            false => text.to_mut().push_str(more),
+        }
+        None
     }
 
     fn block(&self, map: Visible) -> Span<'a> {
@@ -170,7 +179,9 @@ impl<'a> Iterator for Spans<'a> {
                     self.changed |= self.active.pass(id, mark).is_some();
                     None
                 }
-                Piece::Text { text, .. } => self.push(text),
+                Piece::Text { text, .. } => {
+                    self.push(text.map_or(PLACEHOLDER, |text| self.view.state.heap.text(text)))
+                }
                 Piece::Block { map, .. } => match self.flush() {
                     Some(text) => {
                         self.block = Some(map);

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::codec::value::code;
 use crate::error::EditError;
 use crate::store::log::MarkOp;
 use crate::store::memory::byte_arena::Bytes;
@@ -15,8 +16,8 @@ use crate::view::View;
 /// One thing in a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Piece<'a> {
-    /// Characters, or what stands for a value that is neither text nor a block.
-    Text { text: &'a str, width: u32 },
+    /// Characters, where they lie in the heap; nothing for a value that is neither text nor a block.
+    Text { text: Option<Bytes>, width: u32 },
     /// A block.
     Block { map: Visible, width: u32 },
     /// A boundary of a mark.
@@ -54,8 +55,8 @@ impl<'a> Walk<'a> {
                 Piece::Block { map: winner, width: self.state.encoding.width(PLACEHOLDER) as u32 }
             }
             _ => {
-                let (text, width) = self.state.rendered(winner.val);
-                Piece::Text { text, width }
+                let text = Some(winner.val.bytes).filter(|_| winner.val.code == code::STR);
+                Piece::Text { text, width: self.state.rendered(winner.val).1 }
             }
         }
     }
@@ -64,10 +65,9 @@ impl<'a> Walk<'a> {
     fn shown(&self, span: &Span, winner: Option<Visible>) -> Piece<'a> {
         match (winner, span.kind) {
             (Some(winner), _) => self.value(winner),
-            (None, Kind::Text) => Piece::Text {
-                text: self.state.heap.text(Bytes { at: span.at, len: span.bytes }),
-                width: span.width,
-            },
+            (None, Kind::Text) => {
+                Piece::Text { text: Some(Bytes { at: span.at, len: span.bytes }), width: span.width }
+            }
             (None, _) => self.value(Visible { id: span.id, val: self.state.inserted(span, 0), added: 0 }),
         }
     }

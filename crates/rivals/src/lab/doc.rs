@@ -16,8 +16,8 @@ fn others(registry: &mut Registry) {
     use crate::doc::engines::{diamond::Diamond, loro::Loro, yrs::Yrs};
     use hashmill_workloads::doc::Named;
 
-    doc::more_engines(registry, "loro", Loro::NAME, doc::all::<Loro>, |named| !named.is_sync());
-    let present = |named: Named| !named.is_sync() && !matches!(named, Named::GetAt | Named::TextAt);
+    doc::more_engines(registry, "loro", Loro::NAME, doc::all::<Loro>, |named| !named.is_of_the_format());
+    let present = |named: Named| !named.is_of_the_format() && !matches!(named, Named::GetAt | Named::TextAt);
     doc::more_engines(registry, "yrs", Yrs::NAME, doc::present::<Yrs>, present);
     let words =
         |named: Named| matches!(named, Named::TextRead | Named::TextSpliceAppend | Named::TextSpliceBulk);

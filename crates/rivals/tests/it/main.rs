@@ -14,6 +14,7 @@ mod doc_decode;
 mod doc_files;
 mod doc_mutation;
 mod doc_oracle;
+mod doc_rich;
 mod doc_scripts;
 mod doc_threads;
 mod doc_traces;

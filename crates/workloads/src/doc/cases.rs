@@ -1,6 +1,6 @@
 //! The workloads, written once for every engine.
 
-use super::engine::{Objects, Past, Patch, Shared, Synced, Texts};
+use super::engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts};
 use super::named::{BULK, Named, letters};
 use std::cell::RefCell;
 use std::fmt;
@@ -193,6 +193,40 @@ pub fn synced<E: Synced + Shared>(named: Named, size: usize) -> Option<Case> {
             }
             let make = move || [Talker::<E>::new(one.fork(3)), Talker::new(two.fork(4))];
             prepared(make, |[one, two]| talk(one, two))
+        }
+        _ => return rich::<E>(named, size),
+    };
+    Some(case)
+}
+
+/// A text of ten characters a mark, of which it covers five.
+fn rich<E: Rich + Shared>(named: Named, size: usize) -> Option<Case> {
+    let ranges = move || (0..size).map(|mark| (10 * mark, 10 * mark + 5));
+    let plain = move || {
+        let mut doc = E::blank(1);
+        doc.edit(&[Patch { at: 0, delete: 0, insert: letters(10 * size) }]);
+        doc
+    };
+    let marked = || {
+        let mut doc: E = plain();
+        doc.mark_all(ranges());
+        doc
+    };
+    let case = match named {
+        Named::MarksPut => {
+            let mark = move |doc: &mut E| {
+                doc.mark_all(ranges());
+                size
+            };
+            prepared(plain, mark)
+        }
+        Named::MarksRead => {
+            let doc = marked();
+            repeat(move || doc.marks())
+        }
+        Named::SpansRead => {
+            let doc = marked();
+            repeat(move || doc.spans())
         }
         _ => return all::<E>(named, size),
     };

@@ -75,8 +75,18 @@ pub fn handed_out<T>(things: impl Iterator<Item = T>) -> usize {
     things.map(black_box).count()
 }
 
+/// A document with a rich text in it.
+pub trait Rich: Past {
+    /// One transaction that marks ranges of the text, each with a value of its own.
+    fn mark_all(&mut self, ranges: impl Iterator<Item = (usize, usize)>);
+    /// Hands out every mark, and counts them.
+    fn marks(&self) -> usize;
+    /// Hands out every span, and counts them.
+    fn spans(&self) -> usize;
+}
+
 /// A document that finds out with another replica what each of them lacks.
-pub trait Synced: Past {
+pub trait Synced: Rich {
     /// What is known of the other replica.
     type Peer: Default + 'static;
     /// The next message, not yet as bytes; gives whether there is one.

@@ -8,7 +8,7 @@ mod named;
 mod ours;
 
 pub use cases::{Answer, Case, all, keys, numbered, prepared, present, repeat, synced, words};
-pub use engine::{Objects, Past, Patch, Shared, Synced, Texts, handed_out};
+pub use engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
 pub use lab::{Make, more_engines};
 pub use named::Named;
 pub use ours::{Hashmill, snapshot_reads};

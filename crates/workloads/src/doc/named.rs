@@ -39,6 +39,9 @@ pub enum Named {
     CursorResolve,
     GetAt,
     TextAt,
+    MarksPut,
+    MarksRead,
+    SpansRead,
     SyncGenerateMessage,
     SyncFullRoundTrip,
     SyncUpdate,
@@ -46,7 +49,7 @@ pub enum Named {
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 35] = [
+const NAMED: [(Named, &str, &[u64]); 38] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -78,6 +81,9 @@ const NAMED: [(Named, &str, &[u64]); 35] = [
     (Named::CursorResolve, "cursor_resolve", &[1_000]),
     (Named::GetAt, "get_at", &[10, 1_000]),
     (Named::TextAt, "text_at", &[10, 1_000]),
+    (Named::MarksPut, "marks_put", &[10_000]),
+    (Named::MarksRead, "marks_read", &[10_000]),
+    (Named::SpansRead, "spans_read", &[10_000]),
     (Named::SyncGenerateMessage, "sync_generate_message", &[50]),
     (Named::SyncFullRoundTrip, "sync_full_round_trip", &[20]),
     (Named::SyncUpdate, "sync_update", &[1_000]),
@@ -114,11 +120,13 @@ impl Named {
         )
     }
 
-    /// Whether two replicas find out what each lacks.
+    /// Whether only engines of Automerge's format have it: rich texts and syncs.
     #[must_use]
-    pub fn is_sync(self) -> bool {
+    pub fn is_of_the_format(self) -> bool {
+        use Named::{MarksPut, MarksRead, SpansRead};
         use Named::{SyncDiverged, SyncFullRoundTrip, SyncGenerateMessage, SyncUpdate};
-        matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
+        matches!(self, MarksPut | MarksRead | SpansRead)
+            || matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
     }
 
     /// How many operations its users count in one call.
@@ -142,6 +150,8 @@ impl Named {
             | Named::CursorResolve
             | Named::GetAt
             | Named::TextAt
+            | Named::MarksRead
+            | Named::SpansRead
             | Named::SyncGenerateMessage
             | Named::SyncFullRoundTrip
             | Named::SyncUpdate
@@ -166,6 +176,9 @@ impl Named {
             Named::GetScale | Named::ConcurrentReads => (size as i64 * last / 2).into(),
             Named::ListInsertAppend | Named::ListInsertFront => 42_usize.into(),
             Named::TextSpliceBulk => (size * BULK).into(),
+            Named::MarksPut | Named::MarksRead => size.into(),
+            // Each marked part and the one behind it.
+            Named::SpansRead => (2 * size).into(),
             Named::TextRead => letters(size).into(),
             Named::SaveChanges
             | Named::SaveAfterChange

@@ -1,11 +1,11 @@
 //! Hashmill's engine.
 
 use super::cases::{Case, keys, numbered, repeat};
-use super::engine::{Objects, Past, Patch, Shared, Synced, Texts, handed_out};
+use super::engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 use hashmill_doc::{
-    ActorId, Change, ChangeHash, Cursor, Document, EditError, Limits, LoadOptions, ObjId, ObjType, ROOT,
-    ReadDoc as _, Transactable as _, Transaction, Verify,
+    ActorId, Change, ChangeHash, Cursor, Document, EditError, ExpandMark, Limits, LoadOptions, Mark, ObjId,
+    ObjType, ROOT, ReadDoc as _, Transactable as _, Transaction, Verify,
 };
 use std::thread;
 
@@ -153,6 +153,25 @@ impl Past for Hashmill {
 
     fn text_at(&mut self, version: &Self::Version) -> String {
         self.doc.text_at(&self.text, version).expect("a text")
+    }
+}
+
+impl Rich for Hashmill {
+    fn mark_all(&mut self, mut ranges: impl Iterator<Item = (usize, usize)>) {
+        let Self { doc, text, .. } = self;
+        transact(doc, |tx| {
+            ranges.try_for_each(|(start, end)| {
+                tx.mark(&*text, Mark::new("link", start as u64, start, end), ExpandMark::After)
+            })
+        });
+    }
+
+    fn marks(&self) -> usize {
+        handed_out(self.doc.marks(&self.text).expect("a text").into_iter())
+    }
+
+    fn spans(&self) -> usize {
+        handed_out(self.doc.spans(&self.text).expect("a text"))
     }
 }
 

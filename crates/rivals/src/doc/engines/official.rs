@@ -1,10 +1,11 @@
 //! The official crate.
 
+use automerge::marks::{ExpandMark, Mark};
 use automerge::transaction::Transactable as _;
 use automerge::{ActorId, AutoCommit, Change, ChangeHash, Cursor, ObjId, ObjType, ROOT, ReadDoc as _};
 
 use automerge::sync::{Message, State, SyncDoc as _};
-use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Synced, Texts, handed_out};
+use hashmill_workloads::doc::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
 
 /// A document of the official crate.
 #[derive(Debug)]
@@ -145,6 +146,24 @@ impl Past for Official {
 
     fn text_at(&mut self, version: &Self::Version) -> String {
         self.doc.text_at(&self.text, version).expect("a text")
+    }
+}
+
+impl Rich for Official {
+    fn mark_all(&mut self, ranges: impl Iterator<Item = (usize, usize)>) {
+        for (start, end) in ranges {
+            let mark = Mark::new("link".to_owned(), start as u64, start, end);
+            self.doc.mark(&self.text, mark, ExpandMark::After).expect("a range of the text");
+        }
+        self.doc.commit();
+    }
+
+    fn marks(&self) -> usize {
+        handed_out(self.doc.marks(&self.text).expect("a text").into_iter())
+    }
+
+    fn spans(&self) -> usize {
+        handed_out(self.doc.spans(&self.text).expect("a text"))
     }
 }
 
