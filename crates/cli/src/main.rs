@@ -1,5 +1,6 @@
 //! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
 
+mod doc;
 mod flags;
 mod info;
 mod lab;
@@ -27,12 +28,14 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
         Command::Password(low) => Ok(password::run(low.command)),
+        Command::Doc(low) => doc::run(low.command),
         Command::Info(low) => info::run(&low).map(|()| OK),
         Command::Lab(low) => lab::run(low),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(error) if error.is::<out::Unread>() => ExitCode::from(os::end_unread(FAILED)),
+        Err(error) if error.is::<out::Said>() => ExitCode::from(FAILED),
         Err(error) => {
             let code = if error.is::<flags::Misuse>() { USAGE } else { FAILED };
             out::complain(&format!("{error:#}"));

@@ -12,6 +12,8 @@ mod document;
 mod edit;
 mod error;
 mod fill;
+#[cfg(feature = "json")]
+pub mod json;
 pub mod legacy;
 mod literal;
 mod mark;

@@ -1,11 +1,16 @@
 //! What was typed. Meaning is given to it by each command; here it is only parsed.
 
+mod doc;
 mod info;
 mod lab;
 mod operands;
 mod password;
 mod sum;
 
+pub(crate) use doc::{
+    ChangeFlags, CheckArgs, DeleteArgs, DocArgs, DocCommand, Expand, ExportArgs, GetArgs, ImportArgs,
+    LogArgs, MarkArgs, MergeArgs, NewArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs,
+};
 pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;
 pub(crate) use password::{
@@ -44,6 +49,7 @@ struct Line {
 pub(crate) enum Command {
     Sum(Box<SumArgs>),
     Password(Box<PasswordArgs>),
+    Doc(Box<DocArgs>),
     Info(InfoArgs),
     Lab(LabArgs),
 }

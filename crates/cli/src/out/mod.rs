@@ -45,6 +45,18 @@ impl fmt::Display for Unread {
 
 impl std::error::Error for Unread {}
 
+/// Something went wrong, and that was said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Said;
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("that was said before")
+    }
+}
+
+impl std::error::Error for Said {}
+
 /// How a command ended.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,6 +13,8 @@ mod forge;
 mod golden;
 mod history;
 mod hostile;
+#[cfg(feature = "json")]
+mod json;
 mod leaked;
 mod limits;
 mod literals;

@@ -1,0 +1,164 @@
+//! Commands that write documents.
+
+use super::file::{self, Edited};
+use crate::flags::{
+    ChangeFlags, DeleteArgs, Expand, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs, PutArgs, RescueArgs,
+    SpliceArgs,
+};
+use crate::out::complain;
+use crate::{FAILED, OK};
+use anyhow::{Context as _, Result, bail};
+use hashmill_doc::json::{Form, Place, Pointer, PointerError, read};
+use hashmill_doc::{
+    CommitOptions, Document, ExpandMark, Kept, Literal, LoadOptions, Mark, ObjId, ObjType, ReadDoc as _,
+    Transactable as _, Transaction, Value,
+};
+use std::path::Path;
+
+/// What is recorded with a change.
+fn options(change: &ChangeFlags) -> CommitOptions {
+    let now = || i64::try_from(hashmill_machine::date::now_seconds()).unwrap_or(i64::MAX);
+    let options = CommitOptions::default().with_time(change.time.unwrap_or_else(now));
+    match &change.message {
+        Some(message) => options.with_message(message),
+        None => options,
+    }
+}
+
+/// Edits the document in a file as one change.
+fn edit(
+    path: &Path,
+    change: &ChangeFlags,
+    edit: impl FnOnce(&mut Transaction<'_>) -> Result<()>,
+) -> Result<()> {
+    let (edited, mut doc) = Edited::open(path)?;
+    if let Some(actor) = &change.actor {
+        doc.set_actor(actor.clone());
+    }
+    let ((), made) = doc.transact_with(&options(change), edit).with_context(|| file::name(path))?;
+    match made {
+        Some(_) => edited.replace(&mut doc),
+        None => edited.keep(),
+    }
+}
+
+/// A value from the command line.
+fn typed(json: &str, hint: &str) -> Result<Literal> {
+    read(json.as_bytes(), Form::Tagged).map_err(|error| Misuse(format!("{json}: {error}{hint}")).into())
+}
+
+pub(super) fn new(low: &NewArgs) -> Result<()> {
+    file::create(&low.file, &Document::new().save())
+}
+
+pub(super) fn put(low: &PutArgs) -> Result<()> {
+    let value = match (low.string, low.text) {
+        (true, _) => low.value.clone().into(),
+        (_, true) => Literal::text(low.value.clone()),
+        _ => typed(&low.value, " (for a string use --string)")?,
+    };
+    edit(&low.file, &low.change, |tx| {
+        let Place { obj, kind, prop, taken } = low.pointer.place(&tx.view())?;
+        match (prop, kind) {
+            (hashmill_doc::Prop::Seq(index), ObjType::List) if low.insert || !taken => {
+                tx.insert_literal(&obj, index, value)?;
+            }
+            (_, ObjType::Text) => bail!("what is in a text is edited with 'hashmill doc splice'"),
+            (_, kind) if low.insert => bail!("a {kind} has no order: --insert is for lists"),
+            (prop, _) => drop(tx.put_literal(&obj, prop, value)?),
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn delete(low: &DeleteArgs) -> Result<()> {
+    edit(&low.file, &low.change, |tx| {
+        let Place { obj, prop, taken, .. } = low.pointer.place(&tx.view())?;
+        if !taken {
+            return Err(PointerError::Nothing(low.pointer.clone()).into());
+        }
+        Ok(tx.delete(&obj, prop)?)
+    })
+}
+
+/// The text at a place.
+fn text(tx: &Transaction<'_>, pointer: &Pointer) -> Result<ObjId> {
+    match pointer.find(&tx.view())? {
+        (Value::Object(ObjType::Text), id) => Ok(id),
+        (Value::Object(kind), _) => bail!("{pointer} is a {kind}, not a text"),
+        (Value::Scalar(_), _) => {
+            bail!("{pointer} is a single value, not a text (see 'hashmill doc put --text')")
+        }
+    }
+}
+
+pub(super) fn splice(low: &SpliceArgs) -> Result<()> {
+    edit(&low.file, &low.change, |tx| {
+        let text = text(tx, &low.pointer)?;
+        let len = tx.length(&text);
+        if low.index.checked_add(low.delete).is_none_or(|end| end > len) {
+            bail!("{} has {len} characters: these are not all there", low.pointer);
+        }
+        Ok(tx.splice_text(&text, low.index, low.delete as isize, &low.insert)?)
+    })
+}
+
+pub(super) fn mark(low: &MarkArgs) -> Result<()> {
+    let Literal::Scalar(value) = typed(&low.value, "")? else {
+        bail!(Misuse(format!("{}: the value of a mark has nothing inside", low.value)));
+    };
+    let expand = match low.expand {
+        Expand::Before => ExpandMark::Before,
+        Expand::After => ExpandMark::After,
+        Expand::Both => ExpandMark::Both,
+        Expand::None => ExpandMark::None,
+    };
+    edit(&low.file, &low.change, |tx| {
+        let text = text(tx, &low.pointer)?;
+        Ok(tx.mark(&text, Mark::new(&low.name, value, low.start, low.end), expand)?)
+    })
+}
+
+pub(super) fn merge(low: &MergeArgs) -> Result<()> {
+    let (edited, mut doc) = Edited::open(&low.file)?;
+    for from in &low.from {
+        doc.merge(&file::load(from)?).with_context(|| file::name(from))?;
+    }
+    match &low.output {
+        Some(output) => file::create(output, &doc.save()),
+        None => edited.replace(&mut doc),
+    }
+}
+
+pub(super) fn import(low: &ImportArgs) -> Result<()> {
+    let form = if low.tagged { Form::Tagged } else { Form::Plain };
+    let value = read(&file::read(&low.json)?, form).with_context(|| file::name(&low.json))?;
+    let mut doc = Document::new();
+    if let Some(actor) = &low.change.actor {
+        doc.set_actor(actor.clone());
+    }
+    doc.transact_with(&options(&low.change), |tx| tx.init_root(&value))
+        .with_context(|| file::name(&low.json))?;
+    file::create(&low.output, &doc.save())
+}
+
+pub(super) fn rescue(low: &RescueArgs) -> Result<u8> {
+    let mut rescue = Document::rescue(&file::read(&low.file)?, LoadOptions::new());
+    for loss in &rescue.losses {
+        let kept = match loss.kept {
+            Kept::Nothing => "nothing of it is kept",
+            Kept::Values => "its values are kept, without their history",
+            Kept::Contents => "it is kept, under other names",
+        };
+        let (from, to) = (loss.bytes.start, loss.bytes.end);
+        complain(&format!("{}: bytes {from} to {to}: {}; {kept}", file::name(&low.file), loss.why));
+    }
+    for hash in &rescue.missing {
+        complain(&format!("{}: change {hash} is missing, and others wait for it", file::name(&low.file)));
+    }
+    if rescue.document.is_empty() && !rescue.losses.is_empty() {
+        bail!("{}: there is nothing to save; nothing was written", file::name(&low.file));
+    }
+    file::create(&low.output, &rescue.document.save())?;
+    Ok(if rescue.losses.is_empty() && rescue.missing.is_empty() { OK } else { FAILED })
+}

@@ -1,0 +1,48 @@
+//! `hashmill doc`: documents in files, from the command line.
+
+mod edit;
+mod file;
+mod show;
+
+use crate::OK;
+use crate::flags::DocCommand;
+use anyhow::Result;
+use hashmill_doc::{ChangeHash, Document, ReadDoc as _, View};
+
+/// Does what the flags say.
+pub(crate) fn run(command: DocCommand) -> Result<u8> {
+    match command {
+        DocCommand::New(low) => edit::new(&low)?,
+        DocCommand::Show(low) => show::show(&low)?,
+        DocCommand::Get(low) => show::get(&low)?,
+        DocCommand::Put(low) => edit::put(&low)?,
+        DocCommand::Delete(low) => edit::delete(&low)?,
+        DocCommand::Splice(low) => edit::splice(&low)?,
+        DocCommand::Mark(low) => edit::mark(&low)?,
+        DocCommand::Merge(low) => edit::merge(&low)?,
+        DocCommand::Log(low) => show::log(&low)?,
+        DocCommand::Export(low) => show::export(&low)?,
+        DocCommand::Import(low) => edit::import(&low)?,
+        DocCommand::Check(low) => return show::check(&low),
+        DocCommand::Rescue(low) => return edit::rescue(&low),
+    }
+    Ok(OK)
+}
+
+/// The document at the changes that were named, or as it is.
+fn view<'d>(doc: &'d Document, at: &[String]) -> Result<View<'d>> {
+    if at.is_empty() {
+        return Ok(doc.view());
+    }
+    let all: Vec<ChangeHash> = doc.get_changes_meta(&[]).iter().map(|change| change.hash).collect();
+    let find = |start: &String| {
+        let start = start.to_ascii_lowercase();
+        let mut found = all.iter().filter(|hash| !start.is_empty() && hash.to_string().starts_with(&start));
+        match (found.next(), found.next()) {
+            (Some(hash), None) => Ok(*hash),
+            (None, _) => anyhow::bail!("no change of this document is called {start} (see hashmill doc log)"),
+            (Some(_), Some(_)) => anyhow::bail!("several changes are called {start}: give more of the hash"),
+        }
+    };
+    Ok(doc.at(&at.iter().map(find).collect::<Result<Vec<_>>>()?)?)
+}

@@ -1,0 +1,197 @@
+//! Commands that read documents.
+
+use super::{file, view};
+use crate::flags::{CheckArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
+use crate::out::{self, Ended, Out, Unread, json, shown};
+use crate::{FAILED, OK};
+use anyhow::{Result, bail};
+use hashmill_doc::json::{Form, Layout, Place, write};
+use hashmill_doc::{ChangeMetadata, ObjType, ROOT, ScalarValue, Value, View};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+/// A document without its contents. The names of the fields are those of the JSON.
+#[derive(Serialize)]
+struct Standing {
+    #[serde(flatten)]
+    name: json::Name,
+    bytes: usize,
+    changes: u64,
+    operations: u64,
+    actors: u64,
+    heads: Vec<String>,
+    /// Changes that others in the file build on, and that are not in it.
+    missing: Vec<String>,
+}
+
+/// A change.
+#[derive(Serialize)]
+struct Change<'a> {
+    hash: String,
+    actor: String,
+    seq: u64,
+    time: i64,
+    message: Option<&'a str>,
+    operations: u64,
+    deps: Vec<String>,
+}
+
+/// How a document was found.
+#[derive(Serialize)]
+struct Checked {
+    #[serde(flatten)]
+    name: json::Name,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Prints what `write` writes.
+fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = Out::new(None);
+    let (ControlFlow::Continue(()) | ControlFlow::Break(out::Closed)) = out.print(write);
+    match out.finish() {
+        Ended::Well => Ok(()),
+        Ended::Unread => Err(Unread.into()),
+        // Why was said.
+        Ended::Badly => Err(out::Said.into()),
+    }
+}
+
+fn whole() -> (Value<'static>, hashmill_doc::ObjId) {
+    (Value::Object(ObjType::Map), ROOT)
+}
+
+pub(super) fn show(low: &ShowArgs) -> Result<()> {
+    let bytes = file::read(&low.file)?;
+    let doc = file::parse(&low.file, &bytes)?;
+    let stats = doc.stats();
+    let words = |hashes: Vec<hashmill_doc::ChangeHash>| hashes.iter().map(ToString::to_string).collect();
+    let standing = Standing {
+        name: json::Name::of(&low.file),
+        bytes: bytes.len(),
+        changes: stats.changes,
+        operations: stats.operations,
+        actors: stats.actors,
+        heads: words(doc.get_heads()),
+        missing: words(doc.get_missing_deps(&[])),
+    };
+    let view = view(&doc, &low.at.at)?;
+    print(|out| {
+        if low.json {
+            let head = serde_json::to_string(&standing)?;
+            out.write_all(&head.as_bytes()[..head.len() - 1])?;
+            out.write_all(b",\"value\":")?;
+            write(&view, whole(), Form::Plain, Layout::Compact, &mut *out)?;
+            return out.write_all(b"}\n");
+        }
+        let Standing { changes, operations, actors, .. } = standing;
+        writeln!(out, "file      {}, {} bytes", shown(&low.file), standing.bytes)?;
+        writeln!(out, "history   {changes} changes, {operations} operations, {actors} actors")?;
+        standing.heads.iter().try_for_each(|head| writeln!(out, "head      {head}"))?;
+        standing.missing.iter().try_for_each(|hash| writeln!(out, "missing   {hash}"))?;
+        write(&view, whole(), Form::Plain, Layout::Lines, &mut *out)?;
+        out.write_all(b"\n")
+    })
+}
+
+pub(super) fn get(low: &GetArgs) -> Result<()> {
+    let doc = file::load(&low.file)?;
+    let view = view(&doc, &low.at.at)?;
+    if low.all {
+        let Place { obj, prop, .. } = low.pointer.place(&view)?;
+        let values = view.get_all(&obj, prop)?;
+        return print(|out| values.into_iter().try_for_each(|value| line(&view, value, out)));
+    }
+    let found = low.pointer.find(&view)?;
+    if !low.raw {
+        return print(|out| line(&view, found, out));
+    }
+    match &found.0 {
+        Value::Scalar(ScalarValue::Str(text)) => print(|out| out.write_all(text.as_bytes())),
+        Value::Object(ObjType::Text) => {
+            let text = view.text(&found.1)?;
+            print(|out| out.write_all(text.as_bytes()))
+        }
+        other => bail!("{} is {other}: --raw is for strings and texts", low.pointer),
+    }
+}
+
+fn line<'a>(view: &View<'a>, value: (Value<'a>, hashmill_doc::ObjId), out: &mut dyn Write) -> io::Result<()> {
+    write(view, value, Form::Plain, Layout::Compact, &mut *out)?;
+    out.write_all(b"\n")
+}
+
+pub(super) fn log(low: &LogArgs) -> Result<()> {
+    let doc = file::load(&low.file)?;
+    let changes = doc.get_changes_meta(&[]);
+    print(|out| changes.iter().rev().try_for_each(|change| entry(change, low.json, out)))
+}
+
+fn entry(change: &ChangeMetadata<'_>, as_json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let ChangeMetadata { actor, seq, timestamp, message, hash, .. } = change;
+    let operations = (change.max_op + 1).saturating_sub(change.start_op);
+    if as_json {
+        let deps = change.deps.iter().map(ToString::to_string).collect();
+        let (hash, actor) = (hash.to_string(), actor.to_string());
+        let change = Change { hash, actor, seq: *seq, time: *timestamp, message: *message, operations, deps };
+        return json::line(out, &change);
+    }
+    let when = match u64::try_from(*timestamp) {
+        Ok(0) | Err(_) => "-".to_owned(),
+        Ok(seconds) => hashmill_machine::date::utc(seconds),
+    };
+    let (hash, actor) = (hash.to_string(), actor.to_string());
+    let (hash, actor) = (&hash[..10], &actor[..actor.len().min(8)]);
+    let s = if operations == 1 { "" } else { "s" };
+    write!(out, "{hash}  {when:<20}  {actor}/{seq}  {operations} operation{s}")?;
+    if let Some(message) = message {
+        write!(out, "  {}", message.escape_debug())?;
+    }
+    out.write_all(b"\n")
+}
+
+pub(super) fn export(low: &ExportArgs) -> Result<()> {
+    let doc = file::load(&low.file)?;
+    let view = view(&doc, &low.at.at)?;
+    let form = if low.tagged { Form::Tagged } else { Form::Plain };
+    let layout = if low.pretty { Layout::Lines } else { Layout::Compact };
+    print(|out| {
+        write(&view, whole(), form, layout, &mut *out)?;
+        out.write_all(b"\n")
+    })
+}
+
+pub(super) fn check(low: &CheckArgs) -> Result<u8> {
+    let mut out = Out::new(None);
+    for path in &low.files {
+        let found = file::load(path).map(|doc| (doc.stats().changes, doc.get_missing_deps(&[]).len()));
+        let wrong = match &found {
+            Ok((_, 0)) => None,
+            Ok((_, missing)) => Some(format!("{}: {missing} changes are missing", file::name(path))),
+            Err(error) => Some(format!("{error:#}")),
+        };
+        out.failed |= wrong.is_some();
+        let printed = match (&found, wrong) {
+            (found, error) if low.json => {
+                let changes = found.as_ref().ok().map(|(changes, _)| *changes);
+                let name = json::Name::of(path);
+                out.print(|out| json::line(out, &Checked { name, ok: error.is_none(), changes, error }))
+            }
+            (Ok((changes, _)), None) => {
+                out.print(|out| writeln!(out, "{}: OK, {changes} changes", shown(path)))
+            }
+            (_, error) => {
+                out.fail(&error.unwrap_or_default());
+                ControlFlow::Continue(())
+            }
+        };
+        if printed.is_break() {
+            break;
+        }
+    }
+    Ok(out.finish().answer(OK, FAILED))
+}

@@ -1,0 +1,297 @@
+//! The flags of `hashmill doc`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use hashmill_doc::ActorId;
+use hashmill_doc::json::Pointer;
+use std::path::PathBuf;
+
+/// Read and edit documents that several people keep: Automerge's files
+///
+/// FILE may be - for standard input; what is edited there goes to standard output. A file is replaced as a whole or
+/// not at all, and only if nobody else changed it meanwhile. POINTER is a JSON Pointer (RFC 6901): /cards/0/title,
+/// or '' for everything.
+///
+/// Exit codes: 0 done, 1 not, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct DocArgs {
+    #[command(subcommand)]
+    pub(crate) command: DocCommand,
+}
+
+/// What to do with documents.
+#[derive(Subcommand, Debug)]
+pub(crate) enum DocCommand {
+    New(NewArgs),
+    Show(ShowArgs),
+    Get(GetArgs),
+    Put(PutArgs),
+    Delete(DeleteArgs),
+    Splice(SpliceArgs),
+    Mark(MarkArgs),
+    Merge(MergeArgs),
+    Log(LogArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
+    Check(CheckArgs),
+    Rescue(RescueArgs),
+}
+
+/// Who makes a change, and what is said about it.
+#[derive(Args, Debug, Default)]
+pub(crate) struct ChangeFlags {
+    /// What to say about the change, for the log
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+
+    /// Write as this actor, in hexadecimal; a new one if not given
+    #[arg(long, value_name = "HEX")]
+    pub(crate) actor: Option<ActorId>,
+
+    /// When the change was made, in seconds since 1970; now if not given
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) time: Option<i64>,
+}
+
+/// Which moment to look at.
+#[derive(Args, Debug)]
+pub(crate) struct AtFlag {
+    /// As it was at these changes: hashes as the log shows them, or enough of their beginnings
+    #[arg(long, value_name = "HASH", value_delimiter = ',')]
+    pub(crate) at: Vec<String>,
+}
+
+/// Make a document with nothing in it
+#[derive(Args, Debug)]
+pub(crate) struct NewArgs {
+    /// Where; nothing may be there
+    pub(crate) file: PathBuf,
+}
+
+/// Show what is in a document, and where it stands
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a value as JSON on one line
+#[derive(Args, Debug)]
+pub(crate) struct GetArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where in it, as /cards/0/title
+    pub(crate) pointer: Pointer,
+
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+
+    /// Print a string or a text as it is, without quotation marks
+    #[arg(short, long)]
+    pub(crate) raw: bool,
+
+    /// Print every value that was put there at the same time, the winner last, each on a line of its own
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) all: bool,
+}
+
+/// Put a value at a place
+///
+/// At a key what was there is replaced; in a list, too, but at its end, which is - or its length, it is added.
+#[derive(Args, Debug)]
+pub(crate) struct PutArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where in it, as /cards/0/title
+    pub(crate) pointer: Pointer,
+
+    /// The value as JSON, in the form of 'export --tagged'
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) value: String,
+
+    /// VALUE is a string, not JSON
+    #[arg(long)]
+    pub(crate) string: bool,
+
+    /// VALUE is what a new text says, which people can edit together; not JSON
+    #[arg(long, conflicts_with = "string")]
+    pub(crate) text: bool,
+
+    /// Insert into a list, before what is there
+    #[arg(long)]
+    pub(crate) insert: bool,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Delete what is at a place
+#[derive(Args, Debug)]
+pub(crate) struct DeleteArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where in it, as /cards/0/title
+    pub(crate) pointer: Pointer,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Edit a text: delete characters, then insert some
+#[derive(Args, Debug)]
+pub(crate) struct SpliceArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where in it, as /cards/0/title
+    pub(crate) pointer: Pointer,
+
+    /// Where, in characters
+    pub(crate) index: usize,
+
+    /// How many characters to delete from there on
+    pub(crate) delete: usize,
+
+    /// What to insert there
+    #[arg(default_value = "", allow_hyphen_values = true, hide_default_value = true)]
+    pub(crate) insert: String,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Mark characters of a text, as bold or with a link
+#[derive(Args, Debug)]
+pub(crate) struct MarkArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where in it, as /cards/0/title
+    pub(crate) pointer: Pointer,
+
+    /// The first character
+    pub(crate) start: usize,
+
+    /// Behind the last character
+    pub(crate) end: usize,
+
+    /// What is said of them
+    pub(crate) name: String,
+
+    /// How, as JSON; null takes marks of this name off
+    #[arg(default_value = "true", allow_hyphen_values = true)]
+    pub(crate) value: String,
+
+    /// What is typed at which edges belongs to the mark
+    #[arg(long, value_enum, default_value = "after")]
+    pub(crate) expand: Expand,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Edges of a mark.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum Expand {
+    Before,
+    After,
+    Both,
+    None,
+}
+
+/// Take over what other copies of a document have
+#[derive(Args, Debug)]
+pub(crate) struct MergeArgs {
+    /// The document that takes it
+    pub(crate) file: PathBuf,
+
+    /// Documents that have it
+    #[arg(required = true, value_name = "FROM")]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// Write the result here, and leave FILE as it is
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// List the changes of a document, the latest first
+#[derive(Args, Debug)]
+pub(crate) struct LogArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a document as JSON
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+
+    /// Keep apart what JSON has no form for: counters, times, texts, bytes, unsigned numbers
+    #[arg(long)]
+    pub(crate) tagged: bool,
+
+    /// A line for each value
+    #[arg(long)]
+    pub(crate) pretty: bool,
+}
+
+/// Make a document of JSON
+#[derive(Args, Debug)]
+pub(crate) struct ImportArgs {
+    /// A file with one JSON object
+    pub(crate) json: PathBuf,
+
+    /// Where to write the document; nothing may be there
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// Read the form of 'export --tagged'
+    #[arg(long)]
+    pub(crate) tagged: bool,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Look whether documents are whole: every checksum, every change, every hash
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The documents
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Save what can be saved of a damaged document, and say what cannot
+///
+/// Exit codes: 0 nothing is lost, 1 something is, or nothing could be written.
+#[derive(Args, Debug)]
+pub(crate) struct RescueArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where to write the document; nothing may be there
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+}

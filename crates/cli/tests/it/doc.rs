@@ -1,0 +1,253 @@
+//! `hashmill doc`, as a user runs it.
+
+use crate::world::{Done, World, hashmill};
+use std::fs;
+
+impl World {
+    fn doc<const N: usize>(&self, args: [&str; N]) -> Done {
+        self.doc_with(args, b"")
+    }
+
+    fn doc_with<const N: usize>(&self, args: [&str; N], input: &[u8]) -> Done {
+        self.run(&hashmill(), ["doc"].into_iter().chain(args), input)
+    }
+
+    /// A document with a bit of everything.
+    fn note(&self) -> &World {
+        let json = br#"{"title":"Hi","body":{"__type":"text","value":"one two"},"list":[1,{"a":null}],"n":{"__type":"counter","value":3}}"#;
+        self.doc_with(["import", "-", "-o", "note.amrg", "--tagged"], json).quiet_success();
+        self
+    }
+
+    fn export(&self, file: &str) -> String {
+        self.doc(["export", file]).quiet_success()
+    }
+}
+
+#[test]
+fn a_document_lives() {
+    let world = World::new();
+    world.doc(["new", "n.amrg"]).quiet_success();
+    assert_eq!(world.export("n.amrg"), "{}\n");
+    let flags = ["-m", "a title", "--actor", "ab", "--time", "1"];
+    let [m, message, a, actor, t, time] = flags;
+    world.doc(["put", "n.amrg", "/title", "\"Hi\"", m, message, a, actor, t, time]).quiet_success();
+    world.doc(["put", "n.amrg", "/body", "Hello", "--text"]).quiet_success();
+    world.doc(["splice", "n.amrg", "/body", "5", "0", ", wörld"]).quiet_success();
+    world.doc(["splice", "n.amrg", "/body", "0", "1", "--", "-h"]).quiet_success();
+    world.doc(["mark", "n.amrg", "/body", "0", "3", "bold"]).quiet_success();
+    world.doc(["put", "n.amrg", "/list", "[1, 2]"]).quiet_success();
+    world.doc(["put", "n.amrg", "/list/-", "-3"]).quiet_success();
+    world.doc(["put", "n.amrg", "/list/1", "9"]).quiet_success();
+    world.doc(["put", "n.amrg", "/list/0", "-- x", "--string", "--insert"]).quiet_success();
+    let all = r#"{"body":"-hello, wörld","list":["-- x",1,9,-3],"title":"Hi"}"#;
+    assert_eq!(world.export("n.amrg"), format!("{all}\n"));
+    assert_eq!(world.doc(["get", "n.amrg", ""]).quiet_success(), format!("{all}\n"));
+    assert_eq!(world.doc(["get", "n.amrg", "/list/2"]).quiet_success(), "9\n");
+    assert_eq!(world.doc(["get", "n.amrg", "/body", "--raw"]).quiet_success(), "-hello, wörld");
+    world.doc(["delete", "n.amrg", "/list/1"]).quiet_success();
+    assert_eq!(world.doc(["get", "n.amrg", "/list"]).quiet_success(), "[\"-- x\",9,-3]\n");
+
+    let log = world.doc(["log", "n.amrg"]).quiet_success();
+    let first = log.lines().last().expect("changes");
+    assert!(first.ends_with("  1970-01-01T00:00:01Z  ab/1  1 operation  a title"), "{first}");
+    let json = world.doc(["log", "n.amrg", "--json"]).quiet_success();
+    let changes: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(changes.len(), log.lines().count());
+    let first = changes.last().expect("changes");
+    assert_eq!(
+        (&first["actor"], &first["time"], &first["message"]),
+        (&"ab".into(), &1.into(), &"a title".into())
+    );
+    let hash = first["hash"].as_str().expect("a hash");
+    assert_eq!(world.doc(["export", "n.amrg", "--at", &hash[..12]]).quiet_success(), "{\"title\":\"Hi\"}\n");
+    let shown = world.doc(["show", "n.amrg", "--at", hash]).quiet_success();
+    assert!(shown.contains("\nhead      ") && shown.ends_with("\n{\n  \"title\": \"Hi\"\n}\n"), "{shown}");
+    let shown: serde_json::Value =
+        serde_json::from_str(&world.doc(["show", "n.amrg", "--json"]).quiet_success()).expect("JSON");
+    assert_eq!(shown["changes"], changes.len());
+    assert_eq!((&shown["path"], &shown["value"]["list"][1]), (&"n.amrg".into(), &9.into()));
+    assert_eq!(shown["heads"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn copies_part_and_meet() {
+    let world = World::new();
+    world.note();
+    fs::copy(world.path("note.amrg"), world.path("copy.amrg")).expect("a copy");
+    world.doc(["put", "note.amrg", "/title", "1", "--actor", "aa"]).quiet_success();
+    world.doc(["put", "copy.amrg", "/title", "2", "--actor", "bb"]).quiet_success();
+    world.doc(["splice", "copy.amrg", "/body", "7", "0", " three"]).quiet_success();
+    let before = fs::read(world.path("note.amrg")).expect("a file");
+    world.doc(["merge", "note.amrg", "copy.amrg", "-o", "both.amrg"]).quiet_success();
+    assert_eq!(fs::read(world.path("note.amrg")).expect("a file"), before);
+    world.doc(["merge", "note.amrg", "copy.amrg"]).quiet_success();
+    assert_eq!(world.export("both.amrg"), world.export("note.amrg"));
+    assert_eq!(world.doc(["get", "note.amrg", "/title"]).quiet_success(), "2\n");
+    assert_eq!(world.doc(["get", "note.amrg", "/title", "--all"]).quiet_success(), "1\n2\n");
+    assert_eq!(world.doc(["get", "note.amrg", "/body", "-r"]).quiet_success(), "one two three");
+}
+
+#[test]
+fn what_is_exported_with_types_is_imported_again() {
+    let world = World::new();
+    world.note();
+    let tagged = world.doc(["export", "note.amrg", "--tagged"]).quiet_success();
+    world.doc_with(["import", "-", "--output", "again.amrg", "--tagged"], tagged.as_bytes()).quiet_success();
+    assert_eq!(world.doc(["export", "again.amrg", "--tagged"]).quiet_success(), tagged);
+    let pretty = world.doc(["export", "note.amrg", "--pretty"]).quiet_success();
+    let values = [&pretty, &world.export("note.amrg")]
+        .map(|json| serde_json::from_str::<serde_json::Value>(json).expect("JSON"));
+    assert_eq!(values[0], values[1]);
+    assert!(pretty.starts_with("{\n  \"body\": \"one two\",\n"), "{pretty}");
+}
+
+#[test]
+fn pipes_carry_documents() {
+    let world = World::new();
+    let new = world.doc(["new", "-"]);
+    assert_eq!((new.code(), &*new.err), (0, ""));
+    let put = world.doc_with(["put", "-", "/a", "1"], &new.out);
+    assert_eq!((put.code(), &*put.err), (0, ""));
+    // Nothing changes, and it goes on all the same.
+    let again = world.doc_with(["put", "-", "/a", "1"], &put.out);
+    assert_eq!((again.code(), &again.out), (0, &put.out));
+    assert_eq!(world.doc_with(["get", "-", "/a"], &again.out).quiet_success(), "1\n");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_changes_nothing() {
+    let world = World::new();
+    world.note().write("junk.amrg", b"no document").write("list.json", "[1]").write("bad.json", "{");
+    let before = fs::read(world.path("note.amrg")).expect("a file");
+    let one = |done: Done, code: i32, line: &str| drop(done.failure(code, &[line]));
+    let put = |pointer: &str, value: &str| world.doc(["put", "note.amrg", pointer, value]);
+    one(put("/list/7", "1"), 1, "note.amrg: /list is a list, where '7' is no place (it has 2)");
+    one(put("/no/where", "1"), 1, "note.amrg: there is nothing at /no");
+    one(put("/title/x", "1"), 1, "note.amrg: /title is a single value: there is nothing inside");
+    one(put("/body/0", "1"), 1, "note.amrg: what is in a text is edited with 'hashmill doc splice'");
+    one(put("", "1"), 1, "note.amrg: there is nothing at the whole document");
+    one(
+        put("/x", "foo"),
+        2,
+        "foo: this is no JSON: expected ident at line 1 column 2 (for a string use --string)",
+    );
+    let insert = world.doc(["put", "note.amrg", "/title", "1", "--insert"]);
+    one(insert, 1, "note.amrg: a map has no order: --insert is for lists");
+    one(world.doc(["delete", "note.amrg", "/nope"]), 1, "note.amrg: there is nothing at /nope");
+    one(world.doc(["delete", "note.amrg", "/list/2"]), 1, "note.amrg: there is nothing at /list/2");
+    let splice = |pointer: &str, index: &str| world.doc(["splice", "note.amrg", pointer, index, "1"]);
+    one(splice("/body", "7"), 1, "note.amrg: /body has 7 characters: these are not all there");
+    one(
+        splice("/body", "18446744073709551615"),
+        1,
+        "note.amrg: /body has 7 characters: these are not all there",
+    );
+    one(splice("/list", "0"), 1, "note.amrg: /list is a list, not a text");
+    one(
+        splice("/title", "0"),
+        1,
+        "note.amrg: /title is a single value, not a text (see 'hashmill doc put --text')",
+    );
+    let mark = world.doc(["mark", "note.amrg", "/body", "5", "3", "bold"]);
+    one(mark, 1, "note.amrg: the range ends at 3, before it starts at 5");
+    let mark = world.doc(["mark", "note.amrg", "/body", "0", "1", "bold", "[]"]);
+    one(mark, 2, "[]: the value of a mark has nothing inside");
+    one(
+        world.doc(["get", "note.amrg", "/title", "--at", "zz"]),
+        1,
+        "no change of this document is called zz (see hashmill doc log)",
+    );
+    one(
+        world.doc(["get", "note.amrg", "/list", "--raw"]),
+        1,
+        "/list is list: --raw is for strings and texts",
+    );
+    one(world.doc(["new", "note.amrg"]), 1, "note.amrg: there is something already");
+    one(world.doc(["import", "list.json", "-o", "x.amrg"]), 1, "list.json: expected a map");
+    let magic = "junk.amrg: chunk 0, byte 0: these are not the magic bytes of a chunk";
+    one(world.doc(["show", "junk.amrg"]), 1, magic);
+    one(world.doc(["merge", "note.amrg", "junk.amrg"]), 1, magic);
+    assert_eq!(world.doc(["import", "bad.json", "-o", "x.amrg"]).code(), 1);
+    assert_eq!(world.doc(["get", "note.amrg", "title"]).code(), 2);
+    assert_eq!(world.doc(["show", "missing.amrg"]).code(), 1);
+    assert_eq!(fs::read(world.path("note.amrg")).expect("a file"), before);
+    let mut names: Vec<_> = fs::read_dir(world.path(""))
+        .expect("a directory")
+        .map(|entry| entry.expect("a file").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["bad.json", "junk.amrg", "list.json", "note.amrg"]);
+}
+
+#[test]
+fn a_check_looks_at_all_and_a_rescue_saves_what_it_can() {
+    let world = World::new();
+    world.note();
+    let whole = fs::read(world.path("note.amrg")).expect("a file");
+    world.doc(["put", "note.amrg", "/more", "1"]).quiet_success();
+    let mut damaged = whole.clone();
+    damaged.extend_from_slice(b"and then something else");
+    world.write("damaged.amrg", &damaged);
+    let checked = world.doc(["check", "note.amrg", "damaged.amrg", "note.amrg"]);
+    assert_eq!((checked.code(), checked.text().lines().count()), (1, 2), "{checked:?}");
+    assert!(checked.err.starts_with("hashmill: damaged.amrg: chunk 1, "), "{}", checked.err);
+    let json = world.doc(["check", "--json", "note.amrg", "damaged.amrg"]);
+    let lines: Vec<serde_json::Value> =
+        json.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((json.code(), &lines[0]["ok"], &lines[1]["ok"]), (1, &true.into(), &false.into()));
+    assert_eq!((&lines[0]["changes"], json.err.as_str()), (&2.into(), ""));
+
+    let rescued = world.doc(["rescue", "damaged.amrg", "-o", "rescued.amrg"]);
+    assert_eq!((rescued.code(), rescued.err.lines().count()), (1, 1), "{rescued:?}");
+    assert!(rescued.err.ends_with("nothing of it is kept\n"), "{}", rescued.err);
+    world.write("whole.amrg", &whole);
+    assert_eq!(world.export("rescued.amrg"), world.export("whole.amrg"));
+    world.doc(["rescue", "whole.amrg", "-o", "same.amrg"]).quiet_success();
+    world.write("junk.amrg", b"no document");
+    assert_eq!(world.doc(["rescue", "junk.amrg", "-o", "none.amrg"]).code(), 1);
+    assert!(!world.path("none.amrg").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_and_permissions_stay() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let world = World::new();
+    world.note();
+    fs::set_permissions(world.path("note.amrg"), fs::Permissions::from_mode(0o640)).expect("permissions");
+    symlink("note.amrg", world.path("link.amrg")).expect("a link");
+    world.doc(["put", "link.amrg", "/title", "2"]).quiet_success();
+    assert!(fs::symlink_metadata(world.path("link.amrg")).expect("a link").is_symlink());
+    assert_eq!(world.doc(["get", "note.amrg", "/title"]).quiet_success(), "2\n");
+    let mode = fs::metadata(world.path("note.amrg")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_and_a_reader_that_leaves_are_noticed() {
+    let world = World::new();
+    world.note();
+    let full = |verb: &str| {
+        let script = format!("'{}' doc {verb} >/dev/full", hashmill().display());
+        let done = world.run("/bin/sh".as_ref(), ["-c", &script], b"");
+        assert_eq!(
+            (done.code(), &*done.err),
+            (1, "hashmill: standard output: No space left on device (os error 28)\n")
+        );
+    };
+    full("export note.amrg");
+    full("new -");
+    let script = format!(
+        "'{}' doc put note.amrg /long \"$(head -c 100000 /dev/zero | tr '\\0' x)\" --string",
+        hashmill().display()
+    );
+    assert_eq!(world.run("/bin/sh".as_ref(), ["-c", &script], b"").code(), 0);
+    let script =
+        format!("('{}' doc export note.amrg; echo $? >code) | head -c 1 >/dev/null", hashmill().display());
+    assert_eq!(world.run("/bin/sh".as_ref(), ["-c", &script], b"").code(), 0);
+    let code = fs::read_to_string(world.path("code")).expect("a code");
+    assert!(["0\n", "141\n"].contains(&&*code), "{code}");
+}
