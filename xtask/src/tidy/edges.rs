@@ -22,7 +22,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "hashmill-cli",
-        &["hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-machine", "hashmill-workloads"],
+        &[
+            "hashmill-doc",
+            "hashmill-files",
+            "hashmill-hash",
+            "hashmill-lab",
+            "hashmill-machine",
+            "hashmill-workloads",
+        ],
     ),
     // An oracle that shared code with what it judges would agree with its mistakes.
     ("hashmill-testkit", &[]),

@@ -10,8 +10,8 @@ use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
 use hashmill_doc::json::{Form, Place, Pointer, PointerError, read};
 use hashmill_doc::{
-    CommitOptions, Document, ExpandMark, Kept, Literal, LoadOptions, Mark, ObjId, ObjType, ReadDoc as _,
-    Transactable as _, Transaction, Value,
+    Change, CommitOptions, Document, ExpandMark, ExpandedChange, Kept, Literal, LoadOptions, Mark, ObjId,
+    ObjType, ReadDoc as _, Transactable as _, Transaction, Value,
 };
 use std::path::Path;
 
@@ -131,6 +131,10 @@ pub(super) fn merge(low: &MergeArgs) -> Result<()> {
 }
 
 pub(super) fn import(low: &ImportArgs) -> Result<()> {
+    if low.changes {
+        let mut doc = from_changes(&file::read(&low.json)?).with_context(|| file::name(&low.json))?;
+        return file::create(&low.output, &doc.save());
+    }
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     let value = read(&file::read(&low.json)?, form).with_context(|| file::name(&low.json))?;
     let mut doc = Document::new();
@@ -140,6 +144,28 @@ pub(super) fn import(low: &ImportArgs) -> Result<()> {
     doc.transact_with(&options(&low.change), |tx| tx.init_root(&value))
         .with_context(|| file::name(&low.json))?;
     file::create(&low.output, &doc.save())
+}
+
+/// The document of changes, one a line, each under the name that it says.
+fn from_changes(lines: &[u8]) -> Result<Document> {
+    let mut changes = Vec::new();
+    for (number, line) in lines.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
+    {
+        let place = || format!("line {}", number + 1);
+        let said: ExpandedChange = serde_json::from_slice(line).with_context(place)?;
+        let change = Change::try_from(&said).with_context(place)?;
+        if said.hash.is_some_and(|hash| hash != change.hash()) {
+            bail!("{}: what it says is change {}, which is not what it is called", place(), change.hash());
+        }
+        changes.push(change);
+    }
+    let mut doc = Document::new();
+    doc.apply_changes(changes)?;
+    let missing = doc.get_missing_deps(&[]);
+    if let Some(hash) = missing.first() {
+        bail!("{} changes are missing, {hash} first", missing.len());
+    }
+    Ok(doc)
 }
 
 pub(super) fn rescue(low: &RescueArgs) -> Result<u8> {

@@ -156,6 +156,10 @@ fn entry(change: &ChangeMetadata<'_>, as_json: bool, out: &mut dyn Write) -> io:
 
 pub(super) fn export(low: &ExportArgs) -> Result<()> {
     let doc = file::load(&low.file)?;
+    if low.changes {
+        let changes = doc.get_changes(&[]);
+        return print(|out| changes.iter().try_for_each(|change| json::line(out, &change.decode())));
+    }
     let view = view(&doc, &low.at.at)?;
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     let layout = if low.pretty { Layout::Lines } else { Layout::Compact };

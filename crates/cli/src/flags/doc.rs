@@ -241,6 +241,10 @@ pub(crate) struct ExportArgs {
     /// The document
     pub(crate) file: PathBuf,
 
+    /// Print the whole history, a change with every operation on each line, instead of what came of it
+    #[arg(long, conflicts_with_all = ["at", "tagged", "pretty"])]
+    pub(crate) changes: bool,
+
     #[command(flatten)]
     pub(crate) at: AtFlag,
 
@@ -256,7 +260,7 @@ pub(crate) struct ExportArgs {
 /// Make a document of JSON
 #[derive(Args, Debug)]
 pub(crate) struct ImportArgs {
-    /// A file with one JSON object
+    /// A file with one JSON object, or with changes
     pub(crate) json: PathBuf,
 
     /// Where to write the document; nothing may be there
@@ -266,6 +270,10 @@ pub(crate) struct ImportArgs {
     /// Read the form of 'export --tagged'
     #[arg(long)]
     pub(crate) tagged: bool,
+
+    /// Read the form of 'export --changes': the same history, under the same names
+    #[arg(long, conflicts_with_all = ["tagged", "message", "actor", "time"])]
+    pub(crate) changes: bool,
 
     #[command(flatten)]
     pub(crate) change: ChangeFlags,

@@ -104,6 +104,28 @@ fn what_is_exported_with_types_is_imported_again() {
 }
 
 #[test]
+fn a_history_goes_through_json_under_the_same_names() {
+    let world = World::new();
+    world.note();
+    world.doc(["mark", "note.amrg", "/body", "0", "3", "bold", "-m", "fat"]).quiet_success();
+    world.doc(["put", "note.amrg", "/title", "-1.5e300"]).quiet_success();
+    let lines = world.doc(["export", "note.amrg", "--changes"]).quiet_success();
+    assert_eq!(lines.lines().count(), 3);
+    world.doc_with(["import", "-", "-o", "again.amrg", "--changes"], lines.as_bytes()).quiet_success();
+    let log = |file: &str| world.doc(["log", file, "--json"]).quiet_success();
+    assert_eq!(log("again.amrg"), log("note.amrg"));
+    assert_eq!(world.doc(["export", "again.amrg", "--changes"]).quiet_success(), lines);
+    let import = |lines: &str| world.doc_with(["import", "-", "-o", "x.amrg", "--changes"], lines.as_bytes());
+    let other = lines.replacen("fat", "thin", 1);
+    let refused = import(&other);
+    assert!(refused.err.contains("standard input: line 2: what it says is change "), "{refused:?}");
+    let last = lines.lines().last().expect("a change");
+    let refused = import(last);
+    assert!(refused.err.contains("standard input: 1 changes are missing, "), "{refused:?}");
+    assert_eq!((import("{}\n").code(), world.path("x.amrg").exists()), (1, false));
+}
+
+#[test]
 fn pipes_carry_documents() {
     let world = World::new();
     let new = world.doc(["new", "-"]);
