@@ -2,13 +2,13 @@
 
 use super::file::{self, Edited};
 use crate::flags::{
-    ChangeFlags, DeleteArgs, Expand, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs, PutArgs, RescueArgs,
-    SpliceArgs,
+    ChangeFlags, DeleteArgs, Expand, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs, PatchArgs, PutArgs,
+    RescueArgs, SpliceArgs,
 };
 use crate::out::complain;
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
-use hashmill_doc::json::{Form, Place, Pointer, PointerError, read};
+use hashmill_doc::json::{self, Form, Patch, Place, Pointer, PointerError, read};
 use hashmill_doc::{
     Change, CommitOptions, Document, ExpandMark, ExpandedChange, Kept, Literal, LoadOptions, Mark, ObjId,
     ObjType, ReadDoc as _, Transactable as _, Transaction, Value,
@@ -117,6 +117,26 @@ pub(super) fn mark(low: &MarkArgs) -> Result<()> {
         let text = text(tx, &low.pointer)?;
         Ok(tx.mark(&text, Mark::new(&low.name, value, low.start, low.end), expand)?)
     })
+}
+
+pub(super) fn patch(low: &PatchArgs) -> Result<()> {
+    let form = if low.tagged { Form::Tagged } else { Form::Plain };
+    let json = file::read(&low.patch)?;
+    let (edited, mut doc) = Edited::open(&low.file)?;
+    if let Some(actor) = &low.change.actor {
+        doc.set_actor(actor.clone());
+    }
+    let options = options(&low.change);
+    let made = if low.merge {
+        json::merge(&json, form, &mut doc, &options).with_context(|| file::name(&low.patch))?
+    } else {
+        let patch = Patch::read(&json, form).with_context(|| file::name(&low.patch))?;
+        patch.apply(&mut doc, &options).with_context(|| file::name(&low.file))?
+    };
+    match made {
+        Some(_) => edited.replace(&mut doc),
+        None => edited.keep(),
+    }
 }
 
 pub(super) fn merge(low: &MergeArgs) -> Result<()> {

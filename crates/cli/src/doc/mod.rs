@@ -20,6 +20,8 @@ pub(crate) fn run(command: DocCommand) -> Result<u8> {
         DocCommand::Splice(low) => edit::splice(&low)?,
         DocCommand::Mark(low) => edit::mark(&low)?,
         DocCommand::Merge(low) => edit::merge(&low)?,
+        DocCommand::Patch(low) => edit::patch(&low)?,
+        DocCommand::Diff(low) => show::diff(&low)?,
         DocCommand::Log(low) => show::log(&low)?,
         DocCommand::Export(low) => show::export(&low)?,
         DocCommand::Import(low) => edit::import(&low)?,
@@ -31,9 +33,11 @@ pub(crate) fn run(command: DocCommand) -> Result<u8> {
 
 /// The document at the changes that were named, or as it is.
 fn view<'d>(doc: &'d Document, at: &[String]) -> Result<View<'d>> {
-    if at.is_empty() {
-        return Ok(doc.view());
-    }
+    if at.is_empty() { Ok(doc.view()) } else { Ok(doc.at(&named(doc, at)?)?) }
+}
+
+/// The changes whose hashes begin so.
+fn named(doc: &Document, starts: &[String]) -> Result<Vec<ChangeHash>> {
     let all: Vec<ChangeHash> = doc.get_changes_meta(&[]).iter().map(|change| change.hash).collect();
     let find = |start: &String| {
         let start = start.to_ascii_lowercase();
@@ -44,5 +48,5 @@ fn view<'d>(doc: &'d Document, at: &[String]) -> Result<View<'d>> {
             (Some(_), Some(_)) => anyhow::bail!("several changes are called {start}: give more of the hash"),
         }
     };
-    Ok(doc.at(&at.iter().map(find).collect::<Result<Vec<_>>>()?)?)
+    starts.iter().map(find).collect()
 }

@@ -1,12 +1,14 @@
 //! Commands that read documents.
 
-use super::{file, view};
-use crate::flags::{CheckArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
+use super::{file, named, view};
+use crate::flags::{CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
 use crate::out::{self, Ended, Out, Unread, json, shown};
 use crate::{FAILED, OK};
-use anyhow::{Result, bail};
-use hashmill_doc::json::{Form, Layout, Place, write};
-use hashmill_doc::{ChangeMetadata, ObjType, ROOT, ScalarValue, Value, View};
+use anyhow::{Context as _, Result, bail};
+use hashmill_doc::json::{Form, Layout, Place, diff as json_diff, write};
+use hashmill_doc::{
+    ChangeHash, ChangeMetadata, Document, ObjType, ROOT, ReadDoc as _, ScalarValue, Value, View,
+};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -69,7 +71,7 @@ pub(super) fn show(low: &ShowArgs) -> Result<()> {
     let bytes = file::read(&low.file)?;
     let doc = file::parse(&low.file, &bytes)?;
     let stats = doc.stats();
-    let words = |hashes: Vec<hashmill_doc::ChangeHash>| hashes.iter().map(ToString::to_string).collect();
+    let words = |hashes: Vec<ChangeHash>| hashes.iter().map(ToString::to_string).collect();
     let standing = Standing {
         name: json::Name::of(&low.file),
         bytes: bytes.len(),
@@ -167,6 +169,38 @@ pub(super) fn export(low: &ExportArgs) -> Result<()> {
         write(&view, whole(), form, layout, &mut *out)?;
         out.write_all(b"\n")
     })
+}
+
+pub(super) fn diff(low: &DiffArgs) -> Result<()> {
+    let mut doc = file::load(&low.file)?;
+    let here = doc.get_heads();
+    let mut there = here.clone();
+    if let Some(other) = &low.other {
+        let copy = file::load(other)?;
+        there = copy.get_heads();
+        doc.merge(&copy).with_context(|| file::name(other))?;
+    }
+    let from = match &low.from[..] {
+        [] if low.other.is_none() => parents(&doc, &here),
+        [] => here,
+        from => named(&doc, from)?,
+    };
+    let to = if low.to.is_empty() { there } else { named(&doc, &low.to)? };
+    let (before, after) = (doc.at(&from)?, doc.at(&to)?);
+    let form = if low.tagged { Form::Tagged } else { Form::Plain };
+    print(|out| {
+        json_diff(&before, &after, form, &mut *out)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// What some changes were made after.
+fn parents(doc: &Document, changes: &[ChangeHash]) -> Vec<ChangeHash> {
+    let metas = changes.iter().filter_map(|hash| doc.get_change_meta_by_hash(hash));
+    let mut parents: Vec<ChangeHash> = metas.flat_map(|change| change.deps).collect();
+    parents.sort_unstable();
+    parents.dedup();
+    parents
 }
 
 pub(super) fn check(low: &CheckArgs) -> Result<u8> {

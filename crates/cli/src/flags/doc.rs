@@ -30,6 +30,8 @@ pub(crate) enum DocCommand {
     Splice(SpliceArgs),
     Mark(MarkArgs),
     Merge(MergeArgs),
+    Patch(PatchArgs),
+    Diff(DiffArgs),
     Log(LogArgs),
     Export(ExportArgs),
     Import(ImportArgs),
@@ -222,6 +224,51 @@ pub(crate) struct MergeArgs {
     /// Write the result here, and leave FILE as it is
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Apply a JSON Patch (RFC 6902), all of it or nothing
+///
+/// What is moved or copied becomes a new value. A text that is replaced with a string stays the same text.
+#[derive(Args, Debug)]
+pub(crate) struct PatchArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// A file with the patch
+    pub(crate) patch: PathBuf,
+
+    /// It is a JSON Merge Patch (RFC 7386)
+    #[arg(long)]
+    pub(crate) merge: bool,
+
+    /// Its values have the form of 'export --tagged'
+    #[arg(long)]
+    pub(crate) tagged: bool,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Print what became of a document as a JSON Patch (RFC 6902), a step a line
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Another copy of it, to which the patch leads; FILE itself if not given
+    pub(crate) other: Option<PathBuf>,
+
+    /// Begin where FILE was at these changes; if neither is given, before its last ones
+    #[arg(long, value_name = "HASH", value_delimiter = ',')]
+    pub(crate) from: Vec<String>,
+
+    /// End where the document was at these changes
+    #[arg(long, value_name = "HASH", value_delimiter = ',')]
+    pub(crate) to: Vec<String>,
+
+    /// Values in the form of 'export --tagged'
+    #[arg(long)]
+    pub(crate) tagged: bool,
 }
 
 /// List the changes of a document, the latest first

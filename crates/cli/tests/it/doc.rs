@@ -104,6 +104,41 @@ fn what_is_exported_with_types_is_imported_again() {
 }
 
 #[test]
+fn what_became_of_a_document_is_a_patch() {
+    let world = World::new();
+    world.note();
+    fs::copy(world.path("note.amrg"), world.path("old.amrg")).expect("a copy");
+    world.doc(["put", "note.amrg", "/title", "\"Ho\""]).quiet_success();
+    world.doc(["splice", "note.amrg", "/body", "3", "4", "!"]).quiet_success();
+    let last = world.doc(["diff", "note.amrg"]).quiet_success();
+    assert_eq!(last, "[\n{\"op\":\"replace\",\"path\":\"/body\",\"value\":\"one!\"}\n]\n");
+    let all = world.doc(["diff", "old.amrg", "note.amrg"]).quiet_success();
+    assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&all).expect("a list").len(), 2);
+    let log = world.doc(["log", "note.amrg"]).quiet_success();
+    let first = log.lines().last().and_then(|line| line.split(' ').next()).expect("a hash");
+    assert_eq!(world.doc(["diff", "note.amrg", "--from", first]).quiet_success(), all);
+    let now = log.get(..10).expect("a hash");
+    let back = world.doc(["diff", "note.amrg", "--to", first, "--from", now]).quiet_success();
+    assert_eq!(world.doc(["diff", "note.amrg", "old.amrg"]).quiet_success(), back);
+
+    world.write("all.json", &all).write("back.json", &back);
+    world.doc(["patch", "old.amrg", "all.json", "-m", "the same"]).quiet_success();
+    assert_eq!(world.export("old.amrg"), world.export("note.amrg"));
+    world.doc(["patch", "old.amrg", "back.json"]).quiet_success();
+    assert_eq!(world.doc(["get", "old.amrg", "/title"]).quiet_success(), "\"Hi\"\n");
+    world.write("merge.json", r#"{"title":null,"list":{"x":1}}"#);
+    world.doc(["patch", "old.amrg", "merge.json", "--merge"]).quiet_success();
+    assert_eq!(world.export("old.amrg"), "{\"body\":\"one two\",\"list\":{\"x\":1},\"n\":3}\n");
+
+    // All of it or nothing.
+    world.write("bad.json", r#"[{"op":"remove","path":"/n"},{"op":"remove","path":"/n"}]"#);
+    let before = fs::read(world.path("old.amrg")).expect("a file");
+    world.doc(["patch", "old.amrg", "bad.json"]).failure(1, &["old.amrg: step 1: there is nothing at /n"]);
+    world.doc(["patch", "old.amrg", "merge.json"]).failure(1, &["merge.json: a patch is a list of objects"]);
+    assert_eq!(fs::read(world.path("old.amrg")).expect("a file"), before);
+}
+
+#[test]
 fn a_history_goes_through_json_under_the_same_names() {
     let world = World::new();
     world.note();

@@ -18,10 +18,15 @@
 //! Neither says what lost a conflict, nor marks: see [`ReadDoc::get_all`](crate::ReadDoc::get_all) and
 //! [`ReadDoc::spans`](crate::ReadDoc::spans).
 
+mod diff;
+mod equal;
+mod patch;
 mod pointer;
 mod read;
 mod write;
 
+pub use diff::diff;
+pub use patch::{MergePatchError, Patch, PatchError, PatchFault, PatchFormError, merge};
 pub use pointer::{Place, Pointer, PointerError};
 pub use read::{ReadError, read};
 pub use write::{Layout, write};

@@ -81,12 +81,15 @@ impl FromStr for Pointer {
     }
 }
 
+/// A key or an index as a pointer has it.
+pub(super) fn escape(token: &str) -> String {
+    token.replace('~', "~0").replace('/', "~1")
+}
+
+/// For people: the empty pointer in words.
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("the whole document");
-        }
-        self.0.iter().try_for_each(|token| write!(f, "/{}", token.replace('~', "~0").replace('/', "~1")))
+        if self.is_whole() { f.write_str("the whole document") } else { f.write_str(&self.text()) }
     }
 }
 
@@ -104,6 +107,21 @@ pub struct Place {
 }
 
 impl Pointer {
+    /// As it is read.
+    pub fn text(&self) -> String {
+        self.0.iter().map(|token| format!("/{}", escape(token))).collect()
+    }
+
+    /// Whether it leads to the whole document.
+    pub fn is_whole(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it leads through what the other one leads to, or there.
+    pub fn starts_with(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+
     /// What it leads to.
     pub fn find<'a>(&self, view: &View<'a>) -> Result<(Value<'a>, ObjId), PointerError> {
         let mut at = (Value::Object(ObjType::Map), ROOT);

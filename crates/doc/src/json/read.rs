@@ -28,7 +28,7 @@ pub fn read(json: &[u8], form: Form) -> Result<Literal, ReadError> {
 }
 
 /// The parser has made sure that there are few levels.
-fn literal(json: Json, form: Form) -> Result<Literal, ReadError> {
+pub(super) fn literal(json: Json, form: Form) -> Result<Literal, ReadError> {
     Ok(match json {
         Json::Null => ().into(),
         Json::Bool(value) => value.into(),

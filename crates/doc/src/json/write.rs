@@ -165,6 +165,6 @@ impl<'a, W: Write> Writer<'_, 'a, W> {
     }
 }
 
-fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
+pub(super) fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
     serde_json::to_writer(out, text).map_err(io::Error::from)
 }

@@ -1,9 +1,9 @@
 //! Documents as JSON, both ways, and the ways into them.
 
-use hashmill_doc::json::{Form, Layout, Pointer, PointerError, read, write};
+use hashmill_doc::json::{Form, Layout, Patch, Pointer, PointerError, diff, merge, read, write};
 use hashmill_doc::{
-    ActorId, AutoCommit, Document, Literal, ObjType, Prop, ROOT, ReadDoc, ScalarValue, Transactable, Value,
-    View, literal,
+    ActorId, AutoCommit, CommitOptions, Document, Literal, ObjType, Prop, ROOT, ReadDoc, ScalarValue,
+    Transactable, Value, View, literal,
 };
 
 use crate::Rng;
@@ -173,4 +173,257 @@ fn pointers_are_those_of_rfc_6901() {
     assert_eq!(there("/foo/1"), Ok((Prop::Seq(1), true)));
     assert_eq!(there("/new"), Ok(("new".into(), false)));
     assert!(place("").is_err() && place("/nope/x").is_err());
+}
+
+fn applied(doc: &str, patch: &str) -> Result<String, String> {
+    let mut doc = made(&read(doc.as_bytes(), Form::Plain).unwrap());
+    let before = doc.save();
+    let patch = Patch::read(patch.as_bytes(), Form::Plain).map_err(|error| error.to_string())?;
+    match patch.apply(&mut doc, &CommitOptions::default()) {
+        Ok(_) => Ok(text(&doc.view(), Form::Plain, Layout::Compact)),
+        Err(error) => {
+            assert_eq!(doc.save(), before, "{error}");
+            Err(error.to_string())
+        }
+    }
+}
+
+#[test]
+fn patches_are_those_of_rfc_6902() {
+    // What the examples of the RFC's appendix A show, said anew.
+    let list = r#"{"l":["a","b"],"m":{"x":1}}"#;
+    for (patch, made) in [
+        (
+            r#"[{"op":"add","path":"/n","value":{"y":[null]}}]"#,
+            r#"{"l":["a","b"],"m":{"x":1},"n":{"y":[null]}}"#,
+        ),
+        (r#"[{"op":"add","path":"/m/x","value":2}]"#, r#"{"l":["a","b"],"m":{"x":2}}"#),
+        (r#"[{"op":"add","path":"/l/1","value":"c"}]"#, r#"{"l":["a","c","b"],"m":{"x":1}}"#),
+        (r#"[{"op":"add","path":"/l/2","value":"c"}]"#, r#"{"l":["a","b","c"],"m":{"x":1}}"#),
+        (r#"[{"op":"add","path":"/l/-","value":["c"]}]"#, r#"{"l":["a","b",["c"]],"m":{"x":1}}"#),
+        (r#"[{"op":"remove","path":"/l/0"},{"op":"remove","path":"/m"}]"#, r#"{"l":["b"]}"#),
+        (r#"[{"op":"replace","path":"/l/0","value":7}]"#, r#"{"l":[7,"b"],"m":{"x":1}}"#),
+        (r#"[{"op":"move","from":"/m/x","path":"/l/0"}]"#, r#"{"l":[1,"a","b"],"m":{}}"#),
+        (r#"[{"op":"move","from":"/l/0","path":"/l/1"}]"#, r#"{"l":["b","a"],"m":{"x":1}}"#),
+        (r#"[{"op":"move","from":"/m","path":"/m"}]"#, list),
+        (r#"[{"op":"copy","from":"/m","path":"/l/-"}]"#, r#"{"l":["a","b",{"x":1}],"m":{"x":1}}"#),
+        (r#"[{"op":"test","path":"/m","value":{"x":1.0}},{"op":"test","path":"/l/1","value":"b"}]"#, list),
+        (r#"[{"op":"test","path":"","value":{"m":{"x":1},"l":["a","b"]}}]"#, list),
+        (r#"[{"op":"add","path":"","value":{"new":true}}]"#, r#"{"new":true}"#),
+        (r#"[{"op":"replace","path":"","value":{"m":{"x":1}},"more":"is ignored"}]"#, r#"{"m":{"x":1}}"#),
+        ("[]", list),
+    ] {
+        assert_eq!(applied(list, patch).as_deref(), Ok(made), "{patch}");
+    }
+    for (patch, why) in [
+        (
+            r#"[{"op":"add","path":"/l/3","value":1}]"#,
+            "step 0: /l is a list, where '3' is no place (it has 2)",
+        ),
+        (r#"[{"op":"add","path":"/no/x","value":1}]"#, "step 0: there is nothing at /no"),
+        (
+            r#"[{"op":"remove","path":"/l/0"},{"op":"remove","path":"/l/1"}]"#,
+            "step 1: there is nothing at /l/1",
+        ),
+        (r#"[{"op":"remove","path":"/l/-"}]"#, "step 0: there is nothing at /l/-"),
+        (r#"[{"op":"replace","path":"/no","value":1}]"#, "step 0: there is nothing at /no"),
+        (r#"[{"op":"remove","path":""}]"#, "step 0: a document is a map"),
+        (r#"[{"op":"add","path":"","value":[]}]"#, "step 0: a document is a map"),
+        (r#"[{"op":"move","from":"/m","path":"/m/x"}]"#, "step 0: /m cannot be moved into itself"),
+        (
+            r#"[{"op":"add","path":"/q","value":1},{"op":"test","path":"/q","value":"1"}]"#,
+            "step 1: /q is something else",
+        ),
+        (r#"[{"op":"test","path":"/m","value":{}}]"#, "step 0: /m is something else"),
+        (
+            r#"[{"op":"jump","path":"/m"}]"#,
+            "step 0: 'jump' is none of add, remove, replace, move, copy, test",
+        ),
+        (r#"[{"op":"add","path":"/m"}]"#, "step 0: there is no 'value' that says something"),
+        (r#"[{"op":"add","value":1}]"#, "step 0: there is no 'path' that says something"),
+        (r#"[{"op":"copy","path":"/m"}]"#, "step 0: there is no 'from' that says something"),
+        (r#"[{"op":"add","path":"m","value":1}]"#, "step 0: a pointer is empty or starts with a slash"),
+        (r#"{"op":"add"}"#, "a patch is a list of objects"),
+        ("[1]", "a patch is a list of objects"),
+    ] {
+        assert_eq!(applied(list, patch), Err(why.to_owned()), "{patch}");
+    }
+}
+
+/// The suite of https://github.com/json-patch/json-patch-tests (Apache-2.0), where a copy of it lies: its documents are put
+/// under a key, since ours are maps.
+#[test]
+fn the_published_suite_of_patches_passes() {
+    let Some(folder) = std::env::var_os("JSON_PATCH_TESTS") else {
+        hashmill_testkit::skip(
+            "the published suite of JSON Patch",
+            "JSON_PATCH_TESTS names no copy of json-patch-tests",
+        );
+        return;
+    };
+    let (mut passed, mut refused) = (0, 0);
+    for name in ["tests.json", "spec_tests.json"] {
+        let suite = std::fs::read(std::path::Path::new(&folder).join(name)).expect("a file of the suite");
+        let cases: Vec<serde_json::Value> = serde_json::from_slice(&suite).expect("JSON");
+        for case in cases.iter().filter(|case| case.get("doc").is_some() && case["disabled"] != true) {
+            let mut patch = case["patch"].clone();
+            for step in patch.as_array_mut().into_iter().flatten() {
+                for member in ["path", "from"] {
+                    // What starts without a slash is wrong and stays so.
+                    match step.get(member).and_then(|pointer| pointer.as_str()) {
+                        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
+                            step[member] = format!("/doc{pointer}").into();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            let doc = serde_json::json!({ "doc": case["doc"] }).to_string();
+            let outcome = applied(&doc, &patch.to_string());
+            if case.get("error").is_some() {
+                assert!(outcome.is_err(), "{case} gave {outcome:?}");
+                refused += 1;
+            } else {
+                let outcome = outcome.unwrap_or_else(|why| panic!("{case}: {why}"));
+                let made: serde_json::Value = serde_json::from_str(&outcome).expect("JSON");
+                let expected = case.get("expected").unwrap_or(&case["doc"]);
+                assert_eq!(made["doc"], *expected, "{case}");
+                passed += 1;
+            }
+        }
+    }
+    assert!(passed > 50 && refused > 20, "{passed} applied, {refused} refused");
+}
+
+#[test]
+fn merge_patches_are_those_of_rfc_7386() {
+    let merged = |doc: &str, patch: &str| {
+        let mut doc = made(&read(doc.as_bytes(), Form::Plain).unwrap());
+        let done = merge(patch.as_bytes(), Form::Plain, &mut doc, &CommitOptions::default());
+        done.map(|_| text(&doc.view(), Form::Plain, Layout::Compact)).map_err(|error| error.to_string())
+    };
+    // The examples of the RFC's appendix A whose documents and patches are objects.
+    for (doc, patch, made) in [
+        (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+        (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
+        (r#"{"a":"b"}"#, r#"{"a":null}"#, "{}"),
+        (r#"{"a":"b","b":"c"}"#, r#"{"a":null}"#, r#"{"b":"c"}"#),
+        (r#"{"a":["b"]}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+        (r#"{"a":"c"}"#, r#"{"a":["b"]}"#, r#"{"a":["b"]}"#),
+        (r#"{"a":{"b":"c"}}"#, r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#),
+        (r#"{"a":[{"b":"c"}]}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#),
+        (r#"{"e":null}"#, r#"{"a":1}"#, r#"{"a":1,"e":null}"#),
+        ("{}", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
+    ] {
+        assert_eq!(merged(doc, patch).as_deref(), Ok(made), "{patch}");
+    }
+    assert_eq!(merged("{}", "[]"), Err("a document is a map: its merge patch is an object".to_owned()));
+    assert!(merged("{}", "{").is_err());
+}
+
+#[test]
+fn a_text_that_is_replaced_stays_the_same_text() {
+    for way in ["patch", "merge"] {
+        let mut doc = made(&literal!({ "t": (Literal::text("one two")) }));
+        let id = doc.get(ROOT, "t").unwrap().unwrap().1;
+        let options = CommitOptions::default();
+        match way {
+            "patch" => {
+                let patch =
+                    Patch::read(br#"[{"op":"replace","path":"/t","value":"one three"}]"#, Form::Plain)
+                        .unwrap();
+                patch.apply(&mut doc, &options).unwrap();
+            }
+            _ => drop(merge(br#"{"t":"one three"}"#, Form::Plain, &mut doc, &options).unwrap()),
+        }
+        assert_eq!(doc.get(ROOT, "t").unwrap().unwrap(), (ObjType::Text.into(), id.clone()));
+        assert_eq!(doc.text(&id).unwrap(), "one three");
+    }
+}
+
+/// What became of a document is a patch that makes it again, in both directions, at any two moments.
+#[test]
+fn a_difference_is_a_patch_that_makes_it() {
+    for seed in 0..300 {
+        let mut rng = Rng::new(seed);
+        let mut doc = AutoCommit::from(Document::new().with_actor(ActorId::from([1])));
+        let mut moments = vec![doc.get_heads()];
+        for _ in 0..4 {
+            for _ in 0..3 {
+                change(&mut doc, &mut rng);
+            }
+            doc.commit();
+            moments.push(doc.get_heads());
+        }
+        let (from, to) = (rng.below(5), rng.below(5));
+        let doc = doc.into_document();
+        let [before, after] = [from, to].map(|moment| doc.at(&moments[moment]).unwrap());
+        for form in [Form::Plain, Form::Tagged] {
+            let mut patch = vec![];
+            diff(&before, &after, form, &mut patch).unwrap();
+            let mut then = doc.fork_at(&moments[from]).unwrap();
+            let words = String::from_utf8_lossy(&patch).into_owned();
+            let patch =
+                Patch::read(&patch, form).unwrap_or_else(|error| panic!("seed {seed}: {error}: {words}"));
+            let ops = then.stats().operations;
+            patch
+                .apply(&mut then, &CommitOptions::default())
+                .unwrap_or_else(|error| panic!("seed {seed}: {error}: {words}"));
+            assert_eq!(
+                text(&then.view(), form, Layout::Compact),
+                text(&doc.at(&moments[to]).unwrap(), form, Layout::Compact),
+                "seed {seed}: {words}"
+            );
+            if from == to {
+                assert_eq!((words.as_str(), then.stats().operations), ("[]", ops));
+            }
+        }
+    }
+}
+
+fn change(doc: &mut AutoCommit, rng: &mut Rng) {
+    let (mut at, mut kind) = (ROOT, ObjType::Map);
+    for _ in 0..rng.below(3) {
+        let inside: Vec<_> =
+            doc.values(&at).into_iter().filter_map(|(value, id)| Some((value.as_object()?, id))).collect();
+        if kind != ObjType::Text && !inside.is_empty() {
+            (kind, at) = inside[rng.below(inside.len())].clone();
+        }
+    }
+    let value = loop {
+        // What is plainly null, or has no end, cannot be told from what it was.
+        let value = any(rng, 2);
+        if !format!("{value:?}").contains("F64") {
+            break value;
+        }
+    };
+    let index = rng.below(doc.length(&at) + 1);
+    let _ = match (kind, rng.below(4)) {
+        (ObjType::Text, 0) => doc.splice_text(&at, index, 2, ""),
+        (ObjType::Text, _) => doc.splice_text(&at, index, 0, "né"),
+        (ObjType::List, 0) => doc.delete(&at, index),
+        (ObjType::List, 1) => doc.put_literal(&at, index, value).map(drop),
+        (ObjType::List, _) => doc.insert_literal(&at, index, value).map(drop),
+        (_, 0) => doc.delete(&at, ["a", "é", "~/"][rng.below(3)]),
+        _ => doc.put_literal(&at, ["a", "é", "~/"][rng.below(3)], value).map(drop),
+    };
+}
+
+#[test]
+fn a_difference_deep_inside_is_found() {
+    let mut doc = AutoCommit::new();
+    let mut at = ROOT;
+    for _ in 0..20_000 {
+        at = doc.put_object(&at, "k", ObjType::Map).unwrap();
+    }
+    let before = doc.get_heads();
+    doc.put(&at, "x", 1).unwrap();
+    let after = doc.get_heads();
+    let mut patch = vec![];
+    diff(&doc.at(&before).unwrap(), &doc.at(&after).unwrap(), Form::Plain, &mut patch).unwrap();
+    let path = "/k".repeat(20_000);
+    assert_eq!(
+        String::from_utf8(patch).unwrap(),
+        format!("[\n{{\"op\":\"add\",\"path\":\"{path}/x\",\"value\":1}}\n]")
+    );
 }
