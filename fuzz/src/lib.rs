@@ -12,6 +12,7 @@ mod checkfile;
 mod deliver;
 mod doc;
 mod doc_converse;
+mod doc_json;
 mod doc_limits;
 mod doc_orders;
 mod doc_sync;
@@ -27,6 +28,7 @@ pub use blake3_split::blake3_split;
 pub use checkfile::checkfile;
 pub use doc::{doc_change, doc_cursor, doc_incremental, doc_load, doc_rescue};
 pub use doc_converse::doc_converse;
+pub use doc_json::doc_json;
 pub use doc_limits::doc_limits;
 pub use doc_orders::doc_orders;
 pub use doc_sync::doc_sync;
@@ -45,6 +47,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("doc_converse", |data| drop(doc_converse(data))),
     ("doc_cursor", |data| drop(doc_cursor(data))),
     ("doc_incremental", |data| drop(doc_incremental(data))),
+    ("doc_json", |data| drop(doc_json(data))),
     ("doc_load", |data| drop(doc_load(data))),
     ("doc_limits", |data| drop(doc_limits(data))),
     ("doc_orders", |data| drop(doc_orders(data))),

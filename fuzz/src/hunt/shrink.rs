@@ -68,7 +68,7 @@ fn candidates(target: &Target, input: &[u8]) -> Vec<Vec<u8>> {
         "doc_converse" => {
             (0..input.len() / 2).map(|at| [&input[..2 * at], &input[2 * at + 2..]].concat()).collect()
         }
-        "doc_cursor" => vec![],
+        "doc_cursor" | "doc_json" => vec![],
         // A message, not chunks.
         "doc_sync" if input.first().is_some_and(|first| first % 2 == 0) => vec![],
         "doc_change" => {

@@ -9,8 +9,8 @@ use hashmill_testkit::mutate::{mutate, mutate_change, words};
 use super::{BLOCK, bases};
 use crate::doc::{FRAMES, small};
 use crate::{
-    Verdict, doc_change, doc_converse, doc_cursor, doc_incremental, doc_limits, doc_load, doc_orders,
-    doc_rescue, doc_sync,
+    Verdict, doc_change, doc_converse, doc_cursor, doc_incremental, doc_json, doc_limits, doc_load,
+    doc_orders, doc_rescue, doc_sync,
 };
 
 /// Runs an input; nothing is known of what it broke.
@@ -33,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "doc_converse", body: doc_converse, block: scripts },
     Target { name: "doc_cursor", body: doc_cursor, block: cursors },
     Target { name: "doc_incremental", body: doc_incremental, block: additions },
+    Target { name: "doc_json", body: doc_json, block: jsons },
     Target { name: "doc_limits", body: doc_limits, block: limited },
     Target { name: "doc_load", body: doc_load, block: files },
     Target { name: "doc_orders", body: doc_orders, block: orders },
@@ -263,4 +264,77 @@ fn messages(seed: u64, run: Run<'_>) {
         return each_file(&mut pool, rng, |rng, out| out.push([1, 3][rng.below(2)]), run);
     }
     damaged(&KEPT, 3, rng, run);
+}
+
+/// A value in JSON, of few keys and few levels.
+fn json(rng: &mut Rng, levels: usize, out: &mut String) {
+    const LEAVES: [&str; 16] = [
+        "null",
+        "true",
+        "0",
+        "-1",
+        "1.0",
+        "0.1e5",
+        "18446744073709551615",
+        "1e999",
+        "\"\"",
+        "\"a\\u00e9\"",
+        "[]",
+        "{}",
+        r#"{"__type":"text","value":"one two"}"#,
+        r#"{"__type":"counter","value":7}"#,
+        r#"{"__type":"bytes","value":"0aff"}"#,
+        r#"{"__type":"map","value":{"__type":1}}"#,
+    ];
+    let (begin, end) = match rng.below(if levels == 0 { 2 } else { 4 }) {
+        0 | 1 => return out.push_str(LEAVES[rng.below(LEAVES.len())]),
+        2 => ("[", "]"),
+        _ => ("{", "}"),
+    };
+    out.push_str(begin);
+    for number in 0..rng.below(4) {
+        out.push_str(if number > 0 { "," } else { "" });
+        if begin == "{" {
+            out.push_str(["\"a\":", "\"b\":", "\"\":", "\"~/\":"][rng.below(4)]);
+        }
+        json(rng, levels - 1, out);
+    }
+    out.push_str(end);
+}
+
+/// A way of few steps, most of which lead somewhere.
+fn way(rng: &mut Rng) -> String {
+    let token = |rng: &mut Rng| ["/a", "/b", "/", "/~0~1", "/0", "/1", "/-", "/01", "/~"][rng.below(9)];
+    (0..rng.below(4)).map(|_| token(rng)).collect()
+}
+
+fn jsons(seed: u64, run: Run<'_>) {
+    let rng = &mut Rng::new(seed);
+    for _ in 0..BLOCK {
+        let first = rng.below(4) as u8;
+        let mut input = String::from("{\"a\":");
+        json(rng, 3, &mut input);
+        input.push_str(",\"b\":");
+        json(rng, 2, &mut input);
+        input.push_str("}\0");
+        if first & 2 == 0 {
+            input.push('[');
+            for number in 0..rng.below(5) {
+                input.push_str(if number > 0 { "," } else { "" });
+                let op = ["add", "remove", "replace", "move", "copy", "test", "add", "jump"][rng.below(8)];
+                let (path, from) = (way(rng), way(rng));
+                input.push_str(&format!(r#"{{"op":"{op}","path":"{path}","from":"{from}","value":"#));
+                json(rng, 2, &mut input);
+                input.push('}');
+            }
+            input.push(']');
+        } else {
+            json(rng, 3, &mut input);
+        }
+        let mut input = [&[first], input.as_bytes()].concat();
+        if rng.below(8) == 0 {
+            words::damage(&mut input, rng);
+        }
+        run(&input);
+    }
 }
