@@ -268,7 +268,7 @@ fn messages(seed: u64, run: Run<'_>) {
 
 /// A value in JSON, of few keys and few levels.
 fn json(rng: &mut Rng, levels: usize, out: &mut String) {
-    const LEAVES: [&str; 16] = [
+    const LEAVES: [&str; 18] = [
         "null",
         "true",
         "0",
@@ -282,6 +282,8 @@ fn json(rng: &mut Rng, levels: usize, out: &mut String) {
         "[]",
         "{}",
         r#"{"__type":"text","value":"one two"}"#,
+        r#"{"__type":"text","value":"two"}"#,
+        "\"three\"",
         r#"{"__type":"counter","value":7}"#,
         r#"{"__type":"bytes","value":"0aff"}"#,
         r#"{"__type":"map","value":{"__type":1}}"#,
@@ -304,8 +306,13 @@ fn json(rng: &mut Rng, levels: usize, out: &mut String) {
 
 /// A way of few steps, most of which lead somewhere.
 fn way(rng: &mut Rng) -> String {
-    let token = |rng: &mut Rng| ["/a", "/b", "/", "/~0~1", "/0", "/1", "/-", "/01", "/~"][rng.below(9)];
-    (0..rng.below(4)).map(|_| token(rng)).collect()
+    const USUAL: [&str; 8] = ["/a", "/a", "/b", "/b", "/0", "/0", "/1", "/-"];
+    const STRANGE: [&str; 4] = ["/", "/~0~1", "/01", "/~"];
+    let token = |rng: &mut Rng| match rng.below(10) {
+        0 => STRANGE[rng.below(STRANGE.len())],
+        _ => USUAL[rng.below(USUAL.len())],
+    };
+    (0..[0, 1, 1, 1, 2, 2, 3][rng.below(7)]).map(|_| token(rng)).collect()
 }
 
 fn jsons(seed: u64, run: Run<'_>) {

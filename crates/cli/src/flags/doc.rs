@@ -228,7 +228,8 @@ pub(crate) struct MergeArgs {
 
 /// Apply a JSON Patch (RFC 6902), all of it or nothing
 ///
-/// What is moved or copied becomes a new value. A text that is replaced with a string stays the same text.
+/// What is moved or copied becomes a new value. A text that is replaced with a string (with --tagged, with
+/// a text) stays the same text.
 #[derive(Args, Debug)]
 pub(crate) struct PatchArgs {
     /// The document

@@ -11,11 +11,15 @@ use crate::error::EditError;
 use crate::literal::Literal;
 use crate::read::ReadDoc as _;
 use crate::transaction::{Transactable as _, Transaction};
-use crate::types::{ObjId, ObjType, Prop, ROOT, Value};
+use crate::types::{ObjId, ObjType, Prop, ROOT, ScalarValue, Value};
 
 /// A JSON Patch: steps, of which each sees what those before it did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Patch(Vec<Step>);
+pub struct Patch {
+    steps: Vec<Step>,
+    /// What its values were read as.
+    form: Form,
+}
 
 /// One step of a patch.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,18 +118,19 @@ impl Patch {
     pub fn read(json: &[u8], form: Form) -> Result<Self, PatchFormError> {
         let json: Json = serde_json::from_slice(json).map_err(ReadError::from)?;
         let Json::Array(steps) = json else { return Err(PatchFormError::NoList) };
-        (0..).zip(steps).map(|(step, json)| parse(step, json, form)).collect::<Result<_, _>>().map(Self)
+        let steps = (0..).zip(steps).map(|(step, json)| parse(step, json, form));
+        Ok(Self { steps: steps.collect::<Result<_, _>>()?, form })
     }
 
     /// Applies all steps as one change, or none; gives the change, if there is one.
     ///
-    /// What is moved or copied becomes a new value: the format has no moves. Where a text is replaced with a string, it stays
-    /// the same text and says something else.
+    /// What is moved or copied becomes a new value: the format has no moves. A text that is replaced with a text stays the
+    /// same and says something else; so it does for a string in [`Form::Plain`], which says texts so.
     pub fn apply(&self, doc: &mut Document, options: &CommitOptions) -> Result<Option<Commit>, PatchError> {
         let steps = |tx: &mut Transaction<'_>| {
-            (0..)
-                .zip(&self.0)
-                .try_for_each(|(number, step)| step.apply(tx).map_err(|why| PatchError { step: number, why }))
+            (0..).zip(&self.steps).try_for_each(|(number, step)| {
+                step.apply(tx, self.form).map_err(|why| PatchError { step: number, why })
+            })
         };
         doc.transact_with(options, steps).map(|((), commit)| commit)
     }
@@ -156,11 +161,11 @@ fn parse(step: usize, json: Json, form: Form) -> Result<Step, PatchFormError> {
 }
 
 impl Step {
-    fn apply(&self, tx: &mut Transaction<'_>) -> Result<(), PatchFault> {
+    fn apply(&self, tx: &mut Transaction<'_>, form: Form) -> Result<(), PatchFault> {
         match self {
             Self::Add { path, value } => add(tx, path, value.clone()),
             Self::Remove { path } => remove(tx, path),
-            Self::Replace { path, value } => replace(tx, path, value.clone()),
+            Self::Replace { path, value } => replace(tx, path, value.clone(), form),
             Self::Move { from, path } => {
                 let value = copy_of(tx, from)?;
                 if from == path {
@@ -232,21 +237,29 @@ fn remove(tx: &mut Transaction<'_>, path: &Pointer) -> Result<(), PatchFault> {
     Ok(tx.delete(&obj, prop)?)
 }
 
-fn replace(tx: &mut Transaction<'_>, path: &Pointer, value: Literal) -> Result<(), PatchFault> {
+fn replace(tx: &mut Transaction<'_>, path: &Pointer, value: Literal, form: Form) -> Result<(), PatchFault> {
     if path.is_whole() {
         return become_whole(tx, &value);
     }
     let Place { obj, prop, .. } = taken(tx, path)?;
-    put(tx, &obj, prop, value)
+    put(tx, &obj, prop, value, form)
 }
 
-/// Puts a value where one may be. A text that becomes a string stays the same text.
-fn put(tx: &mut Transaction<'_>, obj: &ObjId, prop: Prop<'_>, value: Literal) -> Result<(), PatchFault> {
+/// Puts a value where one may be. A text that becomes a text stays the same one; in the plain form strings say texts, too.
+fn put(
+    tx: &mut Transaction<'_>,
+    obj: &ObjId,
+    prop: Prop<'_>,
+    value: Literal,
+    form: Form,
+) -> Result<(), PatchFault> {
     let there = tx.get(obj, prop.clone())?.map(|(value, id)| (value.as_object(), id));
     match (there, &value) {
         (Some((Some(ObjType::Text), text)), Literal::Text(new)) => tx.update_text(&text, new)?,
-        (Some((Some(ObjType::Text), text)), Literal::Scalar(scalar)) if scalar.as_str().is_some() => {
-            tx.update_text(&text, scalar.as_str().unwrap_or_default())?;
+        (Some((Some(ObjType::Text), text)), Literal::Scalar(ScalarValue::Str(new)))
+            if form == Form::Plain =>
+        {
+            tx.update_text(&text, new)?;
         }
         _ => drop(tx.put_literal(obj, prop, value)?),
     }
@@ -254,7 +267,7 @@ fn put(tx: &mut Transaction<'_>, obj: &ObjId, prop: Prop<'_>, value: Literal) ->
 }
 
 /// Applies a JSON Merge Patch as one change, or nothing; gives the change, if there is one: maps are merged, null deletes,
-/// and everything else replaces what is there. A text that is replaced with a string stays the same text.
+/// and everything else replaces what is there, texts as in [`Patch::apply`].
 pub fn merge(
     json: &[u8],
     form: Form,
@@ -300,7 +313,7 @@ fn merge_into(
                 };
                 merge_into(tx, &there, inside, form)?;
             }
-            json => match put(tx, map, Prop::from(key), literal(json, form)?) {
+            json => match put(tx, map, Prop::from(key), literal(json, form)?, form) {
                 Ok(()) => {}
                 Err(PatchFault::Pointer(PointerError::Edit(error))) => return Err(error.into()),
                 Err(other) => unreachable!("a key of a map is a place: {other}"),

@@ -341,6 +341,21 @@ fn a_text_that_is_replaced_stays_the_same_text() {
     }
 }
 
+#[test]
+fn a_string_with_types_is_no_text() {
+    let mut doc = made(&literal!({ "t": (Literal::text("one")) }));
+    let options = CommitOptions::default();
+    let patch = |value: &str| {
+        let json = format!(r#"[{{"op":"replace","path":"/t","value":{value}}}]"#);
+        Patch::read(json.as_bytes(), Form::Tagged).unwrap()
+    };
+    let id = doc.get(ROOT, "t").unwrap().unwrap().1;
+    patch(r#"{"__type":"text","value":"two"}"#).apply(&mut doc, &options).unwrap();
+    assert_eq!(doc.get(ROOT, "t").unwrap().unwrap(), (ObjType::Text.into(), id));
+    patch("\"three\"").apply(&mut doc, &options).unwrap();
+    assert_eq!(doc.get(ROOT, "t").unwrap().unwrap().0, "three".into());
+}
+
 /// What became of a document is a patch that makes it again, in both directions, at any two moments.
 #[test]
 fn a_difference_is_a_patch_that_makes_it() {
