@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
+mod blame;
 mod codec;
 mod cursor;
 mod document;
@@ -33,6 +34,7 @@ mod types;
 mod update;
 mod view;
 
+pub use blame::{Blame, BlamedPlace};
 pub use codec::change::Change;
 pub use codec::limits::Limits;
 #[doc(hidden)]

@@ -2,6 +2,7 @@
 
 use std::ops::RangeBounds;
 
+use crate::blame::Blame;
 use crate::error::EditError;
 use crate::literal::Literal;
 use crate::mark::{Mark, MarkSet, Spans};
@@ -205,6 +206,16 @@ pub trait ReadDoc {
     /// See [`View::spans`].
     fn spans_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<Spans<'_>, EditError> {
         self.at(heads)?.spans(obj)
+    }
+
+    /// See [`View::blame`].
+    fn blame(&self, obj: impl AsRef<ObjId>) -> Result<Vec<Blame<'_>>, EditError> {
+        self.view().blame(obj)
+    }
+
+    /// See [`View::blame`].
+    fn blame_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<Vec<Blame<'_>>, EditError> {
+        self.at(heads)?.blame(obj)
     }
 
     /// See [`View::path`].

@@ -245,7 +245,7 @@ impl<'a> View<'a> {
         keys
     }
 
-    fn each_key(&self, obj: &ObjId, mut each: impl FnMut(&'a str, Cow<'a, [Visible]>)) {
+    pub(crate) fn each_key(&self, obj: &ObjId, mut each: impl FnMut(&'a str, Cow<'a, [Visible]>)) {
         let state = self.state;
         let Some(map) = self.map(obj) else { return };
         for entry in map.entries() {
@@ -339,7 +339,7 @@ impl<'a> View<'a> {
         })
     }
 
-    fn each_element(&self, obj: &ObjId, mut each: impl FnMut(Visible)) {
+    pub(crate) fn each_element(&self, obj: &ObjId, mut each: impl FnMut(Visible)) {
         let state = self.state;
         let Some(seq) = state.resolve(obj).ok().and_then(|number| state.seq(number)) else { return };
         let mut one = |span: &Span, values: Option<&[Visible]>| match values {

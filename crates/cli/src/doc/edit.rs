@@ -2,8 +2,8 @@
 
 use super::file::{self, Edited};
 use crate::flags::{
-    ChangeFlags, DeleteArgs, Expand, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs, PatchArgs, PutArgs,
-    RescueArgs, SpliceArgs,
+    AtArgs, ChangeFlags, DeleteArgs, Expand, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs, PatchArgs,
+    PutArgs, RescueArgs, SpliceArgs,
 };
 use crate::out::complain;
 use crate::{FAILED, OK};
@@ -137,6 +137,12 @@ pub(super) fn patch(low: &PatchArgs) -> Result<()> {
         Some(_) => edited.replace(&mut doc),
         None => edited.keep(),
     }
+}
+
+pub(super) fn at(low: &AtArgs) -> Result<()> {
+    let doc = file::load(&low.file)?;
+    let mut then = doc.fork_at(&super::named(&doc, &low.heads)?)?;
+    file::create(&low.output, &then.save())
 }
 
 pub(super) fn merge(low: &MergeArgs) -> Result<()> {

@@ -22,6 +22,8 @@ pub(crate) fn run(command: DocCommand) -> Result<u8> {
         DocCommand::Merge(low) => edit::merge(&low)?,
         DocCommand::Patch(low) => edit::patch(&low)?,
         DocCommand::Diff(low) => show::diff(&low)?,
+        DocCommand::Blame(low) => show::blame(&low)?,
+        DocCommand::At(low) => edit::at(&low)?,
         DocCommand::Log(low) => show::log(&low)?,
         DocCommand::Export(low) => show::export(&low)?,
         DocCommand::Import(low) => edit::import(&low)?,

@@ -1,13 +1,14 @@
 //! Commands that read documents.
 
 use super::{file, named, view};
-use crate::flags::{CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
+use crate::flags::{BlameArgs, CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
 use crate::out::{self, Ended, Out, Unread, json, shown};
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
 use hashmill_doc::json::{Form, Layout, Place, diff as json_diff, write};
 use hashmill_doc::{
-    ChangeHash, ChangeMetadata, Document, ObjType, ROOT, ReadDoc as _, ScalarValue, Value, View,
+    Blame, BlamedPlace, ChangeHash, ChangeMetadata, Document, ObjType, ROOT, ReadDoc as _, ScalarValue,
+    Value, View,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -142,18 +143,79 @@ fn entry(change: &ChangeMetadata<'_>, as_json: bool, out: &mut dyn Write) -> io:
         let change = Change { hash, actor, seq: *seq, time: *timestamp, message: *message, operations, deps };
         return json::line(out, &change);
     }
-    let when = match u64::try_from(*timestamp) {
-        Ok(0) | Err(_) => "-".to_owned(),
-        Ok(seconds) => hashmill_machine::date::utc(seconds),
-    };
-    let (hash, actor) = (hash.to_string(), actor.to_string());
-    let (hash, actor) = (&hash[..10], &actor[..actor.len().min(8)]);
     let s = if operations == 1 { "" } else { "s" };
-    write!(out, "{hash}  {when:<20}  {actor}/{seq}  {operations} operation{s}")?;
+    write!(out, "{}  {operations} operation{s}", who(change))?;
     if let Some(message) = message {
         write!(out, "  {}", message.escape_debug())?;
     }
     out.write_all(b"\n")
+}
+
+/// A part of an object and the change that made it. The names of the fields are those of the JSON.
+#[derive(Serialize)]
+struct Part<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    change: String,
+    actor: String,
+    time: i64,
+    message: Option<&'a str>,
+}
+
+pub(super) fn blame(low: &BlameArgs) -> Result<()> {
+    let doc = file::load(&low.file)?;
+    let view = view(&doc, &low.at.at)?;
+    let (value, id) = low.pointer.find(&view)?;
+    let Value::Object(kind) = value else {
+        bail!("{} is a single value: there is nothing inside", low.pointer)
+    };
+    let text: Vec<char> = if kind == ObjType::Text { view.text(&id)?.chars().collect() } else { vec![] };
+    let made = |Blame { place, change }| {
+        let made = change.and_then(|hash| doc.get_change_meta_by_hash(&hash));
+        made.map(|made| (place, made)).context("a part of the document that no change made")
+    };
+    let parts = view.blame(&id)?.into_iter().map(made).collect::<Result<Vec<_>>>()?;
+    print(|out| {
+        for (place, made) in parts {
+            let (key, range) = match place {
+                BlamedPlace::Key(key) => (Some(key), None),
+                BlamedPlace::Range(range) => (None, Some(range)),
+            };
+            let said = range.clone().filter(|_| kind == ObjType::Text);
+            let said = said.map(|range| text[range].iter().collect::<String>());
+            if low.json {
+                let (start, end) = (range.as_ref().map(|range| range.start), range.map(|range| range.end));
+                let (change, actor) = (made.hash.to_string(), made.actor.to_string());
+                let (time, message) = (made.timestamp, made.message);
+                json::line(out, &Part { key, start, end, text: said, change, actor, time, message })?;
+                continue;
+            }
+            let place = match (key, &range) {
+                (Some(key), _) => format!("{key:?}"),
+                (None, Some(range)) => format!("{}..{}", range.start, range.end),
+                (None, None) => String::new(),
+            };
+            let said = said.map_or_else(String::new, |said| format!("  {said:?}"));
+            writeln!(out, "{}  {place:<10}{said}", who(&made))?;
+        }
+        Ok(())
+    })
+}
+
+/// A change, as the log has it: its hash, when it was made, by whom.
+fn who(change: &ChangeMetadata<'_>) -> String {
+    let when = match u64::try_from(change.timestamp) {
+        Ok(0) | Err(_) => "-".to_owned(),
+        Ok(seconds) => hashmill_machine::date::utc(seconds),
+    };
+    let (hash, actor) = (change.hash.to_string(), change.actor.to_string());
+    format!("{}  {when:<20}  {}/{}", &hash[..10], &actor[..actor.len().min(8)], change.seq)
 }
 
 pub(super) fn export(low: &ExportArgs) -> Result<()> {

@@ -33,6 +33,8 @@ pub(crate) enum DocCommand {
     Patch(PatchArgs),
     Diff(DiffArgs),
     Log(LogArgs),
+    Blame(BlameArgs),
+    At(AtArgs),
     Export(ExportArgs),
     Import(ImportArgs),
     Check(CheckArgs),
@@ -281,6 +283,38 @@ pub(crate) struct LogArgs {
     /// Print one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Say who made what of a map, a list or a text, and when
+#[derive(Args, Debug)]
+pub(crate) struct BlameArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where in it, as /cards/0/title
+    pub(crate) pointer: Pointer,
+
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write a document as it was, with the history up to then
+#[derive(Args, Debug)]
+pub(crate) struct AtArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// The changes that were its last ones: hashes as the log shows them, or enough of their beginnings
+    #[arg(required = true, value_name = "HASH")]
+    pub(crate) heads: Vec<String>,
+
+    /// Where to write it; nothing may be there
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
 }
 
 /// Print a document as JSON

@@ -8,8 +8,9 @@ mod password;
 mod sum;
 
 pub(crate) use doc::{
-    ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand, Expand, ExportArgs, GetArgs,
-    ImportArgs, LogArgs, MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs,
+    AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand, Expand, ExportArgs,
+    GetArgs, ImportArgs, LogArgs, MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs,
+    SpliceArgs,
 };
 pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;

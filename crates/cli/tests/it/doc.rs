@@ -139,13 +139,45 @@ fn what_became_of_a_document_is_a_patch() {
 }
 
 #[test]
+fn a_text_says_who_typed_it_and_a_document_goes_back() {
+    let world = World::new();
+    world.note();
+    world
+        .doc(["splice", "note.amrg", "/body", "3", "0", "!?", "--actor", "ab", "--time", "5"])
+        .quiet_success();
+    let blame = world.doc(["blame", "note.amrg", "/body"]).quiet_success();
+    let lines: Vec<&str> = blame.lines().collect();
+    assert_eq!(lines.len(), 3, "{blame}");
+    assert!(lines[1].ends_with("  1970-01-01T00:00:05Z  ab/1  3..5        \"!?\""), "{blame}");
+    assert!(
+        lines[0].ends_with("  0..3        \"one\"") && lines[2].ends_with("  5..9        \" two\""),
+        "{blame}"
+    );
+    let json = world.doc(["blame", "note.amrg", "", "--json"]).quiet_success();
+    let keys: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(keys.iter().map(|key| &key["key"]).collect::<Vec<_>>(), ["body", "list", "n", "title"]);
+    let first = keys[0]["change"].as_str().expect("a hash");
+    let single = world.doc(["blame", "note.amrg", "/title"]);
+    single.failure(1, &["/title is a single value: there is nothing inside"]);
+
+    world.doc(["at", "note.amrg", first, "-o", "then.amrg"]).quiet_success();
+    assert_eq!(world.doc(["get", "then.amrg", "/body", "-r"]).quiet_success(), "one two");
+    assert_eq!(world.doc(["log", "then.amrg"]).quiet_success().lines().count(), 1);
+    assert_eq!(world.doc(["at", "note.amrg", "zz", "-o", "no.amrg"]).code(), 1);
+}
+
+#[test]
 fn a_history_goes_through_json_under_the_same_names() {
     let world = World::new();
     world.note();
     world.doc(["mark", "note.amrg", "/body", "0", "3", "bold", "-m", "fat"]).quiet_success();
     world.doc(["put", "note.amrg", "/title", "-1.5e300"]).quiet_success();
+    world
+        .doc(["mark", "note.amrg", "/body", "1", "2", "n", r#"{"__type":"counter","value":7}"#])
+        .quiet_success();
     let lines = world.doc(["export", "note.amrg", "--changes"]).quiet_success();
-    assert_eq!(lines.lines().count(), 3);
+    assert_eq!(lines.lines().count(), 4);
     world.doc_with(["import", "-", "-o", "again.amrg", "--changes"], lines.as_bytes()).quiet_success();
     let log = |file: &str| world.doc(["log", file, "--json"]).quiet_success();
     assert_eq!(log("again.amrg"), log("note.amrg"));

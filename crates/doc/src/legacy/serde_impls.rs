@@ -261,6 +261,8 @@ impl Serialize for Op {
             }
             OpType::MarkBegin(MarkData { name, value, expand }) => {
                 written.action = Word::MarkBegin;
+                // The official crate reads this, too, but does not write it: its numbers come back as others.
+                written.datatype = DataType::of(value);
                 (written.name, written.value) = (Some(Cow::Borrowed(name.as_str())), Some(value.into()));
                 written.expand = Some(*expand);
             }

@@ -2,8 +2,8 @@
 
 use crate::forge::{At, Draft, Op, put};
 use hashmill_doc::{
-    ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, EditError, LoadError, ObjType, ROOT,
-    ReadDoc, Transactable,
+    ActorId, ApplyError, AutoCommit, Blame, BlamedPlace, Change, ChangeHash, Document, EditError, LoadError,
+    ObjId, ObjType, ROOT, ReadDoc, Transactable, View,
 };
 
 fn document(actor: u8) -> AutoCommit {
@@ -376,4 +376,93 @@ fn a_failed_batch_of_many_writers_leaves_no_trace() {
     let mut late = Document::new();
     late.apply_changes([doc.get_changes(&[]).pop().unwrap()]).unwrap();
     assert_eq!(late.get_missing_deps(&[]).len(), 1);
+}
+
+/// Each unit of a text, each element of a list or each key with the change that made it, asked for one by one.
+fn one_by_one(doc: &Document, view: &View<'_>, obj: &ObjId) -> Vec<(String, ChangeHash)> {
+    let change = |id: &ObjId| doc.change_of(id).expect("a change made it");
+    match view.object_type(obj).unwrap() {
+        ObjType::Map | ObjType::Table => {
+            view.map_range(obj, ..).map(|(key, _, id)| (key.to_owned(), change(&id))).collect()
+        }
+        kind => {
+            let mut units = vec![];
+            for (value, id) in view.list_range(obj, ..) {
+                let shown = value.as_str().unwrap_or("\u{fffc}");
+                let width = if kind == ObjType::Text { view.text_encoding().width(shown) } else { 1 };
+                (0..width).for_each(|_| units.push((units.len().to_string(), change(&id))));
+            }
+            units
+        }
+    }
+}
+
+/// What [`View::blame`] says, taken apart.
+fn blamed(view: &View<'_>, obj: &ObjId) -> Vec<(String, ChangeHash)> {
+    let parts = view.blame(obj).unwrap();
+    let like = |pair: &[Blame<'_>]| matches!(pair, [Blame { place: BlamedPlace::Range(_), change: a }, Blame { change: b, .. }] if a == b);
+    assert!(!parts.windows(2).any(like), "neighbours are told as one");
+    let part = |Blame { place, change }: Blame<'_>| {
+        let places = match place {
+            BlamedPlace::Key(key) => vec![key.to_owned()],
+            BlamedPlace::Range(range) => range.map(|unit| unit.to_string()).collect(),
+        };
+        places.into_iter().map(move |place| (place, change.expect("nothing is open")))
+    };
+    parts.into_iter().flat_map(part).collect()
+}
+
+#[test]
+fn what_can_be_seen_was_made_by_somebody() {
+    for seed in 0..30 {
+        let mut rng = crate::Rng::new(seed);
+        let mut first = document(1);
+        let objects = [ObjType::Map, ObjType::List, ObjType::Text].map(|kind| {
+            let key = kind.to_string();
+            first.put_object(ROOT, &key, kind).unwrap()
+        });
+        let mut docs = vec![first];
+        for actor in [2, 3] {
+            let fork = docs[0].document().fork().with_actor(ActorId::from([actor]));
+            docs.push(fork.into());
+        }
+        let mut moments = vec![];
+        for _ in 0..40 {
+            let (i, j) = (rng.below(3), rng.below(3));
+            let [map, list, text] = &objects;
+            let doc = &mut docs[i];
+            let (at, end) = (rng.below(doc.length(list) + 1), rng.below(doc.length(text) + 1));
+            doc.put(map, ["a", "b", "c"][rng.below(3)], rng.below(9) as u32).unwrap();
+            doc.insert(list, at, 1).unwrap();
+            doc.put(list, at, rng.below(3) as u32).unwrap();
+            doc.splice_text(text, end, rng.below(3) as isize, ["né", "x"][rng.below(2)]).unwrap();
+            if rng.below(4) == 0 {
+                doc.put(text, 0, "whole").unwrap();
+            }
+            moments.push(doc.get_heads());
+            if i != j {
+                let [one, two] = docs.get_disjoint_mut([i, j]).unwrap();
+                one.merge(two).unwrap();
+            }
+        }
+        let mut all = docs.remove(0).into_document();
+        docs.into_iter().for_each(|doc| drop(all.merge(&doc.into_document()).unwrap()));
+        for obj in objects.iter().chain([&ROOT]) {
+            assert_eq!(blamed(&all.view(), obj), one_by_one(&all, &all.view(), obj), "seed {seed}");
+            let then = all.at(&moments[rng.below(moments.len())]).unwrap();
+            if then.object_type(obj).is_ok() {
+                assert_eq!(blamed(&then, obj), one_by_one(&all, &then, obj), "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_committed_was_made_by_no_change() {
+    let mut doc = document(1);
+    doc.put(ROOT, "a", 1).unwrap();
+    let made = doc.get_heads()[0];
+    doc.put(ROOT, "b", 2).unwrap();
+    let blamed: Vec<_> = doc.blame(ROOT).unwrap().into_iter().map(|part| (part.place, part.change)).collect();
+    assert_eq!(blamed, [(BlamedPlace::Key("a"), Some(made)), (BlamedPlace::Key("b"), None)]);
 }

@@ -7,6 +7,17 @@ use hashmill_rivals::doc::script::Script;
 use hashmill_testkit::skip;
 use serde_json::Value;
 
+/// A change as the official crate writes it: of the values of marks it does not say what numbers they are.
+fn without_datatypes(said: &Value) -> Value {
+    let mut said = said.clone();
+    for op in said["ops"].as_array_mut().into_iter().flatten() {
+        if let Some(op) = op.as_object_mut().filter(|op| op["action"] == "markBegin") {
+            op.remove("datatype");
+        }
+    }
+    said
+}
+
 /// Compares all that is said of a change; gives how many operations it has.
 fn compare(bytes: &[u8]) -> usize {
     let ours = Change::from_bytes(bytes).unwrap_or_else(|error| panic!("{error}: {bytes:02x?}"));
@@ -14,17 +25,21 @@ fn compare(bytes: &[u8]) -> usize {
     let theirs = automerge::Change::from_bytes(bytes.to_vec()).expect("their own change").decode();
     let [said, expected] = [serde_json::to_value(&decoded), serde_json::to_value(&theirs)];
     let (said, expected): (Value, Value) = (said.expect("JSON"), expected.expect("JSON"));
-    assert!(said == expected, "{said:#}\n{expected:#}");
+    assert!(without_datatypes(&said) == expected, "{said:#}\n{expected:#}");
+    let finite = |op: &legacy::Op| match &op.action {
+        legacy::OpType::Put(ScalarValue::F64(value)) => value.is_finite(),
+        legacy::OpType::MarkBegin(mark) => {
+            !matches!(mark.value, ScalarValue::F64(value) if !value.is_finite())
+        }
+        _ => true,
+    };
+    let finite = decoded.operations.iter().all(finite);
     assert_eq!(decoded.hash, Some(ours.hash()));
     assert_eq!(ExpandedChange::from(&ours), decoded);
     let again = Change::try_from(&decoded).unwrap_or_else(|error| panic!("{error}: {said:#}"));
     assert_eq!(again.raw_bytes(), bytes);
     let read = serde_json::from_value::<ExpandedChange>(said);
-    let put = |op: &legacy::Op| match &op.action {
-        legacy::OpType::Put(ScalarValue::F64(value)) => value.is_finite(),
-        _ => true,
-    };
-    if decoded.operations.iter().all(put) {
+    if finite {
         assert_eq!(read.expect("our own JSON"), decoded);
     } else {
         assert!(read.is_err(), "JSON has null for each number that is none");
