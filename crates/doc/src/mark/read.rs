@@ -27,8 +27,9 @@ impl Ranges {
     /// From unit `at` on this holds.
     fn go_on(&mut self, at: usize, value: Option<Val>, same: impl Fn(Val, Val) -> bool) {
         if let Some((start, old)) = self.open.take() {
-            if value.is_some_and(|value| same(old, value)) {
-                self.open = Some((start, old));
+            if let Some(value) = value.filter(|value| same(old, *value)) {
+                // Equal is not always identical: of zeros with two signs the one that has been seen stays.
+                self.open = Some((start, if start == at { value } else { old }));
                 return;
             }
             if start < at {

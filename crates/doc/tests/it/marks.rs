@@ -114,6 +114,16 @@ fn of_marks_with_one_name_the_youngest_holds() {
 }
 
 #[test]
+fn of_two_zeros_the_youngest_holds() {
+    let (mut doc, text) = with_text("ab");
+    doc.mark(&text, Mark::new("n", -0.0, 0, 2), ExpandMark::None).unwrap();
+    doc.mark(&text, Mark::new("n", 0.0, 0, 2), ExpandMark::None).unwrap();
+    // In words: as numbers they are equal.
+    assert_eq!(format!("{:?}", doc.marks(&text).unwrap()[0].value), "F64(0.0)");
+    assert_eq!(format!("{:?}", doc.get_marks(&text, 0).unwrap().get("n")), "Some(F64(0.0))");
+}
+
+#[test]
 fn concurrent_marks_overlap_alike_for_both() {
     let (mut a, text) = with_text("abcdefgh");
     let mut b = fork(&mut a, 9);
