@@ -6,11 +6,14 @@ use crate::codec::change::{Change, Scratch};
 use crate::codec::limits::{Budget, Limits};
 use crate::edit::{CommitOptions, Open};
 use crate::error::{ApplyError, EditError};
+use crate::patch::Patch;
+use crate::patch::diff::{Scope, diff};
 use crate::queue::{Applied, Queue};
 use crate::read::ReadDoc;
 use crate::store::history::branches::Branch;
+use crate::store::past::Clock;
 use crate::store::state::State;
-use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding, Writer};
+use crate::types::{ActorId, ChangeHash, ChangeIdx, ObjId, TextEncoding, Writer};
 use crate::view::View;
 
 /// A change that was made here and may not have been hashed yet. It is known to the document that made it, and to forks
@@ -34,7 +37,7 @@ impl Commit {
 #[derive(Debug)]
 pub struct Document {
     pub(crate) state: Arc<State>,
-    branch: Branch,
+    pub(crate) branch: Branch,
     pub(crate) queue: Queue,
     pub(crate) writer: Writer,
     pub(crate) limits: Limits,
@@ -245,8 +248,8 @@ impl Document {
     /// The change that an operation belongs to: who put a value there, and when. Ids of values are ids of operations.
     ///
     /// Costs O(log n) when hashes were computed before.
-    pub fn change_of(&self, operation: &crate::ObjId) -> Option<ChangeHash> {
-        let crate::ObjId::Id { counter, actor, .. } = operation else { return None };
+    pub fn change_of(&self, operation: &ObjId) -> Option<ChangeHash> {
+        let ObjId::Id { counter, actor, .. } = operation else { return None };
         let id = crate::types::OpId::new(u32::try_from(*counter).ok()?, self.state.actors.find(actor)?);
         let (_, row) = self.state.history.by_op(id)?;
         Some(self.state.hash(row))
@@ -295,6 +298,32 @@ impl Document {
         (state, queue, limits)
     }
 
+    /// The steps that lead from the document as it was at `before` to what it was at `after`, which may be earlier: no
+    /// heads at all stand for the document before its first change.
+    ///
+    /// Costs one step per run of changes before them to find the two, then as much as there are operations between them
+    /// and, unless `after` is now or not long ago, as the sequences are long that these touched. In texts with marks the
+    /// whole text is looked at.
+    pub fn diff(&self, before: &[ChangeHash], after: &[ChangeHash]) -> Result<Vec<Patch>, EditError> {
+        self.state.diff(before, after, Scope::ALL)
+    }
+
+    /// The same for one object, with what is in it if `deep`.
+    pub fn diff_obj(
+        &self,
+        obj: impl AsRef<ObjId>,
+        before: &[ChangeHash],
+        after: &[ChangeHash],
+        deep: bool,
+    ) -> Result<Vec<Patch>, EditError> {
+        self.state.diff(before, after, Scope { obj: self.state.resolve(obj.as_ref())?, deep })
+    }
+
+    /// The steps that lead from nothing to the document as it is.
+    pub fn current_state(&self) -> Vec<Patch> {
+        diff(&self.state, &Clock::default(), &self.state.clock_now(), Scope::ALL)
+    }
+
     /// Takes over everything `other` has and this document lacks. Gives the new heads.
     pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
         if !self.adopt(&other.settled()) {
@@ -338,6 +367,17 @@ impl ReadDoc for Document {
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     state: Arc<State>,
+}
+
+impl State {
+    fn diff(
+        &self,
+        before: &[ChangeHash],
+        after: &[ChangeHash],
+        scope: Scope,
+    ) -> Result<Vec<Patch>, EditError> {
+        Ok(diff(self, &self.moment(before)?, &self.moment(after)?, scope))
+    }
 }
 
 impl Snapshot {

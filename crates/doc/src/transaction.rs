@@ -5,9 +5,13 @@ use crate::edit::{CommitOptions, Editor, Open};
 use crate::error::{ApplyError, EditError, LoadError};
 use crate::literal::Literal;
 use crate::mark::{ExpandMark, Mark, Span, UpdateSpansConfig};
+use crate::patch::Patch;
+use crate::patch::diff::{Scope, diff};
 use crate::read::ReadDoc;
+use crate::store::history::branches::Branch;
+use crate::store::past::Clock;
 use crate::store::state::State;
-use crate::types::{ChangeHash, ObjId, ObjType, Prop, ScalarValue};
+use crate::types::{ChangeHash, ChangeIdx, ObjId, ObjType, Prop, ScalarValue};
 use crate::view::View;
 
 impl Document {
@@ -319,6 +323,16 @@ pub struct AutoCommit {
     open: Option<Open>,
     /// While isolated, the document as it was at the heads, with what was written since.
     past: Option<Box<Document>>,
+    /// What was there when somebody asked last what is new.
+    seen: Seen,
+}
+
+/// Some heads and everything before them, in one copy of a document.
+#[derive(Debug, Default)]
+struct Seen {
+    of: Option<Branch>,
+    rows: Vec<ChangeIdx>,
+    clock: Clock,
 }
 
 impl Default for AutoCommit {
@@ -329,7 +343,7 @@ impl Default for AutoCommit {
 
 impl From<Document> for AutoCommit {
     fn from(doc: Document) -> Self {
-        Self { doc, open: None, past: None }
+        Self { doc, open: None, past: None, seen: Seen::default() }
     }
 }
 
@@ -408,6 +422,68 @@ impl AutoCommit {
         self.past.as_deref().unwrap_or(&self.doc).get_heads()
     }
 
+    /// As [`Document::diff`], of the whole document, after committing what is open.
+    pub fn diff(&mut self, before: &[ChangeHash], after: &[ChangeHash]) -> Result<Vec<Patch>, EditError> {
+        self.document().diff(before, after)
+    }
+
+    /// As [`Document::diff_obj`], of the whole document, after committing what is open.
+    pub fn diff_obj(
+        &mut self,
+        obj: impl AsRef<ObjId>,
+        before: &[ChangeHash],
+        after: &[ChangeHash],
+        deep: bool,
+    ) -> Result<Vec<Patch>, EditError> {
+        self.document().diff_obj(obj, before, after, deep)
+    }
+
+    /// What is new since the last call, or since the beginning: the steps that lead from what was read and written then to
+    /// what is now, wherever it came from. Commits what is open first. This is what keeps somebody informed who shows the
+    /// document: to show it whole once, then after each edit, merge or sync what this tells.
+    ///
+    /// Costs as [`Document::diff`], and nothing for finding the two moments while the document is not isolated.
+    pub fn diff_incremental(&mut self) -> Vec<Patch> {
+        let (before, now) = (std::mem::take(&mut self.seen), self.now());
+        // Who put another document in the place of this one has not seen any of it.
+        let before = if before.of == now.of { before.clock } else { Clock::default() };
+        let patches = diff(&self.doc.state, &before, &now.clock, Scope::ALL);
+        self.seen = now;
+        patches
+    }
+
+    /// Lets [`Self::diff_incremental`] tell what is new from now on.
+    pub fn update_diff_cursor(&mut self) {
+        self.seen = self.now();
+    }
+
+    /// Lets [`Self::diff_incremental`] tell everything, as if nothing had been seen.
+    pub fn reset_diff_cursor(&mut self) {
+        self.seen = Seen::default();
+    }
+
+    /// The heads from which on [`Self::diff_incremental`] would tell what is new.
+    pub fn diff_cursor(&self) -> Vec<ChangeHash> {
+        if self.seen.of != Some(self.doc.branch) {
+            return vec![];
+        }
+        let mut heads: Vec<ChangeHash> = self.seen.rows.iter().map(|row| self.doc.state.hash(*row)).collect();
+        heads.sort_unstable();
+        heads
+    }
+
+    /// What is read and written now, as the whole document knows it.
+    fn now(&mut self) -> Seen {
+        self.commit();
+        let (of, state) = (Some(self.doc.branch), &self.doc.state);
+        let Some(past) = &self.past else {
+            return Seen { of, rows: state.history.heads.rows().to_vec(), clock: state.clock_now() };
+        };
+        let row = |hash| state.row(&hash).expect("the whole document has what was committed while isolated");
+        let rows: Vec<ChangeIdx> = past.get_heads().into_iter().map(row).collect();
+        Seen { of, clock: state.clock(&rows), rows }
+    }
+
     /// The whole document, after committing what is open.
     pub fn document(&mut self) -> &mut Document {
         self.commit();
@@ -439,7 +515,7 @@ impl ReadDoc for AutoCommit {
 
 impl Transactable for AutoCommit {
     fn editor(&mut self) -> Editor<'_> {
-        let Self { doc: whole, past, open } = self;
+        let Self { doc: whole, past, open, .. } = self;
         let doc = match past.as_deref_mut() {
             Some(past) => {
                 if open.is_none() {

@@ -74,9 +74,7 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn past(state: &'a State, heads: &[ChangeHash]) -> Result<Self, EditError> {
-        let rows = heads.iter().map(|hash| state.row(hash).ok_or(EditError::UnknownHash(*hash)));
-        let rows = rows.collect::<Result<SmallVec<[ChangeIdx; 4]>, _>>()?;
-        Ok(Self { state, clock: Some(state.clock(&rows)) })
+        Ok(Self { state, clock: Some(state.moment(heads)?) })
     }
 
     /// The kind of an object.
@@ -485,6 +483,12 @@ impl<'a> View<'a> {
 }
 
 impl State {
+    /// What some heads have in their past.
+    pub(crate) fn moment(&self, heads: &[ChangeHash]) -> Result<Clock, EditError> {
+        let rows = heads.iter().map(|hash| self.row(hash).ok_or(EditError::UnknownHash(*hash)));
+        Ok(self.clock(&rows.collect::<Result<SmallVec<[ChangeIdx; 4]>, _>>()?))
+    }
+
     /// The number of an object by its name. The hint in the name makes this O(1) for names this document gave out.
     #[inline]
     pub(crate) fn resolve(&self, obj: &ObjId) -> Result<ObjIdx, EditError> {

@@ -53,7 +53,7 @@ impl Open {
 }
 
 /// The marks that have begun and not ended. Each boundary costs O(log n), however many marks overlap.
-pub(super) struct Active<'a> {
+pub(crate) struct Active<'a> {
     state: &'a State,
     names: Vec<Name<'a>>,
     numbers: HashMap<&'a str, usize>,
@@ -65,7 +65,7 @@ pub(super) struct Active<'a> {
 }
 
 impl<'a> Active<'a> {
-    pub(super) fn new(state: &'a State) -> Self {
+    pub(crate) fn new(state: &'a State) -> Self {
         Self {
             state,
             names: Vec::new(),
@@ -80,7 +80,7 @@ impl<'a> Active<'a> {
     ///
     /// An end whose begin did not go by, as in files that were not verified, ends nothing.
     #[inline]
-    pub(super) fn pass(&mut self, id: OpId, mark: &MarkOp) -> Option<usize> {
+    pub(crate) fn pass(&mut self, id: OpId, mark: &MarkOp) -> Option<usize> {
         let number = match mark.name {
             Some(name) => {
                 let number = self.number(name);
@@ -148,7 +148,7 @@ impl<'a> Active<'a> {
     }
 
     /// All that hold.
-    pub(super) fn set(&self) -> MarkSet<'a> {
+    pub(crate) fn set(&self) -> MarkSet<'a> {
         let mark = |number: &usize| {
             let Name { name, holds, .. } = &self.names[*number];
             let value = holds.map_or(ScalarValue::Null, |(val, _)| self.state.scalar(val));

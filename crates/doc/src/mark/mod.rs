@@ -4,7 +4,7 @@
 //! of several marks with one name the youngest wins, and a mark without a value is none. A block is a map that stands in
 //! a text as one element.
 
-mod active;
+pub(crate) mod active;
 mod edit;
 mod read;
 mod update;

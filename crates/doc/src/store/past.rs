@@ -9,7 +9,7 @@ use crate::store::log::key_op::KeyOp;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Seq, Span};
 use crate::store::state::State;
-use crate::types::{ChangeIdx, KeyOpIdx, OpId};
+use crate::types::{ActorIdx, ChangeIdx, KeyOpIdx, OpId};
 
 /// What a set of changes and everything before them contains: for each actor the counter after its last operation.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -21,13 +21,30 @@ impl Clock {
         self.0.get(id.actor.place()).is_some_and(|end| id.ctr < *end)
     }
 
+    /// The counter after the last operation of an actor.
+    #[inline]
+    pub(crate) fn end(&self, actor: ActorIdx) -> u32 {
+        self.0.get(actor.place()).copied().unwrap_or(0)
+    }
+
+    /// How many operations lie between this moment and another, at most.
+    pub(crate) fn distance(&self, other: &Self) -> u64 {
+        let actors = (0..self.0.len().max(other.0.len()) as u32).map(ActorIdx::of);
+        actors.map(|actor| u64::from(self.end(actor).abs_diff(other.end(actor)))).sum()
+    }
+
     /// How many of `len` operations from `id` on it covers.
-    fn covered(&self, id: OpId, len: u32) -> u32 {
+    pub(crate) fn covered(&self, id: OpId, len: u32) -> u32 {
         self.0.get(id.actor.place()).map_or(0, |end| end.saturating_sub(id.ctr).min(len))
     }
 }
 
 impl State {
+    /// The clock of all changes.
+    pub(crate) fn clock_now(&self) -> Clock {
+        Clock(self.actors.numbers().map(|actor| self.history.end_by(actor)).collect())
+    }
+
     /// The clock of some changes. Costs one step per run of changes before them.
     pub(crate) fn clock(&self, rows: &[ChangeIdx]) -> Clock {
         let mut ends = vec![0; self.actors.len()];

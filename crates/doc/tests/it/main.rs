@@ -21,6 +21,7 @@ mod literals;
 mod malformed;
 mod marks;
 mod oracle;
+mod patches;
 mod ported;
 mod reading;
 mod refused;

@@ -4,13 +4,13 @@ use automerge::iter::Span;
 use automerge::marks::{ExpandMark, Mark, MarkSet};
 use automerge::transaction::{CommitOptions, Transactable as _};
 use automerge::{
-    ActorId, AutoCommit, Change, ChangeHash, Cursor, LoadOptions, MoveCursor, ObjId, ObjType, Prop, ROOT,
-    ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
+    ActorId, AutoCommit, Change, ChangeHash, Cursor, LoadOptions, MoveCursor, ObjId, ObjType, Patch,
+    PatchAction, Prop, ROOT, ReadDoc as _, ScalarValue, TextEncoding, Value, hydrate,
 };
 
 use automerge::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
+use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Told, Values, object_word};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 use super::vocabulary::vocabulary;
 
@@ -81,6 +81,35 @@ fn span_words(span: Span) -> String {
         }
         Span::Block(entries) => tree_words(&hydrate::Value::Map(entries)),
     }
+}
+
+fn told(patch: &Patch) -> Told {
+    let path: Vec<String> = patch.path.iter().map(|(object, prop)| format!("{object}/{prop}")).collect();
+    let of = format!("{} {path:?}", patch.obj);
+    let put = |(value, id): &(Value<'static>, ObjId), conflict: bool| {
+        format!("{} by {id}{}", words(value), if conflict { " of several" } else { "" })
+    };
+    let action = match &patch.action {
+        PatchAction::PutMap { key, value, conflict } => format!("put {key:?} {}", put(value, *conflict)),
+        PatchAction::PutSeq { index, value, conflict } => format!("put {index} {}", put(value, *conflict)),
+        PatchAction::Insert { index, values } => {
+            let values =
+                values.iter().map(|(value, id, conflict)| put(&(value.clone(), id.clone()), *conflict));
+            format!("insert {index} {:?}", values.collect::<Vec<_>>())
+        }
+        PatchAction::SpliceText { index, value, .. } => {
+            return Told::Splice { of, index: *index, text: value.make_string() };
+        }
+        PatchAction::Increment { prop, value } => format!("increment {prop} {value}"),
+        PatchAction::Conflict { prop } => format!("conflict {prop}"),
+        PatchAction::DeleteMap { key } => format!("delete {key:?}"),
+        PatchAction::DeleteSeq { index, length } => format!("delete {index} {length}"),
+        PatchAction::Mark { marks } => {
+            let marks = marks.iter().map(|mark| mark_words(mark.name(), mark.value(), mark.start, mark.end));
+            return Told::Marks(marks.collect());
+        }
+    };
+    Told::Other(format!("{of} {action}"))
 }
 
 impl Peer for Official {
@@ -334,6 +363,21 @@ impl Peer for Official {
             Some(at) => self.doc.spans_at(object, &hashes(at)),
         })?;
         Ok(spans.map(span_words).collect())
+    }
+
+    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> Said<Vec<Told>> {
+        let after = hashes(after);
+        let patches = self.doc.diff(&hashes(before), &after);
+        // Of an element with a value that stays, one that goes and a new one, in this order of their ids, it tells that the
+        // first has won.
+        for patch in &patches {
+            if let PatchAction::PutSeq { index, value, .. } = &patch.action
+                && said(self.doc.get_at(&patch.obj, *index, &after))?.is_none_or(|(_, id)| id != value.1)
+            {
+                return Err("the patches contradict what is there".to_owned());
+            }
+        }
+        Ok(patches.iter().map(told).collect())
     }
 
     fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {

@@ -2,13 +2,13 @@
 
 use hashmill_doc::{
     ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Cursor, Document, ExpandMark, Literal,
-    LoadOptions, Mark, MarkSet, MoveCursor, ObjId, ObjType, Prop, ReadDoc as _, ScalarValue, Span,
-    TextEncoding, Transactable as _, Value,
+    LoadOptions, Mark, MarkSet, MoveCursor, ObjId, ObjType, Patch, PatchAction, Prop, ROOT, ReadDoc as _,
+    ScalarValue, Span, TextEncoding, Transactable as _, Value,
 };
 
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Values, object_word};
+use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Told, Values, object_word};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 use super::vocabulary::vocabulary;
 
@@ -65,6 +65,35 @@ fn span_words(span: Span<'_>) -> String {
         Span::Text { text, marks } => format!("{text:?} {:?}", set_words(&marks)),
         Span::Block(entries) => tree_words(&Literal::Map(entries)),
     }
+}
+
+fn told(patch: &Patch) -> Told {
+    let path: Vec<String> = patch.path.iter().map(|(object, prop)| format!("{object}/{prop}")).collect();
+    let of = format!("{} {path:?}", patch.obj);
+    let put = |(value, id): &(Value<'static>, ObjId), conflict: bool| {
+        format!("{} by {id}{}", words(value), if conflict { " of several" } else { "" })
+    };
+    let action = match &patch.action {
+        PatchAction::PutMap { key, value, conflict } => format!("put {key:?} {}", put(value, *conflict)),
+        PatchAction::PutSeq { index, value, conflict } => format!("put {index} {}", put(value, *conflict)),
+        PatchAction::Insert { index, values } => {
+            let values =
+                values.iter().map(|(value, id, conflict)| put(&(value.clone(), id.clone()), *conflict));
+            format!("insert {index} {:?}", values.collect::<Vec<_>>())
+        }
+        PatchAction::SpliceText { index, value, .. } => {
+            return Told::Splice { of, index: *index, text: value.clone() };
+        }
+        PatchAction::Increment { prop, value } => format!("increment {prop} {value}"),
+        PatchAction::Conflict { prop } => format!("conflict {prop}"),
+        PatchAction::DeleteMap { key } => format!("delete {key:?}"),
+        PatchAction::DeleteSeq { index, length } => format!("delete {index} {length}"),
+        PatchAction::Mark { marks } => {
+            let marks = marks.iter().map(|mark| mark_words(&mark.name, &mark.value, mark.start, mark.end));
+            return Told::Marks(marks.collect());
+        }
+    };
+    Told::Other(format!("{of} {action}"))
 }
 
 impl Peer for Ours {
@@ -316,6 +345,20 @@ impl Peer for Ours {
             Some(at) => self.0.spans_at(object, &hashes(at)),
         })?;
         Ok(spans.map(span_words).collect())
+    }
+
+    /// What was at the one, with the patches, must be what was at the other.
+    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> Said<Vec<Told>> {
+        let (before, after) = (hashes(before), hashes(after));
+        let patches = said(self.0.diff(&before, &after))?;
+        let doc = self.0.document();
+        let mut value = said(said(doc.at(&before))?.hydrate(ROOT))?;
+        let then = said(said(doc.at(&after))?.hydrate(ROOT))?;
+        if doc.text_encoding() != TextEncoding::GraphemeCluster {
+            said(value.apply_patches(&patches, doc.text_encoding()))?;
+            assert_eq!(value, then, "{before:?} with {patches:?}");
+        }
+        Ok(patches.iter().map(told).collect())
     }
 
     fn cursor(&self, of: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {

@@ -130,9 +130,54 @@ pub trait Peer: Sized {
     fn marks(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>>;
     /// The spans of a text in words.
     fn spans(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>>;
+    /// The patches that lead from some heads to others. An error says that they are not to be compared.
+    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> Said<Vec<Told>>;
     fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer>;
     /// Where a cursor is; both of its forms must be read, and as the same.
     fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize>;
+}
+
+/// A patch in words. What characters that came are marked with is not compared: the official crate tells the marks of
+/// the first of them for all that follow as long as no mark is other than before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// Characters came to a text.
+    Splice {
+        /// The text, and the way there.
+        of: String,
+        /// Where.
+        index: usize,
+        /// The characters.
+        text: String,
+    },
+    /// Characters are marked otherwise.
+    Marks(Vec<String>),
+    /// Anything else.
+    Other(String),
+}
+
+/// The same patches, with characters that came side by side in one, and the marks of all objects: where several texts one
+/// after another are marked otherwise, the official crate tells it all of the first one.
+pub fn joined(patches: Vec<Told>, encoding: Encoding) -> (Vec<Told>, Vec<String>) {
+    let width = |text: &str| match encoding {
+        Encoding::Scalars | Encoding::Graphemes => text.chars().count(),
+        Encoding::Utf8 => text.len(),
+        Encoding::Utf16 => text.encode_utf16().count(),
+    };
+    let (mut joined, mut all): (Vec<Told>, Vec<String>) = Default::default();
+    for patch in patches {
+        match (joined.last_mut(), &patch) {
+            (Some(Told::Splice { of, index, text }), Told::Splice { of: then, index: at, text: more })
+                if of == then && *index + width(text) == *at =>
+            {
+                text.push_str(more);
+            }
+            (_, Told::Marks(marks)) => all.extend_from_slice(marks),
+            _ => joined.push(patch),
+        }
+    }
+    all.sort_unstable();
+    (joined, all)
 }
 
 /// A mark to be made.

@@ -227,6 +227,11 @@ impl History {
         self.last.get(actor.place()).map_or(0, |last| last.seq)
     }
 
+    /// The counter after an actor's last operation.
+    pub(crate) fn end_by(&self, actor: ActorIdx) -> u32 {
+        self.last.get(actor.place()).map_or(0, |last| last.end)
+    }
+
     /// An actor's last change.
     pub(crate) fn last_of(&self, actor: ActorIdx) -> Option<ChangeIdx> {
         match self.runs.last() {
@@ -256,6 +261,12 @@ impl History {
         let run = &self.runs[number as usize];
         let row = (id.ctr - first) / run.ops;
         (row < run.rows).then(|| (number as usize, run.row.plus(row)))
+    }
+
+    /// The number of the last run of changes whose first operation is one of the actor of `id` before it.
+    pub(crate) fn run_before(&self, id: OpId) -> Option<usize> {
+        let (_, number) = self.by_op.floor(OpId::new(id.ctr.checked_sub(1)?, id.actor))?;
+        Some(number as usize)
     }
 
     /// The past of a change that will be made after `deps`; nothing where it is all there is.

@@ -146,7 +146,7 @@ impl Span {
     }
 
     /// Takes the elements from `n` on off this span.
-    fn split_off(&mut self, n: u32, ctx: &Ctx<'_>) -> Span {
+    pub(crate) fn split_off(&mut self, n: u32, ctx: &Ctx<'_>) -> Span {
         let (bytes, width) = self.measure(n, ctx);
         let mut right = *self;
         right.id = self.id.plus(n);
@@ -241,6 +241,11 @@ pub(crate) struct At {
 }
 
 impl At {
+    /// The element `n` behind this one in the same span.
+    pub(crate) fn on(self, n: u32) -> Self {
+        Self { off: self.off + n, ..self }
+    }
+
     /// The element `n` before this one in the same span.
     pub(crate) fn back(self, n: u32) -> Self {
         Self { off: self.off - n, ..self }
@@ -565,6 +570,11 @@ impl Seq {
     /// Takes the index that was made beside the sequence.
     pub(crate) fn set_index(&mut self, index: OpIdMap) {
         self.ids = Ids::new(index);
+    }
+
+    /// How many leaves there are: looking at one costs about as much as finding an element.
+    pub(crate) fn size(&self) -> usize {
+        self.leaves.len()
     }
 
     /// All leaves in list order.

@@ -1,0 +1,113 @@
+//! Steps, put together: what happens side by side in one object is one step.
+
+use std::collections::BTreeMap;
+
+use super::{Patch, PatchAction};
+use crate::mark::{Mark, MarkSet};
+use crate::store::register::Visible;
+use crate::store::state::State;
+use crate::types::{ObjId, Prop, ScalarValue, Value};
+
+/// The way from the root to an object.
+pub(super) type Path = Vec<(ObjId, Prop<'static>)>;
+
+/// A growing list of steps.
+pub(super) struct Patches<'a> {
+    state: &'a State,
+    done: Vec<Patch>,
+    obj: ObjId,
+    path: Path,
+    /// The first step about the object.
+    first: usize,
+    /// The unit behind the characters that came last.
+    behind: usize,
+    /// What is to be marked otherwise, by names.
+    marks: BTreeMap<String, Vec<Mark<'static>>>,
+}
+
+impl<'a> Patches<'a> {
+    pub(super) fn new(state: &'a State) -> Self {
+        let (done, marks) = (Vec::new(), BTreeMap::new());
+        Self { state, done, obj: ObjId::Root, path: Path::new(), first: 0, behind: 0, marks }
+    }
+
+    /// What follows is about this object.
+    pub(super) fn turn_to(&mut self, obj: ObjId, path: Path) {
+        self.push_marks();
+        (self.obj, self.path, self.first) = (obj, path, self.done.len());
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Patch> {
+        self.push_marks();
+        self.done
+    }
+
+    pub(super) fn push(&mut self, action: PatchAction) {
+        self.push_marks();
+        self.done.push(Patch { obj: self.obj.clone(), path: self.path.clone(), action });
+    }
+
+    /// The last step, if it is about the same object.
+    fn last(&mut self) -> Option<&mut PatchAction> {
+        self.push_marks();
+        self.done[self.first..].last_mut().map(|patch| &mut patch.action)
+    }
+
+    pub(super) fn value(&self, value: &Visible) -> (Value<'static>, ObjId) {
+        let (value, id) = self.state.export(value);
+        (value.into_owned(), id)
+    }
+
+    /// A value came to a list or a block to a text.
+    pub(super) fn insert(&mut self, at: usize, value: &Visible, conflict: bool) {
+        let (value, id) = self.value(value);
+        let value = (value, id, conflict);
+        match self.last() {
+            Some(PatchAction::Insert { index, values }) if *index + values.len() == at => values.push(value),
+            _ => self.push(PatchAction::Insert { index: at, values: vec![value] }),
+        }
+    }
+
+    /// Characters, `width` units of them, came to a text.
+    pub(super) fn splice(&mut self, at: usize, text: &str, width: usize, marks: &MarkSet<'_>) {
+        let goes_on = self.behind == at;
+        self.behind = at + width;
+        match self.last() {
+            Some(PatchAction::SpliceText { value, marks: before, .. }) if goes_on && *before == *marks => {
+                value.push_str(text);
+            }
+            _ => {
+                let marks = marks.clone().into_owned();
+                self.push(PatchAction::SpliceText { index: at, value: text.to_owned(), marks });
+            }
+        }
+    }
+
+    /// Elements or units went from a sequence.
+    pub(super) fn delete(&mut self, at: usize, more: usize) {
+        match self.last() {
+            Some(PatchAction::DeleteSeq { index, length }) if *index == at => *length += more,
+            _ => self.push(PatchAction::DeleteSeq { index: at, length: more }),
+        }
+    }
+
+    /// Units from `start` to `end` are marked otherwise with one name.
+    pub(super) fn mark(&mut self, name: &str, value: &ScalarValue<'_>, start: usize, end: usize) {
+        let marks = match self.marks.get_mut(name) {
+            Some(marks) => marks,
+            None => self.marks.entry(name.to_owned()).or_default(),
+        };
+        match marks.last_mut() {
+            Some(last) if last.end == start && last.value == *value => last.end = end,
+            _ => marks.push(Mark::new(name.to_owned(), value.clone().into_owned(), start, end)),
+        }
+    }
+
+    fn push_marks(&mut self) {
+        if !self.marks.is_empty() {
+            let marks = std::mem::take(&mut self.marks).into_values().flatten().collect();
+            let action = PatchAction::Mark { marks };
+            self.done.push(Patch { obj: self.obj.clone(), path: self.path.clone(), action });
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Where objects are: what led to them before, and the way there after.
+
+use std::borrow::Cow;
+
+use hashbrown::HashMap;
+
+use super::list::Path;
+use super::sequence::Moments;
+use super::value::{Became, became, winner};
+use crate::store::log::key_op::Key;
+use crate::store::past::Clock;
+use crate::store::register::{Values, Visible};
+use crate::store::seq::Span;
+use crate::store::state::{Object, ROOT, State};
+use crate::types::{ObjIdx, ObjType, OpId, Prop};
+use crate::view::View;
+
+/// The places of objects, found out once each.
+pub(super) struct Places<'a> {
+    state: &'a State,
+    moments: Moments<'a>,
+    /// The later moment is now.
+    now: bool,
+    stay: HashMap<ObjIdx, bool>,
+    props: HashMap<ObjIdx, Option<Prop<'static>>>,
+    /// Where the objects in a list are, when that is not now.
+    indexes: HashMap<ObjIdx, HashMap<OpId, usize>>,
+}
+
+impl<'a> Places<'a> {
+    /// `top` is the object below which everything is.
+    pub(super) fn new(state: &'a State, moments: Moments<'a>, now: bool, top: ObjIdx) -> Self {
+        let stay = HashMap::from([(ROOT, top == ROOT), (top, true)]);
+        let (props, indexes) = (HashMap::new(), HashMap::new());
+        Self { state, moments, now, stay, props, indexes }
+    }
+
+    /// Whether an object could be seen before and can be after, below the top, without being shown anew.
+    pub(super) fn stays(&mut self, obj: ObjIdx) -> bool {
+        let mut way = vec![];
+        let mut at = obj;
+        let mut stays = loop {
+            if let Some(known) = self.stay.get(&at) {
+                break *known;
+            }
+            way.push(at);
+            at = self.state.objects[at].parent;
+        };
+        for obj in way.into_iter().rev() {
+            stays = stays && self.keeps_its_place(obj);
+            self.stay.insert(obj, stays);
+        }
+        stays
+    }
+
+    /// Whether an object is shown where it is: in a text only blocks are, other objects are a character there.
+    fn is_shown(&self, obj: ObjIdx) -> bool {
+        let Object { kind, parent, .. } = self.state.objects[obj];
+        kind == ObjType::Map || self.state.seq(parent).is_none_or(|seq| !seq.is_text)
+    }
+
+    fn keeps_its_place(&self, obj: ObjIdx) -> bool {
+        let id = self.state.objects[obj].id;
+        let before = self.values(obj, self.moments.before);
+        let after = self.values(obj, self.moments.after);
+        self.is_shown(obj)
+            && winner(&after) == Some(id)
+            && !matches!(became(&before, &after), Became::Put(..))
+    }
+
+    /// The values at the place of an object at a moment.
+    fn values(&self, obj: ObjIdx, clock: &Clock) -> Values {
+        let (state, parent) = (self.state, self.state.objects[obj].parent);
+        match state.place_of(obj) {
+            Some(Key::Map(key)) => {
+                let entry = state.map(parent).and_then(|map| map.get(state.heap.text(key), &state.heap));
+                entry.map_or_else(Values::new, |entry| state.values_at(entry.last, clock))
+            }
+            Some(Key::Elem(elem)) => self.element(parent, elem, clock),
+            None => Values::new(),
+        }
+    }
+
+    fn element(&self, list: ObjIdx, elem: OpId, clock: &Clock) -> Values {
+        let state = self.state;
+        let found = state.seq(list).and_then(|seq| Some((seq, seq.find(elem)?)));
+        let Some((seq, at)) = found else { return Values::new() };
+        let span = seq.span(at);
+        if span.reg.is_some() {
+            return state.element_at(seq, span, clock);
+        }
+        let here = super::sequence::there(span, at.off, clock);
+        here.then(|| Visible { id: elem, val: state.inserted(span, at.off), added: 0 }).into_iter().collect()
+    }
+
+    /// The way from the root to an object after; nothing if no way leads there.
+    pub(super) fn path(&mut self, obj: ObjIdx) -> Option<Path> {
+        let mut path = Path::new();
+        let mut at = obj;
+        while at != ROOT {
+            let parent = self.state.objects[at].parent;
+            path.push((self.state.obj_id(parent), self.prop(at, parent)?));
+            at = parent;
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    fn prop(&mut self, obj: ObjIdx, parent: ObjIdx) -> Option<Prop<'static>> {
+        if let Some(known) = self.props.get(&obj) {
+            return known.clone();
+        }
+        let prop = self.find(obj, parent);
+        self.props.insert(obj, prop.clone());
+        prop
+    }
+
+    fn find(&mut self, obj: ObjIdx, parent: ObjIdx) -> Option<Prop<'static>> {
+        let (state, id) = (self.state, self.state.objects[obj].id);
+        if !self.is_shown(obj) || winner(&self.values(obj, self.moments.after)) != Some(id) {
+            return None;
+        }
+        match state.place_of(obj)? {
+            Key::Map(key) => Some(Prop::Map(Cow::Owned(state.heap.text(key).to_owned()))),
+            Key::Elem(elem) if self.now => {
+                let seq = state.seq(parent)?;
+                Some(Prop::Seq(seq.units_before(seq.find(elem)?, &state.ctx())))
+            }
+            Key::Elem(_) => {
+                let moments = self.moments;
+                let indexes = self.indexes.entry(parent);
+                let indexes = indexes.or_insert_with(|| objects_in(state, parent, moments.after));
+                indexes.get(&id).copied().map(Prop::Seq)
+            }
+        }
+    }
+}
+
+/// Where the objects in a list or text are at a moment.
+fn objects_in(state: &State, list: ObjIdx, clock: &Clock) -> HashMap<OpId, usize> {
+    let view = View { state, clock: Some(clock.clone()) };
+    let mut found = HashMap::new();
+    let Some(seq) = state.seq(list) else { return found };
+    let mut index = 0;
+    let mut see = |value: Visible, index| {
+        if value.val.as_object().is_some() {
+            found.insert(value.id, index);
+        }
+    };
+    for (span, values) in state.spans_at(seq, clock) {
+        let one = |n, span: &Span| Visible { id: span.id.plus(n), val: state.inserted(span, n), added: 0 };
+        match values.as_ref().map(|values| values.last()) {
+            Some(winner) => winner.into_iter().for_each(|winner| see(*winner, index)),
+            None if span.kind == crate::store::seq::Kind::Text => {}
+            None => (0..span.len).for_each(|n| see(one(n, &span), index + n as usize)),
+        }
+        index += view.units(seq, &span, values.as_ref());
+    }
+    found
+}
