@@ -305,7 +305,7 @@ impl Document {
     /// and, unless `after` is now or not long ago, as the sequences are long that these touched. In texts with marks the
     /// whole text is looked at.
     pub fn diff(&self, before: &[ChangeHash], after: &[ChangeHash]) -> Result<Vec<Patch>, EditError> {
-        self.state.diff(before, after, Scope::ALL)
+        self.settled().diff(before, after, Scope::ALL)
     }
 
     /// The same for one object, with what is in it if `deep`.
@@ -316,12 +316,14 @@ impl Document {
         after: &[ChangeHash],
         deep: bool,
     ) -> Result<Vec<Patch>, EditError> {
-        self.state.diff(before, after, Scope { obj: self.state.resolve(obj.as_ref())?, deep })
+        let state = self.settled();
+        state.diff(before, after, Scope { obj: state.resolve(obj.as_ref())?, deep })
     }
 
     /// The steps that lead from nothing to the document as it is.
     pub fn current_state(&self) -> Vec<Patch> {
-        diff(&self.state, &Clock::default(), &self.state.clock_now(), Scope::ALL)
+        let state = self.settled();
+        diff(&state, &Clock::default(), &state.clock_now(), Scope::ALL)
     }
 
     /// Takes over everything `other` has and this document lacks. Gives the new heads.

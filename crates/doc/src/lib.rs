@@ -52,7 +52,7 @@ pub use literal::{Elements, Entries, Literal};
 pub use mark::{ExpandMark, Mark, MarkSet, Span, Spans, UpdateSpansConfig};
 pub use meta::{ChangeMetadata, Stats};
 pub use migrate::StringMigration;
-pub use patch::{Patch, PatchAction, PatchError};
+pub use patch::{Patch, PatchAction, PatchError, Path};
 pub use queue::Applied;
 pub use read::ReadDoc;
 pub use rescue::{Kept, Loss, Rescue};

@@ -59,6 +59,16 @@ impl Document {
         let value = edit(&mut transaction)?;
         Ok((value, transaction.commit_with(options)))
     }
+
+    /// As [`Self::transact`]; tells what the change did, too, as [`Self::diff`] would.
+    pub fn transact_with_patches<T, E>(
+        &mut self,
+        edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, Vec<Patch>), E> {
+        let before = self.settled().clock_now();
+        let value = self.transact(edit)?;
+        Ok((value, diff(&self.state, &before, &self.state.clock_now(), Scope::ALL)))
+    }
 }
 
 /// Editing a document. Every call either does what it says or leaves the document as it was.
@@ -447,7 +457,7 @@ impl AutoCommit {
         let (before, now) = (std::mem::take(&mut self.seen), self.now());
         // Who put another document in the place of this one has not seen any of it.
         let before = if before.of == now.of { before.clock } else { Clock::default() };
-        let patches = diff(&self.doc.state, &before, &now.clock, Scope::ALL);
+        let patches = diff(&self.doc.settled(), &before, &now.clock, Scope::ALL);
         self.seen = now;
         patches
     }

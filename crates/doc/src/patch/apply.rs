@@ -61,7 +61,7 @@ impl Literal {
 
 fn take(root: &mut Literal, patch: &Patch, encoding: TextEncoding) -> Result<(), Misfit> {
     let mut at = root;
-    for (_, prop) in &patch.path {
+    for (_, prop) in patch.path.iter() {
         at = match (at, prop) {
             (Literal::Map(entries), Prop::Map(key)) => entries.get_mut(&**key).ok_or(Misfit::NotThere)?,
             (Literal::List(elements), Prop::Seq(index)) => {

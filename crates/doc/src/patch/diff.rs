@@ -111,8 +111,13 @@ fn was_there(state: &State, clock: &Clock, obj: ObjIdx) -> bool {
 fn touched(state: &State, moments: Moments<'_>) -> Vec<(ObjIdx, Touched)> {
     let Moments { before, after } = moments;
     let mut touched = vec![];
+    // Most operations are on the same object as the one before.
+    let mut last = (None, false);
     state.between(before, after, |obj, place| {
-        if was_there(state, before, obj) && was_there(state, after, obj) {
+        if last.0 != Some(obj) {
+            last = (Some(obj), was_there(state, before, obj) && was_there(state, after, obj));
+        }
+        if last.1 {
             touched.push((obj, place));
         }
     });

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Patch, PatchAction};
+use super::{Patch, PatchAction, Path};
 use crate::mark::{Mark, MarkSet};
 use crate::store::register::Visible;
 use crate::store::state::State;
-use crate::types::{ObjId, Prop, ScalarValue, Value};
-
-/// The way from the root to an object.
-pub(super) type Path = Vec<(ObjId, Prop<'static>)>;
+use crate::types::{ObjId, ScalarValue, Value};
 
 /// A growing list of steps.
 pub(super) struct Patches<'a> {
@@ -28,7 +25,7 @@ pub(super) struct Patches<'a> {
 impl<'a> Patches<'a> {
     pub(super) fn new(state: &'a State) -> Self {
         let (done, marks) = (Vec::new(), BTreeMap::new());
-        Self { state, done, obj: ObjId::Root, path: Path::new(), first: 0, behind: 0, marks }
+        Self { state, done, obj: ObjId::Root, path: Path::default(), first: 0, behind: 0, marks }
     }
 
     /// What follows is about this object.

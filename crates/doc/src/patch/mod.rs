@@ -8,6 +8,7 @@
 mod apply;
 pub(crate) mod diff;
 mod list;
+mod path;
 mod place;
 mod sequence;
 mod value;
@@ -16,14 +17,15 @@ use crate::mark::{Mark, MarkSet};
 use crate::types::{ObjId, Prop, Value};
 
 pub use apply::PatchError;
+pub use path::Path;
 
 /// One step from what a document was to what it is. Steps are to be taken in their order: each counts on those before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
     /// The object it is about.
     pub obj: ObjId,
-    /// The way from the root to that object, after all steps: each object on it and where the next one is there.
-    pub path: Vec<(ObjId, Prop<'static>)>,
+    /// The way from the root to that object, after all steps.
+    pub path: Path,
     /// What happens there.
     pub action: PatchAction,
 }

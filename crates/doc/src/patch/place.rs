@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-use super::list::Path;
+use super::Path;
 use super::sequence::Moments;
 use super::value::{Became, became, winner};
 use crate::store::log::key_op::Key;
@@ -22,7 +22,7 @@ pub(super) struct Places<'a> {
     /// The later moment is now.
     now: bool,
     stay: HashMap<ObjIdx, bool>,
-    props: HashMap<ObjIdx, Option<Prop<'static>>>,
+    paths: HashMap<ObjIdx, Option<Path>>,
     /// Where the objects in a list are, when that is not now.
     indexes: HashMap<ObjIdx, HashMap<OpId, usize>>,
 }
@@ -31,8 +31,8 @@ impl<'a> Places<'a> {
     /// `top` is the object below which everything is.
     pub(super) fn new(state: &'a State, moments: Moments<'a>, now: bool, top: ObjIdx) -> Self {
         let stay = HashMap::from([(ROOT, top == ROOT), (top, true)]);
-        let (props, indexes) = (HashMap::new(), HashMap::new());
-        Self { state, moments, now, stay, props, indexes }
+        let (paths, indexes) = (HashMap::new(), HashMap::new());
+        Self { state, moments, now, stay, paths, indexes }
     }
 
     /// Whether an object could be seen before and can be after, below the top, without being shown anew.
@@ -95,24 +95,24 @@ impl<'a> Places<'a> {
 
     /// The way from the root to an object after; nothing if no way leads there.
     pub(super) fn path(&mut self, obj: ObjIdx) -> Option<Path> {
-        let mut path = Path::new();
+        let mut way = vec![];
         let mut at = obj;
-        while at != ROOT {
-            let parent = self.state.objects[at].parent;
-            path.push((self.state.obj_id(parent), self.prop(at, parent)?));
-            at = parent;
+        let mut path = loop {
+            if at == ROOT {
+                break Some(Path::default());
+            }
+            if let Some(known) = self.paths.get(&at) {
+                break known.clone();
+            }
+            way.push(at);
+            at = self.state.objects[at].parent;
+        };
+        for obj in way.into_iter().rev() {
+            let parent = self.state.objects[obj].parent;
+            path = path.and_then(|path| Some(path.join(self.state.obj_id(parent), self.find(obj, parent)?)));
+            self.paths.insert(obj, path.clone());
         }
-        path.reverse();
-        Some(path)
-    }
-
-    fn prop(&mut self, obj: ObjIdx, parent: ObjIdx) -> Option<Prop<'static>> {
-        if let Some(known) = self.props.get(&obj) {
-            return known.clone();
-        }
-        let prop = self.find(obj, parent);
-        self.props.insert(obj, prop.clone());
-        prop
+        path
     }
 
     fn find(&mut self, obj: ObjIdx, parent: ObjIdx) -> Option<Prop<'static>> {

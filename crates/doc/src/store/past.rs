@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::codec::row::Action;
 use crate::store::log::key_op::KeyOp;
@@ -13,7 +13,7 @@ use crate::types::{ActorIdx, ChangeIdx, KeyOpIdx, OpId};
 
 /// What a set of changes and everything before them contains: for each actor the counter after its last operation.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(crate) struct Clock(Vec<u32>);
+pub(crate) struct Clock(SmallVec<[u32; 6]>);
 
 impl Clock {
     #[inline]
@@ -47,7 +47,7 @@ impl State {
 
     /// The clock of some changes. Costs one step per run of changes before them.
     pub(crate) fn clock(&self, rows: &[ChangeIdx]) -> Clock {
-        let mut ends = vec![0; self.actors.len()];
+        let mut ends = smallvec![0; self.actors.len()];
         let mut todo = BinaryHeap::new();
         // Most changes were made after one other: only the rest is sorted.
         let mut next = None;

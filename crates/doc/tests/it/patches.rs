@@ -31,7 +31,7 @@ fn typing_is_one_step() {
     let text = text_of(&mut doc, "text", "hello");
     let patches = doc.diff_incremental();
     assert_eq!(patches.len(), 2);
-    assert_eq!((&patches[0].obj, &patches[0].path[..]), (&ROOT, &[][..]));
+    assert_eq!((&patches[0].obj, patches[0].path.is_empty()), (&ROOT, true));
     assert_eq!(
         patches[0].action,
         PatchAction::PutMap {
@@ -40,7 +40,8 @@ fn typing_is_one_step() {
             conflict: false
         }
     );
-    assert_eq!((&patches[1].obj, &patches[1].path[..]), (&text, &[(ROOT, Prop::from("text"))][..]));
+    assert_eq!((&patches[1].obj, patches[1].path.len()), (&text, 1));
+    assert_eq!(patches[1].path.last(), Some((&ROOT, &Prop::from("text"))));
     assert_eq!(patches[1].action, splice(0, "hello"));
 
     for (at, c) in (5..).zip([" ", "w", "o", "r", "l", "d"]) {
@@ -326,4 +327,16 @@ fn a_long_text_is_not_gone_through() {
             assert_eq!(value, doc.at(to).unwrap().hydrate(ROOT).unwrap());
         }
     }
+}
+
+#[test]
+fn what_lies_deep_takes_no_more_room() {
+    let mut doc = Document::new();
+    let depth = 20_000;
+    doc.transact(|tx| (0..depth).try_fold(ROOT, |at, _| tx.put_object(&at, "in", ObjType::Map)).map(drop))
+        .unwrap();
+    let patches = doc.current_state();
+    assert_eq!((patches.len(), patches[depth - 1].path.len()), (depth, depth - 1));
+    let last = patches.into_iter().next_back().unwrap();
+    assert!(last.path.iter().all(|(_, prop)| *prop == Prop::from("in")));
 }

@@ -228,9 +228,42 @@ fn rich<E: Rich + Shared>(named: Named, size: usize) -> Option<Case> {
             let doc = marked();
             repeat(move || doc.spans())
         }
+        Named::TextObserved => {
+            let append = |at: usize| [Patch { at, delete: 0, insert: "x".to_owned() }];
+            let script: Vec<[Patch; 1]> = (0..size).map(append).collect();
+            repeat(move || {
+                let mut doc = E::blank(1);
+                script.iter().map(|patches| doc.edit_and_show(patches)).sum::<usize>()
+            })
+        }
+        Named::DiffOne => {
+            let mut doc = E::blank(1);
+            doc.edit(&[Patch { at: 0, delete: 0, insert: letters(size) }]);
+            let before = doc.version();
+            doc.edit(&[Patch { at: size / 2, delete: 0, insert: "x".to_owned() }]);
+            let after = doc.version();
+            repeat(move || there_and_back(&mut doc, &before, &after))
+        }
+        Named::DiffAll => {
+            let mut doc = E::blank(1);
+            let first = doc.version();
+            // Here and there.
+            let place = |length: usize| (length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+            for length in 0..size {
+                let at = place(length) as usize % (length + 1);
+                doc.edit(&[Patch { at, delete: 0, insert: "x".to_owned() }]);
+            }
+            let last = doc.version();
+            repeat(move || there_and_back(&mut doc, &first, &last))
+        }
         _ => return all::<E>(named, size),
     };
     Some(case)
+}
+
+/// The steps both ways: who remembers the last answer has to think again.
+fn there_and_back<E: Rich>(doc: &mut E, one: &E::Version, two: &E::Version) -> usize {
+    doc.diff(one, two) + doc.diff(two, one)
 }
 
 /// A document and what it knows of the other.

@@ -83,6 +83,10 @@ pub trait Rich: Past {
     fn marks(&self) -> usize;
     /// Hands out every span, and counts them.
     fn spans(&self) -> usize;
+    /// One transaction; hands out what is new for who shows the document, and counts it.
+    fn edit_and_show(&mut self, patches: &[Patch]) -> usize;
+    /// Hands out the steps from one point to another, and counts them.
+    fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize;
 }
 
 /// A document that finds out with another replica what each of them lacks.

@@ -42,6 +42,9 @@ pub enum Named {
     MarksPut,
     MarksRead,
     SpansRead,
+    TextObserved,
+    DiffOne,
+    DiffAll,
     SyncGenerateMessage,
     SyncFullRoundTrip,
     SyncUpdate,
@@ -49,7 +52,7 @@ pub enum Named {
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 38] = [
+const NAMED: [(Named, &str, &[u64]); 41] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -84,6 +87,9 @@ const NAMED: [(Named, &str, &[u64]); 38] = [
     (Named::MarksPut, "marks_put", &[10_000]),
     (Named::MarksRead, "marks_read", &[10_000]),
     (Named::SpansRead, "spans_read", &[10_000]),
+    (Named::TextObserved, "transact_with_patches_text", &[10_000]),
+    (Named::DiffOne, "diff_one_edit", &[100_000]),
+    (Named::DiffAll, "diff_first_last", &[10_000]),
     (Named::SyncGenerateMessage, "sync_generate_message", &[50]),
     (Named::SyncFullRoundTrip, "sync_full_round_trip", &[20]),
     (Named::SyncUpdate, "sync_update", &[1_000]),
@@ -120,12 +126,12 @@ impl Named {
         )
     }
 
-    /// Whether only engines of Automerge's format have it: rich texts and syncs.
+    /// Whether only engines of Automerge's format have it: rich texts, patches and syncs.
     #[must_use]
     pub fn is_of_the_format(self) -> bool {
-        use Named::{MarksPut, MarksRead, SpansRead};
+        use Named::{DiffAll, DiffOne, MarksPut, MarksRead, SpansRead, TextObserved};
         use Named::{SyncDiverged, SyncFullRoundTrip, SyncGenerateMessage, SyncUpdate};
-        matches!(self, MarksPut | MarksRead | SpansRead)
+        matches!(self, MarksPut | MarksRead | SpansRead | TextObserved | DiffOne | DiffAll)
             || matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
     }
 
@@ -152,6 +158,8 @@ impl Named {
             | Named::TextAt
             | Named::MarksRead
             | Named::SpansRead
+            | Named::DiffOne
+            | Named::DiffAll
             | Named::SyncGenerateMessage
             | Named::SyncFullRoundTrip
             | Named::SyncUpdate
@@ -176,9 +184,11 @@ impl Named {
             Named::GetScale | Named::ConcurrentReads => (size as i64 * last / 2).into(),
             Named::ListInsertAppend | Named::ListInsertFront => 42_usize.into(),
             Named::TextSpliceBulk => (size * BULK).into(),
-            Named::MarksPut | Named::MarksRead => size.into(),
+            Named::MarksPut | Named::MarksRead | Named::TextObserved => size.into(),
             // Each marked part and the one behind it.
             Named::SpansRead => (2 * size).into(),
+            // Something came, and goes again.
+            Named::DiffOne | Named::DiffAll => 2_usize.into(),
             Named::TextRead => letters(size).into(),
             Named::SaveChanges
             | Named::SaveAfterChange

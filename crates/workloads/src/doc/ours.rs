@@ -173,6 +173,21 @@ impl Rich for Hashmill {
     fn spans(&self) -> usize {
         handed_out(self.doc.spans(&self.text).expect("a text"))
     }
+
+    fn edit_and_show(&mut self, patches: &[Patch]) -> usize {
+        let Self { doc, text, .. } = self;
+        let edit = |tx: &mut Transaction<'_>| {
+            let mut patches = patches.iter();
+            patches
+                .try_for_each(|patch| tx.splice_text(&*text, patch.at, patch.delete as isize, &patch.insert))
+        };
+        let ((), new) = doc.transact_with_patches(edit).expect("a sound edit");
+        handed_out(new.into_iter())
+    }
+
+    fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize {
+        handed_out(self.doc.diff(before, after).expect("known heads").into_iter())
+    }
 }
 
 impl Synced for Hashmill {

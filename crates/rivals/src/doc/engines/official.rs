@@ -165,6 +165,18 @@ impl Rich for Official {
     fn spans(&self) -> usize {
         handed_out(self.doc.spans(&self.text).expect("a text"))
     }
+
+    fn edit_and_show(&mut self, patches: &[Patch]) -> usize {
+        if self.doc.diff_cursor().is_empty() {
+            self.doc.update_diff_cursor();
+        }
+        self.splice(patches);
+        handed_out(self.doc.diff_incremental().into_iter())
+    }
+
+    fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize {
+        handed_out(self.doc.diff(before, after).into_iter())
+    }
 }
 
 impl Synced for Official {
