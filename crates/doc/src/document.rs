@@ -186,8 +186,13 @@ impl Document {
     /// The hash of a change that was made here, computed now if it was not before. Nothing for a commit that this document
     /// does not know: see [`Commit`].
     pub fn hash(&self, commit: Commit) -> Option<ChangeHash> {
+        self.row(commit).map(|row| self.state.hash(row))
+    }
+
+    /// The row of a change that was made here.
+    pub(crate) fn row(&self, commit: Commit) -> Option<ChangeIdx> {
         let known = commit.row < self.state.history.next();
-        (known && self.state.branches.added(commit.row, commit.branch)).then(|| self.state.hash(commit.row))
+        (known && self.state.branches.added(commit.row, commit.branch)).then_some(commit.row)
     }
 
     /// The same document with another actor, in O(1): both share everything until one of them changes it.
@@ -317,7 +322,7 @@ impl Document {
         deep: bool,
     ) -> Result<Vec<Patch>, EditError> {
         let state = self.settled();
-        state.diff(before, after, Scope { obj: state.resolve(obj.as_ref())?, deep })
+        state.diff(before, after, Scope { obj: state.resolve(obj.as_ref())?, deep, ..Scope::ALL })
     }
 
     /// The steps that lead from nothing to the document as it is.

@@ -32,6 +32,7 @@ mod threads;
 mod transaction;
 mod typed;
 mod types;
+mod undo;
 mod update;
 mod view;
 
@@ -63,4 +64,5 @@ pub use types::{
     ActorId, ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, ParseHexError, Prop, ROOT,
     ScalarValue, TextEncoding, Value,
 };
+pub use undo::Undo;
 pub use view::{Keys, View};

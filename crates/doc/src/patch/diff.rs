@@ -26,11 +26,13 @@ pub(crate) struct Scope {
     pub(crate) obj: ObjIdx,
     /// and of those in it.
     pub(crate) deep: bool,
+    /// That a value has others beside it, or no longer.
+    pub(crate) conflicts: bool,
 }
 
 impl Scope {
     /// Everything.
-    pub(crate) const ALL: Self = Self { obj: ROOT, deep: true };
+    pub(crate) const ALL: Self = Self { obj: ROOT, deep: true, conflicts: true };
 }
 
 /// How to look at an object.
@@ -48,7 +50,7 @@ type Todo = Reverse<(u32, u32, ObjIdx, Look)>;
 /// The steps that lead from what `before` saw to what `after` sees, each a past of this document.
 pub(crate) fn diff(state: &State, before: &Clock, after: &Clock, scope: Scope) -> Vec<Patch> {
     let (now, nothing) = (state.clock_now(), Clock::default());
-    let moments = Moments { before, after };
+    let moments = Moments { before, after, conflicts: scope.conflicts };
     let is_now = after.distance(&now) == 0;
     let mut places = Places::new(state, moments, is_now, scope.obj);
     if places.path(scope.obj).is_none() {
@@ -79,7 +81,7 @@ pub(crate) fn diff(state: &State, before: &Clock, after: &Clock, scope: Scope) -
                 keys(state, map, moments, &touched[from..to], &mut patches, &mut shown);
             }
             (Body::Seq(seq), Look::All) => {
-                let moments = Moments { before: &nothing, after };
+                let moments = Moments { before: &nothing, ..moments };
                 Walk::new(state, seq, moments, &mut patches, &mut shown).all();
             }
             (Body::Seq(seq), Look::Touched(from, to)) => {
@@ -109,7 +111,7 @@ fn was_there(state: &State, clock: &Clock, obj: ObjIdx) -> bool {
 
 /// What was touched between two moments in objects that were there at both, each object's together.
 fn touched(state: &State, moments: Moments<'_>) -> Vec<(ObjIdx, Touched)> {
-    let Moments { before, after } = moments;
+    let Moments { before, after, .. } = moments;
     let mut touched = vec![];
     // Most operations are on the same object as the one before.
     let mut last = (None, false);
@@ -184,7 +186,7 @@ fn keys(
         let before = state.values_at(entry.last, moments.before);
         let after = state.values_at(entry.last, moments.after);
         let prop = || Prop::Map(key.to_owned().into());
-        match became(&before, &after) {
+        match became(&before, &after, moments.conflicts) {
             Became::Same => {}
             Became::Gone => patches.push(PatchAction::DeleteMap { key: key.to_owned() }),
             Became::Put(winner, conflict) => {

@@ -8,7 +8,7 @@ use super::Path;
 use super::sequence::Moments;
 use super::value::{Became, became, winner};
 use crate::store::log::key_op::Key;
-use crate::store::past::Clock;
+use crate::store::past::{Clock, there};
 use crate::store::register::{Values, Visible};
 use crate::store::seq::Span;
 use crate::store::state::{Object, ROOT, State};
@@ -65,7 +65,7 @@ impl<'a> Places<'a> {
         let after = self.values(obj, self.moments.after);
         self.is_shown(obj)
             && winner(&after) == Some(id)
-            && !matches!(became(&before, &after), Became::Put(..))
+            && !matches!(became(&before, &after, self.moments.conflicts), Became::Put(..))
     }
 
     /// The values at the place of an object at a moment.
@@ -89,7 +89,7 @@ impl<'a> Places<'a> {
         if span.reg.is_some() {
             return state.element_at(seq, span, clock);
         }
-        let here = super::sequence::there(span, at.off, clock);
+        let here = there(span, at.off, clock);
         here.then(|| Visible { id: elem, val: state.inserted(span, at.off), added: 0 }).into_iter().collect()
     }
 

@@ -1,5 +1,7 @@
 //! What became of a list or a text: its elements in order, each looked at as it was at both moments.
 
+use smallvec::SmallVec;
+
 use super::PatchAction;
 use super::list::Patches;
 use super::value::{Became, became, winner};
@@ -7,7 +9,7 @@ use crate::codec::value::code;
 use crate::mark::MarkSet;
 use crate::mark::active::Active;
 use crate::store::memory::byte_arena::Bytes;
-use crate::store::past::Clock;
+use crate::store::past::{Clock, there};
 use crate::store::register::Visible;
 use crate::store::seq::{At, Kind, Seq, Span};
 use crate::store::state::State;
@@ -18,6 +20,8 @@ use crate::types::{ObjIdx, ObjType, OpId, Prop, ScalarValue};
 pub(super) struct Moments<'a> {
     pub(super) before: &'a Clock,
     pub(super) after: &'a Clock,
+    /// It is told, too, that a value has others beside it, or no longer.
+    pub(super) conflicts: bool,
 }
 
 /// Elements side by side: the first of them, and how many.
@@ -137,31 +141,30 @@ impl<'a, 'p> Walk<'a, 'p> {
         if span.kind == Kind::Mark {
             return self.boundary(span);
         }
-        let Moments { before, after } = self.moments;
+        let Moments { before, after, .. } = self.moments;
         if span.reg.is_some() {
             let was = self.state.element_at(self.seq, span, before);
             let is = self.state.element_at(self.seq, span, after);
             return self.element(&was, &is);
         }
-        let ctx = self.state.ctx();
-        let mut rest = *span;
-        loop {
-            let fate = |n| (there(&rest, n, before), there(&rest, n, after));
-            let first = fate(0);
-            let alike = match rest.deleted_by.is_none() {
-                true => [before, after]
-                    .map(|clock| clock.covered(rest.id, rest.len))
-                    .into_iter()
-                    .filter(|n| *n > 0)
-                    .fold(rest.len, u32::min),
-                false => (1..rest.len).find(|n| fate(*n) != first).unwrap_or(rest.len),
-            };
-            let behind = (alike < rest.len).then(|| rest.split_off(alike, &ctx));
-            self.run(&rest, first);
-            match behind {
-                Some(behind) => rest = behind,
-                None => return,
+        let (ctx, fate) =
+            (self.state.ctx(), |span: &Span, n| (there(span, n, before), there(span, n, after)));
+        if before.without().is_empty() && after.without().is_empty() && span.deleted_by.is_none() {
+            // Of what was never deleted the first elements were there, up to some one, and nothing behind.
+            let mut ends = [before, after].map(|clock| clock.covered(span.id, span.len));
+            ends.sort_unstable();
+            let (mut rest, mut parts) = (*span, SmallVec::<[Span; 3]>::new());
+            for end in ends.into_iter().rev().filter(|end| *end > 0) {
+                if end < rest.len {
+                    parts.push(rest.split_off(end, &ctx));
+                }
             }
+            parts.push(rest);
+            parts.iter().rev().for_each(|part| self.run(part, fate(part, 0)));
+            return;
+        }
+        for part in span.divided(&ctx, fate) {
+            self.run(&part, fate(&part, 0));
         }
     }
 
@@ -206,7 +209,7 @@ impl<'a, 'p> Walk<'a, 'p> {
             return self.letter(was, is);
         }
         let index = self.index;
-        match became(was, is) {
+        match became(was, is, self.moments.conflicts) {
             Became::Same => self.index += usize::from(!is.is_empty()),
             Became::Gone => self.patches.delete(index, 1),
             Became::Put(value, conflict) => self.put(winner(was), &value, conflict),
@@ -305,10 +308,4 @@ impl<'a, 'p> Walk<'a, 'p> {
             }
         }
     }
-}
-
-/// Whether the `n`-th element of a span without updates is there at a moment.
-pub(super) fn there(span: &Span, n: u32, clock: &Clock) -> bool {
-    let gone = !span.deleted_by.is_none() && clock.covers(span.deletion_of(n));
-    clock.covers(span.id.plus(n)) && !gone
 }

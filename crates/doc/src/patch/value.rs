@@ -20,17 +20,17 @@ pub(super) enum Became {
 
 /// Compares the values before and after, both in the order of their ids: the last ones are seen.
 ///
-/// A value that stays while its rivals go is told again, as one without conflict.
-pub(super) fn became(before: &[Visible], after: &[Visible]) -> Became {
+/// A value that stays while its rivals go is told again, as one without conflict, to who wants to hear of `conflicts`.
+pub(super) fn became(before: &[Visible], after: &[Visible], conflicts: bool) -> Became {
     let Some(winner) = after.last() else {
         return if before.is_empty() { Became::Same } else { Became::Gone };
     };
     let conflict = after.len() > 1;
     match before.last().filter(|old| old.id == winner.id) {
         None => Became::Put(*winner, conflict),
-        Some(_) if before.len() > 1 && !conflict => Became::Put(*winner, false),
+        Some(_) if conflicts && before.len() > 1 && !conflict => Became::Put(*winner, false),
         Some(old) if old.added != winner.added => Became::Grown(winner.added.wrapping_sub(old.added)),
-        Some(_) if conflict && before.len() == 1 => Became::Conflict,
+        Some(_) if conflicts && conflict && before.len() == 1 => Became::Conflict,
         Some(_) => Became::Same,
     }
 }

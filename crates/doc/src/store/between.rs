@@ -30,6 +30,9 @@ impl State {
                 self.operations(actor, a.min(b)..a.max(b), &mut each);
             }
         }
+        for (actor, counters) in a.without().iter().chain(b.without()) {
+            self.operations(*actor, counters.clone(), &mut each);
+        }
     }
 
     /// The same of an actor's operations with these counters, from the last run of changes to the first.

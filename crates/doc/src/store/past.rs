@@ -1,6 +1,7 @@
 //! The past: which operations are in it, and what was visible then.
 
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -11,38 +12,72 @@ use crate::store::seq::{Seq, Span};
 use crate::store::state::State;
 use crate::types::{ActorIdx, ChangeIdx, KeyOpIdx, OpId};
 
-/// What a set of changes and everything before them contains: for each actor the counter after its last operation.
+/// What a set of changes and everything before them contains: for each actor the counter after its last operation. Or
+/// that without some operations, as if they had never been made.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(crate) struct Clock(SmallVec<[u32; 6]>);
+pub(crate) struct Clock {
+    ends: SmallVec<[u32; 6]>,
+    without: Vec<(ActorIdx, Range<u32>)>,
+}
 
 impl Clock {
+    fn of(ends: SmallVec<[u32; 6]>) -> Self {
+        Self { ends, without: Vec::new() }
+    }
+
     #[inline]
     pub(crate) fn covers(&self, id: OpId) -> bool {
-        self.0.get(id.actor.place()).is_some_and(|end| id.ctr < *end)
+        self.ends.get(id.actor.place()).is_some_and(|end| id.ctr < *end)
+            && (self.without.is_empty() || !self.lacks(id))
+    }
+
+    #[cold]
+    fn lacks(&self, id: OpId) -> bool {
+        self.without.iter().any(|(actor, counters)| *actor == id.actor && counters.contains(&id.ctr))
     }
 
     /// The counter after the last operation of an actor.
     #[inline]
     pub(crate) fn end(&self, actor: ActorIdx) -> u32 {
-        self.0.get(actor.place()).copied().unwrap_or(0)
+        self.ends.get(actor.place()).copied().unwrap_or(0)
+    }
+
+    /// The operations it lacks though they were made before others that it has.
+    pub(crate) fn without(&self) -> &[(ActorIdx, Range<u32>)] {
+        &self.without
+    }
+
+    /// The same without some operations of an actor.
+    #[must_use]
+    pub(crate) fn leaving_out(mut self, actor: ActorIdx, counters: Range<u32>) -> Self {
+        self.without.push((actor, counters));
+        self
     }
 
     /// How many operations lie between this moment and another, at most.
     pub(crate) fn distance(&self, other: &Self) -> u64 {
-        let actors = (0..self.0.len().max(other.0.len()) as u32).map(ActorIdx::of);
-        actors.map(|actor| u64::from(self.end(actor).abs_diff(other.end(actor)))).sum()
+        let actors = (0..self.ends.len().max(other.ends.len()) as u32).map(ActorIdx::of);
+        let ends = actors.map(|actor| u64::from(self.end(actor).abs_diff(other.end(actor))));
+        let without = self.without.iter().chain(&other.without).map(|(_, range)| range.len() as u64);
+        ends.chain(without).sum()
     }
 
-    /// How many of `len` operations from `id` on it covers.
+    /// How many of `len` operations from `id` on it covers, where it lacks none between others.
     pub(crate) fn covered(&self, id: OpId, len: u32) -> u32 {
-        self.0.get(id.actor.place()).map_or(0, |end| end.saturating_sub(id.ctr).min(len))
+        self.end(id.actor).saturating_sub(id.ctr).min(len)
     }
+}
+
+/// Whether the `n`-th element of a span without updates was there at a moment.
+pub(crate) fn there(span: &Span, n: u32, clock: &Clock) -> bool {
+    let gone = !span.deleted_by.is_none() && clock.covers(span.deletion_of(n));
+    clock.covers(span.id.plus(n)) && !gone
 }
 
 impl State {
     /// The clock of all changes.
     pub(crate) fn clock_now(&self) -> Clock {
-        Clock(self.actors.numbers().map(|actor| self.history.end_by(actor)).collect())
+        Clock::of(self.actors.numbers().map(|actor| self.history.end_by(actor)).collect())
     }
 
     /// The clock of some changes. Costs one step per run of changes before them.
@@ -70,7 +105,7 @@ impl State {
                 _ => todo.extend(change.run.deps.iter().copied()),
             }
         }
-        Clock(ends)
+        Clock::of(ends)
     }
 
     /// The rows that are not among `known` and what came before them, ascending.
@@ -125,7 +160,8 @@ impl State {
     fn newest(&self, mut last: Option<KeyOpIdx>, clock: &Clock) -> Option<KeyOpIdx> {
         let op = |last: Option<KeyOpIdx>| self.log.keyed.get(last?);
         while let Some(newest) = op(last).filter(|op| !clock.covers(op.id)) {
-            let over = op(newest.jump()).is_some_and(|op| !clock.covers(op.id));
+            // What is jumped over may be there if only what is around it is left out.
+            let over = clock.without.is_empty() && op(newest.jump()).is_some_and(|op| !clock.covers(op.id));
             last = if over { newest.jump() } else { newest.before() };
         }
         last
@@ -232,6 +268,13 @@ impl State {
             return parts;
         }
         let (mut span, ctx) = (*span, self.ctx());
+        if !clock.without.is_empty() {
+            let parts = span.divided(&ctx, |span, n| there(span, n, clock)).into_iter();
+            return parts
+                .filter(|part| there(part, 0, clock))
+                .map(|part| (Span { visible: true, ..part }, None))
+                .collect();
+        }
         let covered = clock.covered(span.id, span.len);
         if covered < span.len {
             span.cut(covered, &ctx);

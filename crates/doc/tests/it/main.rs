@@ -30,6 +30,7 @@ mod rules;
 mod shortcuts;
 mod sync;
 mod threads;
+mod undo;
 
 /// A small generator of numbers: tests must be the same everywhere.
 struct Rng(u64);

@@ -125,6 +125,24 @@ impl Span {
         self.split_off(n, ctx);
     }
 
+    /// Divides the span where `fate` says something else about two neighbours.
+    pub(crate) fn divided<T: PartialEq>(
+        self,
+        ctx: &Ctx<'_>,
+        fate: impl Fn(&Span, u32) -> T,
+    ) -> SmallVec<[Span; 3]> {
+        let mut parts = SmallVec::new();
+        let mut rest = self;
+        loop {
+            let first = fate(&rest, 0);
+            let Some(n) = (1..rest.len).find(|n| fate(&rest, *n) != first) else { break };
+            let right = rest.split_off(n, ctx);
+            parts.push(std::mem::replace(&mut rest, right));
+        }
+        parts.push(rest);
+        parts
+    }
+
     /// Divides the span where `apart` says something else about the deletions of two neighbours.
     pub(crate) fn by_fate(self, ctx: &Ctx<'_>, apart: impl Fn(OpId) -> bool) -> SmallVec<[Span; 3]> {
         let mut parts = SmallVec::new();
