@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use hashmill_doc::ActorId;
 use hashmill_doc::json::Pointer;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Read and edit documents that several people keep: Automerge's files
@@ -30,6 +31,7 @@ pub(crate) enum DocCommand {
     Splice(SpliceArgs),
     Mark(MarkArgs),
     Merge(MergeArgs),
+    Sync(SyncArgs),
     Patch(PatchArgs),
     Diff(DiffArgs),
     Log(LogArgs),
@@ -226,6 +228,23 @@ pub(crate) struct MergeArgs {
     /// Write the result here, and leave FILE as it is
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Bring copies of a document in step: each takes over what the other has
+///
+/// OTHER is a file; or a directory, for the file of the same name in it, which is made if it is not there. Of two
+/// directories, all documents *.automerge and *.amrg in either are brought in step.
+#[derive(Args, Debug)]
+pub(crate) struct SyncArgs {
+    /// The document, or a directory of documents
+    pub(crate) file: PathBuf,
+
+    /// Another copy, or a directory
+    pub(crate) other: OsString,
+
+    /// Print what was received and sent as JSON objects, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Apply a JSON Patch (RFC 6902), all of it or nothing
