@@ -7,6 +7,7 @@ use hashmill_doc::Document;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Whether a path stands for a standard stream.
 pub(super) fn is_stream(path: &Path) -> bool {
@@ -45,7 +46,12 @@ pub(super) struct Edited {
     path: PathBuf,
     /// What was read; nothing where no file was.
     bytes: Option<Vec<u8>>,
+    /// When that was written, as far as the file system knows.
+    stamp: Option<Stamp>,
 }
+
+/// What changes with a file, as a rule.
+type Stamp = (u64, SystemTime);
 
 impl Edited {
     pub(super) fn open(path: &Path) -> Result<(Edited, Document)> {
@@ -55,16 +61,17 @@ impl Edited {
         } else {
             fs::canonicalize(path).with_context(|| name(path))?
         };
+        let stamp = stamp(&target);
         let bytes = read(&target)?;
         let doc = parse(path, &bytes)?;
-        Ok((Edited { path: target, bytes: Some(bytes) }, doc))
+        Ok((Edited { path: target, bytes: Some(bytes), stamp }, doc))
     }
 
     /// As [`Self::open`]; where there is no file yet, an empty document that becomes one.
     pub(super) fn open_or_new(path: &Path) -> Result<(Edited, Document)> {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                Ok((Edited { path: path.to_owned(), bytes: None }, Document::new()))
+                Ok((Edited { path: path.to_owned(), bytes: None, stamp: None }, Document::new()))
             }
             _ => Edited::open(path),
         }
@@ -94,9 +101,31 @@ impl Edited {
             Some(there) => overwrite(&self.path, there, &bytes)?,
             None => create(&self.path, &bytes)?,
         }
+        self.stamp = stamp(&self.path);
         self.bytes = Some(bytes);
         Ok(())
     }
+
+    /// What somebody else put in the place of what was read, if so. From here on that is what was read.
+    pub(super) fn changed(&mut self) -> Result<Option<Document>> {
+        let now = stamp(&self.path);
+        if self.bytes.is_none() || (now.is_some() && now == self.stamp) {
+            return Ok(None);
+        }
+        let bytes = read(&self.path)?;
+        self.stamp = now;
+        if self.bytes.as_ref() == Some(&bytes) {
+            return Ok(None);
+        }
+        let doc = parse(&self.path, &bytes)?;
+        self.bytes = Some(bytes);
+        Ok(Some(doc))
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let there = fs::metadata(path).ok()?;
+    Some((there.len(), there.modified().ok()?))
 }
 
 /// Replaces a file in which `there` was read.

@@ -5,6 +5,8 @@ mod file;
 mod show;
 mod sync;
 
+pub(crate) use sync::DocumentId;
+
 use crate::OK;
 use crate::flags::DocCommand;
 use anyhow::Result;
