@@ -85,6 +85,8 @@ impl Cmd {
 
 const RUSTFMT: Need = Need::Cargo { name: "fmt", get: "rustup component add rustfmt" };
 const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add clippy" };
+const NODE: Need = Need::Program { name: "node", package: "nodejs" };
+const NPM: Need = Need::Program { name: "npm", package: "npm" };
 const DENY: Need = Need::Cargo { name: "deny", get: "cargo install cargo-deny --locked" };
 
 /// The workspace of the fuzz targets, without the fuzzer: an ordinary crate for the stable toolchain. Its lock file may
@@ -150,6 +152,16 @@ const HERE: &[Step] = &[
         needs: &[],
         runner: None,
         commands: |setting| Ok(vec![Cmd::cargo(&[&["test"], &FUZZ[..]].concat()).tests(setting)]),
+    },
+    Step {
+        name: "javascript",
+        about: "documents go between us, the JavaScript implementation and its sync servers",
+        quick: false,
+        filters: true,
+        applies: everywhere,
+        needs: &[NODE, NPM],
+        runner: None,
+        commands: javascript,
     },
     Step {
         name: "deny",
@@ -251,13 +263,13 @@ fn clippy(of: &[&str]) -> Cmd {
     Cmd::cargo(&[&["clippy", "--locked", "--all-targets"], of, &["--", "-Dwarnings"]].concat())
 }
 
-/// Every feature but two, which clippy still sees: the engines that documents are measured beside take longer to build than
-/// all else, and no test needs them; documents without shortcuts are a step's of their own.
+/// Every feature but three, which clippy still sees: the engines that documents are measured beside take longer to build than
+/// all else, and no test needs them; documents without shortcuts, and beside JavaScript, are steps of their own.
 fn tested_features(packages: &[Package]) -> String {
     let all = packages
         .iter()
         .flat_map(|package| package.features.iter().map(|feature| format!("{}/{feature}", package.name)));
-    let elsewhere = ["hashmill-rivals/doc-engines", "hashmill-doc/general"];
+    let elsewhere = ["hashmill-rivals/doc-engines", "hashmill-rivals/javascript", "hashmill-doc/general"];
     all.filter(|feature| !elsewhere.contains(&feature.as_str())).collect::<Vec<_>>().join(",")
 }
 
@@ -269,6 +281,18 @@ fn feature_sets(features: &[String]) -> Vec<String> {
         sets.push(features.join(","));
     }
     sets
+}
+
+/// Installs exactly what the lock file names, below the crate that knows all competitors, and runs no scripts of theirs. What
+/// is built is what the step of the workspace has built, but for these tests.
+fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
+    let options = ["--ignore-scripts", "--no-audit", "--no-fund", "--cache", "target/npm"];
+    let install = Cmd::new("npm", &[&["ci", "--prefix", "crates/rivals/js"], &options[..]].concat());
+    let features = tested_features(&metadata::packages(setting.root)?) + ",hashmill-rivals/javascript";
+    let of = ["--locked", "--workspace", "--features", &features];
+    let build = Cmd::cargo(&[&["build"], &of[..], &["--bin", "hashmill"]].concat());
+    let test = Cmd::cargo(&[&["test"], &of[..], &["--test", "javascript"]].concat()).tests(setting);
+    Ok(vec![install, build, test])
 }
 
 /// A final link is the only honest judge: `std` would bring a second panic handler, `alloc` ask for an allocator.

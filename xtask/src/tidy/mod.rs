@@ -69,7 +69,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
 }
 
 /// Folders that hold what tools made or what is not text.
-const NOT_OURS: [&str; 5] = [".git", "target", "artifacts", "corpus", "shared"];
+const NOT_OURS: [&str; 6] = [".git", "target", "artifacts", "corpus", "shared", "node_modules"];
 
 /// The endings of the files that the rules are about.
 const ENDINGS: [&str; 7] = ["rs", "md", "toml", "yml", "sh", "py", "s"];

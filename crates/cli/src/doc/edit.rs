@@ -31,7 +31,7 @@ fn edit(
     change: &ChangeFlags,
     edit: impl FnOnce(&mut Transaction<'_>) -> Result<()>,
 ) -> Result<()> {
-    let (edited, mut doc) = Edited::open(path)?;
+    let (mut edited, mut doc) = Edited::open(path)?;
     if let Some(actor) = &change.actor {
         doc.set_actor(actor.clone());
     }
@@ -122,7 +122,7 @@ pub(super) fn mark(low: &MarkArgs) -> Result<()> {
 pub(super) fn patch(low: &PatchArgs) -> Result<()> {
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     let json = file::read(&low.patch)?;
-    let (edited, mut doc) = Edited::open(&low.file)?;
+    let (mut edited, mut doc) = Edited::open(&low.file)?;
     if let Some(actor) = &low.change.actor {
         doc.set_actor(actor.clone());
     }
@@ -146,7 +146,7 @@ pub(super) fn at(low: &AtArgs) -> Result<()> {
 }
 
 pub(super) fn merge(low: &MergeArgs) -> Result<()> {
-    let (edited, mut doc) = Edited::open(&low.file)?;
+    let (mut edited, mut doc) = Edited::open(&low.file)?;
     for from in &low.from {
         doc.merge(&file::load(from)?).with_context(|| file::name(from))?;
     }

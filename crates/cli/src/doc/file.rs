@@ -7,9 +7,10 @@ use hashmill_doc::Document;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Whether a path stands for a standard stream.
-fn is_stream(path: &Path) -> bool {
+pub(super) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -43,8 +44,14 @@ pub(super) fn load(path: &Path) -> Result<Document> {
 /// A file that is read to be replaced.
 pub(super) struct Edited {
     path: PathBuf,
-    bytes: Vec<u8>,
+    /// What was read; nothing where no file was.
+    bytes: Option<Vec<u8>>,
+    /// When that was written, as far as the file system knows.
+    stamp: Option<Stamp>,
 }
+
+/// What changes with a file, as a rule.
+type Stamp = (u64, SystemTime);
 
 impl Edited {
     pub(super) fn open(path: &Path) -> Result<(Edited, Document)> {
@@ -54,33 +61,82 @@ impl Edited {
         } else {
             fs::canonicalize(path).with_context(|| name(path))?
         };
+        let stamp = stamp(&target);
         let bytes = read(&target)?;
         let doc = parse(path, &bytes)?;
-        Ok((Edited { path: target, bytes }, doc))
+        Ok((Edited { path: target, bytes: Some(bytes), stamp }, doc))
+    }
+
+    /// As [`Self::open`]; where there is no file yet, an empty document that becomes one.
+    pub(super) fn open_or_new(path: &Path) -> Result<(Edited, Document)> {
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Ok((Edited { path: path.to_owned(), bytes: None, stamp: None }, Document::new()))
+            }
+            _ => Edited::open(path),
+        }
+    }
+
+    /// Whether there was no file.
+    pub(super) fn is_new(&self) -> bool {
+        self.bytes.is_none()
     }
 
     /// Leaves what was read; from standard input it goes on.
     pub(super) fn keep(&self) -> Result<()> {
-        if is_stream(&self.path) { to_output(&self.bytes) } else { Ok(()) }
+        match &self.bytes {
+            Some(bytes) if is_stream(&self.path) => to_output(bytes),
+            _ => Ok(()),
+        }
     }
 
     /// Puts a document in the place of what was read.
-    pub(super) fn replace(&self, doc: &mut Document) -> Result<()> {
+    pub(super) fn replace(&mut self, doc: &mut Document) -> Result<()> {
         let bytes = doc.save();
         if is_stream(&self.path) {
             return to_output(&bytes);
         }
-        if bytes == self.bytes {
-            return Ok(());
+        match &self.bytes {
+            Some(there) if *there == bytes => return Ok(()),
+            Some(there) => overwrite(&self.path, there, &bytes)?,
+            None => create(&self.path, &bytes)?,
         }
-        let there = fs::metadata(&self.path).with_context(|| name(&self.path))?;
-        let beside = Beside::write(&self.path, &bytes).with_context(|| name(&self.path))?;
-        fs::set_permissions(&beside.0, there.permissions()).with_context(|| name(&beside.0))?;
-        if read(&self.path)? != self.bytes {
-            bail!("{}: somebody else changed it meanwhile; nothing was written", name(&self.path));
-        }
-        beside.rename(&self.path).with_context(|| name(&self.path))
+        self.stamp = stamp(&self.path);
+        self.bytes = Some(bytes);
+        Ok(())
     }
+
+    /// What somebody else put in the place of what was read, if so. From here on that is what was read.
+    pub(super) fn changed(&mut self) -> Result<Option<Document>> {
+        let now = stamp(&self.path);
+        if self.bytes.is_none() || (now.is_some() && now == self.stamp) {
+            return Ok(None);
+        }
+        let bytes = read(&self.path)?;
+        self.stamp = now;
+        if self.bytes.as_ref() == Some(&bytes) {
+            return Ok(None);
+        }
+        let doc = parse(&self.path, &bytes)?;
+        self.bytes = Some(bytes);
+        Ok(Some(doc))
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let there = fs::metadata(path).ok()?;
+    Some((there.len(), there.modified().ok()?))
+}
+
+/// Replaces a file in which `there` was read.
+fn overwrite(path: &Path, there: &[u8], bytes: &[u8]) -> Result<()> {
+    let metadata = fs::metadata(path).with_context(|| name(path))?;
+    let beside = Beside::write(path, bytes).with_context(|| name(path))?;
+    fs::set_permissions(&beside.0, metadata.permissions()).with_context(|| name(&beside.0))?;
+    if read(path)? != there {
+        bail!("{}: somebody else changed it meanwhile; nothing was written", name(path));
+    }
+    beside.rename(path).with_context(|| name(path))
 }
 
 /// Writes a new file; nothing may be there.
@@ -156,7 +212,7 @@ mod tests {
             doc.transact(|tx| tx.put(ROOT, key, 1)).expect("a sound edit");
             (edited, doc)
         };
-        let ((slow, mut slow_doc), (fast, mut fast_doc)) = (put("slow"), put("fast"));
+        let ((mut slow, mut slow_doc), (mut fast, mut fast_doc)) = (put("slow"), put("fast"));
         fast.replace(&mut fast_doc).expect("nobody else was there");
         let error = slow.replace(&mut slow_doc).expect_err("somebody was");
         assert!(

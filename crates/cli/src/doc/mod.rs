@@ -3,6 +3,9 @@
 mod edit;
 mod file;
 mod show;
+mod sync;
+
+pub(crate) use sync::DocumentId;
 
 use crate::OK;
 use crate::flags::DocCommand;
@@ -27,6 +30,7 @@ pub(crate) fn run(command: DocCommand) -> Result<u8> {
         DocCommand::Log(low) => show::log(&low)?,
         DocCommand::Export(low) => show::export(&low)?,
         DocCommand::Import(low) => edit::import(&low)?,
+        DocCommand::Sync(low) => return sync::run(&low),
         DocCommand::Check(low) => return show::check(&low),
         DocCommand::Rescue(low) => return edit::rescue(&low),
     }

@@ -1,8 +1,10 @@
 //! The flags of `hashmill doc`.
 
+use crate::doc::DocumentId;
 use clap::{Args, Subcommand, ValueEnum};
 use hashmill_doc::ActorId;
 use hashmill_doc::json::Pointer;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Read and edit documents that several people keep: Automerge's files
@@ -30,6 +32,7 @@ pub(crate) enum DocCommand {
     Splice(SpliceArgs),
     Mark(MarkArgs),
     Merge(MergeArgs),
+    Sync(SyncArgs),
     Patch(PatchArgs),
     Diff(DiffArgs),
     Log(LogArgs),
@@ -226,6 +229,39 @@ pub(crate) struct MergeArgs {
     /// Write the result here, and leave FILE as it is
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Bring copies of a document in step: each takes over what the other has
+///
+/// OTHER is a file; or a directory, for the file of the same name in it, which is made if it is not there. Of two
+/// directories, all documents *.automerge and *.amrg in either are brought in step.
+///
+/// Or OTHER is a server of automerge-repo, as ws://HOST:PORT. There a document has an id: --id says which FILE is a copy of,
+/// and a FILE that is not there is fetched. Without --id FILE gets a new one, which is printed; whoever knows it can
+/// read and write the document. FILE is written when both have the same, not before.
+#[derive(Args, Debug)]
+pub(crate) struct SyncArgs {
+    /// The document, or a directory of documents
+    pub(crate) file: PathBuf,
+
+    /// Another copy, a directory, or the URL of a server
+    pub(crate) other: OsString,
+
+    /// What the document is called on the server: automerge:ID, or the ID alone
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<DocumentId>,
+
+    /// Go on until Ctrl-C: write what others change, send what changes in FILE
+    #[arg(long)]
+    pub(crate) watch: bool,
+
+    /// Give up a server that says nothing for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(crate) timeout: u32,
+
+    /// Print what was received and sent as JSON objects, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Apply a JSON Patch (RFC 6902), all of it or nothing

@@ -10,7 +10,7 @@ mod sum;
 pub(crate) use doc::{
     AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand, Expand, ExportArgs,
     GetArgs, ImportArgs, LogArgs, MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs,
-    SpliceArgs,
+    SpliceArgs, SyncArgs,
 };
 pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;

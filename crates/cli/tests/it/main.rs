@@ -5,6 +5,8 @@ mod bad_input;
 mod changing_files;
 mod check;
 mod doc;
+mod doc_server;
+mod doc_sync;
 mod info;
 mod lab;
 mod limits;

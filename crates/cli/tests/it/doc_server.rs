@@ -1,0 +1,430 @@
+//! `hashmill doc sync` with servers: one that works, and many that do not.
+
+use crate::world::{Done, World, finish, hashmill};
+use hashmill_doc::sync::{Message as SyncMessage, State, SyncDoc as _};
+use hashmill_doc::{Document, ROOT, Transactable as _};
+use minicbor::{Decoder, Encoder};
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::thread;
+use tungstenite::{Message, WebSocket};
+
+const ID: &str = "4NMNnkMhL8jXrdJ9jamS58PAVdXu";
+
+/// A server for one connection: its URL. What it does ends with the connection.
+fn server(serve: impl FnOnce(TcpStream) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("ws://{}", listener.local_addr().expect("an address"));
+    thread::spawn(move || serve(listener.accept().expect("a client").0));
+    url
+}
+
+/// One that speaks WebSocket.
+fn socket(serve: impl FnOnce(&mut WebSocket<TcpStream>) + Send + 'static) -> String {
+    server(|stream| {
+        let mut socket = tungstenite::accept(stream).expect("a WebSocket");
+        serve(&mut socket);
+        // Whoever is still there says goodbye.
+        drop(socket.close(None));
+        while socket.read().is_ok() {}
+    })
+}
+
+/// A message, of fields that are texts, and data.
+fn message(fields: &[(&str, &str)], data: Option<&[u8]>) -> Message {
+    let mut out = Vec::new();
+    let mut encoder = Encoder::new(&mut out);
+    encoder.map((fields.len() + usize::from(data.is_some())) as u64).expect("room");
+    for (name, value) in fields {
+        encoder.str(name).and_then(|encoder| encoder.str(value)).expect("room");
+    }
+    if let Some(data) = data {
+        encoder.str("data").and_then(|encoder| encoder.bytes(data)).expect("room");
+    }
+    Message::Binary(out.into())
+}
+
+/// The fields of a frame that are texts.
+type Texts = Vec<(String, String)>;
+
+/// The next frame, and its data if it has any.
+fn heard(socket: &mut WebSocket<TcpStream>) -> Option<(Texts, Vec<u8>)> {
+    let frame = loop {
+        match socket.read().ok()? {
+            Message::Binary(frame) => break frame,
+            Message::Close(_) => return None,
+            _ => {}
+        }
+    };
+    let mut decoder = Decoder::new(&frame);
+    let (mut texts, mut data) = (Vec::new(), Vec::new());
+    for _ in 0..decoder.map().expect("a map").expect("a length") {
+        let name = decoder.str().expect("a name").to_owned();
+        match name.as_str() {
+            "data" => data = decoder.bytes().expect("bytes").to_vec(),
+            "peerMetadata" | "supportedProtocolVersions" => decoder.skip().expect("a value"),
+            _ => texts.push((name, decoder.str().expect("a text").to_owned())),
+        }
+    }
+    Some((texts, data))
+}
+
+fn field(texts: &[(String, String)], name: &str) -> String {
+    texts.iter().find(|(there, _)| there == name).expect("a field").1.clone()
+}
+
+/// Hears who joins, and answers as the server `srv`. Gives the name of the client.
+fn welcome(socket: &mut WebSocket<TcpStream>) -> String {
+    let (join, _) = heard(socket).expect("a message");
+    assert_eq!(field(&join, "type"), "join");
+    let client = field(&join, "senderId");
+    let peer =
+        [("type", "peer"), ("senderId", "srv"), ("targetId", &client), ("selectedProtocolVersion", "1")];
+    socket.send(message(&peer, None)).expect("a client");
+    client
+}
+
+/// A frame for a client of this name.
+type First = fn(&str) -> Message;
+
+/// A server that has a document.
+fn serving(mut doc: Document) -> String {
+    socket(move |socket| {
+        let client = welcome(socket);
+        let mut state = State::new();
+        while let Some((texts, data)) = heard(socket) {
+            let kind = field(&texts, "type");
+            assert!(["request", "sync"].contains(&&*kind), "{kind}");
+            let from = [field(&texts, "senderId"), field(&texts, "targetId")];
+            assert_eq!(from, [client.clone(), "srv".to_owned()]);
+            let id = field(&texts, "documentId");
+            doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+            while let Some(answer) = doc.generate_sync_message(&mut state) {
+                say(socket, &client, &id, &answer.encode());
+            }
+        }
+    })
+}
+
+fn say(socket: &mut WebSocket<TcpStream>, client: &str, id: &str, data: &[u8]) {
+    let fields = [("type", "sync"), ("senderId", "srv"), ("targetId", client), ("documentId", id)];
+    socket.send(message(&fields, Some(data))).expect("a client");
+}
+
+/// A document with one key.
+fn with(key: &str) -> Document {
+    let mut doc = Document::new();
+    doc.transact(|tx| tx.put(ROOT, key, 1)).expect("a sound edit");
+    doc
+}
+
+impl World {
+    /// Fetches from a server of which nothing can come, beside a file that stays as it is.
+    #[track_caller]
+    fn in_vain(&self, url: &str) -> String {
+        let before = with("mine").save();
+        self.write("mine.amrg", &before);
+        let done = self.in_doc(["sync", "mine.amrg", url, "--id", ID, "--timeout", "1"]);
+        assert_eq!((done.code(), done.err.lines().count(), &*done.text()), (1, 1, ""), "{done:?}");
+        assert_eq!(fs::read(self.path("mine.amrg")).expect("a file"), before);
+        let why = done.err.strip_prefix(&format!("hashmill: {url}/: ")).expect("the server");
+        why.trim_end().to_owned()
+    }
+
+    fn files(&self) -> usize {
+        fs::read_dir(self.path("")).expect("a directory").count()
+    }
+}
+
+#[test]
+fn a_server_and_a_file_learn_from_each_other() {
+    let world = World::new();
+    world.write("mine.amrg", with("mine").save());
+    let url = serving(with("theirs"));
+    let said = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]).quiet_success();
+    assert_eq!(said, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
+    assert_eq!(world.in_doc(["export", "mine.amrg"]).quiet_success(), "{\"mine\":1,\"theirs\":1}\n");
+}
+
+#[test]
+fn what_is_not_there_is_fetched() {
+    let world = World::new();
+    let (url, id) = (serving(with("theirs")), format!("automerge:{ID}"));
+    let line = world.in_doc(["sync", "new.amrg", &url, "--id", &id, "--json"]).quiet_success();
+    let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!((&line["received"], &line["sent"], &line["document"]), (&1.into(), &0.into(), &id.into()));
+    assert_eq!(line["with"], format!("{url}/"));
+    assert_eq!(world.in_doc(["export", "new.amrg"]).quiet_success(), "{\"theirs\":1}\n");
+}
+
+#[test]
+fn a_document_without_an_id_gets_one() {
+    let world = World::new();
+    world.write("mine.amrg", with("mine").save());
+    let before = fs::read(world.path("mine.amrg")).expect("a file");
+    let said = world.in_doc(["sync", "mine.amrg", &serving(Document::new())]).quiet_success();
+    assert!(said.starts_with("mine.amrg: 0 changes received, 1 sent, as automerge:"), "{said}");
+    assert_eq!(fs::read(world.path("mine.amrg")).expect("a file"), before);
+}
+
+#[test]
+fn a_server_without_the_document_is_told_apart() {
+    let world = World::new();
+    let without = || {
+        socket(|socket| {
+            let client = welcome(socket);
+            let (request, _) = heard(socket).expect("a message");
+            let id = field(&request, "documentId");
+            let fields = [
+                ("type", "doc-unavailable"),
+                ("senderId", "srv"),
+                ("targetId", &client),
+                ("documentId", &id),
+            ];
+            socket.send(message(&fields, None)).expect("a client");
+        })
+    };
+    let missing = "has no such document, or not for everybody";
+    assert_eq!(world.in_vain(&without()), missing);
+    let url = without();
+    let done = world.in_doc(["sync", "new.amrg", &url, "--id", ID]);
+    done.failure(1, &[&format!("{url}/: {missing}")]);
+    assert!(!world.path("new.amrg").exists());
+}
+
+#[test]
+fn servers_that_cannot_be_used_leave_the_file_alone() {
+    let world = World::new();
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    assert!(world.in_vain(&format!("ws://{port}")).starts_with("cannot be reached: "));
+    assert_eq!(world.in_vain(&server(drop)), "closed the connection");
+    let silence = |mut stream: TcpStream| drop(stream.read_to_end(&mut Vec::new()));
+    assert_eq!(world.in_vain(&server(silence)), "did not answer for 1 s (see --timeout)");
+    let web = move |mut stream: TcpStream| {
+        drop(stream.read(&mut [0; 4096]));
+        drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nHi"));
+        silence(stream);
+    };
+    assert_eq!(world.in_vain(&server(web)), "answers with HTTP status 200 OK: it is no WebSocket");
+    let mail = move |mut stream: TcpStream| {
+        drop(stream.write_all(b"220 mail.example ESMTP\r\n\r\n"));
+        silence(stream);
+    };
+    let why = world.in_vain(&server(mail));
+    assert!(why.starts_with("is no WebSocket, or a broken one: "), "{why}");
+    assert_eq!(world.files(), 1);
+}
+
+#[test]
+fn servers_that_speak_otherwise_are_named() {
+    let world = World::new();
+    let silence = |socket: &mut WebSocket<TcpStream>| while socket.read().is_ok() {};
+    assert_eq!(world.in_vain(&socket(silence)), "did not answer for 1 s (see --timeout)");
+    assert_eq!(world.in_vain(&socket(|_| {})), "closed the connection");
+    let quiet = move |socket: &mut WebSocket<TcpStream>| {
+        welcome(socket);
+        silence(socket);
+    };
+    assert_eq!(world.in_vain(&socket(quiet)), "did not answer for 1 s (see --timeout)");
+    let gone = |socket: &mut WebSocket<TcpStream>| drop(welcome(socket));
+    assert_eq!(world.in_vain(&socket(gone)), "closed the connection");
+    let first = |frame: First| {
+        socket(move |socket| {
+            let client = field(&heard(socket).expect("a message").0, "senderId");
+            socket.send(frame(&client)).expect("a client");
+        })
+    };
+    let cases: [(First, &str); 7] = [
+        (|_| Message::text("hi"), "sends text: it does not speak automerge-repo's protocol"),
+        (
+            |_| Message::binary(&b"\xa1"[..]),
+            "sends what is no message of automerge-repo: its CBOR cannot be read: end of input bytes",
+        ),
+        (
+            |us| message(&[("type", "peer"), ("senderId", "srv"), ("targetId", us)], None),
+            "sends what is no message of automerge-repo: it lacks the field selectedProtocolVersion",
+        ),
+        (
+            |us| {
+                let version = ("selectedProtocolVersion", "2");
+                message(&[("type", "peer"), ("senderId", "srv"), ("targetId", us), version], None)
+            },
+            "speaks version \"2\" of automerge-repo's protocol; this program speaks version 1",
+        ),
+        (
+            |_| {
+                let version = ("selectedProtocolVersion", "1");
+                message(&[("type", "peer"), ("senderId", "srv"), ("targetId", "me?"), version], None)
+            },
+            "sends a message that is from or to somebody else",
+        ),
+        (|_| message(&[("type", "error"), ("message", "go\naway")], None), "says: \"go\\naway\""),
+        (
+            |us| {
+                let fields = [("type", "sync"), ("senderId", "srv"), ("targetId", us), ("documentId", ID)];
+                message(&fields, Some(b"x"))
+            },
+            "sends messages before it has said who it is",
+        ),
+    ];
+    for (frame, why) in cases {
+        assert_eq!(world.in_vain(&first(frame)), why);
+    }
+    assert_eq!(world.files(), 1);
+}
+
+#[test]
+fn servers_that_go_wrong_later_are_named() {
+    let world = World::new();
+    let later = |serve: fn(&mut WebSocket<TcpStream>, &str)| {
+        socket(move |socket| {
+            let client = welcome(socket);
+            serve(socket, &client);
+        })
+    };
+    let no_message = later(|socket, us| say(socket, us, ID, b"no message"));
+    assert_eq!(
+        world.in_vain(&no_message),
+        "sends a wrong message: this is no sync message: it begins with 0x6e, not with 0x42 or 0x43"
+    );
+    let stranger = later(|socket, us| {
+        let fields = [("type", "sync"), ("senderId", "who?"), ("targetId", us), ("documentId", ID)];
+        socket.send(message(&fields, Some(b"x"))).expect("a client");
+    });
+    assert_eq!(world.in_vain(&stranger), "sends a message that is from or to somebody else");
+    let flood = later(|socket, _| {
+        let news = message(&[("type", "ephemeral")], None);
+        while socket.send(news.clone()).is_ok() {}
+    });
+    assert_eq!(world.in_vain(&flood), "sent 1000 messages that brought nothing");
+    // The length of a frame is all that comes of it.
+    let long = later(|socket, _| {
+        let head = [&[0x82, 127][..], &(1_u64 << 40).to_be_bytes()].concat();
+        socket.get_mut().write_all(&head).expect("a client");
+    });
+    assert_eq!(
+        world.in_vain(&long),
+        "sends a message of 1099511627776 bytes; more than 268435456 are not taken"
+    );
+    // A change comes, and the server goes before both have the same.
+    let half = later(|socket, us| {
+        let (mut doc, mut state) = (with("theirs"), State::new());
+        let (_, data) = heard(socket).expect("a message");
+        doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+        let answer = doc.generate_sync_message(&mut state).expect("an answer");
+        say(socket, us, ID, &answer.encode());
+    });
+    assert_eq!(world.in_vain(&half), "closed the connection");
+    assert_eq!(world.files(), 1);
+}
+
+#[test]
+fn a_file_that_changes_meanwhile_is_not_replaced() {
+    let world = World::new();
+    world.write("mine.amrg", with("mine").save());
+    let path = world.path("mine.amrg");
+    let other = with("else").save();
+    let written = other.clone();
+    let url = socket(move |socket| {
+        let client = welcome(socket);
+        fs::write(&path, &written).expect("a file");
+        let (mut doc, mut state) = (with("theirs"), State::new());
+        while let Some((_, data)) = heard(socket) {
+            doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+            while let Some(answer) = doc.generate_sync_message(&mut state) {
+                say(socket, &client, ID, &answer.encode());
+            }
+        }
+    });
+    let done = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]);
+    assert_eq!(done.code(), 1);
+    assert!(done.err.ends_with("somebody else changed it meanwhile; nothing was written\n"), "{done:?}");
+    assert_eq!(fs::read(world.path("mine.amrg")).expect("a file"), other);
+}
+
+#[test]
+fn a_change_that_breaks_a_rule_takes_no_other_with_it() {
+    let world = World::new();
+    let both = |key: &str| {
+        let mut doc = Document::new().with_actor("ab".parse().expect("an actor"));
+        doc.transact(|tx| tx.put(ROOT, key, 1)).expect("a sound edit");
+        doc
+    };
+    // Two changes under one name: of these the second is refused. The other is none of them.
+    let mut theirs = with("theirs");
+    theirs.merge(&both("two")).expect("different actors");
+    world.write("mine.amrg", both("one").save());
+    let url = serving(theirs);
+    let done = world.in_doc(["sync", "mine.amrg", &url, "--id", ID, "--timeout", "5"]);
+    assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{done:?}");
+    assert!(done.err.contains("was not taken"), "{done:?}");
+    assert_eq!(world.in_doc(["export", "mine.amrg"]).quiet_success(), "{\"one\":1,\"theirs\":1}\n");
+}
+
+#[test]
+fn what_cannot_be_meant_is_not_tried() {
+    let world = World::new();
+    world.write("mine.amrg", with("mine").save()).write("empty.amrg", Document::new().save());
+    let wrong = |args: &[&str], code: i32| {
+        let args = ["doc", "sync"].iter().chain(args);
+        let done: Done = world.run(&hashmill(), args, b"");
+        assert_eq!((done.code(), done.err.lines().count()), (code, 1), "{done:?}");
+        done.err
+    };
+    assert!(wrong(&["mine.amrg", "http://localhost"], 2).contains("begins with ws://"));
+    wrong(&["mine.amrg", "ws://"], 2);
+    wrong(&["mine.amrg", "ws://h:99999"], 2);
+    wrong(&[".", "ws://localhost"], 2);
+    wrong(&["-", "ws://localhost"], 2);
+    wrong(&["mine.amrg", "empty.amrg", "--watch"], 2);
+    wrong(&["mine.amrg", "empty.amrg", "--id", ID], 2);
+    assert!(wrong(&["mine.amrg", "ws://h", "--id", &ID.replace('u', "v")], 2).contains("checksum"));
+    wrong(&["mine.amrg", "ws://h", "--timeout", "0"], 2);
+    assert!(wrong(&["empty.amrg", "ws://localhost"], 1).contains("--id"));
+    assert!(wrong(&["none.amrg", "ws://localhost"], 1).contains("--id"));
+}
+
+/// Whoever watches hears of others, tells of the file, finds a server again, and ends when it is told to.
+#[cfg(unix)]
+#[test]
+fn who_watches_goes_on() {
+    use std::io::{BufRead as _, BufReader};
+    let world = World::new();
+    world.write("mine.amrg", with("mine").save());
+    let (news, tell) = std::sync::mpsc::channel::<Document>();
+    let url = socket(move |socket| {
+        let client = welcome(socket);
+        let (mut doc, mut state) = (Document::new(), State::new());
+        while let Some((_, data)) = heard(socket) {
+            doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+            if doc.get_heads().len() == 1
+                && let Ok(more) = tell.try_recv()
+            {
+                doc.merge(&more).expect("different actors");
+            }
+            while let Some(answer) = doc.generate_sync_message(&mut state) {
+                say(socket, &client, ID, &answer.encode());
+            }
+        }
+    });
+    news.send(with("theirs")).expect("a server");
+    let mut command = Command::new(hashmill());
+    command.args(["doc", "sync", "mine.amrg", &url, "--id", ID, "--watch"]);
+    let mut child = world.start(&mut command);
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut line = || lines.next().expect("a line").expect("text");
+    assert!(line().starts_with("mine.amrg: 1 change received, 1 sent"));
+    assert_eq!(world.in_doc(["get", "mine.amrg", "/theirs"]).quiet_success(), "1\n");
+    world.in_doc(["put", "mine.amrg", "/later", "2"]).quiet_success();
+    assert!(line().starts_with("mine.amrg: 0 changes received, 1 sent"));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a process");
+    let done = finish(child);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&done.status), Some(2), "{done:?}");
+    assert_eq!(done.err, "");
+    let all = "{\"later\":2,\"mine\":1,\"theirs\":1}\n";
+    assert_eq!(world.in_doc(["export", "mine.amrg"]).quiet_success(), all);
+    assert_eq!(world.files(), 1);
+}

@@ -1,0 +1,37 @@
+// A peer of a sync server. Each verb says what the document holds, and under which URL.
+// node peer.mjs SERVER create              makes a document
+// node peer.mjs SERVER read URL            fetches it
+// node peer.mjs SERVER put URL KEY VALUE   fetches it, and puts a text
+// node peer.mjs SERVER await URL KEY       fetches it, and waits until the key is there
+import * as A from "@automerge/automerge"
+import { Repo } from "@automerge/automerge-repo"
+import { WebSocketClientAdapter } from "@automerge/automerge-repo-network-websocket"
+import { say } from "./say.mjs"
+
+const [server, verb, url, key, value] = process.argv.slice(2)
+const connect = () => new Repo({ network: [new WebSocketClientAdapter(server, 100)] })
+
+// A document that nobody has yet may come.
+async function find(repo, url) {
+  for (;;) {
+    try {
+      return await repo.find(url)
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
+
+// Waits until another peer has it, so that the server has.
+async function arrived(handle) {
+  const there = await find(connect(), handle.url)
+  const heads = A.getHeads(handle.doc()).join()
+  while (A.getHeads(there.doc()).join() !== heads) await new Promise((resolve) => there.once("change", resolve))
+}
+
+const repo = connect()
+const handle = verb === "create" ? repo.create({ made: "in JavaScript" }) : await find(repo, url)
+if (verb === "put") handle.change((doc) => { doc[key] = value })
+if (verb === "await") while (!(key in handle.doc())) await new Promise((resolve) => handle.once("change", resolve))
+if (verb === "create" || verb === "put") await arrived(handle)
+process.stdout.write(JSON.stringify({ url: handle.url, ...say(handle.doc()) }) + "\n", () => process.exit(0))

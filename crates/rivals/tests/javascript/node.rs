@@ -1,0 +1,99 @@
+//! Programs of the other side, and ours.
+
+use serde_json::Value;
+use std::env;
+use std::fmt::Debug;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+/// Where the packages are.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("js");
+    assert!(folder.join("node_modules").exists(), "`cargo xtask javascript` installs the packages first");
+    folder
+}
+
+/// The program that users have, beside the folder of the tests.
+pub(crate) fn hashmill() -> Command {
+    let test = env::current_exe().expect("a path");
+    let folder = test.ancestors().nth(2).expect("a folder");
+    let program = folder.join(format!("hashmill{}", env::consts::EXE_SUFFIX));
+    assert!(program.exists(), "`cargo xtask javascript` builds {} first", program.display());
+    let mut command = Command::new(program);
+    command.arg("doc");
+    command
+}
+
+fn node(script: &str) -> Command {
+    let mut command = Command::new("node");
+    command.arg("--no-warnings").arg(folder().join(script)).stdin(Stdio::null());
+    command
+}
+
+/// What a script says.
+#[track_caller]
+pub(crate) fn said<const N: usize>(script: &str, args: [&str; N]) -> Value {
+    let output = node(script).args(args).stderr(Stdio::inherit()).output().expect("Node");
+    assert!(output.status.success(), "{script} {args:?}");
+    // The library tells of other things before.
+    let text = String::from_utf8(output.stdout).expect("text");
+    serde_json::from_str(text.lines().last().expect("a line")).expect("JSON")
+}
+
+/// A sync server, which ends with this value.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) port: u16,
+}
+
+impl Server {
+    /// The reference server of its generation of the library, with documents in a folder.
+    pub(crate) fn reference(data: &Path, port: Option<u16>) -> Server {
+        // The server says the port that it was told, so it is not told to choose one.
+        let port = port.unwrap_or_else(|| {
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+            free.expect("a port").port()
+        });
+        let mut command = node("node_modules/@automerge/automerge-repo-sync-server/src/index.js");
+        Server::start(command.env("PORT", port.to_string()).env("DATA_DIR", data))
+    }
+
+    /// A server of the newest library, with documents in memory.
+    pub(crate) fn newest() -> Server {
+        Server::start(&mut node("server.mjs"))
+    }
+
+    fn start(command: &mut Command) -> Server {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("Node");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let port = lines.find_map(|line| line.ok()?.strip_prefix("Listening on port ")?.parse().ok());
+        // Nobody reads on; a full pipe would stop the server.
+        thread::spawn(move || lines.for_each(drop));
+        Server { child, port: port.expect("a server that listens") }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("ws://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended already needs no end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs our program; it must go well and complain about nothing.
+#[track_caller]
+pub(crate) fn well<const N: usize>(args: [&str; N]) -> String {
+    let output = hashmill().args(args).output().expect("our program");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && error.is_empty(), "{args:?}: {error}");
+    String::from_utf8(output.stdout).expect("text")
+}

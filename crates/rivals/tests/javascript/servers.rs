@@ -1,0 +1,177 @@
+//! `hashmill doc sync` with their servers, and their clients on the other side.
+
+use crate::node::{Server, hashmill, said, well};
+use crate::say::say;
+use hashmill_doc::Document;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A directory with documents.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        Desk(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn word(&self, name: &str) -> String {
+        self.path(name).to_str().expect("a path of Unicode").to_owned()
+    }
+
+    /// Syncs a file with a document on a server; says what came and went.
+    #[track_caller]
+    fn sync(&self, name: &str, server: &Server, url: &str) -> (Value, Value) {
+        let line = well(["sync", &self.word(name), &server.url(), "--id", url, "--json"]);
+        let line: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(line["document"], url);
+        (line["received"].clone(), line["sent"].clone())
+    }
+}
+
+fn url(said: &Value) -> &str {
+    said["url"].as_str().expect("a URL")
+}
+
+/// Whether two said the same of a document, wherever it is.
+#[track_caller]
+fn assert_same(ours: &Value, theirs: &Value) {
+    for what in ["heads", "value", "marks", "spans", "title"] {
+        assert_eq!(ours[what], theirs[what]);
+    }
+}
+
+/// Documents go both ways, between a server, its clients and us.
+fn converse(server: &Server) {
+    let desk = Desk::new();
+    let made = said("peer.mjs", [&server.url(), "create"]);
+    assert_eq!(desk.sync("fetched", server, url(&made)), (json!(1), json!(0)));
+    assert_same(&say(&desk.path("fetched")), &made);
+
+    well(["put", &desk.word("fetched"), "/here", "[1, {\"__type\": \"timestamp\", \"value\": 5}]"]);
+    assert_eq!(desk.sync("fetched", server, url(&made)), (json!(0), json!(1)));
+    assert_same(&say(&desk.path("fetched")), &said("peer.mjs", [&server.url(), "read", url(&made)]));
+
+    let changed = said("peer.mjs", [&server.url(), "put", url(&made), "there", "a text"]);
+    well(["put", &desk.word("fetched"), "/count", "{\"__type\": \"counter\", \"value\": 5}"]);
+    assert_eq!(desk.sync("fetched", server, url(&made)), (json!(1), json!(1)));
+    let ours = say(&desk.path("fetched"));
+    assert_same(&ours, &said("peer.mjs", [&server.url(), "read", url(&made)]));
+    assert_eq!(ours["value"]["there"], changed["value"]["there"]);
+    assert_eq!(desk.sync("fetched", server, url(&made)), (json!(0), json!(0)));
+
+    // Another document, with marks, blocks and conflicts, which has no name yet.
+    said("document.mjs", ["make", &desk.word("rich")]);
+    let before = fs::read(desk.path("rich")).expect("a file");
+    let line = well(["sync", &desk.word("rich"), &server.url(), "--json"]);
+    let line: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!((&line["received"], &line["sent"]), (&json!(0), &json!(4)));
+    let name = line["document"].as_str().expect("a URL");
+    assert_ne!(name, url(&made));
+    assert_eq!(fs::read(desk.path("rich")).expect("a file"), before);
+    assert_same(&say(&desk.path("rich")), &said("peer.mjs", [&server.url(), "read", name]));
+    assert_eq!(desk.sync("again", server, name), (json!(4), json!(0)));
+    assert_same(&say(&desk.path("again")), &say(&desk.path("rich")));
+    assert_eq!(say(&desk.path("fetched")), ours, "nothing of it came into the first");
+
+    let missing = ["sync", &desk.word("missing"), &server.url(), "--id", "4NMNnkMhL8jXrdJ9jamS58PAVdXu"];
+    let output = hashmill().args(missing).output().expect("our program");
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{why}");
+    assert!(why.ends_with(": has no such document, or not for everybody\n"), "{why}");
+    assert!(!desk.path("missing").exists());
+}
+
+#[test]
+fn documents_go_both_ways_through_the_reference_server() {
+    let desk = Desk::new();
+    converse(&Server::reference(&desk.path("data"), None));
+}
+
+#[test]
+fn documents_go_both_ways_through_a_server_of_the_newest_library() {
+    converse(&Server::newest());
+}
+
+/// All that a server keeps of a document, one chunk behind the other.
+fn kept(folder: &Path, bytes: &mut Vec<u8>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        if path.is_dir() {
+            kept(&path, bytes);
+        } else if ["snapshot", "incremental"]
+            .iter()
+            .any(|kind| path.parent().is_some_and(|in_| in_.ends_with(kind)))
+        {
+            bytes.extend(fs::read(&path).unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn a_server_keeps_what_it_was_sent() {
+    let desk = Desk::new();
+    let data = desk.path("data");
+    let server = Server::reference(&data, None);
+    said("document.mjs", ["make", &desk.word("rich")]);
+    let line = well(["sync", &desk.word("rich"), &server.url(), "--json"]);
+    let line: Value = serde_json::from_str(&line).expect("JSON");
+    let heads = line["heads"].clone();
+    // It writes a little later.
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let mut bytes = Vec::new();
+        kept(&data, &mut bytes);
+        let heads_there = Document::load(&bytes)
+            .ok()
+            .map(|doc| json!(doc.get_heads().iter().map(ToString::to_string).collect::<Vec<_>>()));
+        if heads_there.as_ref() == Some(&heads) {
+            break;
+        }
+        assert!(Instant::now() < end, "{heads_there:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn who_watches_hears_of_others_and_tells_them() {
+    let desk = Desk::new();
+    let data = desk.path("data");
+    let server = Server::reference(&data, None);
+    let made = said("peer.mjs", [&server.url(), "create"]);
+    let word = desk.word("mine");
+    let watch = ["sync", &word, &server.url(), "--id", url(&made), "--watch"];
+    let mut child =
+        hashmill().args(watch).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("our program");
+    let lines = |pipe| BufReader::new(pipe).lines().map(|line| line.expect("text"));
+    let mut lines_out = lines(Box::new(child.stdout.take().expect("a pipe")) as Box<dyn std::io::Read>);
+    let mut lines_err = lines(Box::new(child.stderr.take().expect("a pipe")) as Box<dyn std::io::Read>);
+    let mut line = || lines_out.next().expect("a line");
+    assert!(line().contains(": 1 change received, 0 sent, as automerge:"));
+    let changed = said("peer.mjs", [&server.url(), "put", url(&made), "there", "a text"]);
+    assert!(line().contains(": 1 change received, 0 sent"));
+    assert_same(&say(&desk.path("mine")), &changed);
+    well(["put", &word, "/here", "1"]);
+    let heard = said("peer.mjs", [&server.url(), "await", url(&made), "here"]);
+    assert!(line().contains(": 0 changes received, 1 sent"));
+    assert_same(&say(&desk.path("mine")), &heard);
+
+    // The server goes and comes again; what was done meanwhile is not lost.
+    let port = server.port;
+    drop(server);
+    let why = lines_err.next().expect("a line");
+    assert!(why.ends_with("closed the connection; trying again every 5 s"), "{why}");
+    well(["put", &word, "/meanwhile", "2"]);
+    let server = Server::reference(&data, Some(port));
+    let heard = said("peer.mjs", [&server.url(), "await", url(&made), "meanwhile"]);
+    assert_same(&say(&desk.path("mine")), &heard);
+    child.kill().and_then(|()| child.wait()).expect("a process");
+}
