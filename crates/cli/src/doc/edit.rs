@@ -2,8 +2,8 @@
 
 use super::file::{self, Edited};
 use crate::flags::{
-    AtArgs, ChangeFlags, DeleteArgs, Expand, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs, PatchArgs,
-    PutArgs, RescueArgs, SpliceArgs,
+    AtArgs, ChangeFlags, DeleteArgs, Expand, ForkArgs, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs,
+    PatchArgs, PutArgs, RescueArgs, SpliceArgs, UndoArgs,
 };
 use crate::out::complain;
 use crate::{FAILED, OK};
@@ -143,6 +143,36 @@ pub(super) fn at(low: &AtArgs) -> Result<()> {
     let doc = file::load(&low.file)?;
     let mut then = doc.fork_at(&super::named(&doc, &low.heads)?)?;
     file::create(&low.output, &then.save())
+}
+
+pub(super) fn fork(low: &ForkArgs) -> Result<()> {
+    let mut doc = file::load(&low.file)?;
+    if !low.at.at.is_empty() {
+        doc = doc.fork_at(&super::named(&doc, &low.at.at)?)?;
+    }
+    file::create(&low.output, &doc.save())
+}
+
+pub(super) fn undo(low: &UndoArgs) -> Result<()> {
+    let (mut edited, mut doc) = Edited::open(&low.file)?;
+    if let Some(actor) = &low.change.actor {
+        doc.set_actor(actor.clone());
+    }
+    let newest = || doc.get_changes_meta(&[]).last().map(|change| change.hash);
+    let changes = match &low.changes[..] {
+        [] => vec![newest().with_context(|| format!("{}: nothing was changed yet", file::name(&low.file)))?],
+        named => super::named(&doc, named)?,
+    };
+    match doc.revert(&changes, &options(&low.change)).with_context(|| file::name(&low.file))? {
+        Some(_) => edited.replace(&mut doc),
+        None => {
+            complain(&format!(
+                "{}: nothing of that is seen any more; nothing was changed",
+                file::name(&low.file)
+            ));
+            edited.keep()
+        }
+    }
 }
 
 pub(super) fn merge(low: &MergeArgs) -> Result<()> {

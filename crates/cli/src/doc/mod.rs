@@ -1,5 +1,6 @@
 //! `hashmill doc`: documents in files, from the command line.
 
+mod changed;
 mod edit;
 mod file;
 mod show;
@@ -22,7 +23,9 @@ pub(crate) fn run(command: DocCommand) -> Result<u8> {
         DocCommand::Delete(low) => edit::delete(&low)?,
         DocCommand::Splice(low) => edit::splice(&low)?,
         DocCommand::Mark(low) => edit::mark(&low)?,
+        DocCommand::Fork(low) => edit::fork(&low)?,
         DocCommand::Merge(low) => edit::merge(&low)?,
+        DocCommand::Undo(low) => edit::undo(&low)?,
         DocCommand::Patch(low) => edit::patch(&low)?,
         DocCommand::Diff(low) => show::diff(&low)?,
         DocCommand::Blame(low) => show::blame(&low)?,

@@ -1,6 +1,6 @@
 //! Commands that read documents.
 
-use super::{file, named, view};
+use super::{changed, file, named, view};
 use crate::flags::{BlameArgs, CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
 use crate::out::{self, Ended, Out, Unread, json, shown};
 use crate::{FAILED, OK};
@@ -11,7 +11,7 @@ use hashmill_doc::{
     Value, View,
 };
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
 
 /// A document without its contents. The names of the fields are those of the JSON.
@@ -248,6 +248,10 @@ pub(super) fn diff(low: &DiffArgs) -> Result<()> {
         from => named(&doc, from)?,
     };
     let to = if low.to.is_empty() { there } else { named(&doc, &low.to)? };
+    if low.human || (io::stdout().is_terminal() && !low.json && !low.tagged) {
+        let lines = changed::lines(&doc.at(&from)?, &doc.diff(&from, &to)?)?;
+        return print(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")));
+    }
     let (before, after) = (doc.at(&from)?, doc.at(&to)?);
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     print(|out| {

@@ -31,8 +31,10 @@ pub(crate) enum DocCommand {
     Delete(DeleteArgs),
     Splice(SpliceArgs),
     Mark(MarkArgs),
+    Fork(ForkArgs),
     Merge(MergeArgs),
     Sync(SyncArgs),
+    Undo(UndoArgs),
     Patch(PatchArgs),
     Diff(DiffArgs),
     Log(LogArgs),
@@ -288,7 +290,38 @@ pub(crate) struct PatchArgs {
     pub(crate) change: ChangeFlags,
 }
 
-/// Print what became of a document as a JSON Patch (RFC 6902), a step a line
+/// Take a change back, while what came after it stays
+///
+/// That makes another change, with the opposite effect: what was put there goes, what was deleted comes back, unless somebody
+/// has put something else in its place. To undo that one is to do the first again.
+#[derive(Args, Debug)]
+pub(crate) struct UndoArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Which change: its hash as the log shows it, or enough of its beginning; several are taken back together. The newest if
+    /// not given
+    #[arg(value_name = "HASH")]
+    pub(crate) changes: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Make a copy that goes its own way, to be merged later
+#[derive(Args, Debug)]
+pub(crate) struct ForkArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// The copy; nothing may be there
+    pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+}
+
+/// Print what became of a document: on a terminal for people, else as a JSON Patch (RFC 6902), a step a line
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
     /// The document
@@ -308,6 +341,14 @@ pub(crate) struct DiffArgs {
     /// Values in the form of 'export --tagged'
     #[arg(long)]
     pub(crate) tagged: bool,
+
+    /// For people: what came (+), went (-) and changed (~), marks and conflicts too
+    #[arg(long, conflicts_with_all = ["tagged", "json"])]
+    pub(crate) human: bool,
+
+    /// As a JSON Patch, on a terminal too
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// List the changes of a document, the latest first

@@ -9,8 +9,8 @@ mod sum;
 
 pub(crate) use doc::{
     AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand, Expand, ExportArgs,
-    GetArgs, ImportArgs, LogArgs, MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs,
-    SpliceArgs, SyncArgs,
+    ForkArgs, GetArgs, ImportArgs, LogArgs, MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs,
+    ShowArgs, SpliceArgs, SyncArgs, UndoArgs,
 };
 pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;

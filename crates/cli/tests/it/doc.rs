@@ -90,6 +90,47 @@ fn copies_part_and_meet() {
 }
 
 #[test]
+fn a_change_is_taken_back_while_others_stay() {
+    let world = World::new();
+    world.note();
+    world.doc(["fork", "note.amrg", "copy.amrg"]).quiet_success();
+    world.doc(["put", "note.amrg", "/title", "\"Bye\""]).quiet_success();
+    world.doc(["splice", "copy.amrg", "/body", "0", "3", "1"]).quiet_success();
+    world.doc(["merge", "note.amrg", "copy.amrg"]).quiet_success();
+    world.doc(["put", "note.amrg", "/n", "0"]).quiet_success();
+    let log = world.doc(["log", "note.amrg", "--json"]).quiet_success();
+    let hashes: Vec<String> = log
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).expect("JSON")["hash"].as_str().map(str::to_owned)
+        })
+        .collect::<Option<_>>()
+        .expect("hashes");
+    // The newest is told first; of the two before it either may be.
+    world.doc(["undo", "note.amrg", "-m", "no"]).quiet_success();
+    assert_eq!(world.doc(["get", "note.amrg", "/n"]).quiet_success(), "3\n");
+    world.doc(["undo", "note.amrg", &hashes[1], &hashes[2]]).quiet_success();
+    assert_eq!(world.doc(["get", "note.amrg", "/title"]).quiet_success(), "\"Hi\"\n");
+    assert_eq!(world.doc(["get", "note.amrg", "/body", "-r"]).quiet_success(), "one two");
+    world.doc(["undo", "note.amrg"]).quiet_success();
+    assert_eq!(world.doc(["get", "note.amrg", "/title"]).quiet_success(), "\"Bye\"\n");
+    assert_eq!(world.doc(["get", "note.amrg", "/body", "-r"]).quiet_success(), "1 two");
+
+    world.doc(["put", "note.amrg", "/title", "\"Bye\""]).quiet_success();
+    world.doc(["put", "note.amrg", "/title", "\"Again\""]).quiet_success();
+    let before = fs::read(world.path("note.amrg")).expect("a file");
+    let done = world.doc(["undo", "note.amrg", &hashes[0]]);
+    assert_eq!(done.code(), 0, "{}", done.err);
+    assert!(done.err.contains("nothing of that is seen any more"), "{}", done.err);
+    assert_eq!(fs::read(world.path("note.amrg")).expect("a file"), before);
+    world.doc(["new", "empty.amrg"]).quiet_success();
+    assert_eq!(world.doc(["undo", "empty.amrg"]).code(), 1);
+    assert_eq!(world.doc(["fork", "note.amrg", "copy.amrg"]).code(), 1);
+    world.doc(["fork", "note.amrg", "then.amrg", "--at", hashes.last().expect("one")]).quiet_success();
+    assert_eq!(world.doc(["get", "then.amrg", "/title"]).quiet_success(), "\"Hi\"\n");
+}
+
+#[test]
 fn what_is_exported_with_types_is_imported_again() {
     let world = World::new();
     world.note();
@@ -136,6 +177,37 @@ fn what_became_of_a_document_is_a_patch() {
     world.doc(["patch", "old.amrg", "bad.json"]).failure(1, &["old.amrg: step 1: there is nothing at /n"]);
     world.doc(["patch", "old.amrg", "merge.json"]).failure(1, &["merge.json: a patch is a list of objects"]);
     assert_eq!(fs::read(world.path("old.amrg")).expect("a file"), before);
+}
+
+#[test]
+fn what_became_of_a_document_is_told_to_people() {
+    let world = World::new();
+    world.note();
+    world.doc(["fork", "note.amrg", "copy.amrg"]).quiet_success();
+    world.doc(["put", "copy.amrg", "/title", "\"a\\u001bb\""]).quiet_success();
+    world.doc(["splice", "copy.amrg", "/body", "0", "3", "1"]).quiet_success();
+    world.doc(["mark", "copy.amrg", "/body", "2", "5", "bold"]).quiet_success();
+    world.doc(["delete", "copy.amrg", "/list/1"]).quiet_success();
+    world.doc(["put", "copy.amrg", "/list/0", "[]", "--insert"]).quiet_success();
+    world.doc(["put", "copy.amrg", "/a~0~1b", "{}"]).quiet_success();
+    world.doc(["delete", "copy.amrg", "/n"]).quiet_success();
+    let told = world.doc(["diff", "note.amrg", "copy.amrg", "--human"]).quiet_success();
+    let expected = [
+        "+ /a~0~1b: {}",
+        "- /n: 3",
+        "~ /title: \"Hi\" → \"a\\u{1b}b\"",
+        "- /body at 1: \"one\"",
+        "+ /body at 0: \"1\"",
+        "~ /body from 2 to 5: bold",
+        "+ /list/0: []",
+        "- /list/2",
+    ];
+    let mut lines: Vec<&str> = told.lines().collect();
+    let mut all = expected.to_vec();
+    lines.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(lines, all, "{told}");
+    assert_eq!(world.doc(["diff", "note.amrg", "note.amrg", "--human"]).quiet_success(), "");
 }
 
 #[test]
