@@ -7,12 +7,19 @@ use std::process::{Command, Stdio};
 /// The target that the aarch64 kernels are tested on.
 pub(crate) const ARM64: &str = "aarch64-unknown-linux-gnu";
 
+/// Ends well where it is run by a version that is new enough.
+const NODE_20: &str = "process.exit(Number(process.versions.node.split('.')[0]) < 20 ? 1 : 0)";
+
 /// Something a step cannot do without.
 pub(crate) enum Need {
     /// A program on the search path, and the Debian package that brings it.
     Program { name: &'static str, package: &'static str },
     /// `cargo NAME` answers; the second field says how to get it.
     Cargo { name: &'static str, get: &'static str },
+    /// A JavaScript engine that is new enough for the packages tested beside.
+    Node,
+    /// A registry from which `npm` gets packages.
+    NpmRegistry,
     /// A nightly toolchain under rustup.
     Nightly,
     /// The source of the nightly toolchain's standard library, to build it anew.
@@ -33,6 +40,11 @@ impl Need {
             Self::Cargo { name, get } => {
                 (!answers("cargo", &[name, "--version"])).then(|| format!("needs `cargo {name}` ({get})"))
             }
+            Self::Node => (!answers("node", &["-e", NODE_20])).then(|| {
+                "needs `node` from version 20 on (Debian package nodejs, or a newer one)".to_owned()
+            }),
+            Self::NpmRegistry => (!answers("npm", &["view", "ws", "version", "--cache", "target/npm"]))
+                .then(|| "needs `npm` (Debian package npm) and a registry that answers it".to_owned()),
             Self::Nightly => (!answers("rustup", &["run", "nightly", "rustc", "--version"]))
                 .then(|| "needs a nightly toolchain (rustup toolchain install nightly)".to_owned()),
             Self::NightlySource => (!has_source()).then(|| {

@@ -85,8 +85,6 @@ impl Cmd {
 
 const RUSTFMT: Need = Need::Cargo { name: "fmt", get: "rustup component add rustfmt" };
 const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add clippy" };
-const NODE: Need = Need::Program { name: "node", package: "nodejs" };
-const NPM: Need = Need::Program { name: "npm", package: "npm" };
 const DENY: Need = Need::Cargo { name: "deny", get: "cargo install cargo-deny --locked" };
 
 /// The workspace of the fuzz targets, without the fuzzer: an ordinary crate for the stable toolchain. Its lock file may
@@ -159,7 +157,7 @@ const HERE: &[Step] = &[
         quick: false,
         filters: true,
         applies: everywhere,
-        needs: &[NODE, NPM],
+        needs: &[Need::Node, Need::NpmRegistry],
         runner: None,
         commands: javascript,
     },
