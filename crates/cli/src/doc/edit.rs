@@ -8,7 +8,7 @@ use crate::flags::{
 use crate::out::complain;
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
-use hashmill_doc::json::{self, Form, Patch, Place, Pointer, PointerError, read};
+use hashmill_doc::json::{self, Form, Patch, Place, Pointer, PointerError, read, unflatten};
 use hashmill_doc::{
     Change, CommitOptions, Document, ExpandMark, ExpandedChange, Kept, Literal, LoadOptions, Mark, ObjId,
     ObjType, ReadDoc as _, Transactable as _, Transaction, Value,
@@ -192,7 +192,12 @@ pub(super) fn import(low: &ImportArgs) -> Result<()> {
         return file::create(&low.output, &doc.save());
     }
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
-    let value = read(&file::read(&low.json)?, form).with_context(|| file::name(&low.json))?;
+    let bytes = file::read(&low.json)?;
+    let value = match low.flat {
+        true => unflatten(&bytes, form).map_err(anyhow::Error::from),
+        false => read(&bytes, form).map_err(anyhow::Error::from),
+    };
+    let value = value.with_context(|| file::name(&low.json))?;
     let mut doc = Document::new();
     if let Some(actor) = &low.change.actor {
         doc.set_actor(actor.clone());

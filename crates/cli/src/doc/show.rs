@@ -5,7 +5,7 @@ use crate::flags::{BlameArgs, CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs,
 use crate::out::{self, Ended, Out, Unread, json, shown};
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
-use hashmill_doc::json::{Form, Layout, Place, diff as json_diff, write};
+use hashmill_doc::json::{Form, Layout, Place, diff as json_diff, flatten, merge_diff, write};
 use hashmill_doc::{
     Blame, BlamedPlace, ChangeHash, ChangeMetadata, Document, ObjType, ROOT, ReadDoc as _, ScalarValue,
     Value, View,
@@ -228,7 +228,10 @@ pub(super) fn export(low: &ExportArgs) -> Result<()> {
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     let layout = if low.pretty { Layout::Lines } else { Layout::Compact };
     print(|out| {
-        write(&view, whole(), form, layout, &mut *out)?;
+        match low.flat {
+            true => flatten(&view, form, &mut *out)?,
+            false => write(&view, whole(), form, layout, &mut *out)?,
+        }
         out.write_all(b"\n")
     })
 }
@@ -248,12 +251,16 @@ pub(super) fn diff(low: &DiffArgs) -> Result<()> {
         from => named(&doc, from)?,
     };
     let to = if low.to.is_empty() { there } else { named(&doc, &low.to)? };
-    if low.human || (io::stdout().is_terminal() && !low.json && !low.tagged) {
+    if low.human || (io::stdout().is_terminal() && !low.json && !low.tagged && !low.merge) {
         let lines = changed::lines(&doc.at(&from)?, &doc.diff(&from, &to)?)?;
         return print(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")));
     }
     let (before, after) = (doc.at(&from)?, doc.at(&to)?);
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
+    if low.merge {
+        let patch = merge_diff(&before, &after, form)?;
+        return print(|out| writeln!(out, "{patch}"));
+    }
     print(|out| {
         json_diff(&before, &after, form, &mut *out)?;
         out.write_all(b"\n")

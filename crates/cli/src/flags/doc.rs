@@ -349,6 +349,10 @@ pub(crate) struct DiffArgs {
     /// As a JSON Patch, on a terminal too
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// As a JSON Merge Patch (RFC 7386), which tells lists and texts that changed as a whole
+    #[arg(long, conflicts_with_all = ["human", "json"])]
+    pub(crate) merge: bool,
 }
 
 /// List the changes of a document, the latest first
@@ -401,7 +405,7 @@ pub(crate) struct ExportArgs {
     pub(crate) file: PathBuf,
 
     /// Print the whole history, a change with every operation on each line, instead of what came of it
-    #[arg(long, conflicts_with_all = ["at", "tagged", "pretty"])]
+    #[arg(long, conflicts_with_all = ["at", "tagged", "pretty", "flat"])]
     pub(crate) changes: bool,
 
     #[command(flatten)]
@@ -414,6 +418,10 @@ pub(crate) struct ExportArgs {
     /// A line for each value
     #[arg(long)]
     pub(crate) pretty: bool,
+
+    /// One object without others inside: JSON Pointers, and the single values they lead to
+    #[arg(long, conflicts_with = "pretty")]
+    pub(crate) flat: bool,
 }
 
 /// Make a document of JSON
@@ -430,8 +438,12 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     pub(crate) tagged: bool,
 
+    /// Read the form of 'export --flat'
+    #[arg(long)]
+    pub(crate) flat: bool,
+
     /// Read the form of 'export --changes': the same history, under the same names
-    #[arg(long, conflicts_with_all = ["tagged", "message", "actor", "time"])]
+    #[arg(long, conflicts_with_all = ["tagged", "flat", "message", "actor", "time"])]
     pub(crate) changes: bool,
 
     #[command(flatten)]

@@ -142,6 +142,20 @@ fn what_is_exported_with_types_is_imported_again() {
         .map(|json| serde_json::from_str::<serde_json::Value>(json).expect("JSON"));
     assert_eq!(values[0], values[1]);
     assert!(pretty.starts_with("{\n  \"body\": \"one two\",\n"), "{pretty}");
+
+    let flat = world.doc(["export", "note.amrg", "--flat", "--tagged"]).quiet_success();
+    assert!(
+        flat.ends_with(
+            "\"/list/1/a\":null,\n\"/n\":{\"__type\":\"counter\",\"value\":3},\n\"/title\":\"Hi\"\n}\n"
+        ),
+        "{flat}"
+    );
+    let import = ["import", "-", "--output", "flat.amrg", "--flat", "--tagged"];
+    world.doc_with(import, flat.as_bytes()).quiet_success();
+    assert_eq!(world.doc(["export", "flat.amrg", "--tagged"]).quiet_success(), tagged);
+    let import = ["import", "-", "--output", "bad.amrg", "--flat"];
+    let why = "standard input: /a is a value of its own, and others lie inside it";
+    world.doc_with(import, br#"{"/a":1,"/a/b":2}"#).failure(1, &[why]);
 }
 
 #[test]
@@ -167,6 +181,15 @@ fn what_became_of_a_document_is_a_patch() {
     assert_eq!(world.export("old.amrg"), world.export("note.amrg"));
     world.doc(["patch", "old.amrg", "back.json"]).quiet_success();
     assert_eq!(world.doc(["get", "old.amrg", "/title"]).quiet_success(), "\"Hi\"\n");
+    fs::copy(world.path("old.amrg"), world.path("third.amrg")).expect("a copy");
+    let merge = world.doc(["diff", "third.amrg", "note.amrg", "--merge"]).quiet_success();
+    assert_eq!(merge, "{\"body\":\"one!\",\"title\":\"Ho\"}\n");
+    world.write("merge.json", &merge);
+    world.doc(["patch", "third.amrg", "merge.json", "--merge"]).quiet_success();
+    assert_eq!(world.export("third.amrg"), world.export("note.amrg"));
+    world.doc(["put", "note.amrg", "/title", "null"]).quiet_success();
+    let null = "/title became null, and a merge patch cannot say so: there null is what goes";
+    world.doc(["diff", "note.amrg", "--merge"]).failure(1, &[null]);
     world.write("merge.json", r#"{"title":null,"list":{"x":1}}"#);
     world.doc(["patch", "old.amrg", "merge.json", "--merge"]).quiet_success();
     assert_eq!(world.export("old.amrg"), "{\"body\":\"one two\",\"list\":{\"x\":1},\"n\":3}\n");

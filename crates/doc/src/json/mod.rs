@@ -20,12 +20,16 @@
 
 mod diff;
 mod equal;
+mod flat;
+mod merge;
 mod patch;
 mod pointer;
 mod read;
 mod write;
 
 pub use diff::diff;
+pub use flat::{UnflattenError, flatten, unflatten};
+pub use merge::{MergeDiffError, merge_diff};
 pub use patch::{MergePatchError, Patch, PatchError, PatchFault, PatchFormError, merge};
 pub use pointer::{Place, Pointer, PointerError};
 pub use read::{ReadError, read};

@@ -308,7 +308,7 @@ fn merge_into(
             Json::Null => tx.delete(map, key)?,
             Json::Object(inside) if !is_value => {
                 let there = match tx.get(map, &*key)? {
-                    Some((Value::Object(ObjType::Map), id)) => id,
+                    Some((Value::Object(ObjType::Map | ObjType::Table), id)) => id,
                     _ => tx.put_object(map, &*key, ObjType::Map)?,
                 };
                 merge_into(tx, &there, inside, form)?;

@@ -122,6 +122,10 @@ impl Pointer {
         self.0.starts_with(&other.0)
     }
 
+    pub(super) fn tokens(&self) -> &[String] {
+        &self.0
+    }
+
     /// What it leads to.
     pub fn find<'a>(&self, view: &View<'a>) -> Result<(Value<'a>, ObjId), PointerError> {
         let mut at = (Value::Object(ObjType::Map), ROOT);

@@ -1,9 +1,12 @@
 //! Documents as JSON, both ways, and the ways into them.
 
-use hashmill_doc::json::{Form, Layout, Patch, Pointer, PointerError, diff, merge, read, write};
+use hashmill_doc::json::{
+    Form, Layout, MergeDiffError, Patch, Pointer, PointerError, diff, flatten, merge, merge_diff, read,
+    unflatten, write,
+};
 use hashmill_doc::{
-    ActorId, AutoCommit, CommitOptions, Document, Literal, ObjType, Prop, ROOT, ReadDoc, ScalarValue,
-    Transactable, Value, View, literal,
+    ActorId, AutoCommit, ChangeHash, CommitOptions, Document, Literal, ObjType, Prop, ROOT, ReadDoc,
+    ScalarValue, Transactable, Value, View, literal,
 };
 
 use crate::Rng;
@@ -392,8 +395,147 @@ fn a_difference_is_a_patch_that_makes_it() {
             if from == to {
                 assert_eq!((words.as_str(), then.stats().operations), ("[]", ops));
             }
+            as_merge_patch(&doc, &moments[from], &moments[to], form);
         }
     }
+}
+
+/// As [`a_difference_is_a_patch_that_makes_it`], for a merge patch, if there is one.
+fn as_merge_patch(doc: &Document, from: &[ChangeHash], to: &[ChangeHash], form: Form) {
+    let [before, after] = [from, to].map(|moment| doc.at(moment).unwrap());
+    let patch = match merge_diff(&before, &after, form) {
+        Ok(patch) => patch,
+        Err(MergeDiffError::Null(pointer)) => {
+            let pointer: Pointer = pointer.parse().unwrap();
+            assert_eq!(pointer.find(&after).unwrap().0, Value::from(()));
+            return;
+        }
+        Err(MergeDiffError::Type(pointer)) => {
+            let inside = format!("{pointer}/__type").parse::<Pointer>().unwrap();
+            assert_eq!(form, Form::Tagged);
+            assert!([&before, &after].iter().any(|view| inside.find(view).is_ok()));
+            return;
+        }
+        Err(other) => panic!("{other}"),
+    };
+    let mut then = doc.fork_at(from).unwrap();
+    merge(patch.as_bytes(), form, &mut then, &CommitOptions::default()).unwrap();
+    assert_eq!(
+        text(&then.view(), form, Layout::Compact),
+        text(&after, form, Layout::Compact),
+        "{patch}, of {}",
+        text(&before, form, Layout::Compact)
+    );
+    if from == to {
+        assert_eq!(patch, "{}");
+    }
+}
+
+#[test]
+fn a_merge_patch_says_what_changed_and_no_more() {
+    let said = |before: &str, after: &str, form: Form| {
+        let mut doc = AutoCommit::new();
+        doc.init_root(&read(before.as_bytes(), Form::Plain).unwrap()).unwrap();
+        let from = doc.get_heads();
+        doc.update_object(ROOT, &read(after.as_bytes(), Form::Plain).unwrap()).unwrap();
+        let to = doc.get_heads();
+        let (before, after) = (doc.at(&from).unwrap(), doc.at(&to).unwrap());
+        merge_diff(&before, &after, form).map_err(|error| error.to_string())
+    };
+    for (before, after, patch) in [
+        (
+            r#"{"a":{"b":1,"c":{"d":2}},"e":[1,2]}"#,
+            r#"{"a":{"b":1,"c":{"d":3}},"e":[1,2]}"#,
+            r#"{"a":{"c":{"d":3}}}"#,
+        ),
+        (r#"{"a":{"b":1}}"#, r#"{"a":{}}"#, r#"{"a":{"b":null}}"#),
+        (r#"{"a":1}"#, r#"{"a":{}}"#, r#"{"a":{}}"#),
+        (r#"{"a":[1,null]}"#, r#"{"a":[1,null,null]}"#, r#"{"a":[1,null,null]}"#),
+        (r#"{"a":null,"b":1}"#, r#"{"a":null}"#, r#"{"b":null}"#),
+        ("{}", r#"{"a":{"b":{}}}"#, r#"{"a":{"b":{}}}"#),
+    ] {
+        assert_eq!(said(before, after, Form::Plain).as_deref(), Ok(patch));
+        assert_eq!(said(before, after, Form::Tagged).as_deref(), Ok(patch));
+    }
+    let null = "/~1/b became null, and a merge patch cannot say so: there null is what goes";
+    assert_eq!(said("{}", r#"{"/":{"b":null}}"#, Form::Plain), Err(null.to_owned()));
+    let (before, after) = (r#"{"a":{"__type":1,"b":1}}"#, r#"{"a":{"__type":1,"b":2}}"#);
+    assert_eq!(said(before, after, Form::Plain).as_deref(), Ok(r#"{"a":{"b":2}}"#));
+    assert_eq!(said(before, before, Form::Tagged).as_deref(), Ok("{}"));
+    let tag = "/a has a key __type, and a merge patch with tags cannot say what changed in it";
+    assert_eq!(said(before, after, Form::Tagged), Err(tag.to_owned()));
+    let came = r#"{"a":{"__type":"map","value":{"__type":1,"b":2}}}"#;
+    assert_eq!(said("{}", after, Form::Tagged).as_deref(), Ok(came));
+}
+
+fn flat(doc: &Document, form: Form) -> String {
+    let mut out = vec![];
+    flatten(&doc.view(), form, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_flat_document_is_pointers_and_values() {
+    let doc = made(&literal!({
+        "a": [1, { "b/": (Literal::text("t")) }, []], "e": {}, "list": ["x"], "map": { "0": "x" }, "none": { "1": 1 }
+    }));
+    let expected = r#"{
+"/a/0":1,
+"/a/1/b~1":"t",
+"/a/2":[],
+"/e":{},
+"/list/0":"x",
+"/map":{},
+"/map/0":"x",
+"/none/1":1
+}"#;
+    assert_eq!(flat(&doc, Form::Plain), expected);
+    assert_eq!(flat(&Document::new(), Form::Plain), "{}");
+    let eleven = literal!({ "n": (Literal::List((0..11).map(Literal::from).collect())) });
+    assert_eq!(unflatten(flat(&made(&eleven), Form::Tagged).as_bytes(), Form::Tagged).unwrap(), eleven);
+}
+
+#[test]
+fn what_is_flat_is_read_again() {
+    for seed in 0..500 {
+        let mut rng = Rng::new(seed);
+        let mut doc = AutoCommit::new();
+        (0..8).for_each(|_| change(&mut doc, &mut rng));
+        for key in ["0", "1", "__type", "01"] {
+            if rng.below(2) == 0 {
+                doc.put_literal(ROOT, key, any(&mut rng, 2)).unwrap();
+            }
+        }
+        let doc = doc.into_document();
+        let said = flat(&doc, Form::Tagged);
+        let again =
+            unflatten(said.as_bytes(), Form::Tagged).unwrap_or_else(|error| panic!("{error}: {said}"));
+        // As written, since NaN is not itself.
+        assert_eq!(
+            text(&made(&again).view(), Form::Tagged, Layout::Compact),
+            text(&doc.view(), Form::Tagged, Layout::Compact),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn flat_objects_that_are_no_documents_are_refused() {
+    let deep = format!("{{\"{}\":1}}", "/a".repeat(129));
+    for (json, why) in [
+        ("[]", "a flat document is an object of pointers and values"),
+        (r#"{"a":1}"#, r#""a": a pointer is empty or starts with a slash"#),
+        (r#"{"/a":1,"/a/b":2}"#, "/a is a value of its own, and others lie inside it"),
+        (r#"{"/a/b":[],"/a/b/0":2}"#, "/a/b is a value of its own, and others lie inside it"),
+        (r#"{"":1}"#, "a document is a map"),
+        (&deep, "/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a… has more than 128 levels"),
+    ] {
+        let error = unflatten(json.as_bytes(), Form::Plain).unwrap_err();
+        assert_eq!(error.to_string(), why);
+    }
+    assert!(unflatten(b"{", Form::Plain).is_err());
+    assert!(unflatten(br#"{"/a":1e400}"#, Form::Plain).is_err());
+    assert_eq!(unflatten(br#"{"":{}}"#, Form::Plain).unwrap(), literal!({}));
 }
 
 fn change(doc: &mut AutoCommit, rng: &mut Rng) {
