@@ -6,12 +6,14 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
+mod anonymise;
 mod blame;
 mod codec;
 mod cursor;
 mod document;
 mod edit;
 mod error;
+mod examine;
 mod fill;
 #[cfg(feature = "json")]
 pub mod json;
@@ -25,6 +27,7 @@ mod patch;
 mod queue;
 mod read;
 mod rescue;
+mod squash;
 mod storage;
 mod store;
 pub mod sync;
@@ -36,6 +39,7 @@ mod undo;
 mod update;
 mod view;
 
+pub use anonymise::AnonymiseError;
 pub use blame::{Blame, BlamedPlace};
 pub use codec::change::Change;
 pub use codec::limits::Limits;
@@ -48,6 +52,7 @@ pub use error::{
     ApplyError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError, LoadError,
     OpFault, Place, Rule,
 };
+pub use examine::{Part, PartKind, examine};
 pub use legacy::Change as ExpandedChange;
 pub use literal::{Elements, Entries, Literal};
 pub use mark::{ExpandMark, Mark, MarkSet, Span, Spans, UpdateSpansConfig};

@@ -270,7 +270,7 @@ impl Document {
     }
 
     /// What is in one chunk.
-    fn part(
+    pub(crate) fn part(
         &self,
         chunk: &Chunk<'_>,
         number: usize,

@@ -2,16 +2,16 @@
 
 use super::file::{self, Edited};
 use crate::flags::{
-    AtArgs, ChangeFlags, DeleteArgs, Expand, ForkArgs, ImportArgs, MarkArgs, MergeArgs, Misuse, NewArgs,
-    PatchArgs, PutArgs, RescueArgs, SpliceArgs, UndoArgs,
+    AnonymiseArgs, AtArgs, ChangeFlags, DeleteArgs, Expand, ForkArgs, ImportArgs, MarkArgs, MergeArgs,
+    Misuse, NewArgs, PatchArgs, PutArgs, RescueArgs, SpliceArgs, SquashArgs, UndoArgs,
 };
 use crate::out::complain;
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
 use hashmill_doc::json::{self, Form, Patch, Place, Pointer, PointerError, read, unflatten};
 use hashmill_doc::{
-    Change, CommitOptions, Document, ExpandMark, ExpandedChange, Kept, Literal, LoadOptions, Mark, ObjId,
-    ObjType, ReadDoc as _, Transactable as _, Transaction, Value,
+    ActorId, Change, CommitOptions, Document, ExpandMark, ExpandedChange, Kept, Literal, LoadOptions, Mark,
+    ObjId, ObjType, ReadDoc as _, Transactable as _, Transaction, Value,
 };
 use std::path::Path;
 
@@ -227,6 +227,19 @@ fn from_changes(lines: &[u8]) -> Result<Document> {
         bail!("{} changes are missing, {hash} first", missing.len());
     }
     Ok(doc)
+}
+
+pub(super) fn squash(low: &SquashArgs) -> Result<()> {
+    let doc = file::load(&low.file)?;
+    let actor = low.change.actor.clone().unwrap_or_else(ActorId::random);
+    let squashed = doc.squash(actor, &options(&low.change));
+    let mut squashed = squashed.with_context(|| file::name(&low.file))?;
+    file::create(&low.output, &squashed.save())
+}
+
+pub(super) fn anonymise(low: &AnonymiseArgs) -> Result<()> {
+    let mut masked = file::load(&low.file)?.anonymise().with_context(|| file::name(&low.file))?;
+    file::create(&low.output, &masked.save())
 }
 
 pub(super) fn rescue(low: &RescueArgs) -> Result<u8> {

@@ -2,6 +2,7 @@
 
 mod changed;
 mod edit;
+mod examine;
 mod file;
 mod show;
 mod sync;
@@ -36,6 +37,10 @@ pub(crate) fn run(command: DocCommand) -> Result<u8> {
         DocCommand::Sync(low) => return sync::run(&low),
         DocCommand::Check(low) => return show::check(&low),
         DocCommand::Rescue(low) => return edit::rescue(&low),
+        DocCommand::Squash(low) => edit::squash(&low)?,
+        DocCommand::Anonymise(low) => edit::anonymise(&low)?,
+        DocCommand::Examine(low) => return examine::file(&low),
+        DocCommand::ExamineSync(low) => return examine::message(&low),
     }
     Ok(OK)
 }

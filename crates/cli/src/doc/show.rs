@@ -7,8 +7,8 @@ use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
 use hashmill_doc::json::{Form, Layout, Place, diff as json_diff, flatten, merge_diff, write};
 use hashmill_doc::{
-    Blame, BlamedPlace, ChangeHash, ChangeMetadata, Document, ObjType, ROOT, ReadDoc as _, ScalarValue,
-    Value, View,
+    ActorId, Blame, BlamedPlace, ChangeHash, ChangeMetadata, Document, ObjType, ROOT, ReadDoc as _,
+    ScalarValue, Value, View,
 };
 use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write};
@@ -53,7 +53,7 @@ struct Checked {
 }
 
 /// Prints what `write` writes.
-fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = Out::new(None);
     let (ControlFlow::Continue(()) | ControlFlow::Break(out::Closed)) = out.print(write);
     match out.finish() {
@@ -144,7 +144,7 @@ fn entry(change: &ChangeMetadata<'_>, as_json: bool, out: &mut dyn Write) -> io:
         return json::line(out, &change);
     }
     let s = if operations == 1 { "" } else { "s" };
-    write!(out, "{}  {operations} operation{s}", who(change))?;
+    write!(out, "{}  {operations} operation{s}", who(hash, actor, *seq, *timestamp))?;
     if let Some(message) = message {
         write!(out, "  {}", message.escape_debug())?;
     }
@@ -202,20 +202,21 @@ pub(super) fn blame(low: &BlameArgs) -> Result<()> {
                 (None, None) => String::new(),
             };
             let said = said.map_or_else(String::new, |said| format!("  {said:?}"));
-            writeln!(out, "{}  {place:<10}{said}", who(&made))?;
+            let who = who(&made.hash, &made.actor, made.seq, made.timestamp);
+            writeln!(out, "{who}  {place:<10}{said}")?;
         }
         Ok(())
     })
 }
 
 /// A change, as the log has it: its hash, when it was made, by whom.
-fn who(change: &ChangeMetadata<'_>) -> String {
-    let when = match u64::try_from(change.timestamp) {
+pub(super) fn who(hash: &ChangeHash, actor: &ActorId, seq: u64, time: i64) -> String {
+    let when = match u64::try_from(time) {
         Ok(0) | Err(_) => "-".to_owned(),
         Ok(seconds) => hashmill_machine::date::utc(seconds),
     };
-    let (hash, actor) = (change.hash.to_string(), change.actor.to_string());
-    format!("{}  {when:<20}  {}/{}", &hash[..10], &actor[..actor.len().min(8)], change.seq)
+    let (hash, actor) = (hash.to_string(), actor.to_string());
+    format!("{}  {when:<20}  {}/{seq}", &hash[..10], &actor[..actor.len().min(8)])
 }
 
 pub(super) fn export(low: &ExportArgs) -> Result<()> {

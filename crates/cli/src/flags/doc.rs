@@ -44,6 +44,10 @@ pub(crate) enum DocCommand {
     Import(ImportArgs),
     Check(CheckArgs),
     Rescue(RescueArgs),
+    Squash(SquashArgs),
+    Anonymise(AnonymiseArgs),
+    Examine(ExamineArgs),
+    ExamineSync(ExamineSyncArgs),
 }
 
 /// Who makes a change, and what is said about it.
@@ -473,4 +477,62 @@ pub(crate) struct RescueArgs {
     /// Where to write the document; nothing may be there
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
+}
+
+/// Write what is in a document to a new one, without its history
+///
+/// What was overwritten and deleted is gone then, and who wrote what; marks and blocks stay. The new document has nothing in
+/// common with the old one: merged, the two would be one beside the other, so everybody has to go on from the new one.
+#[derive(Args, Debug)]
+pub(crate) struct SquashArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where to write the new one; nothing may be there
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) change: ChangeFlags,
+}
+
+/// Write a document with the same history in which nothing is to be read, to send with a report of a defect
+///
+/// Characters become others of the same length, keys and actors become numbers, numbers keep their sign and their highest bit,
+/// and times go. Yes and no stay, and where lines end.
+#[derive(Args, Debug)]
+#[command(visible_alias = "anonymize")]
+pub(crate) struct AnonymiseArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where to write it; nothing may be there
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+}
+
+/// Show what a file is made of: its chunks, good or bad, and the changes in them
+///
+/// Exit codes: 0 all is good, 1 something is not.
+#[derive(Args, Debug)]
+pub(crate) struct ExamineArgs {
+    /// A document, or changes one after the other
+    pub(crate) file: PathBuf,
+
+    /// Print a JSON object for each chunk, with every operation of its changes
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what a sync message says
+///
+/// Exit codes: 0 it is a good one, 1 not.
+#[derive(Args, Debug)]
+pub(crate) struct ExamineSyncArgs {
+    /// A file with one message
+    pub(crate) file: PathBuf,
+
+    /// Print one JSON object, with every operation of the changes in it
+    #[arg(long)]
+    pub(crate) json: bool,
 }

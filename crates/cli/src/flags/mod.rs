@@ -8,9 +8,9 @@ mod password;
 mod sum;
 
 pub(crate) use doc::{
-    AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand, Expand, ExportArgs,
-    ForkArgs, GetArgs, ImportArgs, LogArgs, MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs,
-    ShowArgs, SpliceArgs, SyncArgs, UndoArgs,
+    AnonymiseArgs, AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand,
+    ExamineArgs, ExamineSyncArgs, Expand, ExportArgs, ForkArgs, GetArgs, ImportArgs, LogArgs, MarkArgs,
+    MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs, SquashArgs, SyncArgs, UndoArgs,
 };
 pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;

@@ -1,6 +1,8 @@
 //! `hashmill doc`, as a user runs it.
 
 use crate::world::{Done, World, hashmill};
+use hashmill_doc::sync::{State, SyncDoc as _};
+use hashmill_doc::{Document, ROOT, Transactable as _};
 use std::fs;
 
 impl World {
@@ -395,6 +397,87 @@ fn a_check_looks_at_all_and_a_rescue_saves_what_it_can() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_document_loses_its_history_or_its_words() {
+    let world = World::new();
+    world.note();
+    world.doc(["put", "note.amrg", "/title", "\"Secret\"", "-m", "secretly"]).quiet_success();
+    world.doc(["mark", "note.amrg", "/body", "0", "3", "bold"]).quiet_success();
+    world.doc(["squash", "note.amrg", "-o", "new.amrg", "-m", "once more"]).quiet_success();
+    let tagged = |file| world.doc(["export", file, "--tagged"]).quiet_success();
+    assert_eq!(tagged("new.amrg"), tagged("note.amrg"));
+    let log = world.doc(["log", "new.amrg"]).quiet_success();
+    assert!(log.lines().count() == 1 && log.ends_with("  once more\n"), "{log}");
+    world.doc(["anonymise", "note.amrg", "-o", "masked.amrg"]).quiet_success();
+    let masked = world.export("masked.amrg");
+    assert!(
+        masked.contains("xxxxxxx") && !masked.contains("Secret") && !masked.contains("title"),
+        "{masked}"
+    );
+    let log = world.doc(["log", "masked.amrg"]).quiet_success();
+    assert_eq!(log.lines().count(), 3);
+    assert!(log.contains("  xxxxxxxx\n") && log.contains("  -   "), "{log}");
+    for verb in ["squash", "anonymise"] {
+        let there = "new.amrg: there is something already";
+        world.doc([verb, "note.amrg", "-o", "new.amrg"]).failure(1, &[there]);
+    }
+}
+
+#[test]
+fn a_file_is_taken_apart_for_people_and_for_programs() {
+    let world = World::new();
+    world.note();
+    let mut bytes = fs::read(world.path("note.amrg")).expect("a file");
+    let whole = bytes.len();
+    let said = world.doc(["examine", "note.amrg"]).quiet_success();
+    assert!(said.starts_with(&format!("bytes 0 to {whole}: document, 1 change\n  ")), "{said}");
+    bytes.extend(b"and more");
+    world.write("more.amrg", &bytes);
+    let done = world.doc(["examine", "more.amrg", "--json"]);
+    assert_eq!(done.code(), 1);
+    let parts: Vec<serde_json::Value> =
+        done.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(
+        (parts.len(), &parts[0]["type"], &parts[1]["type"]),
+        (2, &"document".into(), &serde_json::Value::Null)
+    );
+    assert_eq!((&parts[1]["from"], &parts[1]["to"]), (&whole.into(), &bytes.len().into()));
+    assert_eq!(parts[1]["error"], format!("chunk 1, byte {whole}: these are not the magic bytes of a chunk"));
+    // As the whole history is exported.
+    let changes = world.doc(["export", "note.amrg", "--changes"]).quiet_success();
+    let change: serde_json::Value = serde_json::from_str(&changes).expect("JSON");
+    assert_eq!(parts[0]["changes"], serde_json::Value::Array(vec![change]));
+}
+
+#[test]
+fn a_sync_message_is_taken_apart() {
+    let world = World::new();
+    let mut doc = Document::new();
+    let peer = Document::new();
+    doc.transact(|tx| tx.put(ROOT, "a", 1)).expect("a change");
+    let (mut here, mut there) = (State::new(), State::new());
+    let hello = peer.generate_sync_message(&mut there).expect("a message");
+    world.write("hello", hello.encode());
+    let said = world.doc(["examine-sync", "hello"]).quiet_success();
+    assert!(said.starts_with("version   1\nhave      a filter of 0 bytes\nflags     "), "{said}");
+    doc.receive_sync_message(&mut here, hello).expect("a message");
+    let message = doc.generate_sync_message(&mut here).expect("a message");
+    world.write("message", message.encode());
+    let head = doc.get_heads()[0];
+    let said = world.doc(["examine-sync", "message"]).quiet_success();
+    assert!(
+        said.contains(&format!("\nhead      {head}\n")) && said.contains("\nentry\n  bytes 0 to "),
+        "{said}"
+    );
+    let json = world.doc(["examine-sync", "message", "--json"]).quiet_success();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["heads"][0], head.to_string());
+    assert_eq!(json["changes"][0][0]["changes"][0]["ops"][0]["key"], "a");
+    world.write("junk", "junk");
+    let done = world.doc(["examine-sync", "junk"]);
+    assert!(done.code() == 1 && done.err.starts_with("hashmill: junk: "), "{}", done.err);
+}
+
 #[test]
 fn a_link_and_permissions_stay() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};

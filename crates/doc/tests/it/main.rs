@@ -4,6 +4,7 @@ mod api;
 mod bounds;
 mod commits;
 mod convergence;
+mod copies;
 mod crowds;
 mod cursors;
 mod decode;
