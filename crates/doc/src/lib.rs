@@ -27,6 +27,8 @@ mod patch;
 mod queue;
 mod read;
 mod rescue;
+#[cfg(feature = "serde")]
+pub mod serde;
 mod squash;
 mod storage;
 mod store;

@@ -202,7 +202,7 @@ pub(super) fn blame(low: &BlameArgs) -> Result<()> {
                 (None, None) => String::new(),
             };
             let said = said.map_or_else(String::new, |said| format!("  {said:?}"));
-            let who = who(&made.hash, &made.actor, made.seq, made.timestamp);
+            let who = who(&made.hash, made.actor, made.seq, made.timestamp);
             writeln!(out, "{who}  {place:<10}{said}")?;
         }
         Ok(())

@@ -28,6 +28,8 @@ mod reading;
 mod refused;
 mod rescue;
 mod rules;
+#[cfg(feature = "serde")]
+mod serde;
 mod shortcuts;
 mod sync;
 mod threads;
