@@ -5,9 +5,7 @@
 #![forbid(unsafe_code)]
 
 use hashmill_doc::{Change, Document, Limits, LoadOptions, ObjType, ROOT, ReadDoc, Transactable};
-use hashmill_testkit::fork::{Child, alone, in_child, in_fresh_process};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use hashmill_testkit::fork::{Child, alone, beside, in_child, in_fresh_process};
 
 /// What these tests are about.
 const WHAT: &str = "documents in forked children";
@@ -105,20 +103,12 @@ fn children_of_a_busy_parent_wait_for_nobody() {
     warm_global_pool();
     let mut doc = written();
     let file = doc.save();
-    let done = AtomicBool::new(false);
-    let other_end = thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let mut own = Document::load_with(&file, side_by_side()).expect("a file of our own");
-                while !done.load(Ordering::Relaxed) {
-                    assert!(works(&mut own, &file));
-                }
-            });
-        }
-        let mut children = (0..30).map(|_| in_child(|| works(&mut doc, &file)));
-        let first = children.find(|child| *child != Child::Agreed);
-        done.store(true, Ordering::Relaxed);
-        first
-    });
+    let work = || {
+        let mut own = Document::load_with(&file, side_by_side()).expect("a file of our own");
+        let file = &file;
+        move || assert!(works(&mut own, file))
+    };
+    let forks = || (0..30).map(|_| in_child(|| works(&mut doc, &file))).find(|child| *child != Child::Agreed);
+    let other_end = beside(work, forks);
     assert_eq!(other_end, None, "all agree");
 }

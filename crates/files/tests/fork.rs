@@ -6,13 +6,11 @@
 
 use hashmill_files::{Files, Function, HasherExt, Mapping, Options, Strategy};
 use hashmill_hash::blake3::{self, Hasher};
-use hashmill_testkit::fork::{Child, in_child};
+use hashmill_testkit::fork::{Child, beside, in_child};
 use hashmill_testkit::paint;
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
@@ -80,19 +78,9 @@ fn children_of_a_busy_parent_wait_for_nobody() {
     let _alone = alone();
     let two = Two::new();
     for strategy in [Strategy::Auto, Strategy::Read] {
-        let (files, done) = (files(strategy, Mapping::Guarded), AtomicBool::new(false));
-        let children = thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    while !done.load(Ordering::Relaxed) {
-                        assert!(two.right(&files));
-                    }
-                });
-            }
-            let children: Vec<_> = (0..20).map(|_| in_child(|| two.right(&files))).collect();
-            done.store(true, Ordering::Relaxed);
-            children
-        });
+        let files = files(strategy, Mapping::Guarded);
+        let forks = || (0..20).map(|_| in_child(|| two.right(&files))).collect::<Vec<_>>();
+        let children = beside(|| || assert!(two.right(&files)), forks);
         assert_eq!(children, [Child::Agreed; 20], "{strategy}");
     }
 }

@@ -12,11 +12,10 @@ use hashmill_hash::blake3::{self, Context, Subtrees};
 use hashmill_hash::engine::subtrees::self_test;
 use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Searched, Stop, SubtreeEngine, Tile, Watch};
 use hashmill_hash::password::{Login, NewPassword, Passwords, Policy};
-use hashmill_testkit::fork::{Child, alone, in_child, in_fresh_process};
+use hashmill_testkit::fork::{Child, alone, beside, in_child, in_fresh_process};
 use hashmill_testkit::paint;
 use std::ops::ControlFlow;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 const SALT: &[u8; 16] = b"sixteen bytes ok";
@@ -194,22 +193,10 @@ fn a_budget_that_the_parent_uses_does_not_bind_a_child() {
 fn children_of_a_busy_parent_wait_for_nobody() {
     let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
-    let done = AtomicBool::new(false);
     for passwords in [cheap(1), cheap(4), cheap(1).memory_budget(100)] {
-        let children = thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    while !done.load(Ordering::Relaxed) {
-                        assert!(storm(&passwords));
-                    }
-                });
-            }
-            let children: Vec<_> = (0..30).map(|_| in_child(|| storm(&passwords))).collect();
-            done.store(true, Ordering::Relaxed);
-            children
-        });
+        let forks = || (0..30).map(|_| in_child(|| storm(&passwords))).collect::<Vec<_>>();
+        let children = beside(|| || assert!(storm(&passwords)), forks);
         assert_eq!(children, [Child::Agreed; 30]);
-        done.store(false, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,8 @@
 #![allow(unsafe_code, reason = "a child process that is a copy")]
 
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 /// How a child ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +103,45 @@ pub fn in_child(work: impl FnOnce() -> bool) -> Child {
         (false, _, PANICKED) => Child::Panicked,
         (false, _, code) => Child::Died(code),
     }
+}
+
+/// Does `then` while three other threads do work of their own over and over, each of which has done it once before.
+///
+/// A thread that starts or ends holds a lock of the standard library for a moment (that of the list of stacks, for its
+/// handler of overflows). A process that forks in that moment leaves it locked in the child, which waits without end as soon as
+/// it starts a thread, whatever the program does: so nobody forks before all have started.
+pub fn beside<W: FnMut(), T>(work: impl Fn() -> W + Sync, then: impl FnOnce() -> T) -> T {
+    /// Tells the threads, even when `then` panics.
+    struct Done<'d>(&'d AtomicBool);
+
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    const THREADS: usize = 3;
+    let done = AtomicBool::new(false);
+    let (started, starts) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let end = Done(&done);
+        for started in vec![started; THREADS] {
+            let (work, done) = (&work, &done);
+            scope.spawn(move || {
+                let mut work = work();
+                work();
+                started.send(()).expect("who waits for it");
+                drop(started);
+                while !done.load(Ordering::Relaxed) {
+                    work();
+                }
+            });
+        }
+        (0..THREADS).for_each(|_| starts.recv().expect("threads that work"));
+        let value = then();
+        drop(end);
+        value
+    })
 }
 
 /// There is no forking here, and [`forks`] says so.
