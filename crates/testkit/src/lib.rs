@@ -5,6 +5,7 @@
 //! specifications, stay short, and are never tuned: a slow oracle that a reader can check by eye is the point.
 
 pub mod alloc;
+pub mod browser;
 pub mod data;
 pub mod doc;
 pub mod emulated;

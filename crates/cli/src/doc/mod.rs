@@ -6,6 +6,7 @@ mod examine;
 mod file;
 mod show;
 mod sync;
+mod view;
 
 pub(crate) use sync::DocumentId;
 
@@ -41,6 +42,7 @@ pub(crate) fn run(command: DocCommand) -> Result<u8> {
         DocCommand::Anonymise(low) => edit::anonymise(&low)?,
         DocCommand::Examine(low) => return examine::file(&low),
         DocCommand::ExamineSync(low) => return examine::message(&low),
+        DocCommand::View(low) => view::write(&low)?,
     }
     Ok(OK)
 }

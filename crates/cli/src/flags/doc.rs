@@ -48,6 +48,7 @@ pub(crate) enum DocCommand {
     Anonymise(AnonymiseArgs),
     Examine(ExamineArgs),
     ExamineSync(ExamineSyncArgs),
+    View(ViewArgs),
 }
 
 /// Who makes a change, and what is said about it.
@@ -535,4 +536,18 @@ pub(crate) struct ExamineSyncArgs {
     /// Print one JSON object, with every operation of the changes in it
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Write a page to look at: the document at every moment of its history, in one HTML file
+///
+/// Any browser opens it; it loads nothing from anywhere and holds everything that was ever written to the document.
+/// PAGE#12 shows the first twelve changes, PAGE#3f2a what the maker of that change saw.
+#[derive(Args, Debug)]
+pub(crate) struct ViewArgs {
+    /// The document
+    pub(crate) file: PathBuf,
+
+    /// Where to write the page; nothing may be there
+    #[arg(short, long, value_name = "PAGE")]
+    pub(crate) output: PathBuf,
 }

@@ -7,6 +7,7 @@ mod check;
 mod doc;
 mod doc_server;
 mod doc_sync;
+mod doc_view;
 mod info;
 mod lab;
 mod limits;

@@ -1,66 +1,15 @@
 //! The HTML report in a real browser: what a reader sees is asserted on the page that the browser made of it.
 
 use crate::program::Folder;
+use hashmill_testkit::browser::{self, browse};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-
-/// A headless browser that answers to `--version`.
-fn browser() -> Option<&'static str> {
-    let answers = |name: &&str| {
-        let version =
-            Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        version.is_ok_and(|status| status.success())
-    };
-    BROWSERS.into_iter().find(answers)
-}
-
-/// Runs the browser on a page; its output. It has a minute.
-fn browse(name: &str, profile: &Path, arguments: &[&str], page: &Path) -> String {
-    let output = profile.join("output");
-    let mut command = Command::new(name);
-    command.args([
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--hide-scrollbars",
-    ]);
-    command.arg(format!("--user-data-dir={}", profile.display())).args(arguments);
-    command.arg(format!("file://{}", page.display()));
-    std::fs::create_dir_all(profile).expect("a temporary folder");
-    let file = std::fs::File::create(&output).expect("a writable folder");
-    let mut child =
-        command.stdout(file).stderr(Stdio::null()).stdin(Stdio::null()).spawn().expect("it answered before");
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("ours") {
-            assert!(status.success(), "{name} ended with {status}");
-            return std::fs::read_to_string(output).expect("UTF-8");
-        }
-        if start.elapsed() > Duration::from_secs(60) {
-            child.kill().ok();
-            child.wait().ok();
-            panic!("{name} did not end within a minute");
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 #[test]
 fn a_browser_shows_the_report() {
-    let Some(name) = browser() else {
-        hashmill_testkit::skip(
-            "lab: the HTML report in a browser",
-            "no chromium here; Debian: apt-get install chromium",
-        );
-        return;
-    };
+    let Some(name) = browser::find("lab: the HTML report in a browser") else { return };
     let folder = Folder::new("browser");
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report.html");
-    let dom = browse(name, &folder.join("dom"), &["--dump-dom"], &page);
+    let dom = browse(name, &folder.join("dom"), &["--dump-dom"], &browser::url(&page));
     let count = |what: &str| dom.matches(what).count();
     assert!(dom.contains("<h1>lab duel 20260131-120000-0000</h1>"), "{dom}");
     assert_eq!(count("<tbody>"), 2, "duels and rows alone");
@@ -80,13 +29,18 @@ fn a_browser_shows_the_report() {
     let text = std::fs::read_to_string(&page).expect("a page").replace("</body>", measure);
     let narrow = folder.join("narrow.html");
     std::fs::write(&narrow, text).expect("a writable folder");
-    let dom = browse(name, &folder.join("narrow"), &["--dump-dom", "--window-size=390,800"], &narrow);
+    let dom = browse(
+        name,
+        &folder.join("narrow"),
+        &["--dump-dom", "--window-size=390,800"],
+        &browser::url(&narrow),
+    );
     assert!(dom.contains("<body data-wide=\"false\">"), "{dom}");
     assert!(dom.contains("/<wbr>"), "names break at their slashes: {dom}");
 
     let picture = folder.join("report.png");
     let to = format!("--screenshot={}", picture.display());
-    browse(name, &folder.join("picture"), &[&to, "--window-size=1100,2600"], &page);
+    browse(name, &folder.join("picture"), &[&to, "--window-size=1100,2600"], &browser::url(&page));
     let bytes = std::fs::read(&picture).expect("a screenshot");
     assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000, "{} bytes: an empty page", bytes.len());
     if let Some(keep) = std::env::var_os("LAB_SCREENSHOT") {
