@@ -268,28 +268,41 @@ impl<'a> View<'a> {
     where
         'a: 'r,
     {
-        let state = self.state;
-        let export = |(key, winner): (&'a str, Visible)| {
-            let (value, id) = state.export(&winner);
+        let export = |key, winner| {
+            let (value, id) = self.state.export(&winner);
             (key, value, id)
         };
-        let mut entries = vec![];
-        if let (Some(map), None) = (self.map(obj.as_ref()), &self.clock) {
+        self.entries(obj.as_ref(), range, export).into_iter()
+    }
+
+    /// As [`Self::map_range`], with what `make` makes of a key and what won there.
+    pub(crate) fn entries<'r, T>(
+        &self,
+        obj: &ObjId,
+        range: impl RangeBounds<&'r str>,
+        make: impl Fn(&'a str, Visible) -> T,
+    ) -> Vec<T>
+    where
+        'a: 'r,
+    {
+        let state = self.state;
+        if let (Some(map), None) = (self.map(obj), &self.clock) {
             let (from, to) = (range.start_bound().cloned(), range.end_bound().cloned());
-            let winner = |number: usize| map.entry(number).values.last().copied();
             let there = map.order(&state.heap).range(from, to);
-            entries.extend(there.filter_map(|(key, number)| Some(export((key, winner(number)?)))));
-            return entries.into_iter();
+            // Each key of the order has a value, which an iterator that looks cannot promise.
+            let mut entries = Vec::with_capacity(there.size_hint().1.unwrap_or(0));
+            let won = |number: usize| map.entry(number).values.last().copied();
+            entries.extend(there.filter_map(|(key, number)| Some(make(key, won(number)?))));
+            return entries;
         }
         let mut then = vec![];
-        self.each_key(obj.as_ref(), |key, values| {
+        self.each_key(obj, |key, values| {
             if range.contains(&key) {
                 then.push((key, values[values.len() - 1]));
             }
         });
         sort_by_bytes(&mut then, |(key, _)| key.as_bytes());
-        entries.extend(then.into_iter().map(export));
-        entries.into_iter()
+        then.into_iter().map(|(key, winner)| make(key, winner)).collect()
     }
 
     /// The elements of a list or text that lie in a range with their winning values, in order. In a text a range counts
@@ -301,14 +314,24 @@ impl<'a> View<'a> {
         obj: impl AsRef<ObjId>,
         range: impl RangeBounds<usize>,
     ) -> std::vec::IntoIter<(Value<'a>, ObjId)> {
-        let (mut values, mut index) = (vec![], 0);
-        self.each_element(obj.as_ref(), |winner| {
+        self.elements(obj.as_ref(), range, |winner| self.state.export(&winner)).into_iter()
+    }
+
+    /// As [`Self::list_range`], with what `make` makes of what won.
+    pub(crate) fn elements<T>(
+        &self,
+        obj: &ObjId,
+        range: impl RangeBounds<usize>,
+        make: impl Fn(Visible) -> T,
+    ) -> Vec<T> {
+        let (mut elements, mut index) = (vec![], 0);
+        self.each_element(obj, |winner| {
             if range.contains(&index) {
-                values.push(self.state.export(&winner));
+                elements.push(make(winner));
             }
             index += 1;
         });
-        values.into_iter()
+        elements
     }
 
     /// An object with everything in it: of several values at a place the winner, of a counter what it has grown to.
@@ -564,14 +587,19 @@ impl State {
         if let Some((kind, number)) = value.val.as_object() {
             return (Value::Object(kind), self.name(value.id, number.get()));
         }
-        let scalar = match RawValue::short_int(value.val.code, self.heap.get(value.val.bytes)) {
+        (Value::Scalar(self.shown_scalar(value)), self.name(value.id, u32::MAX))
+    }
+
+    /// The scalar that a value is, if it is one: a counter as what it has grown to.
+    #[inline]
+    pub(crate) fn shown_scalar(&self, value: &Visible) -> ScalarValue<'_> {
+        match RawValue::short_int(value.val.code, self.heap.get(value.val.bytes)) {
             Some(number) => ScalarValue::Int(number),
             None => match self.scalar(value.val) {
                 ScalarValue::Counter(start) => ScalarValue::Counter(start.wrapping_add(value.added)),
                 scalar => scalar,
             },
-        };
-        (Value::Scalar(scalar), self.name(value.id, u32::MAX))
+        }
     }
 
     #[inline(never)]

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Form, TYPE, VALUE};
+use crate::store::register::Visible;
 use crate::types::{ObjId, ObjType, ScalarValue, Value, encode_hex};
 use crate::view::View;
 
@@ -18,8 +19,8 @@ pub enum Layout {
 
 /// What of an object was not written yet.
 enum Rest<'a> {
-    Map(std::vec::IntoIter<(&'a str, Value<'a>, ObjId)>),
-    List(std::vec::IntoIter<(Value<'a>, ObjId)>),
+    Map(std::vec::IntoIter<(&'a str, Visible)>),
+    List(std::vec::IntoIter<Visible>),
 }
 
 /// An object that is being written.
@@ -31,13 +32,17 @@ struct Level<'a> {
     end: &'static str,
 }
 
-struct Writer<'v, 'a, W> {
+struct Writer<'v, 'a> {
     view: &'v View<'a>,
     form: Form,
     layout: Layout,
-    out: W,
+    /// What was not handed on yet: most values are a few bytes.
+    out: Vec<u8>,
     levels: Vec<Level<'a>>,
 }
+
+/// So many bytes are handed on at once.
+const BUFFER: usize = 1 << 16;
 
 /// Writes a value of a document, as [`View::get`] gives it.
 pub fn write<'a>(
@@ -45,85 +50,93 @@ pub fn write<'a>(
     value: (Value<'a>, ObjId),
     form: Form,
     layout: Layout,
-    out: impl Write,
+    mut out: impl Write,
 ) -> io::Result<()> {
-    let mut writer = Writer { view, form, layout, out, levels: Vec::new() };
-    writer.value(value)?;
+    let mut writer = Writer { view, form, layout, out: Vec::new(), levels: Vec::new() };
+    match value {
+        (Value::Scalar(value), _) => writer.scalar(&value)?,
+        (Value::Object(kind), id) => writer.object(kind, &id)?,
+    }
     while let Some(level) = writer.levels.last_mut() {
-        let (key, value) = match &mut level.rest {
-            Rest::Map(entries) => match entries.next() {
-                Some((key, value, id)) => (Some(key), Some((value, id))),
-                None => (None, None),
-            },
-            Rest::List(elements) => (None, elements.next()),
+        let next = match &mut level.rest {
+            Rest::Map(entries) => entries.next().map(|(key, winner)| (Some(key), winner)),
+            Rest::List(elements) => elements.next().map(|winner| (None, winner)),
         };
-        let Some(value) = value else {
-            writer.close()?;
+        if writer.out.len() >= BUFFER {
+            out.write_all(&writer.out)?;
+            writer.out.clear();
+        }
+        let Some((key, winner)) = next else {
+            writer.close();
             continue;
         };
-        let comma = if std::mem::take(&mut level.empty) { "" } else { "," };
-        writer.out.write_all(comma.as_bytes())?;
-        writer.line()?;
+        if !std::mem::take(&mut level.empty) {
+            writer.out.push(b',');
+        }
+        writer.line();
         if let Some(key) = key {
             string(&mut writer.out, key)?;
-            writer.out.write_all(if layout == Layout::Lines { b": " } else { b":" })?;
+            writer.out.extend_from_slice(if layout == Layout::Lines { b": " } else { b":" });
         }
-        writer.value(value)?;
+        match winner.val.as_object() {
+            Some((kind, number)) => writer.object(kind, &view.state.obj_id(number))?,
+            None => writer.scalar(&view.state.shown_scalar(&winner))?,
+        }
     }
-    Ok(())
+    out.write_all(&writer.out)
 }
 
-impl<'a, W: Write> Writer<'_, 'a, W> {
-    /// A value, or the beginning of an object.
-    fn value(&mut self, (value, id): (Value<'a>, ObjId)) -> io::Result<()> {
-        let kind = match value {
-            Value::Scalar(value) => return self.scalar(&value),
-            Value::Object(kind) => kind,
-        };
+impl<'a> Writer<'_, 'a> {
+    /// A text, or the beginning of a map or a list.
+    fn object(&mut self, kind: ObjType, id: &ObjId) -> io::Result<()> {
         match kind {
             ObjType::Text => {
                 // Whoever gave the id has found the text there.
-                let text = self.view.text(&id).map_err(io::Error::other)?;
+                let text = self.view.text(id).map_err(io::Error::other)?;
                 match self.form {
-                    Form::Plain => string(&mut self.out, &text),
-                    Form::Tagged => self.tagged("\"text\"", |out| string(out, &text)),
+                    Form::Plain => string(&mut self.out, &text)?,
+                    Form::Tagged => self.tagged("\"text\"", |out| string(out, &text))?,
                 }
             }
-            ObjType::List => self.open("[", Rest::List(self.view.list_range(&id, ..)), "]"),
+            ObjType::List => {
+                let elements = self.view.elements(id, .., |winner| winner).into_iter();
+                self.open("[", Rest::List(elements), "]");
+            }
             ObjType::Map | ObjType::Table => {
-                let entries = self.view.map_range(&id, ..);
-                let says_type = entries.as_slice().iter().any(|(key, ..)| *key == TYPE);
-                match self.form == Form::Tagged && says_type {
+                let entries = self.view.entries(id, .., |key, winner| (key, winner));
+                let says_type = self.form == Form::Tagged && entries.iter().any(|(key, _)| *key == TYPE);
+                let entries = Rest::Map(entries.into_iter());
+                match says_type {
                     true => {
                         let begin = format!("{{\"{TYPE}\":\"map\",\"{VALUE}\":{{");
-                        self.open(&begin, Rest::Map(entries), "}}")
+                        self.open(&begin, entries, "}}");
                     }
-                    false => self.open("{", Rest::Map(entries), "}"),
+                    false => self.open("{", entries, "}"),
                 }
             }
         }
+        Ok(())
     }
 
-    fn open(&mut self, begin: &str, rest: Rest<'a>, end: &'static str) -> io::Result<()> {
+    fn open(&mut self, begin: &str, rest: Rest<'a>, end: &'static str) {
         self.levels.push(Level { rest, empty: true, end });
-        self.out.write_all(begin.as_bytes())
+        self.out.extend_from_slice(begin.as_bytes());
     }
 
-    fn close(&mut self) -> io::Result<()> {
-        let Some(Level { empty, end, .. }) = self.levels.pop() else { return Ok(()) };
+    fn close(&mut self) {
+        let Some(Level { empty, end, .. }) = self.levels.pop() else { return };
         if !empty {
-            self.line()?;
+            self.line();
         }
-        self.out.write_all(end.as_bytes())
+        self.out.extend_from_slice(end.as_bytes());
     }
 
     /// A new line, where lines are wanted.
-    fn line(&mut self) -> io::Result<()> {
+    fn line(&mut self) {
         if self.layout == Layout::Lines {
-            self.out.write_all(b"\n")?;
-            self.levels.iter().try_for_each(|_| self.out.write_all(b"  "))?;
+            self.out.push(b'\n');
+            self.out.resize(self.out.len() + 2 * self.levels.len(), b' ');
         }
-        Ok(())
     }
 
     fn scalar(&mut self, value: &ScalarValue<'a>) -> io::Result<()> {
@@ -131,13 +144,15 @@ impl<'a, W: Write> Writer<'_, 'a, W> {
         match value {
             ScalarValue::Null => self.out.write_all(b"null"),
             ScalarValue::Boolean(value) => write!(self.out, "{value}"),
-            ScalarValue::Int(value) => write!(self.out, "{value}"),
+            ScalarValue::Int(value) => serde_json::to_writer(&mut self.out, value).map_err(io::Error::from),
             ScalarValue::Uint(value) if plain || i64::try_from(*value).is_err() => {
                 write!(self.out, "{value}")
             }
             ScalarValue::Uint(value) => self.tagged("\"uint\"", |out| write!(out, "{value}")),
             // With all digits that it takes to read the same number, and always with a point or an exponent.
-            ScalarValue::F64(value) if value.is_finite() => write!(self.out, "{value:?}"),
+            ScalarValue::F64(value) if value.is_finite() => {
+                serde_json::to_writer(&mut self.out, value).map_err(io::Error::from)
+            }
             ScalarValue::F64(_) if plain => self.out.write_all(b"null"),
             ScalarValue::F64(value) => self.tagged("\"f64\"", |out| write!(out, "\"{value:?}\"")),
             ScalarValue::Str(text) => string(&mut self.out, text),
@@ -158,13 +173,13 @@ impl<'a, W: Write> Writer<'_, 'a, W> {
         }
     }
 
-    fn tagged(&mut self, name: &str, write: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
+    fn tagged(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         write!(self.out, "{{\"{TYPE}\":{name},\"{VALUE}\":")?;
         write(&mut self.out)?;
         self.out.write_all(b"}")
     }
 }
 
-pub(super) fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
+pub(super) fn string(out: impl Write, text: &str) -> io::Result<()> {
     serde_json::to_writer(out, text).map_err(io::Error::from)
 }
