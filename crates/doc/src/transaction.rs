@@ -1,12 +1,14 @@
 //! Editing as one change: explicit transactions, and documents that commit by themselves.
 
+use smallvec::SmallVec;
+
 use crate::document::{Commit, Document};
 use crate::edit::{CommitOptions, Editor, Open};
 use crate::error::{ApplyError, EditError, LoadError};
 use crate::literal::Literal;
 use crate::mark::{ExpandMark, Mark, Span, UpdateSpansConfig};
-use crate::patch::Patch;
 use crate::patch::diff::{Scope, diff};
+use crate::patch::{Patch, since};
 use crate::read::ReadDoc;
 use crate::store::history::branches::Branch;
 use crate::store::past::Clock;
@@ -65,9 +67,9 @@ impl Document {
         &mut self,
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<(T, Vec<Patch>), E> {
-        let before = self.settled().clock_now();
+        let first = self.state.history.next();
         let value = self.transact(edit)?;
-        Ok((value, diff(&self.state, &before, &self.state.clock_now(), Scope::ALL)))
+        Ok((value, since(&self.state, first)))
     }
 }
 
@@ -341,8 +343,32 @@ pub struct AutoCommit {
 #[derive(Debug, Default)]
 struct Seen {
     of: Option<Branch>,
-    rows: Vec<ChangeIdx>,
-    clock: Clock,
+    rows: SmallVec<[ChangeIdx; 2]>,
+    moment: Moment,
+}
+
+/// What was there.
+#[derive(Debug)]
+enum Moment {
+    /// All changes before this one.
+    Before(ChangeIdx),
+    /// Some of them.
+    At(Clock),
+}
+
+impl Default for Moment {
+    fn default() -> Self {
+        Self::Before(ChangeIdx::default())
+    }
+}
+
+impl Moment {
+    fn clock(self, state: &State) -> Clock {
+        match self {
+            Self::Before(row) => state.clock_before(row),
+            Self::At(clock) => clock,
+        }
+    }
 }
 
 impl Default for AutoCommit {
@@ -456,8 +482,15 @@ impl AutoCommit {
     pub fn diff_incremental(&mut self) -> Vec<Patch> {
         let (before, now) = (std::mem::take(&mut self.seen), self.now());
         // Who put another document in the place of this one has not seen any of it.
-        let before = if before.of == now.of { before.clock } else { Clock::default() };
-        let patches = diff(&self.doc.settled(), &before, &now.clock, Scope::ALL);
+        let before = if before.of == now.of { before.moment } else { Moment::default() };
+        let state = self.doc.settled();
+        let patches = match (before, &now.moment) {
+            (Moment::Before(row), Moment::Before(_)) => since(&state, row),
+            (before, Moment::Before(_)) => {
+                diff(&state, &before.clock(&state), &state.clock_now(), Scope::ALL)
+            }
+            (before, Moment::At(now)) => diff(&state, &before.clock(&state), now, Scope::ALL),
+        };
         self.seen = now;
         patches
     }
@@ -487,11 +520,12 @@ impl AutoCommit {
         self.commit();
         let (of, state) = (Some(self.doc.branch), &self.doc.state);
         let Some(past) = &self.past else {
-            return Seen { of, rows: state.history.heads.rows().to_vec(), clock: state.clock_now() };
+            let rows = SmallVec::from_slice(state.history.heads.rows());
+            return Seen { of, rows, moment: Moment::Before(state.history.next()) };
         };
         let row = |hash| state.row(&hash).expect("the whole document has what was committed while isolated");
-        let rows: Vec<ChangeIdx> = past.get_heads().into_iter().map(row).collect();
-        Seen { of, clock: state.clock(&rows), rows }
+        let rows: SmallVec<[ChangeIdx; 2]> = past.get_heads().into_iter().map(row).collect();
+        Seen { of, moment: Moment::At(state.clock(&rows)), rows }
     }
 
     /// The whole document, after committing what is open.

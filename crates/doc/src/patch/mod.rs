@@ -7,6 +7,7 @@
 
 mod apply;
 pub(crate) mod diff;
+mod direct;
 mod list;
 mod path;
 mod place;
@@ -17,6 +18,7 @@ use crate::mark::{Mark, MarkSet};
 use crate::types::{ObjId, Prop, Value};
 
 pub use apply::PatchError;
+pub(crate) use direct::{Direct, direct, general, since};
 pub use path::Path;
 
 /// One step from what a document was to what it is. Steps are to be taken in their order: each counts on those before it.

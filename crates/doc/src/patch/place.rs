@@ -53,17 +53,11 @@ impl<'a> Places<'a> {
         stays
     }
 
-    /// Whether an object is shown where it is: in a text only blocks are, other objects are a character there.
-    fn is_shown(&self, obj: ObjIdx) -> bool {
-        let Object { kind, parent, .. } = self.state.objects[obj];
-        kind == ObjType::Map || self.state.seq(parent).is_none_or(|seq| !seq.is_text)
-    }
-
     fn keeps_its_place(&self, obj: ObjIdx) -> bool {
         let id = self.state.objects[obj].id;
         let before = self.values(obj, self.moments.before);
         let after = self.values(obj, self.moments.after);
-        self.is_shown(obj)
+        is_shown(self.state, obj)
             && winner(&after) == Some(id)
             && !matches!(became(&before, &after, self.moments.conflicts), Became::Put(..))
     }
@@ -117,7 +111,7 @@ impl<'a> Places<'a> {
 
     fn find(&mut self, obj: ObjIdx, parent: ObjIdx) -> Option<Prop<'static>> {
         let (state, id) = (self.state, self.state.objects[obj].id);
-        if !self.is_shown(obj) || winner(&self.values(obj, self.moments.after)) != Some(id) {
+        if !is_shown(state, obj) || winner(&self.values(obj, self.moments.after)) != Some(id) {
             return None;
         }
         match state.place_of(obj)? {
@@ -134,6 +128,12 @@ impl<'a> Places<'a> {
             }
         }
     }
+}
+
+/// Whether an object is shown where it is: in a text only blocks are, other objects are a character there.
+pub(super) fn is_shown(state: &State, obj: ObjIdx) -> bool {
+    let Object { kind, parent, .. } = state.objects[obj];
+    kind == ObjType::Map || state.seq(parent).is_none_or(|seq| !seq.is_text)
 }
 
 /// Where the objects in a list or text are at a moment.

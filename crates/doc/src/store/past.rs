@@ -80,6 +80,17 @@ impl State {
         Clock::of(self.actors.numbers().map(|actor| self.history.end_by(actor)).collect())
     }
 
+    /// The clock of all changes before row `row`, wherever that row is. Costs one step per run of changes since.
+    pub(crate) fn clock_before(&self, row: ChangeIdx) -> Clock {
+        let mut clock = self.clock_now();
+        for run in self.history.runs_from(row).filter(|run| run.end() > row) {
+            let first = row.max(run.row).since(run.row);
+            let end = &mut clock.ends[run.actor.place()];
+            *end = (run.start + first * run.ops).min(*end);
+        }
+        clock
+    }
+
     /// The clock of some changes. Costs one step per run of changes before them.
     pub(crate) fn clock(&self, rows: &[ChangeIdx]) -> Clock {
         let mut ends = smallvec![0; self.actors.len()];

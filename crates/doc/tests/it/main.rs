@@ -21,6 +21,7 @@ mod limits;
 mod literals;
 mod malformed;
 mod marks;
+mod observers;
 mod oracle;
 mod patches;
 mod ported;

@@ -228,14 +228,8 @@ fn rich<E: Rich + Shared>(named: Named, size: usize) -> Option<Case> {
             let doc = marked();
             repeat(move || doc.spans())
         }
-        Named::TextObserved => {
-            let append = |at: usize| [Patch { at, delete: 0, insert: "x".to_owned() }];
-            let script: Vec<[Patch; 1]> = (0..size).map(append).collect();
-            repeat(move || {
-                let mut doc = E::blank(1);
-                script.iter().map(|patches| doc.edit_and_show(patches)).sum::<usize>()
-            })
-        }
+        Named::TextObserved => watched(size, E::edit_and_show),
+        Named::TextHeard => watched(size, E::edit_and_hear),
         Named::DiffOne => {
             let mut doc = E::blank(1);
             doc.edit(&[Patch { at: 0, delete: 0, insert: letters(size) }]);
@@ -259,6 +253,16 @@ fn rich<E: Rich + Shared>(named: Named, size: usize) -> Option<Case> {
         _ => return all::<E>(named, size),
     };
     Some(case)
+}
+
+/// That many transactions, each of which appends a character and tells what is new.
+fn watched<E: Rich + Shared>(size: usize, edit: fn(&mut E, &[Patch]) -> usize) -> Case {
+    let append = |at: usize| [Patch { at, delete: 0, insert: "x".to_owned() }];
+    let script: Vec<[Patch; 1]> = (0..size).map(append).collect();
+    repeat(move || {
+        let mut doc = E::blank(1);
+        script.iter().map(|patches| edit(&mut doc, patches)).sum::<usize>()
+    })
 }
 
 /// The steps both ways: who remembers the last answer has to think again.

@@ -85,6 +85,10 @@ pub trait Rich: Past {
     fn spans(&self) -> usize;
     /// One transaction; hands out what is new for who shows the document, and counts it.
     fn edit_and_show(&mut self, patches: &[Patch]) -> usize;
+    /// The same for somebody who was there before the first such call and remembers what was handed out.
+    fn edit_and_hear(&mut self, patches: &[Patch]) -> usize {
+        self.edit_and_show(patches)
+    }
     /// Hands out the steps from one point to another, and counts them.
     fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize;
 }

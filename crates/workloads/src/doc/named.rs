@@ -43,6 +43,7 @@ pub enum Named {
     MarksRead,
     SpansRead,
     TextObserved,
+    TextHeard,
     DiffOne,
     DiffAll,
     SyncGenerateMessage,
@@ -52,7 +53,7 @@ pub enum Named {
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 41] = [
+const NAMED: [(Named, &str, &[u64]); 42] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -88,6 +89,7 @@ const NAMED: [(Named, &str, &[u64]); 41] = [
     (Named::MarksRead, "marks_read", &[10_000]),
     (Named::SpansRead, "spans_read", &[10_000]),
     (Named::TextObserved, "transact_with_patches_text", &[10_000]),
+    (Named::TextHeard, "observer_text", &[10_000]),
     (Named::DiffOne, "diff_one_edit", &[100_000]),
     (Named::DiffAll, "diff_first_last", &[10_000]),
     (Named::SyncGenerateMessage, "sync_generate_message", &[50]),
@@ -129,9 +131,9 @@ impl Named {
     /// Whether only engines of Automerge's format have it: rich texts, patches and syncs.
     #[must_use]
     pub fn is_of_the_format(self) -> bool {
-        use Named::{DiffAll, DiffOne, MarksPut, MarksRead, SpansRead, TextObserved};
+        use Named::{DiffAll, DiffOne, MarksPut, MarksRead, SpansRead, TextHeard, TextObserved};
         use Named::{SyncDiverged, SyncFullRoundTrip, SyncGenerateMessage, SyncUpdate};
-        matches!(self, MarksPut | MarksRead | SpansRead | TextObserved | DiffOne | DiffAll)
+        matches!(self, MarksPut | MarksRead | SpansRead | TextObserved | TextHeard | DiffOne | DiffAll)
             || matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
     }
 
@@ -184,7 +186,7 @@ impl Named {
             Named::GetScale | Named::ConcurrentReads => (size as i64 * last / 2).into(),
             Named::ListInsertAppend | Named::ListInsertFront => 42_usize.into(),
             Named::TextSpliceBulk => (size * BULK).into(),
-            Named::MarksPut | Named::MarksRead | Named::TextObserved => size.into(),
+            Named::MarksPut | Named::MarksRead | Named::TextObserved | Named::TextHeard => size.into(),
             // Each marked part and the one behind it.
             Named::SpansRead => (2 * size).into(),
             // Something came, and goes again.

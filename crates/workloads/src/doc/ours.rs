@@ -5,7 +5,7 @@ use super::engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_ou
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 use hashmill_doc::{
     ActorId, Change, ChangeHash, Cursor, Document, EditError, ExpandMark, Limits, LoadOptions, Mark, ObjId,
-    ObjType, ROOT, ReadDoc as _, Transactable as _, Transaction, Verify,
+    ObjType, Observer, ROOT, ReadDoc as _, Transactable as _, Transaction, Verify,
 };
 use std::thread;
 
@@ -16,13 +16,14 @@ pub struct Hashmill {
     text: ObjId,
     map: ObjId,
     list: ObjId,
+    observer: Option<Observer>,
 }
 
 impl Hashmill {
     fn of(doc: Document) -> Self {
         let object = |key: &str| doc.get(ROOT, key).ok().flatten().map_or(ROOT, |(_, id)| id);
         let (text, map, list) = (object("text"), object("map"), object("list"));
-        Self { doc, text, map, list }
+        Self { doc, text, map, list, observer: None }
     }
 
     /// The hashes of the heads.
@@ -88,7 +89,8 @@ impl Texts for Hashmill {
 impl Shared for Hashmill {
     fn fork(&mut self, who: u8) -> Self {
         let doc = self.doc.fork().with_actor(ActorId::from([who; 16]));
-        Self { doc, text: self.text.clone(), map: self.map.clone(), list: self.list.clone() }
+        let (text, map, list) = (self.text.clone(), self.map.clone(), self.list.clone());
+        Self { doc, text, map, list, observer: None }
     }
 
     fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
@@ -183,6 +185,12 @@ impl Rich for Hashmill {
         };
         let ((), new) = doc.transact_with_patches(edit).expect("a sound edit");
         handed_out(new.into_iter())
+    }
+
+    fn edit_and_hear(&mut self, patches: &[Patch]) -> usize {
+        self.observer.get_or_insert_with(|| Observer::of(&self.doc));
+        self.edit(patches);
+        self.observer.as_mut().map_or(0, |observer| handed_out(observer.news(&self.doc).iter()))
     }
 
     fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize {

@@ -269,6 +269,21 @@ impl History {
         Some(number as usize)
     }
 
+    /// The operations of all changes from row `row` on, where these are of one run and have any: the first, and how many.
+    #[inline]
+    pub(crate) fn operations_from(&self, row: ChangeIdx) -> Option<(OpId, u32)> {
+        let run = self.runs.last().filter(|run| run.row <= row)?;
+        let before = row.since(run.row);
+        let len = (run.rows - before) * run.ops;
+        (len > 0).then(|| (OpId::new(run.start + before * run.ops, run.actor), len))
+    }
+
+    /// The runs of changes from that of row `row` on.
+    pub(crate) fn runs_from(&self, row: ChangeIdx) -> impl Iterator<Item = &ChangeRun> {
+        let first = if self.runs.len() == 0 { 0 } else { self.run_of(row) };
+        self.runs.iter_from(first)
+    }
+
     /// The past of a change that will be made after `deps`; nothing where it is all there is.
     #[inline]
     pub(in crate::store) fn past(
