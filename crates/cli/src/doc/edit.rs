@@ -37,8 +37,8 @@ fn edit(
     }
     let ((), made) = doc.transact_with(&options(change), edit).with_context(|| file::name(path))?;
     match made {
-        Some(_) => edited.replace(&mut doc),
-        None => edited.keep(),
+        Some(_) => edited.replace(&mut doc).map(drop),
+        None => edited.keep().map(drop),
     }
 }
 
@@ -48,7 +48,7 @@ fn typed(json: &str, hint: &str) -> Result<Literal> {
 }
 
 pub(super) fn new(low: &NewArgs) -> Result<()> {
-    file::create(&low.file, &Document::new().save())
+    file::create(&low.file, &Document::new().save()).map(drop)
 }
 
 pub(super) fn put(low: &PutArgs) -> Result<()> {
@@ -134,15 +134,15 @@ pub(super) fn patch(low: &PatchArgs) -> Result<()> {
         patch.apply(&mut doc, &options).with_context(|| file::name(&low.file))?
     };
     match made {
-        Some(_) => edited.replace(&mut doc),
-        None => edited.keep(),
+        Some(_) => edited.replace(&mut doc).map(drop),
+        None => edited.keep().map(drop),
     }
 }
 
 pub(super) fn at(low: &AtArgs) -> Result<()> {
     let doc = file::load(&low.file)?;
     let mut then = doc.fork_at(&super::named(&doc, &low.heads)?)?;
-    file::create(&low.output, &then.save())
+    file::create(&low.output, &then.save()).map(drop)
 }
 
 pub(super) fn fork(low: &ForkArgs) -> Result<()> {
@@ -150,7 +150,7 @@ pub(super) fn fork(low: &ForkArgs) -> Result<()> {
     if !low.at.at.is_empty() {
         doc = doc.fork_at(&super::named(&doc, &low.at.at)?)?;
     }
-    file::create(&low.output, &doc.save())
+    file::create(&low.output, &doc.save()).map(drop)
 }
 
 pub(super) fn undo(low: &UndoArgs) -> Result<()> {
@@ -164,13 +164,13 @@ pub(super) fn undo(low: &UndoArgs) -> Result<()> {
         named => super::named(&doc, named)?,
     };
     match doc.revert(&changes, &options(&low.change)).with_context(|| file::name(&low.file))? {
-        Some(_) => edited.replace(&mut doc),
+        Some(_) => edited.replace(&mut doc).map(drop),
         None => {
             complain(&format!(
                 "{}: nothing of that is seen any more; nothing was changed",
                 file::name(&low.file)
             ));
-            edited.keep()
+            edited.keep().map(drop)
         }
     }
 }
@@ -181,15 +181,15 @@ pub(super) fn merge(low: &MergeArgs) -> Result<()> {
         doc.merge(&file::load(from)?).with_context(|| file::name(from))?;
     }
     match &low.output {
-        Some(output) => file::create(output, &doc.save()),
-        None => edited.replace(&mut doc),
+        Some(output) => file::create(output, &doc.save()).map(drop),
+        None => edited.replace(&mut doc).map(drop),
     }
 }
 
 pub(super) fn import(low: &ImportArgs) -> Result<()> {
     if low.changes {
         let mut doc = from_changes(&file::read(&low.json)?).with_context(|| file::name(&low.json))?;
-        return file::create(&low.output, &doc.save());
+        return file::create(&low.output, &doc.save()).map(drop);
     }
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     let bytes = file::read(&low.json)?;
@@ -204,7 +204,7 @@ pub(super) fn import(low: &ImportArgs) -> Result<()> {
     }
     doc.transact_with(&options(&low.change), |tx| tx.init_root(&value))
         .with_context(|| file::name(&low.json))?;
-    file::create(&low.output, &doc.save())
+    file::create(&low.output, &doc.save()).map(drop)
 }
 
 /// The document of changes, one a line, each under the name that it says.
@@ -234,12 +234,12 @@ pub(super) fn squash(low: &SquashArgs) -> Result<()> {
     let actor = low.change.actor.clone().unwrap_or_else(ActorId::random);
     let squashed = doc.squash(actor, &options(&low.change));
     let mut squashed = squashed.with_context(|| file::name(&low.file))?;
-    file::create(&low.output, &squashed.save())
+    file::create(&low.output, &squashed.save()).map(drop)
 }
 
 pub(super) fn anonymise(low: &AnonymiseArgs) -> Result<()> {
     let mut masked = file::load(&low.file)?.anonymise().with_context(|| file::name(&low.file))?;
-    file::create(&low.output, &masked.save())
+    file::create(&low.output, &masked.save()).map(drop)
 }
 
 pub(super) fn rescue(low: &RescueArgs) -> Result<u8> {

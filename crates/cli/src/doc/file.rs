@@ -1,13 +1,22 @@
 //! Documents in files: read whole, replaced whole, and never over what somebody else wrote meanwhile.
 
-use crate::os::{self, Output};
-use crate::out::{Unread, shown};
+use crate::flags::Misuse;
+use crate::os::{self, Hold, Output};
+use crate::out::{Unread, hex, shown};
 use anyhow::{Context, Result, bail};
 use hashmill_doc::Document;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
+
+/// So many bytes are read, and no more: whoever writes into a pipe need not end.
+const MOST_BYTES: u64 = 4 << 30;
+/// What a document begins with. What begins otherwise is none, and need not be read to its end.
+const MAGIC: [u8; 4] = [0x85, 0x6f, 0x4a, 0x83];
+/// So many bytes are written between two looks at the signals that came.
+const PIECE: usize = 1 << 20;
 
 /// Whether a path stands for a standard stream.
 pub(super) fn is_stream(path: &Path) -> bool {
@@ -21,14 +30,38 @@ pub(super) fn name(path: &Path) -> String {
 
 /// All bytes of a file, or of standard input.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let done = if is_stream(path) {
-        os::stdin().and_then(|stdin| stdin.lock().read_to_end(&mut bytes))
-    } else {
-        File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
-    };
-    done.with_context(|| name(path))?;
+    with(path, |input| rest(input, Vec::new()))
+}
+
+/// All bytes of a document; of what is none, so many that this is seen.
+pub(super) fn read_document(path: &Path) -> Result<Vec<u8>> {
+    with(path, |input| {
+        let mut head = Vec::new();
+        input.take(MAGIC.len() as u64).read_to_end(&mut head)?;
+        if MAGIC.starts_with(&head[..]) { rest(input, head) } else { Ok(head) }
+    })
+}
+
+/// What is left of an input, behind what was read.
+fn rest(input: &mut dyn Read, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    let most = MOST_BYTES - bytes.len() as u64;
+    if input.take(most + 1).read_to_end(&mut bytes)? as u64 > most {
+        return Err(io::Error::other(format!("it has more than {MOST_BYTES} bytes; so many are not read")));
+    }
     Ok(bytes)
+}
+
+fn with(path: &Path, read: impl FnOnce(&mut dyn Read) -> io::Result<Vec<u8>>) -> Result<Vec<u8>> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    let done = if is_stream(path) {
+        if TAKEN.swap(true, Ordering::Relaxed) {
+            bail!(Misuse("standard input can be read only once: - stands here twice".to_owned()));
+        }
+        os::stdin().and_then(|stdin| read(&mut stdin.lock()))
+    } else {
+        File::open(path).and_then(|mut file| read(&mut file))
+    };
+    done.with_context(|| name(path))
 }
 
 /// The document that the bytes of a file are.
@@ -38,12 +71,24 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Document> {
 
 /// The document in a file.
 pub(super) fn load(path: &Path) -> Result<Document> {
-    parse(path, &read(path)?)
+    parse(path, &read_document(path)?)
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wrote {
+    /// Not if it was so already.
+    pub(super) written: bool,
+    /// How long it is.
+    pub(super) bytes: usize,
 }
 
 /// A file that is read to be replaced.
 pub(super) struct Edited {
+    /// As it was given.
     path: PathBuf,
+    /// What is replaced: where a link leads to.
+    target: PathBuf,
     /// What was read; nothing where no file was.
     bytes: Option<Vec<u8>>,
     /// When that was written, as far as the file system knows.
@@ -55,23 +100,32 @@ type Stamp = (u64, SystemTime);
 
 impl Edited {
     pub(super) fn open(path: &Path) -> Result<(Edited, Document)> {
-        // What a link leads to is replaced, not the link.
         let target = if is_stream(path) {
             path.to_owned()
         } else {
-            fs::canonicalize(path).with_context(|| name(path))?
+            let target = fs::canonicalize(path).with_context(|| name(path))?;
+            // A rename would put a file in the place of a device or a pipe.
+            let there = fs::metadata(&target).with_context(|| name(path))?;
+            if there.is_dir() {
+                bail!("{}: it is a directory", name(path));
+            }
+            if !there.is_file() {
+                bail!("{}: it is no regular file, so it cannot be replaced", name(path));
+            }
+            target
         };
         let stamp = stamp(&target);
-        let bytes = read(&target)?;
+        let bytes = if is_stream(path) { read_document(path) } else { read_document(&target) }?;
         let doc = parse(path, &bytes)?;
-        Ok((Edited { path: target, bytes: Some(bytes), stamp }, doc))
+        Ok((Edited { path: path.to_owned(), target, bytes: Some(bytes), stamp }, doc))
     }
 
     /// As [`Self::open`]; where there is no file yet, an empty document that becomes one.
     pub(super) fn open_or_new(path: &Path) -> Result<(Edited, Document)> {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                Ok((Edited { path: path.to_owned(), bytes: None, stamp: None }, Document::new()))
+                let (path, target) = (path.to_owned(), path.to_owned());
+                Ok((Edited { path, target, bytes: None, stamp: None }, Document::new()))
             }
             _ => Edited::open(path),
         }
@@ -83,36 +137,38 @@ impl Edited {
     }
 
     /// Leaves what was read; from standard input it goes on.
-    pub(super) fn keep(&self) -> Result<()> {
-        match &self.bytes {
-            Some(bytes) if is_stream(&self.path) => to_output(bytes),
-            _ => Ok(()),
+    pub(super) fn keep(&self) -> Result<Wrote> {
+        let bytes = self.bytes.as_deref().unwrap_or_default();
+        if is_stream(&self.path) {
+            to_output(bytes)?;
         }
+        Ok(Wrote { written: is_stream(&self.path), bytes: bytes.len() })
     }
 
     /// Puts a document in the place of what was read.
-    pub(super) fn replace(&mut self, doc: &mut Document) -> Result<()> {
+    pub(super) fn replace(&mut self, doc: &mut Document) -> Result<Wrote> {
         let bytes = doc.save();
+        let wrote = Wrote { written: true, bytes: bytes.len() };
         if is_stream(&self.path) {
-            return to_output(&bytes);
+            return to_output(&bytes).map(|()| wrote);
         }
         match &self.bytes {
-            Some(there) if *there == bytes => return Ok(()),
-            Some(there) => overwrite(&self.path, there, &bytes)?,
-            None => create(&self.path, &bytes)?,
+            Some(there) if *there == bytes => return Ok(Wrote { written: false, ..wrote }),
+            Some(there) => overwrite(&self.path, &self.target, there, &bytes)?,
+            None => drop(create(&self.path, &bytes)?),
         }
-        self.stamp = stamp(&self.path);
+        self.stamp = stamp(&self.target);
         self.bytes = Some(bytes);
-        Ok(())
+        Ok(wrote)
     }
 
     /// What somebody else put in the place of what was read, if so. From here on that is what was read.
     pub(super) fn changed(&mut self) -> Result<Option<Document>> {
-        let now = stamp(&self.path);
+        let now = stamp(&self.target);
         if self.bytes.is_none() || (now.is_some() && now == self.stamp) {
             return Ok(None);
         }
-        let bytes = read(&self.path)?;
+        let bytes = read_document(&self.target)?;
         self.stamp = now;
         if self.bytes.as_ref() == Some(&bytes) {
             return Ok(None);
@@ -129,33 +185,58 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 /// Replaces a file in which `there` was read.
-fn overwrite(path: &Path, there: &[u8], bytes: &[u8]) -> Result<()> {
-    let metadata = fs::metadata(path).with_context(|| name(path))?;
-    let beside = Beside::write(path, bytes).with_context(|| name(path))?;
-    fs::set_permissions(&beside.0, metadata.permissions()).with_context(|| name(&beside.0))?;
-    if read(path)? != there {
+fn overwrite(path: &Path, target: &Path, there: &[u8], bytes: &[u8]) -> Result<()> {
+    let metadata = fs::metadata(target).with_context(|| name(path))?;
+    let mut hold = Hold::ending().context("signals")?;
+    let beside = Beside::write(target, bytes, Some(&metadata), &mut hold).with_context(|| failed(path))?;
+    if !holds(target, there).with_context(|| name(path))? {
         bail!("{}: somebody else changed it meanwhile; nothing was written", name(path));
     }
-    beside.rename(path).with_context(|| name(path))
+    beside.rename(target).with_context(|| failed(path))
+}
+
+/// Whether a file still says what was read there. It is not kept a second time for that.
+fn holds(target: &Path, there: &[u8]) -> io::Result<bool> {
+    let mut file = File::open(target)?;
+    let mut piece = vec![0; PIECE];
+    let mut left = there;
+    loop {
+        let count = match file.read(&mut piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            done => done?,
+        };
+        match left.split_at_checked(count) {
+            _ if count == 0 => return Ok(left.is_empty()),
+            Some((now, rest)) if *now == piece[..count] => left = rest,
+            _ => return Ok(false),
+        }
+    }
 }
 
 /// Writes a new file; nothing may be there.
-pub(super) fn create(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn create(path: &Path, bytes: &[u8]) -> Result<Wrote> {
+    let wrote = Wrote { written: true, bytes: bytes.len() };
     if is_stream(path) {
-        return to_output(bytes);
+        return to_output(bytes).map(|()| wrote);
     }
     let taken = || anyhow::anyhow!("{}: there is something already", name(path));
     if fs::symlink_metadata(path).is_ok() {
         return Err(taken());
     }
-    let beside = Beside::write(path, bytes).with_context(|| name(path))?;
+    let mut hold = Hold::ending().context("signals")?;
+    let beside = Beside::write(path, bytes, None, &mut hold).with_context(|| failed(path))?;
     // A hard link is refused where something is, which a rename would replace.
     match fs::hard_link(&beside.0, path) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken()),
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken()),
         // Some file systems have no such links.
-        Err(_) => beside.rename(path).with_context(|| name(path)),
+        Err(_) => beside.rename(path).with_context(|| failed(path))?,
     }
+    Ok(wrote)
+}
+
+fn failed(path: &Path) -> String {
+    format!("{}: not written", name(path))
 }
 
 fn to_output(bytes: &[u8]) -> Result<()> {
@@ -173,20 +254,39 @@ fn to_output(bytes: &[u8]) -> Result<()> {
 struct Beside(PathBuf);
 
 impl Beside {
-    fn write(target: &Path, bytes: &[u8]) -> io::Result<Beside> {
-        let mut name = std::ffi::OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".{}.tmp", std::process::id()));
-        let path = target.with_file_name(name);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+    /// Writes it, to be like what it replaces. A signal that would end the program does so when nothing is left of it.
+    fn write(target: &Path, bytes: &[u8], like: Option<&Metadata>, hold: &mut Hold) -> io::Result<Beside> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random)?;
+        // Short, as the name of the other may be as long as names can be.
+        let path = target.with_file_name(format!(".hashmill-{}.tmp", hex(&random)));
+        // What only some may read is not to be read by others meanwhile.
+        let mut file = os::create_new(&path, like.is_some())?;
         let beside = Beside(path);
-        file.write_all(bytes)?;
+        for piece in bytes.chunks(PIECE) {
+            file.write_all(piece)?;
+            if let Some(signal) = hold.ends() {
+                drop(beside);
+                os::give_in(signal);
+                return Err(ErrorKind::Interrupted.into());
+            }
+        }
+        if let Some(there) = like {
+            os::make_like(&file, there)?;
+        }
         file.sync_all()?;
         Ok(beside)
     }
 
     fn rename(self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.0, target)
+        fs::rename(&self.0, target)?;
+        // That it has another name now is written in the directory. Not every system lets directories be opened.
+        if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty())
+            && let Ok(folder) = File::open(folder)
+        {
+            let _ = folder.sync_all();
+        }
+        Ok(())
     }
 }
 

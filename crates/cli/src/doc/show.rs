@@ -2,7 +2,7 @@
 
 use super::{changed, file, named, view};
 use crate::flags::{BlameArgs, CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
-use crate::out::{self, Ended, Out, Unread, json, shown};
+use crate::out::{self, Ended, Out, Unread, json};
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
 use hashmill_doc::json::{Form, Layout, Place, diff as json_diff, flatten, merge_diff, write};
@@ -69,7 +69,7 @@ fn whole() -> (Value<'static>, hashmill_doc::ObjId) {
 }
 
 pub(super) fn show(low: &ShowArgs) -> Result<()> {
-    let bytes = file::read(&low.file)?;
+    let bytes = file::read_document(&low.file)?;
     let doc = file::parse(&low.file, &bytes)?;
     let stats = doc.stats();
     let words = |hashes: Vec<ChangeHash>| hashes.iter().map(ToString::to_string).collect();
@@ -92,7 +92,7 @@ pub(super) fn show(low: &ShowArgs) -> Result<()> {
             return out.write_all(b"}\n");
         }
         let Standing { changes, operations, actors, .. } = standing;
-        writeln!(out, "file      {}, {} bytes", shown(&low.file), standing.bytes)?;
+        writeln!(out, "file      {}, {} bytes", file::name(&low.file), standing.bytes)?;
         writeln!(out, "history   {changes} changes, {operations} operations, {actors} actors")?;
         standing.heads.iter().try_for_each(|head| writeln!(out, "head      {head}"))?;
         standing.missing.iter().try_for_each(|hash| writeln!(out, "missing   {hash}"))?;
@@ -294,7 +294,7 @@ pub(super) fn check(low: &CheckArgs) -> Result<u8> {
                 out.print(|out| json::line(out, &Checked { name, ok: error.is_none(), changes, error }))
             }
             (Ok((changes, _)), None) => {
-                out.print(|out| writeln!(out, "{}: OK, {changes} changes", shown(path)))
+                out.print(|out| writeln!(out, "{}: OK, {changes} changes", file::name(path)))
             }
             (_, error) => {
                 out.fail(&error.unwrap_or_default());

@@ -9,10 +9,11 @@ pub(crate) use prompt::read_hidden;
 pub(crate) use signals::{Hold, end_unread, give_in};
 pub(crate) use streams::{Output, stdin};
 
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 #[cfg(not(unix))]
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// Opens a file descriptor that the program was started with.
 #[cfg(unix)]
@@ -24,4 +25,30 @@ pub(crate) fn open_fd(number: u32) -> io::Result<File> {
 #[cfg(not(unix))]
 pub(crate) fn open_fd(_: u32) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::Unsupported, "file descriptors have no names on this system"))
+}
+
+/// Makes a file that is not there yet; a private one nobody else may read.
+pub(crate) fn create_new(path: &Path, private: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let _ = private;
+    options.open(path)
+}
+
+/// Gives a file the permissions of another, and its owner and group where that is allowed.
+pub(crate) fn make_like(file: &File, other: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let ours = file.metadata()?;
+        if (ours.uid(), ours.gid()) != (other.uid(), other.gid()) {
+            // Only the system's administrator gives files away.
+            let _ = std::os::unix::fs::fchown(file, Some(other.uid()), Some(other.gid()));
+        }
+    }
+    file.set_permissions(other.permissions())
 }

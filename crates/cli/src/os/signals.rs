@@ -69,8 +69,9 @@ mod unix {
             Ok(AtOnce(flag))
         }
 
-        fn set(&self, at_once: bool) {
-            self.0.store(at_once, Ordering::SeqCst);
+        /// Says so, and how it was before.
+        fn set(&self, at_once: bool) -> bool {
+            self.0.swap(at_once, Ordering::SeqCst)
         }
     }
 
@@ -86,10 +87,12 @@ mod unix {
         }
     }
 
-    /// Signals that are held back. Dropping this lets them through again, with those that came meanwhile.
+    /// Signals that are held back. Dropping this lets them through again, with those that came meanwhile; where somebody else
+    /// holds them too, that is left to whoever was first.
     pub(crate) struct Hold {
         delivery: SignalDelivery<UnixStream, SignalOnly>,
-        at_once: Vec<&'static AtOnce>,
+        /// And how each was before.
+        kinds: Vec<(&'static AtOnce, bool)>,
     }
 
     impl Hold {
@@ -104,11 +107,11 @@ mod unix {
             Hold::of(&[&ENDING[..], &[SIGTSTP, SIGCONT]].concat(), at_once)
         }
 
-        fn of(signals: &[i32], at_once: Vec<&'static AtOnce>) -> io::Result<Hold> {
+        fn of(signals: &[i32], kinds: Vec<&'static AtOnce>) -> io::Result<Hold> {
             let (read, write) = UnixStream::pair()?;
             let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, heeded(signals)?)?;
-            at_once.iter().for_each(|kind| kind.set(false));
-            Ok(Hold { delivery, at_once })
+            let kinds = kinds.into_iter().map(|kind| (kind, kind.set(false))).collect();
+            Ok(Hold { delivery, kinds })
         }
 
         /// What becomes readable when a signal has come.
@@ -126,11 +129,26 @@ mod unix {
             };
             Some((signal, kind))
         }
+
+        /// A signal that came and ends the program, unless that is somebody else's to see to.
+        pub(crate) fn ends(&mut self) -> Option<i32> {
+            let (signal, kind) = self.next()?;
+            (self.is_first() && kind == Kind::Ends).then_some(signal)
+        }
+
+        fn is_first(&self) -> bool {
+            self.kinds.iter().all(|(_, at_once)| *at_once)
+        }
     }
 
     impl Drop for Hold {
         fn drop(&mut self) {
-            self.at_once.iter().for_each(|kind| kind.set(true));
+            for (kind, at_once) in &self.kinds {
+                kind.set(*at_once);
+            }
+            if !self.is_first() {
+                return;
+            }
             while let Some((signal, kind)) = self.next() {
                 if kind != Kind::GoesOn {
                     give_in(signal);
@@ -165,6 +183,10 @@ mod without {
         }
 
         pub(crate) fn next(&mut self) -> Option<(i32, ())> {
+            None
+        }
+
+        pub(crate) fn ends(&mut self) -> Option<i32> {
             None
         }
     }

@@ -5,6 +5,7 @@ mod bad_input;
 mod changing_files;
 mod check;
 mod doc;
+mod doc_files;
 mod doc_server;
 mod doc_sync;
 mod doc_view;

@@ -179,7 +179,7 @@ impl Sync<'_> {
             self.look()?;
         }
         let nothing = self.edited.is_new() && self.doc.get_heads().is_empty();
-        if nothing { Ok(()) } else { self.edited.replace(&mut self.doc) }
+        if nothing { Ok(()) } else { self.edited.replace(&mut self.doc).map(drop) }
     }
 
     /// Keeps what came, and says so.

@@ -83,7 +83,7 @@ pub(super) fn write(low: &ViewArgs) -> Result<()> {
         ("facts", &facts),
         ("script", SCRIPT),
     ];
-    file::create(&low.output, fill(PAGE, &parts).as_bytes())
+    file::create(&low.output, fill(PAGE, &parts).as_bytes()).map(drop)
 }
 
 /// The page with its parts in their places. What is put in is not looked at again.

@@ -1,0 +1,175 @@
+//! What `hashmill doc` does to files: one is replaced as a whole or not at all, and nothing is left beside it.
+
+use crate::world::{Done, World, finish, hashmill};
+use std::fs;
+use std::process::Command;
+
+impl World {
+    /// A document with one key.
+    fn small(&self, name: &str) -> &World {
+        self.in_doc(["new", name]).quiet_success();
+        self.in_doc(["put", name, "/a", "1"]).quiet_success();
+        self
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path("")).expect("a directory");
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let mut names: Vec<String> = entries.map(|entry| name(entry.expect("an entry"))).collect();
+        names.sort();
+        names
+    }
+
+    fn shell(&self, script: &str) -> Done {
+        let script = script.replace("hashmill", &hashmill().display().to_string());
+        self.run("/bin/sh".as_ref(), ["-c", &script], b"")
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_stays() {
+    let world = World::new();
+    fs::create_dir(world.path("folder")).expect("a directory");
+    world.in_doc(["put", "folder", "/a", "1"]).failure(1, &["folder: it is a directory"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        assert_eq!(world.shell("mkfifo pipe").code(), 0);
+        let why = "pipe: it is no regular file, so it cannot be replaced";
+        world.in_doc(["put", "pipe", "/a", "1"]).failure(1, &[why]);
+        world.in_doc(["merge", "pipe", "folder"]).failure(1, &[why]);
+        world.in_doc(["sync", "pipe", "pipe"]).failure(1, &[why]);
+        world.in_doc(["new", "pipe"]).failure(1, &["pipe: there is something already"]);
+        assert!(fs::metadata(world.path("pipe")).expect("a pipe").file_type().is_fifo());
+        // What cannot be replaced can be read.
+        world.small("a.amrg");
+        let said = world.shell("cat a.amrg > pipe & hashmill doc get pipe /a").quiet_success();
+        assert_eq!(said, "1\n");
+    }
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let world = World::new();
+    let bytes = fs::read(world.small("a.amrg").path("a.amrg")).expect("a file");
+    let twice = "standard input can be read only once: - stands here twice";
+    let done = world.run(&hashmill(), ["doc", "merge", "-", "-"], &bytes);
+    done.failure(2, &[twice]);
+    let done = world.run(&hashmill(), ["doc", "patch", "-", "-", "--merge"], b"{}");
+    done.failure(2, &[twice]);
+    let done = world.run(&hashmill(), ["doc", "diff", "-", "-"], &bytes);
+    done.failure(2, &[twice]);
+    world.run(&hashmill(), ["doc", "check", "-", "-"], &bytes).failure(1, &[twice]);
+}
+
+/// What does not begin as a document need not end.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_input_is_read_without_end() {
+    let world = World::new();
+    let why = "chunk 0, byte 0: these are not the magic bytes of a chunk";
+    world.in_doc(["show", "/dev/zero"]).failure(1, &[&format!("/dev/zero: {why}")]);
+    let done = world.shell("yes | hashmill doc check -");
+    done.failure(1, &[&format!("standard input: {why}")]);
+}
+
+#[test]
+fn a_name_may_be_as_long_as_names_can_be() {
+    let world = World::new();
+    let name = "n".repeat(255);
+    world.small(&name);
+    assert_eq!(world.in_doc(["get", &name, "/a"]).quiet_success(), "1\n");
+    assert_eq!(world.names(), [name]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_need_not_be_unicode() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new();
+    let name = OsStr::from_bytes(b"caf\xe9.amrg");
+    let run =
+        |args: &[&OsStr]| world.run(&hashmill(), [OsStr::new("doc")].iter().chain(args), b"").quiet_success();
+    run(&["new".as_ref(), name]);
+    run(&["put".as_ref(), name, "/a".as_ref(), "1".as_ref()]);
+    let line = run(&["check".as_ref(), name, "--json".as_ref()]);
+    let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(
+        (&line["path"], &line["path_hex"]),
+        (&"caf\u{fffd}.amrg".into(), &"636166e92e616d7267".into())
+    );
+    assert_eq!(run(&["get".as_ref(), name, "/a".as_ref()]), "1\n");
+    assert!(run(&["show".as_ref(), name]).starts_with("file      caf\u{fffd}.amrg, "));
+}
+
+/// A disk that takes no more, as far as the program can tell: files may not become longer.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_the_old_file_and_nothing_else() {
+    let world = World::new();
+    let before = fs::read(world.small("a.amrg").path("a.amrg")).expect("a file");
+    // Random text, which no compression makes small.
+    world.shell("head -c 65536 /dev/urandom | base64 -w 0 > words").quiet_success();
+    world.shell("sed 's/.*/{\"a\":\"&\"}/' words > words.json").quiet_success();
+    let done = world.shell(
+        "trap '' XFSZ; ulimit -f 8; hashmill doc put a.amrg /long \"$(cat words)\" --string; \
+         hashmill doc import words.json -o new.amrg; hashmill doc fork a.amrg b.amrg",
+    );
+    let why = "not written: File too large (os error 27)";
+    done.failure(0, &[&format!("a.amrg: {why}"), &format!("new.amrg: {why}")]);
+    assert_eq!(fs::read(world.path("a.amrg")).expect("a file"), before);
+    assert_eq!(world.names(), ["a.amrg", "b.amrg", "words", "words.json"]);
+}
+
+/// A signal at whatever moment leaves one of the two documents, whole, and nothing beside it. What only some may read is not
+/// read by others meanwhile.
+#[cfg(unix)]
+#[test]
+fn a_signal_in_the_middle_leaves_one_of_the_two() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::time::{Duration, Instant};
+    let world = World::new();
+    // Many bytes that no compression makes small: writing them takes a while.
+    world
+        .shell("head -c 6000000 /dev/urandom | base64 -w 0 | sed 's/.*/{\"a\":\"&\"}/' > words")
+        .quiet_success();
+    world.in_doc(["import", "words", "-o", "a.amrg"]).quiet_success();
+    let before = fs::read(world.path("a.amrg")).expect("a file");
+    fs::set_permissions(world.path("a.amrg"), fs::Permissions::from_mode(0o600)).expect("permissions");
+    let mut ended = 0;
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut command = Command::new(hashmill());
+        let mut child = world.start(command.args(["doc", "put", "a.amrg", "/b", "1"]));
+        let begun = Instant::now();
+        let beside = || world.names().into_iter().find(|name| name.ends_with(".tmp"));
+        while child.try_wait().expect("a child").is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
+            let Some(name) = beside() else { continue };
+            if let Ok(metadata) = fs::metadata(world.path(name)) {
+                assert_eq!(metadata.permissions().mode() & 0o077, 0);
+            }
+            break;
+        }
+        // Whoever is done cannot be told any more.
+        let _ = kill_process(Pid::from_child(&child), signal);
+        let done = finish(child);
+        assert_eq!(done.err, "");
+        assert_eq!(world.names(), ["a.amrg", "words"]);
+        let after = fs::read(world.path("a.amrg")).expect("a file");
+        match done.status.signal() {
+            Some(number) => {
+                assert_eq!(number, signal.as_raw());
+                ended += 1;
+            }
+            None => assert!(done.status.success(), "{done:?}"),
+        }
+        if after != before {
+            assert_eq!(world.in_doc(["get", "a.amrg", "/b"]).quiet_success(), "1\n");
+        }
+        fs::write(world.path("a.amrg"), &before).expect("a file");
+    }
+    assert!(ended > 0, "not one signal came in time");
+}
