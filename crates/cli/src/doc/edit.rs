@@ -1,22 +1,26 @@
-//! Commands that write documents.
+//! Verbs that change a document where it is.
 
 use super::file::{self, Edited};
+use super::report::{Made, NoMore, Teller, words};
 use crate::flags::{
-    AnonymiseArgs, AtArgs, ChangeFlags, DeleteArgs, Expand, ForkArgs, ImportArgs, MarkArgs, MergeArgs,
-    Misuse, NewArgs, PatchArgs, PutArgs, RescueArgs, SpliceArgs, SquashArgs, UndoArgs,
+    ChangeFlags, DeleteArgs, Expand, JsonFlag, MarkArgs, MergeArgs, Misuse, PatchArgs, PutArgs, SpliceArgs,
+    UndoArgs,
 };
 use crate::out::complain;
-use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
-use hashmill_doc::json::{self, Form, Patch, Place, Pointer, PointerError, read, unflatten};
+use hashmill_doc::json::{self, Form, Patch, Place, Pointer, PointerError, ReadError, read};
 use hashmill_doc::{
-    ActorId, Change, CommitOptions, Document, ExpandMark, ExpandedChange, Kept, Literal, LoadOptions, Mark,
-    ObjId, ObjType, ReadDoc as _, Transactable as _, Transaction, Value,
+    Commit, CommitOptions, Document, ExpandMark, Literal, Mark, ObjId, ObjType, Prop, ReadDoc as _,
+    Transactable as _, Transaction, Value,
 };
+use serde::Serialize;
 use std::path::Path;
 
+/// So many characters of a value that cannot be used are repeated.
+const SHOWN: usize = 60;
+
 /// What is recorded with a change.
-fn options(change: &ChangeFlags) -> CommitOptions {
+pub(super) fn options(change: &ChangeFlags) -> CommitOptions {
     let now = || i64::try_from(hashmill_machine::date::now_seconds()).unwrap_or(i64::MAX);
     let options = CommitOptions::default().with_time(change.time.unwrap_or_else(now));
     match &change.message {
@@ -25,59 +29,115 @@ fn options(change: &ChangeFlags) -> CommitOptions {
     }
 }
 
+/// A change, and what else is told of it.
+#[derive(Serialize)]
+struct MadeAt<M> {
+    #[serde(flatten)]
+    made: Made,
+    #[serde(flatten)]
+    more: M,
+}
+
+/// Where a value is now.
+#[derive(Serialize)]
+struct At {
+    pointer: String,
+}
+
 /// Edits the document in a file as one change.
-fn edit(
-    path: &Path,
-    change: &ChangeFlags,
-    edit: impl FnOnce(&mut Transaction<'_>) -> Result<()>,
-) -> Result<()> {
-    let (mut edited, mut doc) = Edited::open(path)?;
-    if let Some(actor) = &change.actor {
-        doc.set_actor(actor.clone());
+struct Edit<'a> {
+    teller: Teller<'a>,
+    path: &'a Path,
+    edited: Edited,
+    doc: Document,
+    options: CommitOptions,
+}
+
+impl<'a> Edit<'a> {
+    fn of(path: &'a Path, change: &ChangeFlags, json: &JsonFlag) -> Result<Edit<'a>> {
+        let teller = Teller::new(json, path)?;
+        let (edited, mut doc) = Edited::open(path)?;
+        if let Some(actor) = &change.actor {
+            doc.set_actor(actor.clone());
+        }
+        Ok(Edit { teller, path, edited, doc, options: options(change) })
     }
-    let ((), made) = doc.transact_with(&options(change), edit).with_context(|| file::name(path))?;
-    match made {
-        Some(_) => edited.replace(&mut doc).map(drop),
-        None => edited.keep().map(drop),
+
+    fn run<M: Serialize>(mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<M>) -> Result<()> {
+        let done = self.doc.transact_with(&self.options, edit);
+        let (more, made) = done.with_context(|| file::name(self.path))?;
+        self.write(made, more)
+    }
+
+    fn write(mut self, made: Option<Commit>, more: impl Serialize) -> Result<()> {
+        let wrote = match &made {
+            Some(_) => self.edited.replace(&mut self.doc)?,
+            None => self.edited.keep()?,
+        };
+        let made = Made::of(made.as_ref(), &self.doc);
+        self.teller.tell(&self.doc, wrote, MadeAt { made, more })
     }
 }
 
 /// A value from the command line.
-fn typed(json: &str, hint: &str) -> Result<Literal> {
-    read(json.as_bytes(), Form::Tagged).map_err(|error| Misuse(format!("{json}: {error}{hint}")).into())
+fn typed(json: &str) -> Result<Literal> {
+    read(json.as_bytes(), Form::Tagged).map_err(|error| {
+        let words = match error {
+            ReadError::Json(_) => format!("{}: {error} (for a string use --string)", cut(json)),
+            ReadError::Tag(_) => format!("{} is no value of the type that it says", cut(json)),
+            error => error.to_string(),
+        };
+        Misuse(words).into()
+    })
 }
 
-pub(super) fn new(low: &NewArgs) -> Result<()> {
-    file::create(&low.file, &Document::new().save()).map(drop)
+fn cut(words: &str) -> String {
+    match words.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words.to_owned(),
+    }
+}
+
+/// Where something can be put or deleted.
+fn place(pointer: &Pointer, tx: &Transaction<'_>) -> Result<Place> {
+    if pointer.is_whole() {
+        bail!("the whole document cannot be replaced or deleted: name a key in it, as /title");
+    }
+    Ok(pointer.place(&tx.view())?)
 }
 
 pub(super) fn put(low: &PutArgs) -> Result<()> {
     let value = match (low.string, low.text) {
         (true, _) => low.value.clone().into(),
         (_, true) => Literal::text(low.value.clone()),
-        _ => typed(&low.value, " (for a string use --string)")?,
+        _ => typed(&low.value)?,
     };
-    edit(&low.file, &low.change, |tx| {
-        let Place { obj, kind, prop, taken } = low.pointer.place(&tx.view())?;
+    Edit::of(&low.file, &low.change, &low.json)?.run(|tx| {
+        let Place { obj, kind, prop, taken } = place(&low.pointer, tx)?;
+        let mut pointer = low.pointer.text();
+        if let (Prop::Seq(index), Some((list, _))) = (&prop, pointer.rsplit_once('/')) {
+            pointer = format!("{list}/{index}");
+        }
         match (prop, kind) {
-            (hashmill_doc::Prop::Seq(index), ObjType::List) if low.insert || !taken => {
+            (Prop::Seq(index), ObjType::List) if low.insert || !taken => {
                 tx.insert_literal(&obj, index, value)?;
             }
             (_, ObjType::Text) => bail!("what is in a text is edited with 'hashmill doc splice'"),
             (_, kind) if low.insert => bail!("a {kind} has no order: --insert is for lists"),
             (prop, _) => drop(tx.put_literal(&obj, prop, value)?),
         }
-        Ok(())
+        Ok(At { pointer })
     })
 }
 
 pub(super) fn delete(low: &DeleteArgs) -> Result<()> {
-    edit(&low.file, &low.change, |tx| {
-        let Place { obj, prop, taken, .. } = low.pointer.place(&tx.view())?;
+    Edit::of(&low.file, &low.change, &low.json)?.run(|tx| {
+        let Place { obj, prop, taken, .. } = place(&low.pointer, tx)?;
         if !taken {
             return Err(PointerError::Nothing(low.pointer.clone()).into());
         }
-        Ok(tx.delete(&obj, prop)?)
+        tx.delete(&obj, prop)?;
+        Ok(At { pointer: low.pointer.text() })
     })
 }
 
@@ -93,18 +153,19 @@ fn text(tx: &Transaction<'_>, pointer: &Pointer) -> Result<ObjId> {
 }
 
 pub(super) fn splice(low: &SpliceArgs) -> Result<()> {
-    edit(&low.file, &low.change, |tx| {
+    Edit::of(&low.file, &low.change, &low.json)?.run(|tx| {
         let text = text(tx, &low.pointer)?;
         let len = tx.length(&text);
         if low.index.checked_add(low.delete).is_none_or(|end| end > len) {
             bail!("{} has {len} characters: these are not all there", low.pointer);
         }
-        Ok(tx.splice_text(&text, low.index, low.delete as isize, &low.insert)?)
+        tx.splice_text(&text, low.index, low.delete as isize, &low.insert)?;
+        Ok(At { pointer: low.pointer.text() })
     })
 }
 
 pub(super) fn mark(low: &MarkArgs) -> Result<()> {
-    let Literal::Scalar(value) = typed(&low.value, "")? else {
+    let Literal::Scalar(value) = typed(&low.value)? else {
         bail!(Misuse(format!("{}: the value of a mark has nothing inside", low.value)));
     };
     let expand = match low.expand {
@@ -113,152 +174,69 @@ pub(super) fn mark(low: &MarkArgs) -> Result<()> {
         Expand::Both => ExpandMark::Both,
         Expand::None => ExpandMark::None,
     };
-    edit(&low.file, &low.change, |tx| {
+    Edit::of(&low.file, &low.change, &low.json)?.run(|tx| {
         let text = text(tx, &low.pointer)?;
-        Ok(tx.mark(&text, Mark::new(&low.name, value, low.start, low.end), expand)?)
+        let len = tx.length(&text);
+        if low.end > len {
+            bail!("{} has {len} characters: these are not all there", low.pointer);
+        }
+        tx.mark(&text, Mark::new(&low.name, value, low.start, low.end), expand)?;
+        Ok(At { pointer: low.pointer.text() })
     })
 }
 
 pub(super) fn patch(low: &PatchArgs) -> Result<()> {
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     let json = file::read(&low.patch)?;
-    let (mut edited, mut doc) = Edited::open(&low.file)?;
-    if let Some(actor) = &low.change.actor {
-        doc.set_actor(actor.clone());
-    }
-    let options = options(&low.change);
+    let mut edit = Edit::of(&low.file, &low.change, &low.json)?;
     let made = if low.merge {
-        json::merge(&json, form, &mut doc, &options).with_context(|| file::name(&low.patch))?
+        json::merge(&json, form, &mut edit.doc, &edit.options).with_context(|| file::name(&low.patch))?
     } else {
         let patch = Patch::read(&json, form).with_context(|| file::name(&low.patch))?;
-        patch.apply(&mut doc, &options).with_context(|| file::name(&low.file))?
+        patch.apply(&mut edit.doc, &edit.options).with_context(|| file::name(&low.file))?
     };
-    match made {
-        Some(_) => edited.replace(&mut doc).map(drop),
-        None => edited.keep().map(drop),
-    }
+    edit.write(made, NoMore {})
 }
 
-pub(super) fn at(low: &AtArgs) -> Result<()> {
-    let doc = file::load(&low.file)?;
-    let mut then = doc.fork_at(&super::named(&doc, &low.heads)?)?;
-    file::create(&low.output, &then.save()).map(drop)
-}
-
-pub(super) fn fork(low: &ForkArgs) -> Result<()> {
-    let mut doc = file::load(&low.file)?;
-    if !low.at.at.is_empty() {
-        doc = doc.fork_at(&super::named(&doc, &low.at.at)?)?;
-    }
-    file::create(&low.output, &doc.save()).map(drop)
+/// What was taken back.
+#[derive(Serialize)]
+struct Undone {
+    undone: Vec<String>,
 }
 
 pub(super) fn undo(low: &UndoArgs) -> Result<()> {
-    let (mut edited, mut doc) = Edited::open(&low.file)?;
-    if let Some(actor) = &low.change.actor {
-        doc.set_actor(actor.clone());
-    }
-    let newest = || doc.get_changes_meta(&[]).last().map(|change| change.hash);
+    let mut edit = Edit::of(&low.file, &low.change, &low.json)?;
+    let newest = edit.doc.get_changes_meta(&[]).last().map(|change| change.hash);
     let changes = match &low.changes[..] {
-        [] => vec![newest().with_context(|| format!("{}: nothing was changed yet", file::name(&low.file)))?],
-        named => super::named(&doc, named)?,
+        [] => vec![newest.with_context(|| format!("{}: nothing was changed yet", file::name(&low.file)))?],
+        named => super::named(&low.file, &edit.doc, named)?,
     };
-    match doc.revert(&changes, &options(&low.change)).with_context(|| file::name(&low.file))? {
-        Some(_) => edited.replace(&mut doc).map(drop),
-        None => {
-            complain(&format!(
-                "{}: nothing of that is seen any more; nothing was changed",
-                file::name(&low.file)
-            ));
-            edited.keep().map(drop)
-        }
+    let made = edit.doc.revert(&changes, &edit.options).with_context(|| file::name(&low.file))?;
+    if made.is_none() && !edit.teller.is_program() {
+        complain(&format!(
+            "{}: nothing of that is seen any more; nothing was changed",
+            file::name(&low.file)
+        ));
     }
+    edit.write(made, Undone { undone: words(&changes) })
+}
+
+/// What came from others.
+#[derive(Serialize)]
+struct Received {
+    received: u64,
 }
 
 pub(super) fn merge(low: &MergeArgs) -> Result<()> {
+    let teller = Teller::new(&low.json, low.output.as_ref().unwrap_or(&low.file))?;
     let (mut edited, mut doc) = Edited::open(&low.file)?;
+    let had = doc.stats().changes;
     for from in &low.from {
         doc.merge(&file::load(from)?).with_context(|| file::name(from))?;
     }
-    match &low.output {
-        Some(output) => file::create(output, &doc.save()).map(drop),
-        None => edited.replace(&mut doc).map(drop),
-    }
-}
-
-pub(super) fn import(low: &ImportArgs) -> Result<()> {
-    if low.changes {
-        let mut doc = from_changes(&file::read(&low.json)?).with_context(|| file::name(&low.json))?;
-        return file::create(&low.output, &doc.save()).map(drop);
-    }
-    let form = if low.tagged { Form::Tagged } else { Form::Plain };
-    let bytes = file::read(&low.json)?;
-    let value = match low.flat {
-        true => unflatten(&bytes, form).map_err(anyhow::Error::from),
-        false => read(&bytes, form).map_err(anyhow::Error::from),
+    let wrote = match &low.output {
+        Some(output) => file::create(output, &doc.save())?,
+        None => edited.replace(&mut doc)?,
     };
-    let value = value.with_context(|| file::name(&low.json))?;
-    let mut doc = Document::new();
-    if let Some(actor) = &low.change.actor {
-        doc.set_actor(actor.clone());
-    }
-    doc.transact_with(&options(&low.change), |tx| tx.init_root(&value))
-        .with_context(|| file::name(&low.json))?;
-    file::create(&low.output, &doc.save()).map(drop)
-}
-
-/// The document of changes, one a line, each under the name that it says.
-fn from_changes(lines: &[u8]) -> Result<Document> {
-    let mut changes = Vec::new();
-    for (number, line) in lines.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
-    {
-        let place = || format!("line {}", number + 1);
-        let said: ExpandedChange = serde_json::from_slice(line).with_context(place)?;
-        let change = Change::try_from(&said).with_context(place)?;
-        if said.hash.is_some_and(|hash| hash != change.hash()) {
-            bail!("{}: what it says is change {}, which is not what it is called", place(), change.hash());
-        }
-        changes.push(change);
-    }
-    let mut doc = Document::new();
-    doc.apply_changes(changes)?;
-    let missing = doc.get_missing_deps(&[]);
-    if let Some(hash) = missing.first() {
-        bail!("{} changes are missing, {hash} first", missing.len());
-    }
-    Ok(doc)
-}
-
-pub(super) fn squash(low: &SquashArgs) -> Result<()> {
-    let doc = file::load(&low.file)?;
-    let actor = low.change.actor.clone().unwrap_or_else(ActorId::random);
-    let squashed = doc.squash(actor, &options(&low.change));
-    let mut squashed = squashed.with_context(|| file::name(&low.file))?;
-    file::create(&low.output, &squashed.save()).map(drop)
-}
-
-pub(super) fn anonymise(low: &AnonymiseArgs) -> Result<()> {
-    let mut masked = file::load(&low.file)?.anonymise().with_context(|| file::name(&low.file))?;
-    file::create(&low.output, &masked.save()).map(drop)
-}
-
-pub(super) fn rescue(low: &RescueArgs) -> Result<u8> {
-    let mut rescue = Document::rescue(&file::read(&low.file)?, LoadOptions::new());
-    for loss in &rescue.losses {
-        let kept = match loss.kept {
-            Kept::Nothing => "nothing of it is kept",
-            Kept::Values => "its values are kept, without their history",
-            Kept::Contents => "it is kept, under other names",
-        };
-        let (from, to) = (loss.bytes.start, loss.bytes.end);
-        complain(&format!("{}: bytes {from} to {to}: {}; {kept}", file::name(&low.file), loss.why));
-    }
-    for hash in &rescue.missing {
-        complain(&format!("{}: change {hash} is missing, and others wait for it", file::name(&low.file)));
-    }
-    if rescue.document.is_empty() && !rescue.losses.is_empty() {
-        bail!("{}: there is nothing to save; nothing was written", file::name(&low.file));
-    }
-    file::create(&low.output, &rescue.document.save())?;
-    Ok(if rescue.losses.is_empty() && rescue.missing.is_empty() { OK } else { FAILED })
+    teller.tell(&doc, wrote, Received { received: doc.stats().changes - had })
 }

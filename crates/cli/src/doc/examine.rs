@@ -1,7 +1,8 @@
 //! What files and sync messages are made of.
 
 use super::file::{self, name};
-use super::show::{print, who};
+use super::report::words;
+use super::show::{counted, print, who};
 use crate::flags::{ExamineArgs, ExamineSyncArgs};
 use crate::out::{hex, json};
 use crate::{FAILED, OK};
@@ -66,12 +67,10 @@ fn told(part: &Part, indent: &str, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{indent}bytes {from} to {to}: {}", kind(part).unwrap_or("no chunk"))?;
     match &part.changes {
         Ok(changes) => {
-            let s = if changes.len() == 1 { "" } else { "s" };
-            writeln!(out, ", {} change{s}", changes.len())?;
+            writeln!(out, ", {}", counted(changes.len() as u64, "change"))?;
             for change in changes {
-                let s = if change.len() == 1 { "" } else { "s" };
                 let who = who(&change.hash(), change.actor_id(), change.seq(), change.timestamp());
-                write!(out, "{indent}  {who}  {} operation{s}", change.len())?;
+                write!(out, "{indent}  {who}  {}", counted(change.len() as u64, "operation"))?;
                 if let Some(message) = change.message() {
                     write!(out, "  {}", message.escape_debug())?;
                 }
@@ -98,7 +97,6 @@ pub(super) fn message(low: &ExamineSyncArgs) -> Result<u8> {
     let message = Message::decode(&file::read(&low.file)?).with_context(|| name(&low.file))?;
     let entries: Vec<Vec<Part>> =
         message.changes.iter().map(|entry| examine(entry, &Limits::default())).collect();
-    let words = |hashes: &[hashmill_doc::ChangeHash]| hashes.iter().map(ToString::to_string).collect();
     let said = Said {
         version: match message.version {
             MessageVersion::V1 => 1,

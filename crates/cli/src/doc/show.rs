@@ -1,5 +1,6 @@
 //! Commands that read documents.
 
+use super::report::words;
 use super::{changed, file, named, view};
 use crate::flags::{BlameArgs, CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
 use crate::out::{self, Ended, Out, Unread, json};
@@ -72,28 +73,27 @@ pub(super) fn show(low: &ShowArgs) -> Result<()> {
     let bytes = file::read_document(&low.file)?;
     let doc = file::parse(&low.file, &bytes)?;
     let stats = doc.stats();
-    let words = |hashes: Vec<ChangeHash>| hashes.iter().map(ToString::to_string).collect();
     let standing = Standing {
         name: json::Name::of(&low.file),
         bytes: bytes.len(),
         changes: stats.changes,
         operations: stats.operations,
         actors: stats.actors,
-        heads: words(doc.get_heads()),
-        missing: words(doc.get_missing_deps(&[])),
+        heads: words(&doc.get_heads()),
+        missing: words(&doc.get_missing_deps(&[])),
     };
-    let view = view(&doc, &low.at.at)?;
+    let view = view(&low.file, &doc, &low.at.at)?;
     print(|out| {
         if low.json {
-            let head = serde_json::to_string(&standing)?;
-            out.write_all(&head.as_bytes()[..head.len() - 1])?;
-            out.write_all(b",\"value\":")?;
-            write(&view, whole(), Form::Plain, Layout::Compact, &mut *out)?;
-            return out.write_all(b"}\n");
+            let value = |out: &mut dyn Write| write(&view, whole(), Form::Plain, Layout::Compact, &mut *out);
+            return behind(&standing, out, value);
         }
         let Standing { changes, operations, actors, .. } = standing;
-        writeln!(out, "file      {}, {} bytes", file::name(&low.file), standing.bytes)?;
-        writeln!(out, "history   {changes} changes, {operations} operations, {actors} actors")?;
+        writeln!(out, "file      {}, {}", file::name(&low.file), counted(standing.bytes as u64, "byte"))?;
+        let [changes, operations, actors] =
+            [(changes, "change"), (operations, "operation"), (actors, "actor")]
+                .map(|(count, what)| counted(count, what));
+        writeln!(out, "history   {changes}, {operations}, {actors}")?;
         standing.heads.iter().try_for_each(|head| writeln!(out, "head      {head}"))?;
         standing.missing.iter().try_for_each(|hash| writeln!(out, "missing   {hash}"))?;
         write(&view, whole(), Form::Plain, Layout::Lines, &mut *out)?;
@@ -101,31 +101,97 @@ pub(super) fn show(low: &ShowArgs) -> Result<()> {
     })
 }
 
+/// A value with what it is. The names of the fields are those of the JSON; the value follows them.
+#[derive(Serialize)]
+struct Found {
+    #[serde(flatten)]
+    name: json::Name,
+    pointer: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
 pub(super) fn get(low: &GetArgs) -> Result<()> {
     let doc = file::load(&low.file)?;
-    let view = view(&doc, &low.at.at)?;
-    if low.all {
-        let Place { obj, prop, .. } = low.pointer.place(&view)?;
-        let values = view.get_all(&obj, prop)?;
-        return print(|out| values.into_iter().try_for_each(|value| line(&view, value, out)));
+    let view = view(&low.file, &doc, &low.at.at)?;
+    let named = || file::name(&low.file);
+    let values = if low.all && !low.pointer.is_whole() {
+        let Place { obj, prop, .. } = low.pointer.place(&view).with_context(named)?;
+        view.get_all(&obj, prop).with_context(named)?
+    } else {
+        vec![low.pointer.find(&view).with_context(named)?]
+    };
+    if low.raw {
+        let (value, id) = values.into_iter().next().context("one value")?;
+        return match &value {
+            Value::Scalar(ScalarValue::Str(text)) => print(|out| out.write_all(text.as_bytes())),
+            Value::Object(ObjType::Text) => {
+                let text = view.text(&id)?;
+                print(|out| out.write_all(text.as_bytes()))
+            }
+            other => {
+                bail!("{}: {} is a {}: --raw is for strings and texts", named(), low.pointer, kind(other))
+            }
+        };
     }
-    let found = low.pointer.find(&view)?;
-    if !low.raw {
-        return print(|out| line(&view, found, out));
+    if values.is_empty() {
+        bail!("{}: there is nothing at {}", named(), low.pointer);
     }
-    match &found.0 {
-        Value::Scalar(ScalarValue::Str(text)) => print(|out| out.write_all(text.as_bytes())),
-        Value::Object(ObjType::Text) => {
-            let text = view.text(&found.1)?;
-            print(|out| out.write_all(text.as_bytes()))
-        }
-        other => bail!("{} is {other}: --raw is for strings and texts", low.pointer),
+    print(|out| {
+        values.into_iter().try_for_each(|value| {
+            if !low.json {
+                return line(&view, value, out);
+            }
+            let name = json::Name::of(&low.file);
+            let found = Found { name, pointer: low.pointer.text(), kind: kind(&value.0) };
+            behind(&found, out, |out| write(&view, value, Form::Plain, Layout::Compact, &mut *out))
+        })
+    })
+}
+
+/// What a value is, in the words of changes as JSON.
+fn kind(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::Object(ObjType::Map) => "map",
+        Value::Object(ObjType::Table) => "table",
+        Value::Object(ObjType::List) => "list",
+        Value::Object(ObjType::Text) => "text",
+        Value::Scalar(value) => match value {
+            ScalarValue::Null => "null",
+            ScalarValue::Boolean(_) => "boolean",
+            ScalarValue::Int(_) => "int",
+            ScalarValue::Uint(_) => "uint",
+            ScalarValue::F64(_) => "float64",
+            ScalarValue::Counter(_) => "counter",
+            ScalarValue::Timestamp(_) => "timestamp",
+            ScalarValue::Str(_) => "string",
+            ScalarValue::Bytes(_) => "bytes",
+            ScalarValue::Unknown { .. } => "unknown",
+        },
     }
+}
+
+/// An object on one line, with a field `value` behind the others that is written piece by piece.
+fn behind(
+    head: &impl Serialize,
+    out: &mut dyn Write,
+    value: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let head = serde_json::to_string(head)?;
+    out.write_all(&head.as_bytes()[..head.len() - 1])?;
+    out.write_all(b",\"value\":")?;
+    value(out)?;
+    out.write_all(b"}\n")
 }
 
 fn line<'a>(view: &View<'a>, value: (Value<'a>, hashmill_doc::ObjId), out: &mut dyn Write) -> io::Result<()> {
     write(view, value, Form::Plain, Layout::Compact, &mut *out)?;
     out.write_all(b"\n")
+}
+
+/// `1 change`, `2 changes`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 pub(super) fn log(low: &LogArgs) -> Result<()> {
@@ -143,8 +209,7 @@ fn entry(change: &ChangeMetadata<'_>, as_json: bool, out: &mut dyn Write) -> io:
         let change = Change { hash, actor, seq: *seq, time: *timestamp, message: *message, operations, deps };
         return json::line(out, &change);
     }
-    let s = if operations == 1 { "" } else { "s" };
-    write!(out, "{}  {operations} operation{s}", who(hash, actor, *seq, *timestamp))?;
+    write!(out, "{}  {}", who(hash, actor, *seq, *timestamp), counted(operations, "operation"))?;
     if let Some(message) = message {
         write!(out, "  {}", message.escape_debug())?;
     }
@@ -170,10 +235,10 @@ struct Part<'a> {
 
 pub(super) fn blame(low: &BlameArgs) -> Result<()> {
     let doc = file::load(&low.file)?;
-    let view = view(&doc, &low.at.at)?;
-    let (value, id) = low.pointer.find(&view)?;
+    let view = view(&low.file, &doc, &low.at.at)?;
+    let (value, id) = low.pointer.find(&view).with_context(|| file::name(&low.file))?;
     let Value::Object(kind) = value else {
-        bail!("{} is a single value: there is nothing inside", low.pointer)
+        bail!("{}: {} is a single value: there is nothing inside", file::name(&low.file), low.pointer)
     };
     let text: Vec<char> = if kind == ObjType::Text { view.text(&id)?.chars().collect() } else { vec![] };
     let made = |Blame { place, change }| {
@@ -225,7 +290,7 @@ pub(super) fn export(low: &ExportArgs) -> Result<()> {
         let changes = doc.get_changes(&[]);
         return print(|out| changes.iter().try_for_each(|change| json::line(out, &change.decode())));
     }
-    let view = view(&doc, &low.at.at)?;
+    let view = view(&low.file, &doc, &low.at.at)?;
     let form = if low.tagged { Form::Tagged } else { Form::Plain };
     let layout = if low.pretty { Layout::Lines } else { Layout::Compact };
     print(|out| {
@@ -249,9 +314,9 @@ pub(super) fn diff(low: &DiffArgs) -> Result<()> {
     let from = match &low.from[..] {
         [] if low.other.is_none() => parents(&doc, &here),
         [] => here,
-        from => named(&doc, from)?,
+        from => named(&low.file, &doc, from)?,
     };
-    let to = if low.to.is_empty() { there } else { named(&doc, &low.to)? };
+    let to = if low.to.is_empty() { there } else { named(&low.file, &doc, &low.to)? };
     if low.human || (io::stdout().is_terminal() && !low.json && !low.tagged && !low.merge) {
         let lines = changed::lines(&doc.at(&from)?, &doc.diff(&from, &to)?)?;
         return print(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")));
@@ -283,7 +348,14 @@ pub(super) fn check(low: &CheckArgs) -> Result<u8> {
         let found = file::load(path).map(|doc| (doc.stats().changes, doc.get_missing_deps(&[]).len()));
         let wrong = match &found {
             Ok((_, 0)) => None,
-            Ok((_, missing)) => Some(format!("{}: {missing} changes are missing", file::name(path))),
+            Ok((_, missing)) => Some(format!(
+                "{}: {} missing that others build on",
+                file::name(path),
+                match missing {
+                    1 => "a change is".to_owned(),
+                    _ => format!("{missing} changes are"),
+                }
+            )),
             Err(error) => Some(format!("{error:#}")),
         };
         out.failed |= wrong.is_some();
@@ -294,7 +366,7 @@ pub(super) fn check(low: &CheckArgs) -> Result<u8> {
                 out.print(|out| json::line(out, &Checked { name, ok: error.is_none(), changes, error }))
             }
             (Ok((changes, _)), None) => {
-                out.print(|out| writeln!(out, "{}: OK, {changes} changes", file::name(path)))
+                out.print(|out| writeln!(out, "{}: OK, {}", file::name(path), counted(*changes, "change")))
             }
             (_, error) => {
                 out.fail(&error.unwrap_or_default());

@@ -9,9 +9,9 @@ mod sum;
 
 pub(crate) use doc::{
     AnonymiseArgs, AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand,
-    ExamineArgs, ExamineSyncArgs, Expand, ExportArgs, ForkArgs, GetArgs, ImportArgs, LogArgs, MarkArgs,
-    MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs, SquashArgs, SyncArgs, UndoArgs,
-    ViewArgs,
+    ExamineArgs, ExamineSyncArgs, Expand, ExportArgs, ForkArgs, GetArgs, ImportArgs, JsonFlag, LogArgs,
+    MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs, SquashArgs, SyncArgs,
+    UndoArgs, ViewArgs,
 };
 pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;

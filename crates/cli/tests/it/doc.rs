@@ -256,7 +256,7 @@ fn a_text_says_who_typed_it_and_a_document_goes_back() {
     assert_eq!(keys.iter().map(|key| &key["key"]).collect::<Vec<_>>(), ["body", "list", "n", "title"]);
     let first = keys[0]["change"].as_str().expect("a hash");
     let single = world.doc(["blame", "note.amrg", "/title"]);
-    single.failure(1, &["/title is a single value: there is nothing inside"]);
+    single.failure(1, &["note.amrg: /title is a single value: there is nothing inside"]);
 
     world.doc(["at", "note.amrg", first, "-o", "then.amrg"]).quiet_success();
     assert_eq!(world.doc(["get", "then.amrg", "/body", "-r"]).quiet_success(), "one two");
@@ -285,7 +285,7 @@ fn a_history_goes_through_json_under_the_same_names() {
     assert!(refused.err.contains("standard input: line 2: what it says is change "), "{refused:?}");
     let last = lines.lines().last().expect("a change");
     let refused = import(last);
-    assert!(refused.err.contains("standard input: 1 changes are missing, "), "{refused:?}");
+    assert!(refused.err.contains("standard input: 1 change is missing, "), "{refused:?}");
     assert_eq!((import("{}\n").code(), world.path("x.amrg").exists()), (1, false));
 }
 
@@ -313,7 +313,18 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     one(put("/no/where", "1"), 1, "note.amrg: there is nothing at /no");
     one(put("/title/x", "1"), 1, "note.amrg: /title is a single value: there is nothing inside");
     one(put("/body/0", "1"), 1, "note.amrg: what is in a text is edited with 'hashmill doc splice'");
-    one(put("", "1"), 1, "note.amrg: there is nothing at the whole document");
+    one(
+        put("", "1"),
+        1,
+        "note.amrg: the whole document cannot be replaced or deleted: name a key in it, as /title",
+    );
+    one(
+        put("/x", r#"{"__type":"bytes","value":"zz"}"#),
+        2,
+        r#"{"__type":"bytes","value":"zz"} is no value of the type that it says"#,
+    );
+    let mark = world.doc(["mark", "note.amrg", "/body", "0", "8", "bold"]);
+    one(mark, 1, "note.amrg: /body has 7 characters: these are not all there");
     one(
         put("/x", "foo"),
         2,
@@ -343,12 +354,12 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     one(
         world.doc(["get", "note.amrg", "/title", "--at", "zz"]),
         1,
-        "no change of this document is called zz (see hashmill doc log)",
+        "note.amrg: no change is called 'zz' (see 'hashmill doc log')",
     );
     one(
         world.doc(["get", "note.amrg", "/list", "--raw"]),
         1,
-        "/list is list: --raw is for strings and texts",
+        "note.amrg: /list is a list: --raw is for strings and texts",
     );
     one(world.doc(["new", "note.amrg"]), 1, "note.amrg: there is something already");
     one(world.doc(["import", "list.json", "-o", "x.amrg"]), 1, "list.json: expected a map");

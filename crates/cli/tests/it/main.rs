@@ -6,6 +6,7 @@ mod changing_files;
 mod check;
 mod doc;
 mod doc_files;
+mod doc_json;
 mod doc_server;
 mod doc_sync;
 mod doc_view;

@@ -1,6 +1,7 @@
 //! A page to look at: a document with its whole history in one HTML file, which loads nothing from anywhere.
 
 use super::file;
+use super::report::{NoMore, Teller};
 use crate::flags::ViewArgs;
 use anyhow::Result;
 use data_encoding::BASE64;
@@ -67,6 +68,7 @@ struct Done {
 }
 
 pub(super) fn write(low: &ViewArgs) -> Result<()> {
+    let teller = Teller::new(&low.json, &low.output)?;
     let doc = file::load(&low.file)?;
     let facts = serde_json::to_string(&facts(&doc.get_changes(&[])))?;
     // Nothing else on the page is run or drawn, whatever a document says. Both begin on a line of their own.
@@ -83,7 +85,8 @@ pub(super) fn write(low: &ViewArgs) -> Result<()> {
         ("facts", &facts),
         ("script", SCRIPT),
     ];
-    file::create(&low.output, fill(PAGE, &parts).as_bytes()).map(drop)
+    let wrote = file::create(&low.output, fill(PAGE, &parts).as_bytes())?;
+    teller.tell(&doc, wrote, NoMore {})
 }
 
 /// The page with its parts in their places. What is put in is not looked at again.
