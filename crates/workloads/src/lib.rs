@@ -11,6 +11,7 @@ mod blake3;
 mod calls;
 pub mod coins;
 pub mod doc;
+mod examples;
 mod file;
 mod headline;
 mod input;
@@ -42,6 +43,7 @@ pub fn registry() -> Registry {
     stop::register(&mut registry);
     answers::register(&mut registry);
     headline::register(&mut registry);
+    examples::register(&mut registry);
     settings::register(&mut registry);
     registry
 }

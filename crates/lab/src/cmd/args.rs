@@ -197,34 +197,34 @@ pub(super) struct Measuring {
     #[arg(long)]
     pub(super) strict: bool,
     /// One more planned look, at 80 sessions; refuses a busy machine.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) publish: bool,
     /// Sessions of a case that is measured alone.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10)]
     pub(super) sessions: usize,
     /// Most rounds per session; fewer where one iteration takes longer than a sample should.
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 50)]
     pub(super) rounds: usize,
     /// Untimed samples before the first round of a session.
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 2)]
     pub(super) warm_ups: usize,
     /// Length of a sample in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive)]
+    #[arg(long, hide_short_help = true, value_name = "MS", default_value_t = 0.5, value_parser = positive)]
     pub(super) sample_ms: f64,
     /// Pause between sessions in seconds.
-    #[arg(long, value_name = "S", default_value_t = 0.0, value_parser = not_negative)]
+    #[arg(long, hide_short_help = true, value_name = "S", default_value_t = 0.0, value_parser = not_negative)]
     pub(super) cool_down_secs: f64,
     /// Seed of the inputs and of the random orders.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// Let the scheduler move single-threaded cases between processors.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) no_pin: bool,
     /// Which comparisons also set their baseline against itself.
-    #[arg(long, value_enum, default_value = "first")]
+    #[arg(long, hide_short_help = true, value_enum, default_value = "first")]
     pub(super) control: ControlArg,
     /// Longest wait for one answer of a session in seconds.
-    #[arg(long, value_name = "S", default_value_t = 120)]
+    #[arg(long, hide_short_help = true, value_name = "S", default_value_t = 120)]
     pub(super) timeout_secs: u64,
 }
 

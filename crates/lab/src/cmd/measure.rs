@@ -209,10 +209,21 @@ pub(super) fn conclude(
     options: &Measuring,
     console: &mut Console<'_>,
 ) -> Result<Exit, Error> {
+    conclude_as(&text::render(report, console.colour), report, folder, options, console)
+}
+
+/// The same, where the form for a terminal is `text`.
+pub(super) fn conclude_as(
+    text: &str,
+    report: &Report,
+    folder: &Path,
+    options: &Measuring,
+    console: &mut Console<'_>,
+) -> Result<Exit, Error> {
     if options.json {
         console.out.write_all(store::to_json(report).as_bytes())?;
     } else {
-        console.out.write_all(text::render(report, console.colour).as_bytes())?;
+        console.out.write_all(text.as_bytes())?;
         writeln!(console.out, "report {}", folder.join("report.html").display())?;
     }
     let skipped = |row: &Row| matches!(row.status, Status::Skipped(_));

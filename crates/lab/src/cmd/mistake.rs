@@ -1,7 +1,7 @@
 //! What the parser of the command line says, on one line.
 
 /// The message of a mistake on one line: what is wrong, the parser's tips, where to read on.
-pub fn one_line(error: &clap::Error) -> String {
+pub(super) fn one_line(error: &clap::Error) -> String {
     let rendered = error.render().to_string();
     let mut lines = rendered.lines();
     let first = lines.next().unwrap_or_default();

@@ -49,7 +49,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-pub use mistake::one_line;
+use mistake::one_line;
 
 /// How a program carries the lab.
 pub struct Mount<'a> {
@@ -117,7 +117,7 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut out = stdout.lock();
     let arguments = std::iter::once(OsString::from(mount.name)).chain(arguments);
-    let lab = match parse(arguments) {
+    let lab = match parse(definition(mount), arguments) {
         Ok(lab) => lab,
         Err(error) => return early(mount, &error),
     };
@@ -133,7 +133,9 @@ pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) ->
     })
 }
 
-fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Lab, clap::Error> {
+/// The commands and their flags under the mount's name, for whoever writes manual pages or completions.
+#[must_use]
+pub fn definition(mount: &Mount<'_>) -> clap::Command {
     // A negative number is a number out of range, not an unknown option.
     fn with_numbers(command: clap::Command) -> clap::Command {
         let values = |arg: clap::Arg| {
@@ -142,7 +144,18 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Lab, clap::Error> 
         };
         command.mut_args(values).mut_subcommands(with_numbers)
     }
-    let matches = with_numbers(Lab::command()).try_get_matches_from(arguments)?;
+    let examples = |command: clap::Command| {
+        let known = mount.registry.examples().iter().filter(|(name, _)| name == command.get_name());
+        let lines: Vec<String> = known.map(|(_, line)| format!("  {} {line}", mount.name)).collect();
+        let more = command.get_after_help().map(|text| format!("\n\n{text}")).unwrap_or_default();
+        let text = format!("Examples:\n{}{more}", lines.join("\n"));
+        if lines.is_empty() { command } else { command.after_help(text) }
+    };
+    with_numbers(Lab::command()).mut_subcommands(examples)
+}
+
+fn parse(definition: clap::Command, arguments: impl Iterator<Item = OsString>) -> Result<Lab, clap::Error> {
+    let matches = definition.try_get_matches_from(arguments)?;
     Lab::from_arg_matches(&matches)
 }
 

@@ -3,18 +3,19 @@
 use super::args::Run;
 use super::contests::{alone, refuse_sustained};
 use super::error::Error;
-use super::measure::{Job, conclude, measure, own_program};
+use super::measure::{Job, conclude, conclude_as, measure, own_program};
 use super::{Console, Exit, Mount};
 use crate::model::key::Key;
-use crate::model::registry::Registry;
+use crate::model::registry::{Registry, Suite};
 use crate::probe::limits;
-use crate::report::schema::Kind;
+use crate::report::{self, schema::Kind};
 
 pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> Result<Exit, Error> {
     let mut keys = mount.registry.select(&args.patterns)?;
     refuse_sustained(&keys)?;
     let mut suites = mount.registry.suites().iter().filter(|suite| args.patterns.contains(&suite.name));
-    if args.floor || suites.any(|suite| suite.floors) {
+    let summary = suites.find(|suite| !suite.names.is_empty());
+    if args.floor || summary.is_some() {
         add_limits(mount.registry, &mut keys)?;
     }
     let (build, program) = own_program(mount)?;
@@ -27,7 +28,23 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
         same_code: false,
     };
     let (report, folder) = measure(mount, &args.measuring, job)?;
-    conclude(&report, &folder, &args.measuring, console)
+    match summary.filter(|_| args.patterns.len() == 1) {
+        Some(suite) => {
+            let names = names(mount.registry, suite)?;
+            let text = report::brief::render(&report, &names, console.colour);
+            conclude_as(&text, &report, &folder, &args.measuring, console)
+        }
+        None => conclude(&report, &folder, &args.measuring, console),
+    }
+}
+
+/// What the cases of a suite are called, by the titles of their rows.
+fn names(registry: &Registry, suite: &Suite) -> Result<Vec<(String, String)>, Error> {
+    let mut names = Vec::new();
+    for (name, pattern) in suite.names.iter().zip(&suite.patterns) {
+        names.extend(registry.select(&[pattern])?.iter().map(|key| (key.to_string(), name.clone())));
+    }
+    Ok(names)
 }
 
 /// Adds the probes of every limit that a case could meet.

@@ -17,6 +17,7 @@ pub struct Registry {
     workloads: Vec<WorkloadEntry>,
     suites: Vec<Suite>,
     answers: Vec<KnownAnswers>,
+    examples: Vec<(String, String)>,
 }
 
 /// What an engine can be asked to do; the listed sizes, threads and knob values are suggestions, not limits.
@@ -37,8 +38,8 @@ pub struct Suite {
     pub about: String,
     /// Which cases it holds.
     pub patterns: Vec<String>,
-    /// Whether a run of it measures the machine's limits too.
-    pub floors: bool,
+    /// What each pattern is called in a summary; empty where a run shows everything.
+    pub names: Vec<String>,
 }
 
 /// An engine's known answers, to be computed before anything is timed.
@@ -186,7 +187,8 @@ impl Registry {
     /// A registry with nothing but the lab's own probes.
     #[must_use]
     pub fn new() -> Self {
-        let mut registry = Registry { workloads: Vec::new(), suites: Vec::new(), answers: Vec::new() };
+        let mut registry =
+            Registry { workloads: Vec::new(), suites: Vec::new(), answers: Vec::new(), examples: Vec::new() };
         crate::probe::register(&mut registry);
         registry
     }
@@ -230,13 +232,28 @@ impl Registry {
     /// Registers a suite.
     pub fn suite(&mut self, name: &str, about: &str, patterns: &[&str]) {
         let patterns = patterns.iter().map(|p| (*p).to_owned()).collect();
-        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns, floors: false });
+        self.suites.push(Suite {
+            name: name.to_owned(),
+            about: about.to_owned(),
+            patterns,
+            names: Vec::new(),
+        });
     }
 
-    /// Registers a suite whose run also says how far each row is from what the machine can do.
-    pub fn suite_with_floors(&mut self, name: &str, about: &str, patterns: &[&str]) {
-        self.suite(name, about, patterns);
-        self.suites.last_mut().expect("just pushed").floors = true;
+    /// Registers a suite for somebody who meets the program: each row is a case with a name in words. A run of it also says
+    /// how far each row is from what the machine can do, and prints a summary; its page has everything.
+    pub fn summary(&mut self, name: &str, about: &str, rows: &[(String, String)]) {
+        let (names, patterns) = rows.iter().cloned().unzip();
+        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns, names });
+    }
+
+    /// Registers an example for the help of a command: what stands behind the program's name.
+    pub fn example(&mut self, command: &str, line: &str) {
+        self.examples.push((command.to_owned(), line.to_owned()));
+    }
+
+    pub(crate) fn examples(&self) -> &[(String, String)] {
+        &self.examples
     }
 
     /// Registers known answers: `check` computes them and says how many were right, or what was wrong.

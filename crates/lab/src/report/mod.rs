@@ -1,6 +1,7 @@
 //! Reports: one schema, what fills it, what distrusts it, and the forms in which people read it.
 
 pub(crate) mod assemble;
+pub(crate) mod brief;
 pub mod check;
 pub mod count;
 pub(crate) mod document;
