@@ -4,13 +4,23 @@ use crate::flags::LabArgs;
 use crate::os::Output;
 use anyhow::{Context, Result};
 use hashmill_lab::cmd::{self, Mount};
+use hashmill_lab::model::registry::Registry;
 
 /// Runs one command of the lab and gives its exit code.
 pub(crate) fn run(low: LabArgs) -> Result<u8> {
     // The lab writes to standard output itself, and cannot know that there is none.
     Output::new().check().context("standard output")?;
     let registry = hashmill_workloads::registry();
-    let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry, maker: None };
     // The codes of the lab go from 0 to 4.
-    Ok(cmd::main(&mount, low.args).code() as u8)
+    Ok(cmd::main(&mount(&registry), low.args).code() as u8)
+}
+
+/// Its commands and flags.
+#[cfg(feature = "generate")]
+pub(crate) fn definition() -> clap::Command {
+    cmd::definition(&mount(&hashmill_workloads::registry()))
+}
+
+fn mount(registry: &Registry) -> Mount<'_> {
+    Mount { name: "hashmill lab", arguments: &["lab"], registry, maker: None }
 }

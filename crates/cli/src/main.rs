@@ -1,8 +1,12 @@
 //! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
 
+#[cfg(feature = "doc")]
 mod doc;
 mod flags;
+#[cfg(feature = "generate")]
+mod generate;
 mod info;
+#[cfg(feature = "lab")]
 mod lab;
 mod memory;
 mod os;
@@ -28,9 +32,17 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
         Command::Password(low) => Ok(password::run(low.command)),
+        #[cfg(feature = "doc")]
         Command::Doc(low) => doc::run(low.command),
+        #[cfg(not(feature = "doc"))]
+        Command::Doc(_) => Err(flags::absent("doc")),
         Command::Info(low) => info::run(&low).map(|()| OK),
+        #[cfg(feature = "lab")]
         Command::Lab(low) => lab::run(low),
+        #[cfg(not(feature = "lab"))]
+        Command::Lab(_) => Err(flags::absent("lab")),
+        #[cfg(feature = "generate")]
+        Command::Generate(low) => generate::run(&low).map(|()| OK),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

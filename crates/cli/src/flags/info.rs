@@ -4,6 +4,10 @@ use clap::Args;
 
 /// Show what this machine hashes with, and why
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill info
+  hashmill info --json | jq .kernels")]
 pub(crate) struct InfoArgs {
     /// Print one JSON object
     #[arg(long)]

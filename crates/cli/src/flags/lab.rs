@@ -3,7 +3,7 @@
 use clap::Args;
 use std::ffi::OsString;
 
-/// Measure: rows, duels, gates, reports that a stranger can check
+/// Measure how fast something is, so that others can check it
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
 pub(crate) struct LabArgs {

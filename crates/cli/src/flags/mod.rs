@@ -1,19 +1,34 @@
 //! What was typed. Meaning is given to it by each command; here it is only parsed.
 
+#[cfg(any(not(feature = "doc"), not(feature = "lab")))]
+mod absent;
+#[cfg(feature = "doc")]
 mod doc;
+#[cfg(feature = "generate")]
+mod generate;
 mod info;
+#[cfg(feature = "lab")]
 mod lab;
+mod mistake;
 mod operands;
 mod password;
 mod sum;
 
+#[cfg(not(feature = "doc"))]
+use absent::AbsentArgs as DocArgs;
+#[cfg(not(feature = "lab"))]
+use absent::AbsentArgs as LabArgs;
+#[cfg(feature = "doc")]
 pub(crate) use doc::{
     AnonymiseArgs, AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand,
     ExamineArgs, ExamineSyncArgs, Expand, ExportArgs, ForkArgs, GetArgs, ImportArgs, JsonFlag, LogArgs,
     MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs, SquashArgs, SyncArgs,
     UndoArgs, ViewArgs,
 };
+#[cfg(feature = "generate")]
+pub(crate) use generate::GenerateArgs;
 pub(crate) use info::InfoArgs;
+#[cfg(feature = "lab")]
 pub(crate) use lab::LabArgs;
 pub(crate) use password::{
     BenchArgs, CalibrateArgs, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags, NeedsRehashArgs, PasswordArgs,
@@ -25,26 +40,33 @@ use crate::os::{self, Output};
 use crate::{FAILED, out};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use hashmill_lab::cmd::one_line;
+use mistake::one_line;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Work whose cost is hashing.
+/// File checksums, password hashing, shared documents and benchmarks: fast, and measured
 #[derive(Parser, Debug)]
 #[command(
     name = "hashmill",
     version,
     propagate_version = true,
     max_term_width(100),
-    arg_required_else_help(true)
+    arg_required_else_help(true),
+    after_help = EXAMPLES
 )]
-struct Line {
+struct Line<C: Subcommand> {
     #[command(subcommand)]
-    command: Command,
+    command: C,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  hashmill sum *.iso > SUMS && hashmill sum --check SUMS
+  hashmill password hash
+  hashmill sum --help                                       # so for every command";
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -54,6 +76,21 @@ pub(crate) enum Command {
     Doc(Box<DocArgs>),
     Info(InfoArgs),
     Lab(LabArgs),
+    #[cfg(feature = "generate")]
+    Generate(GenerateArgs),
+}
+
+/// The one command whose start is waited for, thousands of times in a row. Defining the others, with all that they have below
+/// them, takes longer than hashing a small file.
+#[derive(Subcommand, Debug)]
+enum Quick {
+    Sum(Box<SumArgs>),
+}
+
+impl From<Quick> for Command {
+    fn from(Quick::Sum(low): Quick) -> Command {
+        Command::Sum(low)
+    }
 }
 
 /// A command line that parses but makes no sense.
@@ -68,19 +105,42 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
+/// What to say of a command that this build leaves out.
+#[cfg(any(not(feature = "doc"), not(feature = "lab")))]
+pub(crate) fn absent(feature: &str) -> anyhow::Error {
+    Misuse(format!("this program was built without `{feature}` (a feature of the package hashmill-cli)"))
+        .into()
+}
+
 /// Parses a command line.
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Early> {
-    let mut parser = Line::command();
-    let (args, operands) = operands::take_out(&parser, "sum", args);
-    let args = with_long_id(args);
+    let args: Vec<OsString> = args.collect();
+    if args.get(1).is_some_and(|word| word == "sum") {
+        let mut parser = Line::<Quick>::command();
+        let (args, operands) = operands::take_out(&parser, "sum", args.into_iter());
+        let mut command = parse_as::<Quick>(&mut parser, args, false)?;
+        let Quick::Sum(low) = &mut command;
+        low.files.extend(operands.into_iter().map(PathBuf::from));
+        return Ok(command.into());
+    }
     let near_passwords = args.get(1).is_some_and(|word| word == "password");
+    parse_as(&mut Line::<Command>::command(), with_long_id(args), near_passwords)
+}
+
+/// All of it.
+#[cfg(feature = "generate")]
+pub(crate) fn definition() -> clap::Command {
+    Line::<Command>::command()
+}
+
+fn parse_as<C: Subcommand>(
+    parser: &mut clap::Command,
+    args: Vec<OsString>,
+    near_passwords: bool,
+) -> Result<C, Early> {
     let early = |error| Early { error, near_passwords };
     let mut matches = parser.try_get_matches_from_mut(args).map_err(early)?;
-    let mut command = Line::from_arg_matches_mut(&mut matches).map_err(early)?.command;
-    if let Command::Sum(low) = &mut command {
-        low.files.extend(operands.into_iter().map(PathBuf::from));
-    }
-    Ok(command)
+    Ok(Line::<C>::from_arg_matches_mut(&mut matches).map_err(early)?.command)
 }
 
 /// `-id` of the program `argon2` is one flag, where the parser sees two.
@@ -144,7 +204,8 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        Line::command().debug_assert();
+        Line::<Command>::command().debug_assert();
+        Line::<Quick>::command().debug_assert();
     }
 
     #[test]

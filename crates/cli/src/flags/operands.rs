@@ -81,8 +81,11 @@ mod tests {
 
     /// What the parser alone makes of a command line.
     fn directly(args: &[OsString]) -> Result<String, String> {
-        let matches = Line::command().try_get_matches_from(args).map_err(|error| error.to_string())?;
-        Line::from_arg_matches(&matches).map(|line| shown(&line.command)).map_err(|error| error.to_string())
+        let matches =
+            Line::<Parsed>::command().try_get_matches_from(args).map_err(|error| error.to_string())?;
+        Line::<Parsed>::from_arg_matches(&matches)
+            .map(|line| shown(&line.command))
+            .map_err(|error| error.to_string())
     }
 
     fn shown(command: &Parsed) -> String {

@@ -4,13 +4,20 @@ mod b3sum;
 mod bad_input;
 mod changing_files;
 mod check;
+#[cfg(feature = "doc")]
 mod doc;
+#[cfg(feature = "doc")]
 mod doc_files;
+#[cfg(feature = "doc")]
 mod doc_json;
+#[cfg(feature = "doc")]
 mod doc_server;
+#[cfg(feature = "doc")]
 mod doc_sync;
+#[cfg(feature = "doc")]
 mod doc_view;
 mod info;
+#[cfg(feature = "lab")]
 mod lab;
 mod limits;
 mod lists;
