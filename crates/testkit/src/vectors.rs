@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+const PASSWORDS: &str = include_str!("../data/passwords.txt");
 const BLAKE3_JSON: &str = include_str!("../data/blake3_test_vectors.json");
 
 /// The official BLAKE3 vectors: one key, one context, and the cases that use them.
@@ -68,6 +69,46 @@ pub fn unhex(hex: &str) -> Vec<u8> {
     assert!(hex.len().is_multiple_of(2), "half a byte in {hex:?}");
     let digit = |c: u8| char::from(c).to_digit(16).unwrap_or_else(|| panic!("no hex digit in {hex:?}")) as u8;
     hex.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}
+
+/// A password string that another program has made.
+#[derive(Debug)]
+pub struct PasswordString {
+    /// Which program.
+    pub maker: String,
+    /// Which function.
+    pub kind: String,
+    /// The password.
+    pub password: Vec<u8>,
+    /// The string.
+    pub stored: String,
+}
+
+/// The strings of `data/passwords.txt`.
+///
+/// # Panics
+/// When the committed file is damaged.
+pub fn passwords() -> Vec<PasswordString> {
+    password_strings(PASSWORDS)
+}
+
+/// Fresh ones from the programs that are there, by `data/passwords.py`, and what it says of those that are not. Nothing without
+/// Python.
+pub fn fresh_passwords() -> Option<(Vec<PasswordString>, String)> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/data/passwords.py");
+    let output = std::process::Command::new("python3").arg(script).output().ok()?;
+    let missing = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some((password_strings(&String::from_utf8_lossy(&output.stdout)), missing))
+}
+
+fn password_strings(text: &str) -> Vec<PasswordString> {
+    let string = |line: &str| {
+        let parts: Vec<_> = line.split(' ').collect();
+        let [maker, kind, password, stored] = parts[..] else { panic!("four words: {line}") };
+        let [maker, kind, stored] = [maker, kind, stored].map(str::to_owned);
+        PasswordString { maker, kind, password: unhex(password), stored }
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(string).collect()
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ pub struct Limits {
     pub min_tag: usize,
     /// Most bytes of tag.
     pub max_tag: usize,
+    /// The highest cost of bcrypt: two to its power is the number of rounds. For strings of others (feature `foreign`), as
+    /// all from here on.
+    pub bcrypt_cost: u32,
+    /// Most iterations of PBKDF2, counted for each piece of a tag. scrypt is held to the memory and the work above.
+    pub iterations: u32,
 }
 
 impl Limits {
@@ -58,6 +63,8 @@ impl Limits {
         max_salt: 64,
         min_tag: 16,
         max_tag: 128,
+        bcrypt_cost: 16,
+        iterations: 10_000_000,
     };
 
     /// No caps but those of the function itself. Only for strings that you made.
@@ -70,6 +77,8 @@ impl Limits {
         max_salt: u32::MAX as usize,
         min_tag: Params::MIN_TAG_LEN,
         max_tag: u32::MAX as usize,
+        bcrypt_cost: 31,
+        iterations: u32::MAX,
     };
 
     /// What [`FACTOR`](Limits::FACTOR) hashes after `policy` cost together: in memory, and in memory times passes. Passes
@@ -79,6 +88,9 @@ impl Limits {
         let caps = Limits {
             memory_kib: params.memory_kib().saturating_mul(Limits::FACTOR),
             work_kib: work_kib(params).saturating_mul(Limits::FACTOR.into()),
+            // About as much time as the dearest of Argon2, and what is usual: the defaults are at most 12, and 1,200,000.
+            bcrypt_cost: 13,
+            iterations: 2_000_000,
             ..Limits::RECOMMENDED
         };
         caps.covering(policy)
@@ -96,6 +108,8 @@ impl Limits {
             max_salt: policy.salt_len().max(Limits::RECOMMENDED.min_salt),
             min_tag: Limits::RECOMMENDED.min_tag.min(policy.tag_len()),
             max_tag: policy.tag_len(),
+            bcrypt_cost: 0,
+            iterations: 0,
         }
     }
 
@@ -111,6 +125,7 @@ impl Limits {
             max_salt: self.max_salt.max(policy.salt_len()),
             min_tag: self.min_tag.min(policy.tag_len()),
             max_tag: self.max_tag.max(policy.tag_len()),
+            ..self
         }
     }
 
@@ -174,6 +189,10 @@ pub enum Quantity {
     Salt,
     /// Bytes of tag.
     Tag,
+    /// The cost of bcrypt.
+    BcryptCost,
+    /// Iterations of PBKDF2.
+    Iterations,
 }
 
 /// A cap that a string breaks.
@@ -199,6 +218,8 @@ impl fmt::Display for OverLimit {
             Quantity::Work => write!(f, "{given} KiB of memory times passes")?,
             Quantity::Salt => write!(f, "{given} bytes of salt")?,
             Quantity::Tag => write!(f, "{given} bytes of tag")?,
+            Quantity::BcryptCost => write!(f, "a cost of {given}")?,
+            Quantity::Iterations => write!(f, "{given} iterations")?,
         }
         if is_least {
             write!(f, ", where at least {bound} are required")

@@ -75,19 +75,42 @@ impl Passwords {
     /// whichever is more.
     pub fn verify_many(&self, logins: &[Login<'_>]) -> Vec<Result<(), VerifyError>> {
         let decoded: Vec<_> = logins.iter().map(|login| self.decode(login.stored)).collect();
-        let work = logins.iter().zip(&decoded).map(|(login, stored)| {
-            let stored = stored.as_ref().ok()?;
-            let input = self.input(login.password, stored.salt(), stored.associated_data());
+        let decoded = || decoded.iter().map(|stored| stored.as_ref().map_err(|error| *error));
+        self.verdicts(logins.iter().map(|login| login.password).zip(decoded()))
+    }
+
+    /// The same for hashes that have been read, perhaps within other limits.
+    #[cfg(feature = "foreign")]
+    pub(super) fn verify_decoded_many(
+        &self,
+        logins: &[(&[u8], &PasswordHash)],
+    ) -> Vec<Result<(), VerifyError>> {
+        let allowed = |stored: &PasswordHash| self.stored_limits().check(stored.params());
+        self.verdicts(logins.iter().map(|(password, stored)| {
+            (*password, allowed(stored).map(|()| *stored).map_err(VerifyError::OverLimit))
+        }))
+    }
+
+    /// Computes whatever could be read and is allowed, and compares.
+    fn verdicts<'a>(
+        &'a self,
+        logins: impl Iterator<Item = (&'a [u8], Result<&'a PasswordHash, VerifyError>)>,
+    ) -> Vec<Result<(), VerifyError>> {
+        let logins: Vec<_> = logins.collect();
+        let work = logins.iter().map(|(password, stored)| {
+            let stored = stored.ok()?;
+            let input = self.input(password, stored.salt(), stored.associated_data());
             Some(Work::new(stored.params(), input, stored.tag_len()))
         });
         let done = self.compute_many(work.collect());
-        let verdict = |(stored, work): (&Result<PasswordHash, VerifyError>, Option<Work<'_>>)| {
-            let stored = stored.as_ref().map_err(|error| *error)?;
-            let work = work.expect("whatever was decoded was computed");
-            work.result?;
-            if stored.matches(&work.tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
-        };
-        decoded.iter().zip(done).map(verdict).collect()
+        let verdict =
+            |((_, stored), work): ((&[u8], Result<&PasswordHash, VerifyError>), Option<Work<'_>>)| {
+                let stored = stored?;
+                let work = work.expect("whatever was decoded was computed");
+                work.result?;
+                if stored.matches(&work.tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
+            };
+        logins.into_iter().zip(done).map(verdict).collect()
     }
 
     /// [`hash`](Passwords::hash) for each password, in their order, on all threads of the current rayon pool.
@@ -132,7 +155,7 @@ impl Passwords {
 
     /// How many pieces of work of this size may run at once. Strings from elsewhere may ask for much: all of them
     /// together get what the costliest one may have alone, or what new hashes need on every thread.
-    fn room_for(&self, kib: u64) -> usize {
+    pub(super) fn room_for(&self, kib: u64) -> usize {
         let usual = 2 * self.most_threads() as u64 * self.policy().params().blocks();
         let most = usual.max(self.stored_limits().memory_kib.into());
         let room = usize::try_from(most / kib.max(1)).unwrap_or(usize::MAX);

@@ -15,6 +15,8 @@
 //! ```
 
 mod error;
+#[cfg(feature = "foreign")]
+pub mod foreign;
 mod limits;
 mod many;
 mod passwords;

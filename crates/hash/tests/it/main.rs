@@ -13,6 +13,8 @@ mod batch;
 mod constant_time;
 mod digest;
 mod edges;
+#[cfg(feature = "foreign")]
+mod foreign;
 #[cfg(feature = "std")]
 mod io;
 mod modes;
