@@ -333,19 +333,20 @@ impl Document {
 
     /// Takes over everything `other` has and this document lacks. Gives the new heads.
     pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
-        if !self.adopt(&other.settled()) {
+        if !self.adopt(&other.settled(), false) {
             // As if they came from elsewhere: what is wrong is told, what can wait waits.
             self.apply_changes(self.get_changes_added(other))?;
         }
         Ok(self.get_heads())
     }
 
-    /// Takes over what `other` has and this document lacks, operation by operation, if nothing stands against it.
-    pub(crate) fn adopt(&mut self, other: &State) -> bool {
+    /// Takes over what `other` has and this document lacks, operation by operation, if nothing stands against it. See
+    /// [`Queue::adopt`].
+    pub(crate) fn adopt(&mut self, other: &State, computed: bool) -> bool {
         self.settle();
         let Self { state, branch, queue, limits, .. } = self;
         let next = state.history.next();
-        let adopted = queue.adopt(state, other, limits);
+        let adopted = queue.adopt(state, other, limits, computed);
         if state.history.next() > next {
             Arc::make_mut(state).branches.advance(next, *branch);
         }

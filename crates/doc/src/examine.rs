@@ -81,6 +81,8 @@ fn changes(
     let doc = Document::of(State::new(TextEncoding::default()), *limits);
     match doc.part(chunk, number, at, Verify::Now, budget)? {
         Loaded::Changes(changes) => Ok(changes),
-        Loaded::Document(state) => Ok(Document::of(*state, *limits).get_changes(&[])),
+        Loaded::Document(state) => {
+            Ok(Document::of(std::sync::Arc::unwrap_or_clone(state), *limits).get_changes(&[]))
+        }
     }
 }

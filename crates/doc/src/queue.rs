@@ -170,13 +170,33 @@ impl Queue {
     }
 
     /// Takes over what `other` has and `state` lacks, when nothing waits here and nothing contradicts it; gives whether
-    /// that was so. All or nothing.
-    pub(crate) fn adopt(&mut self, state: &mut Arc<State>, other: &State, limits: &Limits) -> bool {
+    /// that was so. All or nothing. Where the hashes of `other` were `computed` from what is in it, those that it keeps are
+    /// taken over, too.
+    pub(crate) fn adopt(
+        &mut self,
+        state: &mut Arc<State>,
+        other: &State,
+        limits: &Limits,
+        computed: bool,
+    ) -> bool {
         if !self.waiting.is_empty() {
             return false;
         }
         let Some(rows) = state.lacks(other) else { return false };
-        rows.is_empty() || self.adopt_rows(Arc::make_mut(state), other, &rows, limits)
+        if rows.is_empty() {
+            return true;
+        }
+        let first = state.history.next();
+        let state = Arc::make_mut(state);
+        let adopted = self.adopt_rows(state, other, &rows, limits);
+        if adopted && computed {
+            let known = other.history.known();
+            let hashes = rows.iter().map_while(|row| known.get(*row));
+            ChangeIdx::each(first..state.history.next())
+                .zip(hashes)
+                .for_each(|(row, hash)| state.history.learn_next(row, hash));
+        }
+        adopted
     }
 
     /// Takes over rows of `other`, each after what it was made after, none of which `state` has.
@@ -313,7 +333,7 @@ impl Queue {
         match (savepoint, &result) {
             (Some(savepoint), Err(_)) => {
                 let passed = state.undo(&savepoint);
-                state.history.log_len = state.log.runs.len();
+                state.history.log_len = state.log.runs.len() as u32;
                 budget.burn(passed, cost::GLANCE);
             }
             (Some(savepoint), Ok(())) if batch.whole => match &mut batch.savepoint {
@@ -415,7 +435,7 @@ impl Queue {
                 state.history.known_mut().forget(*row, hash);
             }
             state.undo(&savepoint);
-            state.history.log_len = state.log.runs.len();
+            state.history.log_len = state.log.runs.len() as u32;
         }
         state.history.heads = batch.heads;
         batch.queued.iter().for_each(|hash| drop(self.release(hash)));

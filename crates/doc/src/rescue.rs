@@ -135,7 +135,7 @@ impl Salvage {
         let (encoding, limits) = (self.doc.state.encoding, self.doc.limits);
         if let LoadError::Heads { .. } = why
             && let Ok(state) = load_unverified(chunk, encoding, &limits, &mut self.budget)
-            && self.doc.take(state, &mut self.budget).is_ok()
+            && self.doc.take(state.into(), &mut self.budget).is_ok()
         {
             return Kept::Contents;
         }

@@ -1,5 +1,7 @@
 //! Saving and loading.
 
+use std::sync::Arc;
+
 use crate::codec::bundle;
 use crate::codec::change::{Change, Scratch, author_in};
 use crate::codec::chunk::{Chunk, ChunkType, Sealed};
@@ -113,7 +115,7 @@ impl Default for SaveOptions {
 
 /// What came from elsewhere and was read.
 pub(crate) enum Part {
-    Document(Box<State>),
+    Document(Arc<State>),
     Changes(Vec<Change>),
 }
 
@@ -183,7 +185,7 @@ impl Document {
             return Err(Sealed::broken().place(number, base).into());
         }
         let place = |error: ChunkError| error.place(number, base + sealed.header).into();
-        self.take(state.map_err(|error| error.map_err(place))?, budget)?;
+        self.take(Arc::new(state.map_err(|error| error.map_err(place))?), budget)?;
         Ok(())
     }
 
@@ -197,18 +199,18 @@ impl Document {
         budget: &mut Budget,
     ) -> Result<(), LoadError> {
         match self.part(chunk, number, base, verify, budget)? {
-            Part::Document(state) => self.take(*state, budget)?,
+            Part::Document(state) => self.take(state, budget)?,
             Part::Changes(changes) => all_of(self.apply_metered(changes, budget))?,
         }
         Ok(())
     }
 
     /// Takes over a loaded state, or what is new in it.
-    pub(crate) fn take(&mut self, mut state: State, budget: &mut Budget) -> Result<(), ApplyError> {
+    pub(crate) fn take(&mut self, mut state: Arc<State>, budget: &mut Budget) -> Result<(), ApplyError> {
         if self.is_empty() {
             self.limits.check_total(state.history.operations())?;
-            state.set_limits(self.limits);
-            self.state = std::sync::Arc::new(state);
+            Arc::make_mut(&mut state).set_limits(self.limits);
+            self.state = state;
             return Ok(());
         }
         all_of(self.apply_metered(self.new_in(&state), budget))
@@ -283,7 +285,7 @@ impl Document {
         Ok(match chunk.kind {
             ChunkType::Document => {
                 let state = load_chunk(&chunk.body, self.state.encoding, limits, verify, budget);
-                Part::Document(Box::new(state.map_err(|error| error.map_err(at))?))
+                Part::Document(Arc::new(state.map_err(|error| error.map_err(at))?))
             }
             ChunkType::Change | ChunkType::Deflated => {
                 let read = |scratch: &mut Scratch<'_>| Change::from_chunk(chunk, limits, budget, scratch);
@@ -296,15 +298,15 @@ impl Document {
         })
     }
 
-    /// Applies what keeps the rules of what came from elsewhere.
+    /// Applies what keeps the rules of what came from elsewhere, and was verified when it was read.
     pub(crate) fn take_part(&mut self, part: Part, budget: &mut Budget) -> Result<Applied, ApplyError> {
         let changes = match part {
             Part::Changes(changes) => changes,
             Part::Document(state) if self.is_empty() => {
-                self.take(*state, budget)?;
+                self.take(state, budget)?;
                 return Ok(Applied::default());
             }
-            Part::Document(state) if self.adopt(&state) => return Ok(Applied::default()),
+            Part::Document(state) if self.adopt(&state, true) => return Ok(Applied::default()),
             Part::Document(state) => self.new_in(&state),
         };
         let (state, queue, limits) = self.receiving();
@@ -378,11 +380,11 @@ impl Document {
         let mut doc = Self::of(State::new(self.state.encoding), Limits::NONE);
         let Self { state, queue, limits, .. } = &mut doc;
         let rows = self.state.ancestors(&rows);
-        if !queue.adopt_rows(std::sync::Arc::make_mut(state), &self.state, &rows, limits) {
+        if !queue.adopt_rows(Arc::make_mut(state), &self.state, &rows, limits) {
             // They were applied before: what is missing is room for their bytes.
             return Err(crate::EditError::Full);
         }
-        let state = std::sync::Arc::unwrap_or_clone(doc.state);
+        let state = Arc::unwrap_or_clone(doc.state);
         Ok(Self::of(state, self.limits))
     }
 }

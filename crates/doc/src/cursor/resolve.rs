@@ -214,7 +214,7 @@ impl State {
         let (from, to) = match self.history.by_op(id) {
             Some((number, _)) => self.log_range(number),
             // Of a change that is being made, whose first operation may have made the run before it longer.
-            None => (self.history.log_len.saturating_sub(1), self.log.runs.len()),
+            None => (self.history.log_len.saturating_sub(1) as usize, self.log.runs.len()),
         };
         let number = self.log.runs.get(self.log.find(id.ctr, from, to))?.keyed(id)?;
         let op = &self.log.keyed[number];

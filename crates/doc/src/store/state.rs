@@ -65,6 +65,7 @@ pub(crate) const ROOT: ObjIdx = ObjIdx::ROOT;
 
 /// Everything a document knows. Cloning shares it piece by piece.
 #[derive(Clone, Debug)]
+
 pub(crate) struct State {
     pub(crate) encoding: TextEncoding,
     pub(crate) actors: Actors,
@@ -492,7 +493,7 @@ impl State {
     pub(crate) fn push_changes(&mut self, run: crate::store::history::ChangeRun) -> ChangeIdx {
         self.kept = None;
         let row = self.history.push(run);
-        self.history.log_len = self.log.runs.len();
+        self.history.log_len = self.log.runs.len() as u32;
         row
     }
 
@@ -507,7 +508,7 @@ impl State {
     ) -> Option<ChangeIdx> {
         self.kept = None;
         let row = self.history.extend_change(actor, start, ops, time)?;
-        self.history.log_len = self.log.runs.len();
+        self.history.log_len = self.log.runs.len() as u32;
         Some(row)
     }
 
@@ -516,7 +517,7 @@ impl State {
     pub(crate) fn log_range(&self, number: usize) -> (usize, usize) {
         let from = self.history.run(number).map_or(0, |run| run.log as usize);
         let end = match self.history.run(number + 1) {
-            None => self.history.log_len,
+            None => self.history.log_len as usize,
             Some(next) => {
                 let shared = self
                     .log

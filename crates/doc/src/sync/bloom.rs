@@ -1,6 +1,7 @@
 //! A Bloom filter of hashes of changes: ten bits for each say which a peer has, wrongly for one in a hundred.
 
-use crate::codec::leb::put_u64;
+use super::few::Aligned;
+use crate::codec::leb::{len_u64, put_u64};
 use crate::codec::reader::Reader;
 use crate::error::Rule;
 use crate::types::ChangeHash;
@@ -10,6 +11,8 @@ const BITS_PER_ENTRY: u32 = 10;
 const PROBES: u32 = 7;
 /// More probes than any number of bits for an entry is best used with.
 const MOST_PROBES: u32 = 32;
+/// Bits of so many bytes need no memory of their own.
+const INLINE: usize = 16;
 /// Bytes of the bits of a filter: those of 2^26 changes.
 pub(super) const MOST_BYTES: usize = (1 << 26) / 8 * BITS_PER_ENTRY as usize;
 
@@ -20,7 +23,21 @@ pub struct BloomFilter {
     entries: u32,
     bits_per_entry: u32,
     probes: u32,
-    bits: Vec<u8>,
+    bits: Bits,
+}
+
+/// The bits, eight a byte; bytes behind the last of them are zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bits {
+    /// As many bytes as the filter has entries for.
+    Few(Aligned<[u8; INLINE]>),
+    Many(Vec<u8>),
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self::Few(Aligned([0; INLINE]))
+    }
 }
 
 impl BloomFilter {
@@ -36,29 +53,48 @@ impl BloomFilter {
         let Some(entries) = u32::try_from(entries).ok().filter(|entries| *entries > 0) else {
             return Self::default();
         };
-        let bits = vec![0; bytes_for(entries, BITS_PER_ENTRY)];
+        let bits = match bytes_for(entries, BITS_PER_ENTRY) {
+            ..=INLINE => Bits::default(),
+            bytes => Bits::Many(vec![0; bytes]),
+        };
         Self { entries, bits_per_entry: BITS_PER_ENTRY, probes: PROBES, bits }
     }
 
     /// How many bytes its bits take.
     pub(super) fn len(&self) -> usize {
-        self.bits.len()
+        match &self.bits {
+            Bits::Few(_) => bytes_for(self.entries, self.bits_per_entry),
+            Bits::Many(bits) => bits.len(),
+        }
+    }
+
+    fn bits(&self) -> &[u8] {
+        match &self.bits {
+            Bits::Few(Aligned(bits)) => &bits[..self.len()],
+            Bits::Many(bits) => bits,
+        }
     }
 
     pub(super) fn insert(&mut self, hash: &ChangeHash) {
-        for bit in self.places(hash) {
-            self.bits[bit / 8] |= 1 << (bit % 8);
+        let places = self.places(hash);
+        let bits = match &mut self.bits {
+            Bits::Few(Aligned(bits)) => &mut bits[..],
+            Bits::Many(bits) => bits,
+        };
+        for bit in places {
+            bits[bit / 8] |= 1 << (bit % 8);
         }
     }
 
     /// Whether a change may be among those that were put in.
     pub fn contains_hash(&self, hash: &ChangeHash) -> bool {
-        self.entries > 0 && self.places(hash).all(|bit| self.bits[bit / 8] & 1 << (bit % 8) > 0)
+        let bits = self.bits();
+        self.entries > 0 && self.places(hash).all(|bit| bits[bit / 8] & 1 << (bit % 8) > 0)
     }
 
     /// The bits of a change. There are some.
     fn places(&self, hash: &ChangeHash) -> impl Iterator<Item = usize> + use<> {
-        let bits = 8 * self.bits.len() as u32;
+        let bits = 8 * self.len() as u32;
         let [mut x, mut y, z] = [0, 4, 8].map(|at| {
             let word = hash.0[at..].first_chunk().expect("a hash has eight words");
             u32::from_le_bytes(*word) % bits
@@ -76,13 +112,27 @@ impl BloomFilter {
     /// The filter as it is sent: nothing at all for an empty one.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![];
-        if self.entries > 0 {
-            for number in [self.entries, self.bits_per_entry, self.probes] {
-                put_u64(&mut out, number.into());
-            }
-            out.extend(&self.bits);
-        }
+        self.put(&mut out);
         out
+    }
+
+    /// Appends the filter behind its length.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let numbers = self.numbers().map(|number| number.into_iter().map(len_u64).sum::<usize>());
+        put_u64(out, numbers.map_or(0, |bytes| bytes + self.len()) as u64);
+        self.put(out);
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        if let Some(numbers) = self.numbers() {
+            numbers.into_iter().for_each(|number| put_u64(out, number));
+            out.extend_from_slice(self.bits());
+        }
+    }
+
+    /// What stands before its bits, if there is anything to say.
+    fn numbers(&self) -> Option<[u64; 3]> {
+        (self.entries > 0).then(|| [self.entries, self.bits_per_entry, self.probes].map(u64::from))
     }
 
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Rule> {
@@ -99,7 +149,15 @@ impl BloomFilter {
         if !sound {
             return Err(Rule::BloomFilter);
         }
-        Ok(Self { entries, bits_per_entry, probes, bits: bits.to_vec() })
+        let bits = match bits.len() {
+            len @ ..=INLINE => {
+                let mut few = [0; INLINE];
+                few[..len].copy_from_slice(bits);
+                Bits::Few(Aligned(few))
+            }
+            _ => Bits::Many(bits.to_vec()),
+        };
+        Ok(Self { entries, bits_per_entry, probes, bits })
     }
 }
 

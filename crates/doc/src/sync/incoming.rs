@@ -1,6 +1,8 @@
 //! What a message of a peer does.
 
 use super::bloom::BloomFilter;
+use super::few::Few;
+use super::heads_of;
 use super::message::{Have, Message};
 use super::state::{Sent, State, Theirs};
 use crate::codec::limits::Budget;
@@ -27,27 +29,24 @@ pub(super) fn receive(
     state: &mut State,
     message: Message,
 ) -> Result<Received, LoadError> {
-    let before = doc.get_heads();
+    let before = heads_of(doc);
     let came = !message.changes.is_empty();
     let received = if came && !state.read_only { take(doc, &message.changes)? } else { Received::default() };
     // From here on nothing fails.
-    let Message { mut heads, mut need, mut have, flags, .. } = message;
-    for hashes in [&mut heads, &mut need] {
-        hashes.sort_unstable();
-        hashes.dedup();
-    }
+    let Message { heads, need, mut have, flags, .. } = message;
+    let (heads, need) = (heads.sorted(), need.sorted());
     state.in_flight = false;
     flags.into_iter().for_each(|flags| state.hear(flags));
     received.refused.iter().for_each(|(hash, _)| state.refuse(*hash));
-    let now = if came { doc.get_heads() } else { before.clone() };
+    let now = if came { heads_of(doc) } else { before.clone() };
     if came && !state.read_only {
         state.shared_heads = advanced(&state.shared_heads, &before, &now);
     }
     if heads == now && have.iter().map(|have| have.bloom.len()).sum::<usize>() > LONG {
         // Its heads say what it has, in less memory than its summary does.
-        have = vec![Have { last_sync: now, bloom: BloomFilter::default() }];
+        have = Few::one(Have { last_sync: now, bloom: BloomFilter::default() });
     }
-    let known: Vec<(ChangeHash, ChangeIdx)> =
+    let known: Few<(ChangeHash, ChangeIdx)> =
         heads.iter().filter_map(|hash| Some((*hash, doc.state.row(hash)?))).collect();
     acknowledge(doc, &mut state.sent, &known);
     if !came && heads == before {
@@ -62,8 +61,7 @@ pub(super) fn receive(
         }
     } else {
         state.shared_heads.extend(known.iter().map(|(hash, _)| *hash));
-        state.shared_heads.sort_unstable();
-        state.shared_heads.dedup();
+        state.shared_heads = std::mem::take(&mut state.shared_heads).sorted();
     }
     state.theirs = Some(Theirs { heads, need, have });
     Ok(received)
@@ -84,7 +82,7 @@ fn take(doc: &mut Document, entries: &[Vec<u8>]) -> Result<Received, LoadError> 
 
 /// The heads of what both have once the peer's changes are here: those that came, and those shared before that are still
 /// heads.
-fn advanced(shared: &[ChangeHash], before: &[ChangeHash], now: &[ChangeHash]) -> Vec<ChangeHash> {
+fn advanced(shared: &[ChangeHash], before: &[ChangeHash], now: &[ChangeHash]) -> Few<ChangeHash> {
     let both = |head: &&ChangeHash| before.binary_search(head).is_err() || shared.contains(head);
     now.iter().filter(both).copied().collect()
 }
@@ -100,15 +98,14 @@ fn acknowledge(doc: &Document, sent: &mut Sent, known: &[(ChangeHash, ChangeIdx)
         *sent = Sent::default();
         return;
     }
-    sent.hashes.retain(|hash| doc.state.row(hash).is_none_or(|row| lacked.binary_search(&row).is_ok()));
-    sent.hashes.shrink_to_fit();
+    sent.retain(|hash| doc.state.row(hash).is_none_or(|row| lacked.binary_search(&row).is_ok()));
     let upto: Vec<ChangeIdx> =
         std::mem::take(&mut sent.upto).iter().filter_map(|hash| doc.state.row(hash)).collect();
     if !upto.is_empty() {
         let unsent = doc.state.rows_since(&upto);
         let rows = lacked.into_iter().filter(|row| unsent.binary_search(row).is_err());
-        doc.state.each_hash(rows, |_, hash| {
-            sent.hashes.insert(hash);
-        });
+        let mut hashes = vec![];
+        doc.state.each_hash(rows, |_, hash| hashes.push(hash));
+        sent.extend(hashes.into_iter());
     }
 }

@@ -1,6 +1,7 @@
 //! What peers send each other.
 
 use super::bloom::{self, BloomFilter};
+use super::few::Few;
 use crate::codec::leb::put_u64;
 use crate::codec::reader::Reader;
 use crate::error::{LimitError, Rule};
@@ -34,7 +35,7 @@ impl MessageVersion {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Have {
     /// The heads that both had then.
-    pub last_sync: Vec<ChangeHash>,
+    pub last_sync: Few<ChangeHash>,
     /// The changes after them.
     pub bloom: BloomFilter,
 }
@@ -82,11 +83,11 @@ impl MessageFlags {
 #[non_exhaustive]
 pub struct Message {
     /// The heads of the sender.
-    pub heads: Vec<ChangeHash>,
+    pub heads: Few<ChangeHash>,
     /// Changes that the sender asks for by name.
-    pub need: Vec<ChangeHash>,
+    pub need: Few<ChangeHash>,
     /// What the sender has; what it does not have is asked for, too.
-    pub have: Vec<Have>,
+    pub have: Few<Have>,
     /// Chunks for the receiver: those of one entry follow each other.
     pub changes: Vec<Vec<u8>>,
     /// Flags, from all but the oldest peers.
@@ -107,7 +108,7 @@ impl Message {
         put_u64(&mut out, self.have.len() as u64);
         for have in &self.have {
             put_hashes(&mut out, &have.last_sync);
-            put_bytes(&mut out, &have.bloom.to_bytes());
+            have.bloom.write(&mut out);
         }
         put_u64(&mut out, self.changes.len() as u64);
         self.changes.iter().for_each(|entry| put_bytes(&mut out, entry));
@@ -134,15 +135,15 @@ impl Message {
         let version =
             [MessageVersion::V1, MessageVersion::V2].into_iter().find(|version| version.byte() == kind);
         let version = version.ok_or(Wrong::Type(kind))?;
-        let (heads, need) = (reader.hashes()?, reader.hashes()?);
+        let (heads, need) = (hashes(reader)?, hashes(reader)?);
         let count = reader.len()?;
         if count > MOST_HAVES {
             return Err(Wrong::limit("summaries in a message", MOST_HAVES));
         }
-        let mut have = Vec::with_capacity(count);
+        let mut have = Few::new();
         let mut summed = 0;
         for _ in 0..count {
-            let last_sync = reader.hashes()?;
+            let last_sync = hashes(reader)?;
             let filter = reader.prefixed()?;
             summed += filter.len();
             if summed > bloom::MOST_BYTES + 32 {
@@ -211,6 +212,16 @@ impl Wrong {
 impl From<Rule> for Wrong {
     fn from(rule: Rule) -> Self {
         Self::Rule(rule)
+    }
+}
+
+/// Hashes behind their count, which is compared with what is left before anything is allocated.
+pub(super) fn hashes(reader: &mut Reader<'_>) -> Result<Few<ChangeHash>, Rule> {
+    match reader.rest() {
+        // As most lists are.
+        [0, ..] => reader.len().map(|_| Few::new()),
+        [1, ..] => reader.len().and_then(|_| reader.hash()).map(Few::one),
+        _ => reader.hashes().map(Few::from),
     }
 }
 

@@ -37,18 +37,21 @@
 //! asked for again, so that one bad change neither ends a conversation nor makes it endless.
 
 mod bloom;
+mod few;
 mod incoming;
 mod message;
 mod outgoing;
 mod state;
 
 pub use bloom::BloomFilter;
+pub use few::Few;
 pub use incoming::Received;
 pub use message::{Have, Message, MessageFlags, MessageVersion, ReadMessageError};
 pub use state::{ReadStateError, State};
 
 use crate::document::Document;
 use crate::error::LoadError;
+use crate::types::ChangeHash;
 
 /// A document that takes part in a sync.
 pub trait SyncDoc {
@@ -64,6 +67,25 @@ pub trait SyncDoc {
     fn has_our_changes(&self, state: &State) -> bool;
 }
 
+/// What whoever was never in step is told of a document.
+#[derive(Debug)]
+pub(crate) struct Told {
+    heads: Few<ChangeHash>,
+    /// All changes.
+    bloom: BloomFilter,
+}
+
+/// As [`Document::get_heads`].
+#[inline]
+fn heads_of(doc: &Document) -> Few<ChangeHash> {
+    let history = &doc.state.history;
+    match (history.told(), history.heads.rows()) {
+        (Some(told), _) => told.heads.clone(),
+        (None, [row]) => Few::one(doc.state.hash(*row)),
+        (None, _) => doc.get_heads().into(),
+    }
+}
+
 impl SyncDoc for Document {
     fn generate_sync_message(&self, state: &mut State) -> Option<Message> {
         outgoing::generate(self, state)
@@ -74,6 +96,6 @@ impl SyncDoc for Document {
     }
 
     fn has_our_changes(&self, state: &State) -> bool {
-        self.get_heads() == state.shared_heads
+        state.shared_heads == heads_of(self)
     }
 }

@@ -1,8 +1,10 @@
 //! What to say to a peer, from what is known of it.
 
 use super::bloom::BloomFilter;
+use super::few::Few;
 use super::message::{Have, Message, MessageFlags, MessageVersion};
 use super::state::{Sent, State, Theirs};
+use super::{Told, heads_of};
 use crate::document::Document;
 use crate::storage::SaveOptions;
 use crate::types::{ChangeHash, ChangeIdx};
@@ -26,8 +28,8 @@ impl Payload {
 }
 
 pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
-    let heads = doc.get_heads();
-    let need = if state.read_only { vec![] } else { needed(doc, state) };
+    let heads = heads_of(doc);
+    let need = if state.read_only { Few::new() } else { needed(doc, state) };
     if let Some(theirs) = &state.theirs
         && let Some(have) = theirs.have.first()
         && have.last_sync.iter().any(|hash| doc.state.row(hash).is_none())
@@ -44,9 +46,9 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
         return None;
     }
     let have = if need.iter().all(|hash| their_heads(state).binary_search(hash).is_ok()) {
-        vec![summary(doc, &state.shared_heads)]
+        Few::one(summary(doc, &state.shared_heads, &heads))
     } else {
-        vec![]
+        Few::new()
     };
     let mut flags = MessageFlags::SUPPORTS_SYNC_RESET;
     if state.read_only {
@@ -56,22 +58,21 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     state.have_responded = true;
     state.in_flight = true;
     state.last_sent_heads.clone_from(&heads);
-    let mut message = Message { heads, need, have, changes, flags: None, version };
+    let mut told = heads;
     if std::mem::take(&mut state.needs_reset) {
         match state.can {
             Some(can) if can.reset => flags.set(MessageFlags::SYNC_RESET),
             // An older peer forgets what it has sent when this one seems to have lost everything.
-            _ => message.heads.clear(),
+            _ => told.clear(),
         }
     }
-    message.flags = Some(flags);
-    Some(message)
+    Some(Message { heads: told, need, have, changes, flags: Some(flags), version })
 }
 
 /// Says that nothing is known of what both had.
-fn reset(heads: Vec<ChangeHash>) -> Message {
+fn reset(heads: Few<ChangeHash>) -> Message {
     let flags = Some(MessageFlags::SUPPORTS_SYNC_RESET);
-    Message { heads, have: vec![Have::default()], flags, ..Message::default() }
+    Message { heads, have: Few::one(Have::default()), flags, ..Message::default() }
 }
 
 fn their_heads(state: &State) -> &[ChangeHash] {
@@ -79,10 +80,10 @@ fn their_heads(state: &State) -> &[ChangeHash] {
 }
 
 /// What is missing to have all that is before the peer's heads, but for what was refused.
-fn needed(doc: &Document, state: &State) -> Vec<ChangeHash> {
+fn needed(doc: &Document, state: &State) -> Few<ChangeHash> {
     let mut missing = doc.queue.missing_before(&doc.state, their_heads(state));
     missing.retain(|hash| !state.has_refused(hash));
-    missing
+    missing.into()
 }
 
 /// Whether both have the same changes, or all that this side can have of theirs.
@@ -96,9 +97,17 @@ fn in_step(doc: &Document, state: &State, heads: &[ChangeHash], need: &[ChangeHa
     theirs.heads == heads || refused() && theirs.heads.iter().all(taken)
 }
 
+/// Up to this length what strangers are told is kept.
+const SHORT: usize = 1 << 10;
+
 /// The changes here that were not before `last_sync`.
-fn summary(doc: &Document, last_sync: &[ChangeHash]) -> Have {
+fn summary(doc: &Document, last_sync: &Few<ChangeHash>, heads: &Few<ChangeHash>) -> Have {
     let state = &doc.state;
+    if last_sync.is_empty()
+        && let Some(told) = state.history.told()
+    {
+        return Have { last_sync: Few::new(), bloom: told.bloom.clone() };
+    }
     let filter = |count: usize, rows: &mut dyn Iterator<Item = ChangeIdx>| {
         let mut bloom = BloomFilter::with_room(count);
         state.each_hash(rows, |_, hash| bloom.insert(&hash));
@@ -107,12 +116,16 @@ fn summary(doc: &Document, last_sync: &[ChangeHash]) -> Have {
     // Whoever was never in step gets all: they need not be listed.
     let bloom = if last_sync.is_empty() {
         let all = ChangeIdx::default()..state.history.next();
-        filter(state.history.len() as usize, &mut ChangeIdx::each(all))
+        let bloom = filter(state.history.len() as usize, &mut ChangeIdx::each(all));
+        if bloom.len() <= SHORT {
+            state.history.keep_told(Told { heads: heads.clone(), bloom: bloom.clone() });
+        }
+        bloom
     } else {
         let rows = rows_after(doc, last_sync);
         filter(rows.len(), &mut rows.into_iter())
     };
-    Have { last_sync: last_sync.to_vec(), bloom }
+    Have { last_sync: last_sync.clone(), bloom }
 }
 
 /// The rows that are not before these, ascending. Hashes that are not here are left out: who was in step with more than this
@@ -164,7 +177,7 @@ fn lacked(doc: &Document, theirs: &Theirs, sent: &Sent) -> Vec<(ChangeIdx, Chang
     if !sent.is_empty() {
         let unsent = (!sent.upto.is_empty()).then(|| rows_after(doc, &sent.upto));
         all.retain(|(row, hash)| {
-            !sent.hashes.contains(hash) && unsent.as_ref().is_none_or(|rows| rows.binary_search(row).is_ok())
+            !sent.contains(hash) && unsent.as_ref().is_none_or(|rows| rows.binary_search(row).is_ok())
         });
     }
     all
@@ -180,19 +193,19 @@ fn write(
     doc: &Document,
     state: &mut State,
     payload: Payload,
-    heads: &[ChangeHash],
+    heads: &Few<ChangeHash>,
 ) -> (MessageVersion, Vec<Vec<u8>>) {
     let version = if state.can.is_some() { MessageVersion::V2 } else { MessageVersion::V1 };
     let entries = match payload {
         Payload::Nothing => vec![],
         Payload::Whole => {
-            state.sent.upto = heads.to_vec();
+            state.sent.upto = heads.clone();
             // With what waits here: the peer may have what it waits for.
             vec![doc.write(SaveOptions::default())]
         }
         Payload::Changes(changes) => {
             let entries = doc.state.chunks(changes.iter().map(|(row, _)| *row));
-            state.sent.hashes.extend(changes.into_iter().map(|(_, hash)| hash));
+            state.sent.extend(changes.into_iter().map(|(_, hash)| hash));
             match version {
                 MessageVersion::V1 => entries,
                 MessageVersion::V2 if entries.is_empty() => entries,

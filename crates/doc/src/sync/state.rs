@@ -2,7 +2,8 @@
 
 use hashbrown::HashSet;
 
-use super::message::{Have, MessageFlags, put_hashes};
+use super::few::Few;
+use super::message::{Have, MessageFlags, hashes, put_hashes};
 use crate::codec::reader::Reader;
 use crate::error::Rule;
 use crate::types::ChangeHash;
@@ -20,8 +21,8 @@ const MOST_REFUSED: usize = 1 << 12;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// Heads of what both have.
-    pub(super) shared_heads: Vec<ChangeHash>,
-    pub(super) last_sent_heads: Vec<ChangeHash>,
+    pub(super) shared_heads: Few<ChangeHash>,
+    pub(super) last_sent_heads: Few<ChangeHash>,
     /// What the peer said last.
     pub(super) theirs: Option<Theirs>,
     pub(super) sent: Sent,
@@ -41,9 +42,9 @@ pub struct State {
 /// A peer's last message, as far as it is about the peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Theirs {
-    pub(super) heads: Vec<ChangeHash>,
-    pub(super) need: Vec<ChangeHash>,
-    pub(super) have: Vec<Have>,
+    pub(super) heads: Few<ChangeHash>,
+    pub(super) need: Few<ChangeHash>,
+    pub(super) have: Few<Have>,
 }
 
 /// What a peer can read.
@@ -56,14 +57,34 @@ pub(super) struct Abilities {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sent {
     /// These and all before them, since the whole document was sent.
-    pub(super) upto: Vec<ChangeHash>,
-    /// And these.
-    pub(super) hashes: HashSet<ChangeHash>,
+    pub(super) upto: Few<ChangeHash>,
+    /// And these. Most peers are never sent any.
+    hashes: Option<HashSet<ChangeHash>>,
 }
 
 impl Sent {
     pub(super) fn is_empty(&self) -> bool {
-        self.upto.is_empty() && self.hashes.is_empty()
+        self.upto.is_empty() && self.hashes.as_ref().is_none_or(HashSet::is_empty)
+    }
+
+    /// Whether a change was sent for itself.
+    pub(super) fn contains(&self, hash: &ChangeHash) -> bool {
+        self.hashes.as_ref().is_some_and(|hashes| hashes.contains(hash))
+    }
+
+    /// Remembers changes that are sent for themselves.
+    pub(super) fn extend(&mut self, hashes: impl ExactSizeIterator<Item = ChangeHash>) {
+        if hashes.len() > 0 {
+            self.hashes.get_or_insert_default().extend(hashes);
+        }
+    }
+
+    /// Forgets those for which `keep` is not true.
+    pub(super) fn retain(&mut self, keep: impl FnMut(&ChangeHash) -> bool) {
+        if let Some(hashes) = &mut self.hashes {
+            hashes.retain(keep);
+            hashes.shrink_to_fit();
+        }
     }
 }
 
@@ -93,7 +114,7 @@ impl State {
         if kind != KIND {
             return Err(ReadStateError::Type(kind));
         }
-        let shared_heads = reader.hashes().map_err(|rule| fault(reader.offset(), rule))?;
+        let shared_heads = hashes(&mut reader).map_err(|rule| fault(reader.offset(), rule))?;
         Ok(Self { shared_heads, ..Self::default() })
     }
 
@@ -187,16 +208,14 @@ mod tests {
 
     /// Bytes of a state and of all that it holds.
     fn held(state: &State) -> usize {
-        let hashes = |hashes: &Vec<ChangeHash>| hashes.capacity() * size_of::<ChangeHash>();
+        let hashes = |hashes: &Few<ChangeHash>| hashes.allocated();
         let theirs = state.theirs.iter().map(|theirs| {
             let have = theirs.have.iter().map(|have| hashes(&have.last_sync) + have.bloom.len());
-            hashes(&theirs.heads)
-                + hashes(&theirs.need)
-                + theirs.have.capacity() * size_of::<Have>()
-                + have.sum::<usize>()
+            hashes(&theirs.heads) + hashes(&theirs.need) + theirs.have.allocated() + have.sum::<usize>()
         });
-        let sent = hashes(&state.sent.upto) + state.sent.hashes.allocation_size();
-        let known = hashes(&state.shared_heads) + hashes(&state.last_sent_heads) + hashes(&state.refused);
+        let sent = hashes(&state.sent.upto) + state.sent.hashes.as_ref().map_or(0, HashSet::allocation_size);
+        let refused = state.refused.capacity() * size_of::<ChangeHash>();
+        let known = hashes(&state.shared_heads) + hashes(&state.last_sent_heads) + refused;
         size_of::<State>() + theirs.sum::<usize>() + sent + known
     }
 

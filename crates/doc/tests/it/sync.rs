@@ -1,7 +1,7 @@
 //! Two peers find out what each lacks.
 
 use hashmill_doc::sync::{
-    BloomFilter, Have, Message, MessageFlags, MessageVersion, ReadMessageError, ReadStateError, State,
+    BloomFilter, Few, Have, Message, MessageFlags, MessageVersion, ReadMessageError, ReadStateError, State,
     SyncDoc as _,
 };
 use hashmill_doc::{
@@ -247,10 +247,10 @@ fn one_bad_change_keeps_nothing_back() {
     let (mut of_b, mut heads) = (State::new(), vec![sound, bad.hash()]);
     heads.sort_unstable();
     let mut message = Message::default();
-    message.heads = heads;
+    message.heads = heads.into();
     message.flags = Some(MessageFlags::SUPPORTS_SYNC_RESET);
     let bloom = BloomFilter::from_hashes([sound, bad.hash()].into_iter());
-    message.have = vec![Have { last_sync: base, bloom }];
+    message.have = Few::one(Have { last_sync: base.into(), bloom });
     message.changes = vec![bad.raw_bytes(), b.get_last_local_change().unwrap().raw_bytes()];
     let received = a.receive_sync_message(&mut of_b, message.clone()).unwrap();
     assert!(matches!(&received.refused[..], [(hash, ApplyError::Fault { .. })] if *hash == bad.hash()));

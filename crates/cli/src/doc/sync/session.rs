@@ -145,7 +145,7 @@ impl Session {
 
     fn sync(&mut self, doc: &mut Document, data: &[u8]) -> Result<(), Fault> {
         let message = Message::decode(data)?;
-        self.theirs.get_or_insert_with(|| message.heads.clone());
+        self.theirs.get_or_insert_with(|| message.heads.to_vec());
         let before = doc.stats().changes;
         let received = doc.receive_sync_message(&mut self.state, message)?;
         self.received += doc.stats().changes - before;

@@ -6,7 +6,7 @@ pub(crate) mod heads;
 pub(in crate::store) mod seen;
 
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::codec::limits::Budget;
 use crate::error::LimitError;
@@ -16,6 +16,7 @@ use crate::store::history::seen::{Present, Recent, Seen};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
+use crate::sync::Told;
 use crate::types::{ActorIdx, ChangeHash, ChangeIdx, OpId};
 
 /// Changes by one actor, each made right after the one before, with as many operations and at the same time.
@@ -110,9 +111,11 @@ pub(crate) struct History {
     last: Vec<Reach>,
     pub(crate) heads: Heads,
     /// Where the operations of the last change end in the log.
-    pub(crate) log_len: usize,
+    pub(crate) log_len: u32,
     hashes: Mutex<Hashes>,
     recent: Recent,
+    /// What strangers are told of these changes, once one was here.
+    told: OnceLock<Box<Told>>,
 }
 
 impl Clone for History {
@@ -128,6 +131,8 @@ impl Clone for History {
             log_len: self.log_len,
             hashes: Mutex::new(self.known().clone()),
             recent: self.recent.clone(),
+            // A copy is made to be changed.
+            told: OnceLock::new(),
         }
     }
 }
@@ -142,10 +147,29 @@ impl History {
         self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// What strangers are told, if that was kept since the last change.
+    #[inline]
+    pub(crate) fn told(&self) -> Option<&Told> {
+        self.told.get().map(|told| &**told)
+    }
+
+    /// Keeps what strangers are told until there is another change.
+    pub(crate) fn keep_told(&self, told: Told) {
+        // Somebody else may have kept the same.
+        let _ = self.told.set(Box::new(told));
+    }
+
     /// Learns the hash of a row.
     pub(crate) fn learn(&mut self, row: ChangeIdx, hash: ChangeHash) {
         let n = row.since(self.runs[self.run_of(row)].row);
         self.known_mut().set(row, n, hash);
+    }
+
+    /// As [`Self::learn`], if it is the first row whose hash is not known.
+    pub(crate) fn learn_next(&mut self, row: ChangeIdx, hash: ChangeHash) {
+        if self.known_mut().done() == row {
+            self.learn(row, hash);
+        }
     }
 
     /// The head with this hash, if it is one of the last.
@@ -309,6 +333,7 @@ impl History {
 
     /// Appends one change or a run of them. Gives the row of the first.
     pub(crate) fn push(&mut self, mut run: ChangeRun) -> ChangeIdx {
+        self.told.take();
         let row = self.next();
         debug_assert_eq!(run.row, row);
         let (actor, last) = (run.actor.place(), run.last());
@@ -355,6 +380,7 @@ impl History {
         if !extends {
             return None;
         }
+        self.told.take();
         self.runs.last_mut()?.rows += 1;
         *self.last.get_mut(actor.place())? = Reach { seq, end: start + ops };
         self.rows += 1;
@@ -364,6 +390,7 @@ impl History {
 
     /// Forgets the last changes, all but their place among the heads.
     pub(crate) fn cut(&mut self, from: ChangeIdx) {
+        self.told.take();
         self.recent.cut(from);
         while self.next() > from {
             let number = self.runs.len() - 1;

@@ -292,6 +292,10 @@ impl State {
     fn index<'a>(&'a self, known: &mut Hashes, scratch: &mut Scratch<'a>) {
         while known.indexed() < known.done() {
             let from = known.indexed();
+            if let Some(hash) = known.get(from) {
+                known.add(from, hash);
+                continue;
+            }
             let number = self.history.run_of(from);
             let run = self.history.run(number).expect("every row is in a run");
             let deps = self.deps(known, run, from, scratch);
