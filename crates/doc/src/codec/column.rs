@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::deflate::{Effort, Inflate, inflate};
 use super::leb::put_u64;
 use super::limits::Limits;
@@ -185,7 +187,8 @@ pub(crate) struct Stored<'a> {
 /// Specifications and lengths, before the bytes.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    columns: Vec<(u32, usize)>,
+    /// As many as a document of this version has.
+    columns: SmallVec<[(u32, usize); 16]>,
 }
 
 impl Layout {
@@ -241,12 +244,13 @@ impl Layout {
 
     /// Takes the bytes of all columns from the reader as they are.
     pub(crate) fn stored<'a>(&self, reader: &mut Reader<'a>) -> Result<Vec<Stored<'a>>, ChunkError> {
-        let take = |&(spec, len): &(u32, usize)| {
+        let mut stored = Vec::with_capacity(self.columns.len());
+        for &(spec, len) in &self.columns {
             let offset = reader.offset();
             let bytes = reader.take(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
-            Ok(Stored { spec: spec & !DEFLATED, deflated: spec & DEFLATED != 0, bytes })
-        };
-        self.columns.iter().map(take).collect()
+            stored.push(Stored { spec: spec & !DEFLATED, deflated: spec & DEFLATED != 0, bytes });
+        }
+        Ok(stored)
     }
 
     /// Takes the bytes of all columns from the reader, inflating what is deflated. `inflatable` shrinks by what they hold.
@@ -276,13 +280,13 @@ impl Layout {
             let columns = threads::map(&stored, 1, |_, column| unpack(*column, *inflatable));
             columns.into_iter().collect::<Result<_, _>>()?
         } else {
-            let mut left = *inflatable;
-            let unpack = |column: Stored<'a>| {
+            let (mut left, mut columns) = (*inflatable, Vec::with_capacity(stored.len()));
+            for column in stored {
                 let column = unpack(column, left)?;
                 left = left.checked_sub(column.1.len() as u64).ok_or_else(too_long)?;
-                Ok(column)
-            };
-            stored.into_iter().map(unpack).collect::<Result<_, ChunkError>>()?
+                columns.push(column);
+            }
+            columns
         };
         let all: u64 = columns.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         *inflatable = inflatable.checked_sub(all).ok_or_else(too_long)?;

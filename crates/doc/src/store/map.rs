@@ -218,6 +218,7 @@ impl Map {
         heap: &ByteArena,
     ) -> Self {
         let mut map = Self::default();
+        map.entries.expect(keys.size_hint().0);
         for (key, last, values) in keys {
             map.len += usize::from(!values.is_empty());
             map.entries.push(Entry { hash: hash_of(heap.get(key)), key, last, values });

@@ -34,6 +34,13 @@ impl<T: Clone, N: Number> CowVec<T, N> {
         N::new(self.len())
     }
 
+    /// Makes room for the first elements of so many, as far as they are of one page.
+    pub(crate) fn expect(&mut self, len: usize) {
+        if self.len() == 0 {
+            self.tail.reserve_exact(len.min(PAGE));
+        }
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
         if self.tail.capacity() == 0 && !self.full.is_empty() {

@@ -53,6 +53,8 @@ impl Loader {
         budget: &mut Budget,
     ) -> Result<(), ChunkError> {
         let mut items = std::mem::take(&mut self.items);
+        self.state.log.runs.expect(items.len());
+        self.state.log.keyed.expect(self.keyed.len());
         crate::store::memory::sort::by_id(&mut items, |run| run.id);
         let mut by_id = vec![Lane::default(); view.actors.len()];
         let mut at = 0;

@@ -38,6 +38,9 @@ use crate::types::{KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, RegIdx, TextEnc
 /// with the log.
 const SPAN: u64 = 4;
 
+/// There is room for so many keys from the beginning.
+const FEW: usize = 16;
+
 /// Columns are kept that take at most such a part of what the log and the history do.
 const KEPT: usize = 4;
 
@@ -52,8 +55,10 @@ pub(in crate::store) struct Loader {
     pub(in crate::store) order: Vec<u64>,
     /// For each group the newest of its operations in the log.
     pub(in crate::store) lasts: Vec<Option<KeyOpIdx>>,
-    /// Keys with their groups, by object.
-    maps: Vec<(ObjIdx, Vec<LoadedKey>)>,
+    /// Keys with their groups, those of one map after those of another.
+    keys_of_maps: Vec<LoadedKey>,
+    /// The maps, and how many keys each has.
+    maps: Vec<(ObjIdx, usize)>,
     /// The sequence being read.
     open: Option<(ObjIdx, Builder)>,
     /// The key or element with a history of its own being read.
@@ -144,9 +149,10 @@ impl State {
         let mut loader = Loader {
             state,
             items: Vec::new(),
-            keyed: Vec::new(),
+            keyed: Vec::with_capacity(FEW),
             order: Vec::new(),
-            lasts: Vec::new(),
+            lasts: Vec::with_capacity(FEW),
+            keys_of_maps: Vec::with_capacity(FEW),
             maps: Vec::new(),
             open: None,
             group: None,
@@ -658,10 +664,11 @@ impl Loader {
     fn push_key(&mut self, group: &Group, number: usize, values: Values) {
         let Key::Map(key) = group.key else { return };
         if self.maps.last().is_none_or(|(obj, _)| *obj != group.obj) {
-            self.maps.push((group.obj, Vec::new()));
+            self.maps.push((group.obj, 0));
         }
         let (_, keys) = self.maps.last_mut().expect("it was just added");
-        keys.push((key, number, values));
+        *keys += 1;
+        self.keys_of_maps.push((key, number, values));
     }
 
     /// All operations as runs of the log.
@@ -723,9 +730,10 @@ impl Loader {
 
     /// Puts everything where it belongs.
     fn finish(mut self) -> State {
+        let mut keys_of_maps = self.keys_of_maps.into_iter();
         for (obj, keys) in self.maps {
             let last = |(key, group, values)| (key, self.lasts[group], values);
-            let map = Map::of(keys.into_iter().map(last), &self.state.heap);
+            let map = Map::of(keys_of_maps.by_ref().take(keys).map(last), &self.state.heap);
             self.state.objects.get_mut(obj).body = Body::Map(map).into();
         }
         for (obj, mut seq, groups) in self.seqs {
