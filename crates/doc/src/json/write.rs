@@ -3,8 +3,11 @@
 use std::io::{self, Write};
 
 use super::{Form, TYPE, VALUE};
+use crate::codec::value::code;
+use crate::store::map::{Map, OrderedEntries};
 use crate::store::register::Visible;
-use crate::types::{ObjId, ObjType, ScalarValue, Value, encode_hex};
+use crate::store::state::Body;
+use crate::types::{ObjId, ObjIdx, ObjType, ScalarValue, Value, encode_hex};
 use crate::view::View;
 
 /// How JSON is set out.
@@ -19,7 +22,10 @@ pub enum Layout {
 
 /// What of an object was not written yet.
 enum Rest<'a> {
-    Map(std::vec::IntoIter<(&'a str, Visible)>),
+    /// Of the map as it is.
+    Map(&'a Map, OrderedEntries<'a>),
+    /// Of a map as it was.
+    Then(std::vec::IntoIter<(&'a str, Visible)>),
     List(std::vec::IntoIter<Visible>),
 }
 
@@ -55,11 +61,18 @@ pub fn write<'a>(
     let mut writer = Writer { view, form, layout, out: Vec::new(), levels: Vec::new() };
     match value {
         (Value::Scalar(value), _) => writer.scalar(&value)?,
-        (Value::Object(kind), id) => writer.object(kind, &id)?,
+        // Whoever gave the id has found the object there.
+        (Value::Object(kind), id) => {
+            writer.object(kind, view.state.resolve(&id).map_err(io::Error::other)?)?;
+        }
     }
     while let Some(level) = writer.levels.last_mut() {
         let next = match &mut level.rest {
-            Rest::Map(entries) => entries.next().map(|(key, winner)| (Some(key), winner)),
+            Rest::Map(map, entries) => entries.next().and_then(|(key, number)| {
+                // Each key of the order has a value.
+                Some((Some(key), *map.entry(number).values.last()?))
+            }),
+            Rest::Then(entries) => entries.next().map(|(key, winner)| (Some(key), winner)),
             Rest::List(elements) => elements.next().map(|winner| (None, winner)),
         };
         if writer.out.len() >= BUFFER {
@@ -75,11 +88,15 @@ pub fn write<'a>(
         }
         writer.line();
         if let Some(key) = key {
-            string(&mut writer.out, key)?;
+            escaped(&mut writer.out, key.as_bytes());
             writer.out.extend_from_slice(if layout == Layout::Lines { b": " } else { b":" });
         }
         match winner.val.as_object() {
-            Some((kind, number)) => writer.object(kind, &view.state.obj_id(number))?,
+            Some((kind, number)) => writer.object(kind, number)?,
+            // Text that was checked when it came in.
+            None if winner.val.code == code::STR => {
+                escaped(&mut writer.out, view.state.heap.get(winner.val.bytes));
+            }
             None => writer.scalar(&view.state.shown_scalar(&winner))?,
         }
     }
@@ -88,24 +105,40 @@ pub fn write<'a>(
 
 impl<'a> Writer<'_, 'a> {
     /// A text, or the beginning of a map or a list.
-    fn object(&mut self, kind: ObjType, id: &ObjId) -> io::Result<()> {
+    fn object(&mut self, kind: ObjType, number: ObjIdx) -> io::Result<()> {
+        let state = self.view.state;
+        let id = || state.obj_id(number);
         match kind {
             ObjType::Text => {
-                // Whoever gave the id has found the text there.
-                let text = self.view.text(id).map_err(io::Error::other)?;
+                let text = match (state.seq(number), &self.view.clock) {
+                    (Some(seq), None) => seq.text(|span| state.shown(seq, span)),
+                    _ => self.view.text(id()).map_err(io::Error::other)?,
+                };
                 match self.form {
-                    Form::Plain => string(&mut self.out, &text)?,
-                    Form::Tagged => self.tagged("\"text\"", |out| string(out, &text))?,
+                    Form::Plain => escaped(&mut self.out, text.as_bytes()),
+                    Form::Tagged => self.tagged("\"text\"", |out| {
+                        escaped(out, text.as_bytes());
+                        Ok(())
+                    })?,
                 }
             }
             ObjType::List => {
-                let elements = self.view.elements(id, .., |winner| winner).into_iter();
+                let elements = self.view.elements(&id(), .., |winner| winner).into_iter();
                 self.open("[", Rest::List(elements), "]");
             }
             ObjType::Map | ObjType::Table => {
-                let entries = self.view.entries(id, .., |key, winner| (key, winner));
-                let says_type = self.form == Form::Tagged && entries.iter().any(|(key, _)| *key == TYPE);
-                let entries = Rest::Map(entries.into_iter());
+                let tagged = self.form == Form::Tagged;
+                let (entries, says_type) = match (&*state.objects[number].body, &self.view.clock) {
+                    (Body::Map(map), None) => {
+                        let there = map.get(TYPE, &state.heap).is_some_and(|entry| !entry.values.is_empty());
+                        (Rest::Map(map, map.order(&state.heap).entries()), tagged && there)
+                    }
+                    _ => {
+                        let entries = self.view.entries(&id(), .., |key, winner| (key, winner));
+                        let there = entries.iter().any(|(key, _)| *key == TYPE);
+                        (Rest::Then(entries.into_iter()), tagged && there)
+                    }
+                };
                 match says_type {
                     true => {
                         let begin = format!("{{\"{TYPE}\":\"map\",\"{VALUE}\":{{");
@@ -143,7 +176,7 @@ impl<'a> Writer<'_, 'a> {
         let plain = self.form == Form::Plain;
         match value {
             ScalarValue::Null => self.out.write_all(b"null"),
-            ScalarValue::Boolean(value) => write!(self.out, "{value}"),
+            ScalarValue::Boolean(value) => self.out.write_all(if *value { b"true" } else { b"false" }),
             ScalarValue::Int(value) => serde_json::to_writer(&mut self.out, value).map_err(io::Error::from),
             ScalarValue::Uint(value) if plain || i64::try_from(*value).is_err() => {
                 write!(self.out, "{value}")
@@ -155,7 +188,10 @@ impl<'a> Writer<'_, 'a> {
             }
             ScalarValue::F64(_) if plain => self.out.write_all(b"null"),
             ScalarValue::F64(value) => self.tagged("\"f64\"", |out| write!(out, "\"{value:?}\"")),
-            ScalarValue::Str(text) => string(&mut self.out, text),
+            ScalarValue::Str(text) => {
+                escaped(&mut self.out, text.as_bytes());
+                Ok(())
+            }
             ScalarValue::Counter(value) | ScalarValue::Timestamp(value) if plain => {
                 write!(self.out, "{value}")
             }
@@ -180,6 +216,104 @@ impl<'a> Writer<'_, 'a> {
     }
 }
 
+/// A string of bytes that are text.
+fn escaped(out: &mut Vec<u8>, text: &[u8]) {
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    let (mut rest, mut plain) = (text, 0);
+    loop {
+        // Eight bytes at a time: most texts have nothing to escape.
+        while let Some(word) = rest[plain..].first_chunk()
+            && !has_special(u64::from_le_bytes(*word))
+        {
+            plain += 8;
+        }
+        match rest[plain..].iter().position(|byte| is_special(*byte)) {
+            None => break,
+            Some(more) => {
+                let (before, after) = rest.split_at(plain + more);
+                out.extend_from_slice(before);
+                escape(out, after[0]);
+                (rest, plain) = (&after[1..], 0);
+            }
+        }
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+/// Whether a byte does not stand for itself in a string.
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Whether one of eight bytes may be [`is_special`]; those of other letters than English ones may be, too.
+fn has_special(word: u64) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // The highest bit of a byte is set where it was, and where subtracting borrowed.
+    let below = |word: u64, byte: u8| word.wrapping_sub(ONES * u64::from(byte));
+    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (word | below(word, 0x20) | is(b'"') | is(b'\\')) & (ONES << 7) != 0
+}
+
+#[cold]
+fn escape(out: &mut Vec<u8>, byte: u8) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        0x09 => b't',
+        0x0a => b'n',
+        0x0c => b'f',
+        0x0d => b'r',
+        _ => {
+            let digit = |four: u8| b"0123456789abcdef"[usize::from(four)];
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
 pub(super) fn string(out: impl Write, text: &str) -> io::Result<()> {
     serde_json::to_writer(out, text).map_err(io::Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_what_serde_writes() {
+        let letters = [
+            "a",
+            "\"",
+            "\\",
+            "\u{0}",
+            "\n",
+            "\u{1f}",
+            " ",
+            "!",
+            "\u{7f}",
+            "é",
+            "\u{2028}",
+            "🙂",
+            "\u{1b}\t\r",
+        ];
+        for seed in 0..20_000_usize {
+            let mut text = String::new();
+            let mut rest = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            for at in 0..seed % 23 {
+                // Mostly plain, and special at every place of a word.
+                let letter = if (rest >> 60) < 12 { 0 } else { (rest >> 40) % letters.len() };
+                text.push_str(letters[letter]);
+                rest = rest.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(at);
+            }
+            let mut out = vec![];
+            escaped(&mut out, text.as_bytes());
+            assert_eq!(
+                String::from_utf8(out).as_ref(),
+                Ok(&serde_json::to_string(&text).unwrap()),
+                "{text:?}"
+            );
+        }
+    }
 }

@@ -104,10 +104,32 @@ impl Order {
         (low..high).map(|at| (self.key(at), self.ends[at].1 as usize))
     }
 
+    /// All keys, and the numbers of their entries.
+    #[inline]
+    pub(crate) fn entries(&self) -> OrderedEntries<'_> {
+        OrderedEntries { keys: self.keys() }
+    }
+
     /// All keys.
     #[inline]
     pub(crate) fn keys(&self) -> OrderedKeys<'_> {
         OrderedKeys { text: &self.text, ends: self.ends.iter(), start: 0 }
+    }
+}
+
+/// See [`Order::entries`].
+#[derive(Clone, Debug)]
+pub(crate) struct OrderedEntries<'a> {
+    keys: OrderedKeys<'a>,
+}
+
+impl<'a> Iterator for OrderedEntries<'a> {
+    type Item = (&'a str, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<(&'a str, usize)> {
+        let number = self.keys.ends.as_slice().first()?.1 as usize;
+        Some((self.keys.next()?, number))
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Row {
     Merge { trace: String, at_once: bool },
     /// Every key of a map of that many, read on a snapshot: by two threads, beside one.
     SnapshotReads(usize),
+    /// A document of that many records as JSON, beside serde_json.
+    JsonWrite(usize),
     /// A workload by its name, and its size.
     Named(Named, usize),
 }
@@ -82,6 +84,7 @@ impl fmt::Display for Row {
                 write!(f, "merge/{trace}/{}", if *at_once { "at-once" } else { "one-by-one" })
             }
             Self::SnapshotReads(keys) => write!(f, "snapshot-reads/{keys}"),
+            Self::JsonWrite(records) => write!(f, "json-write/{records}"),
             Self::Named(named, size) => {
                 write!(f, "{named}/{size}")
             }
@@ -122,6 +125,7 @@ fn parse(parts: &[&str]) -> Option<Row> {
         "merge" if parts.len() > 2 => Row::Merge { trace: trace()?, at_once: parts[2] == "at-once" },
         "apply-one" => Row::ApplyOne(number()?),
         "snapshot-reads" => Row::SnapshotReads(number()?),
+        "json-write" => Row::JsonWrite(number()?),
         name => Row::Named(name.parse().ok()?, number()?),
     })
 }
@@ -140,6 +144,7 @@ mod tests {
             "merge/friendsforever/one-by-one",
             "merge/20",
             "fork/100",
+            "json-write/20",
             "load/100",
             "put_scale/100000",
         ] {

@@ -179,6 +179,7 @@ mod tests {
         ];
         let mut asked: Vec<_> = rows.map(|row| (row.to_owned(), "automerge".to_owned())).to_vec();
         asked.push(("snapshot-reads/100".to_owned(), "one-thread".to_owned()));
+        asked.push(("json-write/3".to_owned(), "serde_json".to_owned()));
         let request =
             Request { rows: asked.clone(), seed: 1, pairs: 2, sample_us: 1, budget_ms: 1, folder: None };
         let mut output = Vec::new();

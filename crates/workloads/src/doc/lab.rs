@@ -1,6 +1,7 @@
 //! The workloads on documents as the lab sees them.
 
 use super::cases::{self, Answer, Case};
+use super::json;
 use super::named::Named;
 use super::ours::{Hashmill, snapshot_reads};
 use crate::thread_counts;
@@ -22,6 +23,7 @@ pub(crate) fn register(registry: &mut Registry) {
         );
     }
     registry.workload(Snapshot, &[1_000_000]).engine("hashmill", Readers, offer().threads(thread_counts()));
+    json::register(registry);
 }
 
 /// Another engine beside ours, in the workloads of `has`.
@@ -37,11 +39,11 @@ pub fn more_engines(
     }
 }
 
-fn offer() -> Offer {
+pub(super) fn offer() -> Offer {
     Offer::classes(&["kernel"])
 }
 
-fn digest(answer: &Answer) -> Digest {
+pub(super) fn digest(answer: &Answer) -> Digest {
     match answer {
         Answer::Number(number) => Digest::new(&number.to_be_bytes()),
         Answer::Text(text) => Digest::new(blake3::hash(text.as_bytes()).as_bytes()),
@@ -81,7 +83,7 @@ impl Workload for Work {
 }
 
 /// A document for each operation of the largest size must fit into memory; nothing is there to be done with none.
-fn size(spec: &Spec) -> Result<usize, Fault> {
+pub(super) fn size(spec: &Spec) -> Result<usize, Fault> {
     const MOST: u64 = 20_000_000;
     match spec.size {
         1..=MOST => Ok(spec.size as usize),

@@ -3,12 +3,14 @@
 
 mod cases;
 mod engine;
+mod json;
 mod lab;
 mod named;
 mod ours;
 
 pub use cases::{Answer, Case, all, keys, numbered, prepared, present, repeat, synced, words};
 pub use engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
+pub use json::{JsonWriter, json_write};
 pub use lab::{Make, more_engines};
 pub use named::Named;
 pub use ours::{Hashmill, snapshot_reads};

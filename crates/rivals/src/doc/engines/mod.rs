@@ -115,6 +115,9 @@ fn named(name: &str) -> Option<&'static dyn Does> {
 /// The name of our engine where it is held to one thread, as a rival of itself with two.
 const ONE_THREAD: &str = "one-thread";
 
+/// What writes JSON beside ours.
+const SERDE: &str = "serde_json";
+
 /// The memory that a loaded document of ours holds, as a rival of the most that its load needed.
 pub(super) const HELD: &str = "held";
 
@@ -124,6 +127,13 @@ pub fn case(name: &str, row: &Row, fixtures: &mut Fixtures) -> Made {
         return match name {
             OURS => Ok(Some(doc::snapshot_reads(keys, 2))),
             ONE_THREAD => Ok(Some(doc::snapshot_reads(keys, 1))),
+            _ => Ok(None),
+        };
+    }
+    if let Row::JsonWrite(records) = *row {
+        return match name {
+            OURS => Ok(Some(doc::json_write(doc::JsonWriter::Hashmill, records))),
+            SERDE => Ok(Some(doc::json_write(doc::JsonWriter::Serde, records))),
             _ => Ok(None),
         };
     }

@@ -1,0 +1,174 @@
+//! A document as JSON, beside serde_json, which writes the same value out of its own `Value`.
+
+use super::cases::{Answer, Case, repeat};
+use super::lab::{digest, offer, size};
+use hashmill_doc::json::{self, Form, Layout};
+use hashmill_doc::{Document, EditError, ObjId, ObjType, ROOT, ReadDoc as _, Transactable as _, Value};
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use hashmill_lab::model::registry::Registry;
+use hashmill_lab::model::units::Units;
+use std::fmt::Write as _;
+
+/// So many records are 380 kB.
+const SIZES: [u64; 1] = [2_000];
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum JsonWriter {
+    /// Our engine, out of a document.
+    Hashmill,
+    /// serde_json, out of the value that it read from the same text.
+    Serde,
+}
+
+/// A list of that many records, each a map with a text, strings, numbers of three kinds, a truth, nothing, and a list in it.
+#[must_use]
+pub fn json_write(who: JsonWriter, records: usize) -> Case {
+    match who {
+        JsonWriter::Hashmill => {
+            let doc = document(records);
+            repeat(move || {
+                let (view, whole) = (doc.view(), (Value::Object(ObjType::Map), ObjId::Root));
+                let mut out = vec![];
+                json::write(&view, whole, Form::Plain, Layout::Compact, &mut out).expect("room in memory");
+                said(out)
+            })
+        }
+        JsonWriter::Serde => {
+            let value: serde_json::Value = serde_json::from_str(&text(records)).expect("JSON");
+            repeat(move || {
+                let mut out = vec![];
+                serde_json::to_writer(&mut out, &value).expect("room in memory");
+                said(out)
+            })
+        }
+    }
+}
+
+fn said(out: Vec<u8>) -> String {
+    String::from_utf8(out).expect("JSON is text")
+}
+
+fn title(record: usize) -> String {
+    format!("What happened on day {record}, and \"why\"")
+}
+
+fn document(records: usize) -> Document {
+    let mut doc = Document::new();
+    doc.transact(|tx| {
+        let list = tx.put_object(ROOT, "records", ObjType::List)?;
+        for record in 0..records {
+            let map = tx.insert_object(&list, record, ObjType::Map)?;
+            tx.put(&map, "id", record as i64)?;
+            tx.put(&map, "weight", record as f64 + 0.25)?;
+            tx.put(&map, "updated", 1_700_000_000_000 + record as i64)?;
+            tx.put(&map, "done", record % 3 == 0)?;
+            tx.put(&map, "parent", ())?;
+            tx.put(&map, "author", if record % 2 == 0 { "Ada Lovelace" } else { "Zoë" })?;
+            let title_of = tx.put_object(&map, "title", ObjType::Text)?;
+            tx.splice_text(&title_of, 0, 0, &title(record))?;
+            let tags = tx.put_object(&map, "tags", ObjType::List)?;
+            for (at, tag) in ["home", "to do", "later"].into_iter().enumerate() {
+                tx.insert(&tags, at, tag)?;
+            }
+        }
+        Ok::<_, EditError>(())
+    })
+    .expect("a sound edit");
+    doc
+}
+
+/// What must come out, worked out without an engine: keys in the order of their bytes.
+fn text(records: usize) -> String {
+    let mut out = "{\"records\":[".to_owned();
+    for record in 0..records {
+        let (comma, author) = (if record > 0 { "," } else { "" }, ["Ada Lovelace", "Zoë"][record % 2]);
+        let (done, title) = (record % 3 == 0, title(record).replace('"', "\\\""));
+        let updated = 1_700_000_000_000 + record;
+        write!(
+            out,
+            "{comma}{{\"author\":\"{author}\",\"done\":{done},\"id\":{record},\"parent\":null,\
+             \"tags\":[\"home\",\"to do\",\"later\"],\"title\":\"{title}\",\"updated\":{updated},\
+             \"weight\":{record}.25}}"
+        )
+        .expect("a text grows");
+    }
+    out + "]}"
+}
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.workload(Export, &SIZES).engine("hashmill", JsonWriter::Hashmill, offer()).engine(
+        "serde_json",
+        JsonWriter::Serde,
+        offer(),
+    );
+}
+
+struct Export;
+
+impl Workload for Export {
+    type Input = usize;
+
+    fn name(&self) -> &'static str {
+        "doc-json_write"
+    }
+
+    fn units(&self, _: &Spec) -> Units {
+        Units::Operations(1)
+    }
+
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<usize, Fault> {
+        size(spec)
+    }
+
+    fn reference(&self, _: &Spec, records: &usize) -> Result<Digest, Fault> {
+        Ok(digest(&Answer::Text(text(*records))))
+    }
+}
+
+impl Engine for JsonWriter {
+    type Input = usize;
+    type Context = ();
+    type Buffer = Case;
+    type Output = Answer;
+
+    fn init(&self, _: &Spec) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn kernel(&self, (): &()) -> String {
+        match self {
+            JsonWriter::Hashmill => "hashmill",
+            JsonWriter::Serde => "serde_json",
+        }
+        .to_owned()
+    }
+
+    fn reserve(&self, (): &mut (), records: &usize) -> Result<Case, Fault> {
+        Ok(json_write(*self, *records))
+    }
+
+    fn stage(&self, (): &mut (), _: &mut Case, _: &usize) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn run(&self, (): &mut (), case: &mut Case, _: &usize) -> Result<Answer, Fault> {
+        Ok((case.calls)(1))
+    }
+
+    fn digest(&self, answer: &Answer) -> Digest {
+        digest(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_write_what_was_worked_out() {
+        for who in [JsonWriter::Hashmill, JsonWriter::Serde] {
+            assert_eq!(json_write(who, 12).once(), Answer::Text(text(12)), "{who:?}");
+        }
+    }
+}
