@@ -113,18 +113,25 @@ fn was_there(state: &State, clock: &Clock, obj: ObjIdx) -> bool {
 fn touched(state: &State, moments: Moments<'_>) -> Vec<(ObjIdx, Touched)> {
     let Moments { before, after, .. } = moments;
     let mut touched = vec![];
-    // Most operations are on the same object as the one before.
-    let mut last = (None, false);
+    // Most operations are on the same object as the one before: which that is, and how many of them are worth noting.
+    let mut last = (None, 0);
     state.between(before, after, |obj, place| {
         if last.0 != Some(obj) {
-            last = (Some(obj), was_there(state, before, obj) && was_there(state, after, obj));
+            let stays = was_there(state, before, obj) && was_there(state, after, obj);
+            last = (Some(obj), if stays { worth(state, obj) } else { 0 });
         }
-        if last.1 {
+        if last.1 > 0 {
+            last.1 -= 1;
             touched.push((obj, place));
         }
     });
     touched.sort_by_key(|(obj, _)| *obj);
     touched
+}
+
+/// Of so many touched places each is looked at. Of a sequence everything is from there on, see [`some_elements`].
+fn worth(state: &State, obj: ObjIdx) -> usize {
+    state.seq(obj).map_or(usize::MAX, |seq| seq.size() + 1)
 }
 
 /// What was touched since the later moment, when that is little.

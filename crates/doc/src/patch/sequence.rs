@@ -40,6 +40,50 @@ pub(super) struct Walk<'a, 'p> {
     shown: &'p mut Vec<ObjIdx>,
 }
 
+/// What became of characters without marks that lie side by side: they all came, all went, or all stayed.
+#[derive(Default)]
+struct Plain {
+    stayed: usize,
+    came: (Vec<u8>, usize),
+    gone: usize,
+}
+
+impl Plain {
+    /// Takes a span of which the first `was` elements were there before and the first `is` after, if it fits in.
+    #[inline]
+    fn add(&mut self, span: &Span, was: u32, is: u32, state: &State) -> bool {
+        let (bytes, width) = (&mut self.came.0, span.width as usize);
+        match (was > 0, is > 0) {
+            (true, true) if was == span.len && is == span.len && bytes.is_empty() && self.gone == 0 => {
+                self.stayed += width;
+            }
+            (false, true) if is == span.len && self.gone == 0 => {
+                match state.heap.get(Bytes { at: span.at, len: span.bytes }) {
+                    [byte] => bytes.push(*byte),
+                    more => bytes.extend_from_slice(more),
+                }
+                self.came.1 += width;
+            }
+            (true, false) if was == span.len && bytes.is_empty() => self.gone += width,
+            (false, false) => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// Tells it, what stayed before what came or went.
+    fn tell(&mut self, walk: &mut Walk<'_, '_>) {
+        walk.index += std::mem::take(&mut self.stayed);
+        let (bytes, width) = std::mem::take(&mut self.came);
+        if !bytes.is_empty() {
+            walk.splice(&String::from_utf8(bytes).expect("text was checked when it came in"), width);
+        }
+        if self.gone > 0 {
+            walk.patches.delete(walk.index, std::mem::take(&mut self.gone));
+        }
+    }
+}
+
 /// The marks that hold at a place.
 struct Marks<'a> {
     before: Active<'a>,
@@ -85,7 +129,23 @@ impl<'a, 'p> Walk<'a, 'p> {
 
     /// Looks at everything.
     pub(super) fn all(mut self) {
-        self.seq.spans().for_each(|span| self.span(span));
+        let Moments { before, after, .. } = self.moments;
+        let whole = self.seq.is_text && self.marks.is_none() && !before.lacks_some() && !after.lacks_some();
+        let mut plain = Plain::default();
+        for spans in self.seq.pages() {
+            for span in spans {
+                if whole && span.kind == Kind::Text && span.reg.is_none() && span.deleted_by.is_none() {
+                    // Of what was never deleted the first elements were there, up to some one, and nothing behind.
+                    let [was, is] = [before, after].map(|clock| clock.covered(span.id, span.len));
+                    if plain.add(span, was, is, self.state) {
+                        continue;
+                    }
+                }
+                plain.tell(&mut self);
+                self.span(span);
+            }
+        }
+        plain.tell(&mut self);
     }
 
     /// Looks at those elements that may be different at the two moments or now. There are no marks.
@@ -149,7 +209,7 @@ impl<'a, 'p> Walk<'a, 'p> {
         }
         let (ctx, fate) =
             (self.state.ctx(), |span: &Span, n| (there(span, n, before), there(span, n, after)));
-        if before.without().is_empty() && after.without().is_empty() && span.deleted_by.is_none() {
+        if !before.lacks_some() && !after.lacks_some() && span.deleted_by.is_none() {
             // Of what was never deleted the first elements were there, up to some one, and nothing behind.
             let mut ends = [before, after].map(|clock| clock.covered(span.id, span.len));
             ends.sort_unstable();

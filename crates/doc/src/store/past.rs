@@ -36,6 +36,11 @@ impl Clock {
         self.without.iter().any(|(actor, counters)| *actor == id.actor && counters.contains(&id.ctr))
     }
 
+    /// Whether it lacks operations though it has others that were made after them.
+    pub(crate) fn lacks_some(&self) -> bool {
+        !self.without.is_empty()
+    }
+
     /// The counter after the last operation of an actor.
     #[inline]
     pub(crate) fn end(&self, actor: ActorIdx) -> u32 {

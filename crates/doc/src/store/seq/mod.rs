@@ -615,6 +615,11 @@ impl Seq {
         Leaves { seq: self, next: Some(LeafIdx::FIRST) }
     }
 
+    /// All spans in list order, those of a leaf at once.
+    pub(crate) fn pages(&self) -> Pages<'_> {
+        Pages(self.leaves())
+    }
+
     /// All spans in list order.
     pub(crate) fn spans(&self) -> impl Iterator<Item = &Span> {
         self.leaves().flat_map(|leaf| &leaf.spans)
@@ -658,6 +663,18 @@ impl<'a> Iterator for Leaves<'a> {
         let leaf = self.seq.leaves.get(self.next?.place())?;
         self.next = leaf.next;
         Some(&leaf.leaf)
+    }
+}
+
+/// The spans of a sequence, leaf by leaf.
+pub(crate) struct Pages<'a>(Leaves<'a>);
+
+impl<'a> Iterator for Pages<'a> {
+    type Item = &'a [Span];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [Span]> {
+        self.0.next().map(|leaf| &leaf.spans[..])
     }
 }
 
