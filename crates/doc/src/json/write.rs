@@ -1,12 +1,13 @@
 //! Out: the document is walked without calling oneself, however deep it is.
 
+use std::hint::black_box;
 use std::io::{self, Write};
 
 use super::{Form, TYPE, VALUE};
 use crate::codec::value::code;
 use crate::store::map::{Map, OrderedEntries};
 use crate::store::register::Visible;
-use crate::store::state::Body;
+use crate::store::state::{Body, State};
 use crate::types::{ObjId, ObjIdx, ObjType, ScalarValue, Value, encode_hex};
 use crate::view::View;
 
@@ -73,7 +74,12 @@ pub fn write<'a>(
                 Some((Some(key), *map.entry(number).values.last()?))
             }),
             Rest::Then(entries) => entries.next().map(|(key, winner)| (Some(key), winner)),
-            Rest::List(elements) => elements.next().map(|winner| (None, winner)),
+            Rest::List(elements) => {
+                let next = elements.next().map(|winner| (None, winner));
+                let [near, far] = [0, 2].map(|at| elements.as_slice().get(at));
+                look_ahead(view.state, near, far);
+                next
+            }
         };
         if writer.out.len() >= BUFFER {
             out.write_all(&writer.out)?;
@@ -103,6 +109,25 @@ pub fn write<'a>(
     out.write_all(&writer.out)
 }
 
+/// Reads a little of objects that will be written soon, and does nothing with it: a walk from object to object waits for
+/// memory, and these waits pass meanwhile.
+#[inline]
+fn look_ahead(state: &State, near: Option<&Visible>, far: Option<&Visible>) {
+    let body = |winner: Option<&Visible>| {
+        let (_, number) = winner?.val.as_object()?;
+        Some(&*state.objects[number].body)
+    };
+    let far = body(far).map(|body| match body {
+        Body::Map(map) => map.len(),
+        Body::Seq(seq) => seq.width(),
+    });
+    let near = body(near).map(|body| match body {
+        Body::Map(map) => map.glance(),
+        Body::Seq(_) => 0,
+    });
+    black_box((near, far));
+}
+
 impl<'a> Writer<'_, 'a> {
     /// A text, or the beginning of a map or a list.
     fn object(&mut self, kind: ObjType, number: ObjIdx) -> io::Result<()> {
@@ -130,8 +155,9 @@ impl<'a> Writer<'_, 'a> {
                 let tagged = self.form == Form::Tagged;
                 let (entries, says_type) = match (&*state.objects[number].body, &self.view.clock) {
                     (Body::Map(map), None) => {
-                        let there = map.get(TYPE, &state.heap).is_some_and(|entry| !entry.values.is_empty());
-                        (Rest::Map(map, map.order(&state.heap).entries()), tagged && there)
+                        let there =
+                            || map.get(TYPE, &state.heap).is_some_and(|entry| !entry.values.is_empty());
+                        (Rest::Map(map, map.order(&state.heap).entries()), tagged && there())
                     }
                     _ => {
                         let entries = self.view.entries(&id(), .., |key, winner| (key, winner));

@@ -275,6 +275,13 @@ impl Map {
         self.entries.iter()
     }
 
+    /// Some of what [`Self::order`] and the first entry say.
+    #[inline]
+    pub(crate) fn glance(&self) -> usize {
+        let order = self.order.get().map_or(0, |order| order.ends.len() + order.text.len());
+        order + self.entries.last().map_or(0, |entry| entry.key.len as usize)
+    }
+
     pub(crate) fn entry(&self, number: usize) -> &Entry {
         &self.entries[number]
     }

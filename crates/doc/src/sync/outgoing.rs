@@ -29,7 +29,7 @@ impl Payload {
 
 pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     let heads = heads_of(doc);
-    let need = if state.read_only { Few::new() } else { needed(doc, state) };
+    let need = if state.read_only { vec![] } else { needed(doc, state) };
     if let Some(theirs) = &state.theirs
         && let Some(have) = theirs.have.first()
         && have.last_sync.iter().any(|hash| doc.state.row(hash).is_none())
@@ -66,7 +66,7 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
             _ => told.clear(),
         }
     }
-    Some(Message { heads: told, need, have, changes, flags: Some(flags), version })
+    Some(Message { heads: told, need: need.into(), have, changes, flags: Some(flags), version })
 }
 
 /// Says that nothing is known of what both had.
@@ -80,10 +80,10 @@ fn their_heads(state: &State) -> &[ChangeHash] {
 }
 
 /// What is missing to have all that is before the peer's heads, but for what was refused.
-fn needed(doc: &Document, state: &State) -> Few<ChangeHash> {
+fn needed(doc: &Document, state: &State) -> Vec<ChangeHash> {
     let mut missing = doc.queue.missing_before(&doc.state, their_heads(state));
     missing.retain(|hash| !state.has_refused(hash));
-    missing.into()
+    missing
 }
 
 /// Whether both have the same changes, or all that this side can have of theirs.

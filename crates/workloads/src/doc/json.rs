@@ -21,7 +21,8 @@ pub enum JsonWriter {
     Serde,
 }
 
-/// A list of that many records, each a map with a text, strings, numbers of three kinds, a truth, nothing, and a list in it.
+/// A list of that many records, each a map with strings, numbers of three kinds, a truth, nothing, and a list in it. Ours lies
+/// as a file with it is loaded.
 #[must_use]
 pub fn json_write(who: JsonWriter, records: usize) -> Case {
     match who {
@@ -65,8 +66,7 @@ fn document(records: usize) -> Document {
             tx.put(&map, "done", record % 3 == 0)?;
             tx.put(&map, "parent", ())?;
             tx.put(&map, "author", if record % 2 == 0 { "Ada Lovelace" } else { "Zoë" })?;
-            let title_of = tx.put_object(&map, "title", ObjType::Text)?;
-            tx.splice_text(&title_of, 0, 0, &title(record))?;
+            tx.put(&map, "title", title(record))?;
             let tags = tx.put_object(&map, "tags", ObjType::List)?;
             for (at, tag) in ["home", "to do", "later"].into_iter().enumerate() {
                 tx.insert(&tags, at, tag)?;
@@ -75,7 +75,7 @@ fn document(records: usize) -> Document {
         Ok::<_, EditError>(())
     })
     .expect("a sound edit");
-    doc
+    Document::load(&doc.save()).expect("a saved document")
 }
 
 /// What must come out, worked out without an engine: keys in the order of their bytes.
