@@ -16,41 +16,28 @@ type Begun = (u32, u32, ActorIdx);
 /// Marks of one name.
 struct Name<'a> {
     name: &'a str,
-    /// The youngest first. Those that have ended are taken out when they come to the front.
+    /// Where many marks overlap, the youngest first. Those that have ended are taken out when they come to the front.
     begun: BinaryHeap<Begun>,
     /// The value of the youngest, if it has one, and where that is known in [`Active::holding`].
     holds: Option<(Val, usize)>,
 }
 
-/// The name and the value of each mark that goes on. Where few do, looking at all of them is faster than a table.
-#[derive(Default)]
+/// A mark that goes on.
+#[derive(Clone, Copy)]
 struct Open {
-    few: Vec<(OpId, (usize, Val))>,
-    many: HashMap<OpId, (usize, Val)>,
+    begun: Begun,
+    name: usize,
+    val: Val,
 }
 
 impl Open {
-    const FEW: usize = 8;
-
-    fn insert(&mut self, id: OpId, mark: (usize, Val)) {
-        match self.few.len() < Self::FEW {
-            true => self.few.push((id, mark)),
-            false => drop(self.many.insert(id, mark)),
-        }
-    }
-
-    fn get(&self, id: OpId) -> Option<(usize, Val)> {
-        let few = self.few.iter().find(|(other, _)| *other == id).map(|(_, mark)| *mark);
-        few.or_else(|| if self.many.is_empty() { None } else { self.many.get(&id).copied() })
-    }
-
-    fn remove(&mut self, id: OpId) -> Option<(usize, Val)> {
-        match self.few.iter().position(|(other, _)| *other == id) {
-            Some(place) => Some(self.few.swap_remove(place).1),
-            None => self.many.remove(&id),
-        }
+    fn id(&self) -> OpId {
+        OpId::new(self.begun.0, self.begun.2)
     }
 }
+
+/// So many marks that overlap are few: looking at all of them is faster than a table and a heap for each name.
+const FEW: usize = 8;
 
 /// The marks that have begun and not ended. Each boundary costs O(log n), however many marks overlap.
 pub(crate) struct Active<'a> {
@@ -59,7 +46,10 @@ pub(crate) struct Active<'a> {
     numbers: HashMap<&'a str, usize>,
     /// The name that was told last, as it lies in the heap: the next one is likely to be the same.
     last: Option<(Bytes, usize)>,
-    open: Open,
+    /// All that go on, while they are few.
+    few: Vec<Open>,
+    /// All that go on, with name and value, once they are more, until there is none.
+    many: HashMap<OpId, (usize, Val)>,
     /// The names of which a mark holds, in any order.
     holding: Vec<usize>,
 }
@@ -71,7 +61,8 @@ impl<'a> Active<'a> {
             names: Vec::new(),
             numbers: HashMap::new(),
             last: None,
-            open: Open::default(),
+            few: Vec::with_capacity(FEW),
+            many: HashMap::new(),
             holding: Vec::new(),
         }
     }
@@ -83,21 +74,15 @@ impl<'a> Active<'a> {
     pub(crate) fn pass(&mut self, id: OpId, mark: &MarkOp) -> Option<usize> {
         let number = match mark.name {
             Some(name) => {
-                let number = self.number(name);
-                self.open.insert(id, (number, mark.val));
-                self.names[number].begun.push((id.ctr, self.state.actors.rank(id.actor), id.actor));
-                number
+                let name = self.number(name);
+                let begun = (id.ctr, self.state.actors.rank(id.actor), id.actor);
+                self.begin(Open { begun, name, val: mark.val });
+                name
             }
-            None => self.open.remove(OpId::new(id.ctr.checked_sub(1)?, id.actor))?.0,
+            None => self.end(OpId::new(id.ctr.checked_sub(1)?, id.actor))?,
         };
+        let holds = self.youngest(number).filter(|val| *val != Val::NULL);
         let name = &mut self.names[number];
-        let holds = loop {
-            let Some((ctr, _, actor)) = name.begun.peek() else { break None };
-            if let Some((_, val)) = self.open.get(OpId::new(*ctr, *actor)) {
-                break Some(val).filter(|val| *val != Val::NULL);
-            }
-            name.begun.pop();
-        };
         match (&mut name.holds, holds) {
             (None, None) => return None,
             (Some((old, _)), Some(new)) if *old == new => return None,
@@ -120,6 +105,44 @@ impl<'a> Active<'a> {
         Some(number)
     }
 
+    #[inline]
+    fn begin(&mut self, open: Open) {
+        if self.many.is_empty() && self.few.len() < FEW {
+            return self.few.push(open);
+        }
+        for open in self.few.drain(..).chain([open]) {
+            self.many.insert(open.id(), (open.name, open.val));
+            self.names[open.name].begun.push(open.begun);
+        }
+    }
+
+    /// Ends a mark; gives the number of its name.
+    #[inline]
+    fn end(&mut self, id: OpId) -> Option<usize> {
+        match self.few.iter().position(|open| open.id() == id) {
+            Some(place) => Some(self.few.swap_remove(place).name),
+            None if self.many.is_empty() => None,
+            None => self.many.remove(&id).map(|(name, _)| name),
+        }
+    }
+
+    /// The value of the youngest mark of a name that goes on.
+    #[inline]
+    fn youngest(&mut self, number: usize) -> Option<Val> {
+        if self.many.is_empty() {
+            let open = self.few.iter().filter(|open| open.name == number);
+            return open.max_by_key(|open| open.begun).map(|open| open.val);
+        }
+        let begun = &mut self.names[number].begun;
+        while let Some((ctr, _, actor)) = begun.peek() {
+            if let Some((_, val)) = self.many.get(&OpId::new(*ctr, *actor)) {
+                return Some(*val);
+            }
+            begun.pop();
+        }
+        None
+    }
+
     /// The number of a name.
     #[inline]
     fn number(&mut self, name: Bytes) -> usize {
@@ -140,6 +163,12 @@ impl<'a> Active<'a> {
     #[inline]
     pub(super) fn value(&self, number: usize) -> Option<Val> {
         self.names[number].holds.map(|(val, _)| val)
+    }
+
+    /// The name with a number.
+    #[inline]
+    pub(super) fn name(&self, number: usize) -> &'a str {
+        self.names[number].name
     }
 
     /// Each name that went by.

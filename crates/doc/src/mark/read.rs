@@ -10,22 +10,29 @@ use crate::error::EditError;
 use crate::literal::Literal;
 use crate::store::log::Val;
 use crate::store::register::Visible;
-use crate::store::state::PLACEHOLDER;
+use crate::store::state::{PLACEHOLDER, State};
 use crate::types::ObjId;
 use crate::view::View;
 
 /// The ranges of one name.
-#[derive(Default)]
-struct Ranges {
+struct Ranges<'a> {
     /// Those that have ended, in order.
-    done: Vec<(usize, usize, Val)>,
+    done: Vec<Mark<'a>>,
+    /// The value of the last of these.
+    last: Val,
     /// The start and the value of the one that goes on.
     open: Option<(usize, Val)>,
 }
 
-impl Ranges {
+impl<'a> Ranges<'a> {
+    fn new(room: usize) -> Self {
+        Self { done: Vec::with_capacity(room), last: Val::NULL, open: None }
+    }
+
     /// From unit `at` on this holds.
-    fn go_on(&mut self, at: usize, value: Option<Val>, same: impl Fn(Val, Val) -> bool) {
+    #[inline]
+    fn go_on(&mut self, at: usize, value: Option<Val>, name: &'a str, state: &'a State) {
+        let same = |a: Val, b: Val| a == b || state.scalar(a) == state.scalar(b);
         if let Some((start, old)) = self.open.take() {
             if let Some(value) = value.filter(|value| same(old, *value)) {
                 // Equal is not always identical: of zeros with two signs the one that has been seen stays.
@@ -33,12 +40,14 @@ impl Ranges {
                 return;
             }
             if start < at {
-                self.done.push((start, at, old));
+                self.last = old;
+                self.done.push(Mark { start, end: at, name: name.into(), value: state.scalar(old) });
             }
         }
         let Some(value) = value else { return };
-        let joined = self.done.pop_if(|(_, end, last)| *end == at && same(*last, value));
-        self.open = Some(joined.map_or((at, value), |(start, _, value)| (start, value)));
+        let last = self.last;
+        let joined = self.done.pop_if(|mark| mark.end == at && same(last, value));
+        self.open = Some(joined.map_or((at, value), |mark| (mark.start, last)));
     }
 }
 
@@ -47,34 +56,25 @@ impl<'a> View<'a> {
     ///
     /// Costs O(n) in runs of characters, deleted ones too.
     pub fn marks(&self, obj: impl AsRef<ObjId>) -> Result<Vec<Mark<'a>>, EditError> {
-        let state = self.state;
-        let (mut active, mut at) = (Active::new(state), 0);
-        let same = |a: Val, b: Val| a == b || state.scalar(a) == state.scalar(b);
-        let mut names: Vec<Ranges> = vec![];
-        for piece in self.walk(obj.as_ref())? {
-            match piece {
-                Piece::Text { width, .. } | Piece::Block { width, .. } => at += width as usize,
-                Piece::Boundary { id, mark } => {
-                    if let Some(name) = active.pass(id, mark) {
-                        if name >= names.len() {
-                            names.resize_with(name + 1, Ranges::default);
-                        }
-                        names[name].go_on(at, active.value(name), same);
-                    }
+        let (state, walk) = (self.state, self.walk(obj.as_ref())?);
+        let mut active = Active::new(state);
+        // Most texts have marks of one name alone, or nearly so.
+        let mut names = vec![Ranges::new(walk.marks() / 2)];
+        let end = walk.boundaries(|at, id, mark| {
+            if let Some(name) = active.pass(id, mark) {
+                if name >= names.len() {
+                    names.resize_with(name + 1, || Ranges::new(0));
                 }
+                names[name].go_on(at, active.value(name), active.name(name), state);
             }
+        });
+        let mut names: Vec<(&'a str, Ranges<'a>)> = active.names().zip(names).collect();
+        names.iter_mut().for_each(|(name, ranges)| ranges.go_on(end, None, name, state));
+        if let [_] = &names[..] {
+            return Ok(names.pop().map(|(_, ranges)| ranges.done).unwrap_or_default());
         }
-        names.iter_mut().for_each(|ranges| ranges.go_on(at, None, same));
-        let mut names: Vec<(&'a str, Ranges)> = active.names().zip(names).collect();
         names.sort_unstable_by_key(|(name, _)| *name);
-        let mut marks = Vec::with_capacity(names.iter().map(|(_, ranges)| ranges.done.len()).sum());
-        for (name, ranges) in names {
-            marks.extend(ranges.done.into_iter().map(|(start, end, val)| {
-                let value = state.scalar(val);
-                Mark { start, end, name: name.into(), value }
-            }));
-        }
-        Ok(marks)
+        Ok(names.into_iter().flat_map(|(_, ranges)| ranges.done).collect())
     }
 
     /// The marks that hold for the unit of a text at `index`; none behind its end.

@@ -8,7 +8,7 @@ use crate::store::log::MarkOp;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::past::Clock;
 use crate::store::register::Visible;
-use crate::store::seq::{Kind, Seq, Span};
+use crate::store::seq::{Kind, Pages, Seq, Span};
 use crate::store::state::{PLACEHOLDER, State};
 use crate::types::{ObjId, ObjType, OpId};
 use crate::view::View;
@@ -29,7 +29,8 @@ pub(super) struct Walk<'a> {
     state: &'a State,
     seq: &'a Seq,
     clock: Option<Clock>,
-    spans: Box<dyn Iterator<Item = &'a Span> + 'a>,
+    pages: Pages<'a>,
+    page: std::slice::Iter<'a, Span>,
     /// What was left of a span of the past, the next one last.
     parts: SmallVec<[Piece<'a>; 2]>,
 }
@@ -42,12 +43,38 @@ impl<'a> View<'a> {
         let found = state.objects[number].kind;
         let seq = state.seq(number).filter(|_| found == ObjType::Text);
         let seq = seq.ok_or(EditError::WrongType { found })?;
-        let spans = Box::new(seq.spans());
-        Ok(Walk { state, seq, clock: self.clock.clone(), spans, parts: SmallVec::new() })
+        let (clock, parts) = (self.clock.clone(), SmallVec::new());
+        Ok(Walk { state, seq, clock, pages: seq.pages(), page: [].iter(), parts })
     }
 }
 
 impl<'a> Walk<'a> {
+    /// How many boundaries there are, those that are not there at the time of the view included.
+    pub(super) fn marks(&self) -> usize {
+        self.seq.marks as usize
+    }
+
+    /// Tells each boundary with the units before it; gives how many units there are.
+    pub(super) fn boundaries(self, mut each: impl FnMut(usize, OpId, &'a MarkOp)) -> usize {
+        let mut at = 0;
+        if self.clock.is_some() {
+            for piece in self {
+                match piece {
+                    Piece::Text { width, .. } | Piece::Block { width, .. } => at += width as usize,
+                    Piece::Boundary { id, mark } => each(at, id, mark),
+                }
+            }
+            return at;
+        }
+        for span in self.pages.flatten() {
+            match span.kind {
+                Kind::Mark => each(at, span.id, &self.state.log.marks[span.at as usize]),
+                Kind::Text | Kind::Values => at += span.units() as usize,
+            }
+        }
+        at
+    }
+
     /// What a span holds that has a value of its own.
     fn value(&self, winner: Visible) -> Piece<'a> {
         match winner.val.as_object() {
@@ -82,7 +109,10 @@ impl<'a> Iterator for Walk<'a> {
             if let Some(part) = self.parts.pop() {
                 return Some(part);
             }
-            let span = self.spans.next()?;
+            let Some(span) = self.page.next() else {
+                self.page = self.pages.next()?.iter();
+                continue;
+            };
             let clock = self.clock.as_ref();
             if span.kind == Kind::Mark {
                 if clock.is_none_or(|clock| clock.covers(span.id)) {
