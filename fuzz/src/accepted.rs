@@ -5,8 +5,8 @@
 //! what the engine offers to everybody, and panics with words where it does not hold.
 
 use hashmill_doc::{
-    ChangeHash, Document, EditError, Limits, LoadOptions, MoveCursor, ObjId, ObjType, ROOT, ReadDoc,
-    ScalarValue, Shortcuts, Value, View,
+    ChangeHash, Document, EditError, Limits, LoadOptions, MapRangeItem, MoveCursor, ObjId, ObjType, ROOT,
+    ReadDoc, ScalarValue, Shortcuts, Value, View,
 };
 use hashmill_testkit::mutate::chunk;
 
@@ -103,9 +103,11 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
             Ok(ObjType::Map | ObjType::Table) => {
                 let (ours, theirs) = (a.map_range(&object, ..), b.map_range(&object, ..));
                 assert_eq!(ours.len(), theirs.len(), "more or fewer in {object}");
-                for ((key, value, id), (other_key, other, other_id)) in ours.zip(theirs) {
-                    assert_eq!(key, other_key, "another key in {object}");
-                    let (found, other) = ((value, id), (other, other_id));
+                for (ours, theirs) in ours.zip(theirs) {
+                    let key = ours.key;
+                    assert_eq!(key, theirs.key, "another key in {object}");
+                    assert_eq!(ours.conflict, theirs.conflict, "another conflict in {object} {key:?}");
+                    let (found, other) = ((ours.value, ours.id), (theirs.value, theirs.id));
                     assert!(
                         alike(&found, &other),
                         "another value at a key\n{object} {key:?}: {found:?} and {other:?}"
@@ -117,7 +119,9 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
             Ok(ObjType::List | ObjType::Text) => {
                 let (ours, theirs) = (a.list_range(&object, ..), b.list_range(&object, ..));
                 assert_eq!(ours.len(), theirs.len(), "more or fewer in {object}");
-                for (found, other) in ours.zip(theirs) {
+                for (ours, theirs) in ours.zip(theirs) {
+                    assert_eq!(ours.conflict, theirs.conflict, "another conflict at an element of {object}");
+                    let (found, other) = ((ours.value, ours.id), (theirs.value, theirs.id));
                     assert!(alike(&found, &other), "another element\n{object}: {found:?} and {other:?}");
                     reach(&found, &mut open);
                 }
@@ -174,7 +178,7 @@ fn reach((value, id): &(Value<'_>, ObjId), open: &mut Vec<ObjId>) {
 
 /// A cursor at an element that is there is at it, however it moves.
 fn cursors(doc: &Document) {
-    for (_, value, id) in doc.map_range(ROOT, ..) {
+    for MapRangeItem { value, id, .. } in doc.map_range(ROOT, ..) {
         let Value::Object(ObjType::List | ObjType::Text) = value else { continue };
         for index in 0..doc.length(&id).min(ELEMENTS) {
             let [after, before] = [MoveCursor::After, MoveCursor::Before].map(|moving| {

@@ -47,7 +47,7 @@ impl<'a> View<'a> {
         }
         let mut parts: Vec<(Range<usize>, Option<ChangeIdx>)> = vec![];
         let mut at = 0;
-        self.each_element(obj, |winner| {
+        self.each_element(obj, |winner, _| {
             let width = if kind == ObjType::Text { state.rendered(winner.val).1 as usize } else { 1 };
             let (part, by) = (at..at + width, row(&winner));
             at = part.end;

@@ -15,6 +15,7 @@ mod edit;
 mod error;
 mod examine;
 mod fill;
+mod items;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod legacy;
@@ -56,6 +57,7 @@ pub use error::{
     OpFault, Place, Rule,
 };
 pub use examine::{Part, PartKind, examine};
+pub use items::{DocItem, DocIter, DocObjItem, ListRangeItem, MapRangeItem};
 pub use legacy::Change as ExpandedChange;
 pub use literal::{Elements, Entries, Literal};
 pub use mark::{ExpandMark, Mark, MarkSet, Span, Spans, UpdateSpansConfig};

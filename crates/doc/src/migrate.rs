@@ -27,14 +27,15 @@ impl Document {
         for obj in self.state.object_ids() {
             match self.object_type(&obj)? {
                 ObjType::Map => {
-                    for (key, value, _) in self.map_range(&obj, ..) {
-                        let prop = Prop::from(key.to_owned());
-                        todo.extend(string(value).map(|string| (obj.clone(), prop, string)));
+                    for item in self.map_range(&obj, ..) {
+                        let prop = Prop::from(item.key.to_owned());
+                        todo.extend(string(item.value).map(|string| (obj.clone(), prop, string)));
                     }
                 }
                 ObjType::List => {
-                    for (index, (value, _)) in self.list_range(&obj, ..).enumerate() {
-                        todo.extend(string(value).map(|string| (obj.clone(), Prop::Seq(index), string)));
+                    for item in self.list_range(&obj, ..) {
+                        let prop = Prop::Seq(item.index);
+                        todo.extend(string(item.value).map(|string| (obj.clone(), prop, string)));
                     }
                 }
                 ObjType::Table | ObjType::Text => {}

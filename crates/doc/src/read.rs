@@ -4,6 +4,7 @@ use std::ops::RangeBounds;
 
 use crate::blame::Blame;
 use crate::error::EditError;
+use crate::items::{DocIter, ListRangeItem, MapRangeItem};
 use crate::literal::Literal;
 use crate::mark::{Mark, MarkSet, Spans};
 use crate::typed::FromValue;
@@ -91,12 +92,22 @@ pub trait ReadDoc {
         Ok(self.at(heads)?.keys(obj).map(str::to_owned).collect())
     }
 
+    /// See [`View::iter_from`].
+    fn iter(&self) -> DocIter<'_> {
+        self.view().iter()
+    }
+
+    /// See [`View::iter_from`].
+    fn iter_at(&self, obj: impl AsRef<ObjId>, heads: &[ChangeHash]) -> Result<DocIter<'_>, EditError> {
+        self.at(heads)?.iter_from(obj)
+    }
+
     /// See [`View::map_range`].
     fn map_range<'a>(
         &'a self,
         obj: impl AsRef<ObjId>,
         range: impl RangeBounds<&'a str>,
-    ) -> impl Iterator<Item = (&'a str, Value<'a>, ObjId)> {
+    ) -> impl Iterator<Item = MapRangeItem<'a>> {
         self.view().map_range(obj, range)
     }
 
@@ -106,7 +117,7 @@ pub trait ReadDoc {
         obj: impl AsRef<ObjId>,
         range: impl RangeBounds<&'a str>,
         heads: &[ChangeHash],
-    ) -> Result<impl Iterator<Item = (&'a str, Value<'a>, ObjId)>, EditError> {
+    ) -> Result<impl Iterator<Item = MapRangeItem<'a>>, EditError> {
         Ok(self.at(heads)?.map_range(obj, range))
     }
 
@@ -115,7 +126,7 @@ pub trait ReadDoc {
         &self,
         obj: impl AsRef<ObjId>,
         range: impl RangeBounds<usize>,
-    ) -> impl Iterator<Item = (Value<'_>, ObjId)> {
+    ) -> impl Iterator<Item = ListRangeItem<'_>> {
         self.view().list_range(obj, range)
     }
 
@@ -125,7 +136,7 @@ pub trait ReadDoc {
         obj: impl AsRef<ObjId>,
         range: impl RangeBounds<usize>,
         heads: &[ChangeHash],
-    ) -> Result<impl Iterator<Item = (Value<'_>, ObjId)>, EditError> {
+    ) -> Result<impl Iterator<Item = ListRangeItem<'_>>, EditError> {
         Ok(self.at(heads)?.list_range(obj, range))
     }
 

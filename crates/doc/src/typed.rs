@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
 use crate::error::EditError;
+use crate::items::MapRangeItem;
 use crate::literal::Literal;
 use crate::types::{ObjId, ObjType, Prop, ScalarValue, Value};
 use crate::view::View;
@@ -133,7 +134,7 @@ impl<T: FromValue> FromValue for Vec<T> {
     fn from_document(view: &View<'_>, value: &Value<'_>, id: &ObjId) -> Result<Option<Self>, EditError> {
         match value {
             Value::Object(ObjType::List) => {
-                view.list_range(id, ..).map(|(value, id)| T::from_document(view, &value, &id)).collect()
+                view.values_of(id).iter().map(|(value, id)| T::from_document(view, value, id)).collect()
             }
             value => Ok(Self::from_value(value)),
         }
@@ -156,11 +157,11 @@ macro_rules! maps {
                 id: &ObjId,
             ) -> Result<Option<Self>, EditError> {
                 let Some(ObjType::Map | ObjType::Table) = value.as_object() else { return Ok(None) };
-                let entries = view.map_range(id, ..);
-                let entry = |(key, value, id): (&str, Value<'_>, ObjId)| {
-                    Ok(T::from_document(view, &value, &id)?.map(|value| (key.to_owned(), value)))
+                let entry = |item: MapRangeItem<'_>| {
+                    let value = T::from_document(view, &item.value, &item.id)?;
+                    Ok(value.map(|value| (item.key.to_owned(), value)))
                 };
-                entries.map(entry).collect()
+                view.map_range(id, ..).map(entry).collect()
             }
         }
     };

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::codec::value::RawValue;
 use crate::error::EditError;
+use crate::items::{ListRangeItem, MapRangeItem};
 use crate::literal::Literal;
 use crate::nested::{Found, build};
 use crate::store::log::Val;
@@ -264,23 +265,23 @@ impl<'a> View<'a> {
         &self,
         obj: impl AsRef<ObjId>,
         range: impl RangeBounds<&'r str>,
-    ) -> std::vec::IntoIter<(&'a str, Value<'a>, ObjId)>
+    ) -> std::vec::IntoIter<MapRangeItem<'a>>
     where
         'a: 'r,
     {
-        let export = |key, winner| {
+        let export = |key, winner, conflict| {
             let (value, id) = self.state.export(&winner);
-            (key, value, id)
+            MapRangeItem { key, value, id, conflict }
         };
         self.entries(obj.as_ref(), range, export).into_iter()
     }
 
-    /// As [`Self::map_range`], with what `make` makes of a key and what won there.
+    /// As [`Self::map_range`], with what `make` makes of a key, what won there, and whether others lost.
     pub(crate) fn entries<'r, T>(
         &self,
         obj: &ObjId,
         range: impl RangeBounds<&'r str>,
-        make: impl Fn(&'a str, Visible) -> T,
+        make: impl Fn(&'a str, Visible, bool) -> T,
     ) -> Vec<T>
     where
         'a: 'r,
@@ -291,18 +292,20 @@ impl<'a> View<'a> {
             let there = map.order(&state.heap).range(from, to);
             // Each key of the order has a value, which an iterator that looks cannot promise.
             let mut entries = Vec::with_capacity(there.size_hint().1.unwrap_or(0));
-            let won = |number: usize| map.entry(number).values.last().copied();
-            entries.extend(there.filter_map(|(key, number)| Some(make(key, won(number)?))));
+            entries.extend(there.filter_map(|(key, number)| {
+                let values = &map.entry(number).values;
+                Some(make(key, *values.last()?, values.len() > 1))
+            }));
             return entries;
         }
         let mut then = vec![];
         self.each_key(obj, |key, values| {
             if range.contains(&key) {
-                then.push((key, values[values.len() - 1]));
+                then.push((key, values[values.len() - 1], values.len() > 1));
             }
         });
-        sort_by_bytes(&mut then, |(key, _)| key.as_bytes());
-        then.into_iter().map(|(key, winner)| make(key, winner)).collect()
+        sort_by_bytes(&mut then, |(key, ..)| key.as_bytes());
+        then.into_iter().map(|(key, winner, conflict)| make(key, winner, conflict)).collect()
     }
 
     /// The elements of a list or text that lie in a range with their winning values, in order. In a text a range counts
@@ -313,21 +316,25 @@ impl<'a> View<'a> {
         &self,
         obj: impl AsRef<ObjId>,
         range: impl RangeBounds<usize>,
-    ) -> std::vec::IntoIter<(Value<'a>, ObjId)> {
-        self.elements(obj.as_ref(), range, |winner| self.state.export(&winner)).into_iter()
+    ) -> std::vec::IntoIter<ListRangeItem<'a>> {
+        let export = |index, winner, conflict| {
+            let (value, id) = self.state.export(&winner);
+            ListRangeItem { index, value, id, conflict }
+        };
+        self.elements(obj.as_ref(), range, export).into_iter()
     }
 
-    /// As [`Self::list_range`], with what `make` makes of what won.
+    /// As [`Self::list_range`], with what `make` makes of an index, what won there, and whether others lost.
     pub(crate) fn elements<T>(
         &self,
         obj: &ObjId,
         range: impl RangeBounds<usize>,
-        make: impl Fn(Visible) -> T,
+        make: impl Fn(usize, Visible, bool) -> T,
     ) -> Vec<T> {
         let (mut elements, mut index) = (vec![], 0);
-        self.each_element(obj, |winner| {
+        self.each_element(obj, |winner, conflict| {
             if range.contains(&index) {
-                elements.push(make(winner));
+                elements.push(make(index, winner, conflict));
             }
             index += 1;
         });
@@ -352,21 +359,22 @@ impl<'a> View<'a> {
         Ok(match kind {
             ObjType::Map | ObjType::Table => {
                 let entries = self.map_range(&obj, ..);
-                let (keys, values) = entries.map(|(key, value, id)| (key.to_owned(), (value, id))).unzip();
+                let (keys, values) = entries.map(|item| (item.key.to_owned(), (item.value, item.id))).unzip();
                 Found::Map(keys, values)
             }
-            ObjType::List => Found::List(self.list_range(&obj, ..).collect()),
+            ObjType::List => Found::List(self.values_of(&obj)),
             ObjType::Text => Found::Leaf(Literal::Text(self.text(&obj)?)),
         })
     }
 
-    pub(crate) fn each_element(&self, obj: &ObjId, mut each: impl FnMut(Visible)) {
+    /// Gives what won at each element, and whether others lost.
+    pub(crate) fn each_element(&self, obj: &ObjId, mut each: impl FnMut(Visible, bool)) {
         let state = self.state;
         let Some(seq) = state.resolve(obj).ok().and_then(|number| state.seq(number)) else { return };
         let mut one = |span: &Span, values: Option<&[Visible]>| match values {
-            Some(values) => each(values[values.len() - 1]),
+            Some(values) => each(values[values.len() - 1], values.len() > 1),
             None => (0..span.len).for_each(|n| {
-                each(Visible { id: span.id.plus(n), val: state.inserted(span, n), added: 0 });
+                each(Visible { id: span.id.plus(n), val: state.inserted(span, n), added: 0 }, false);
             }),
         };
         match &self.clock {
@@ -387,8 +395,8 @@ impl<'a> View<'a> {
     pub fn values_of(&self, obj: impl AsRef<ObjId>) -> Vec<(Value<'a>, ObjId)> {
         let obj = obj.as_ref();
         match self.object_type(obj) {
-            Ok(kind) if kind.is_map() => self.map_range(obj, ..).map(|(_, value, id)| (value, id)).collect(),
-            _ => self.list_range(obj, ..).collect(),
+            Ok(kind) if kind.is_map() => self.entries(obj, .., |_, winner, _| self.state.export(&winner)),
+            _ => self.elements(obj, .., |_, winner, _| self.state.export(&winner)),
         }
     }
 
@@ -418,7 +426,7 @@ impl<'a> View<'a> {
                 return Ok(seq.text(|span| state.shown(seq, span)));
             }
             let mut text = String::new();
-            self.each_element(obj.as_ref(), |winner| text.push_str(state.rendered(winner.val).0));
+            self.each_element(obj.as_ref(), |winner, _| text.push_str(state.rendered(winner.val).0));
             return Ok(text);
         };
         let mut text = String::new();

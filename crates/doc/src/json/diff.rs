@@ -95,18 +95,18 @@ impl<'a, W: Write> Differ<'_, 'a, W> {
         loop {
             let order = match (old.peek(), new.peek()) {
                 (None, None) => return Ok(()),
-                (Some((a, ..)), Some((b, ..))) => a.cmp(b),
+                (Some(a), Some(b)) => a.key.cmp(b.key),
                 (Some(_), None) => std::cmp::Ordering::Less,
                 (None, Some(_)) => std::cmp::Ordering::Greater,
             };
             let gone = if order.is_le() { old.next() } else { None };
             let come = if order.is_ge() { new.next() } else { None };
             match (gone, come) {
-                (Some((key, value, id)), Some((_, other, by))) => {
-                    self.value((way, key), &(value, id), (other, by))?;
+                (Some(old), Some(new)) => {
+                    self.value((way, old.key), &(old.value, old.id), (new.value, new.id))?;
                 }
-                (Some((key, ..)), None) => self.step("remove", (way, key), None)?,
-                (None, Some((key, value, id))) => self.step("add", (way, key), Some((value, id)))?,
+                (Some(old), None) => self.step("remove", (way, old.key), None)?,
+                (None, Some(new)) => self.step("add", (way, new.key), Some((new.value, new.id)))?,
                 (None, None) => return Ok(()),
             }
         }
@@ -114,7 +114,7 @@ impl<'a, W: Write> Differ<'_, 'a, W> {
 
     fn lists(&mut self, way: Way, id: &ObjId) -> io::Result<()> {
         let (old, new): (Vec<Found<'a>>, Vec<Found<'a>>) =
-            (self.before.list_range(id, ..).collect(), self.after.list_range(id, ..).collect());
+            (self.before.values_of(id), self.after.values_of(id));
         let ids = |values: &[Found<'a>]| values.iter().map(|(_, id)| id.clone()).collect::<Vec<_>>();
         // The index in the list as the steps so far have made it.
         let mut at = 0;

@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value as Json};
 
+use crate::items::MapRangeItem;
 use crate::types::{ObjId, ObjType, ScalarValue, Value};
 use crate::view::View;
 
@@ -11,13 +12,14 @@ pub(super) fn equal(view: &View<'_>, (value, id): &(Value<'_>, ObjId), json: &Js
         (Value::Scalar(value), json) => scalar(value, json),
         (Value::Object(ObjType::Text), Json::String(text)) => view.text(id).is_ok_and(|there| there == *text),
         (Value::Object(ObjType::List), Json::Array(values)) => {
-            let there = view.list_range(id, ..);
-            there.len() == values.len() && there.zip(values).all(|(found, json)| equal(view, &found, json))
+            let there = view.values_of(id);
+            there.len() == values.len()
+                && there.iter().zip(values).all(|(found, json)| equal(view, found, json))
         }
         (Value::Object(ObjType::Map | ObjType::Table), Json::Object(members)) => {
             let mut there = view.map_range(id, ..);
             there.len() == members.len()
-                && there.all(|(key, value, id)| {
+                && there.all(|MapRangeItem { key, value, id, .. }| {
                     members.get(key).is_some_and(|json| equal(view, &(value, id), json))
                 })
         }

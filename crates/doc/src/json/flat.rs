@@ -70,10 +70,9 @@ pub fn flatten(view: &View<'_>, form: Form, mut out: impl Write) -> io::Result<(
 /// The keys or indexes of an object and what is there.
 fn members<'a>(view: &View<'a>, kind: ObjType, id: &ObjId) -> IntoIter<(String, Value<'a>, ObjId)> {
     let all: Vec<_> = if kind == ObjType::List {
-        let elements = view.list_range(id, ..).enumerate();
-        elements.map(|(index, (value, id))| (index.to_string(), value, id)).collect()
+        view.list_range(id, ..).map(|item| (item.index.to_string(), item.value, item.id)).collect()
     } else {
-        view.map_range(id, ..).map(|(key, value, id)| (key.to_owned(), value, id)).collect()
+        view.map_range(id, ..).map(|item| (item.key.to_owned(), item.value, item.id)).collect()
     };
     all.into_iter()
 }

@@ -7,12 +7,13 @@ use std::vec::IntoIter;
 use super::pointer::escape;
 use super::write::{Layout, string, write};
 use super::{Form, TYPE};
+use crate::items::MapRangeItem;
 use crate::types::{ObjId, ObjType, ROOT, Value};
 use crate::view::View;
 
 /// A value with its id, as views give it.
 type Found<'a> = (Value<'a>, ObjId);
-type Members<'a> = Peekable<IntoIter<(&'a str, Value<'a>, ObjId)>>;
+type Members<'a> = Peekable<IntoIter<MapRangeItem<'a>>>;
 
 /// Why there is no such patch.
 #[derive(Debug, thiserror::Error)]
@@ -44,10 +45,10 @@ struct Level<'a> {
 impl<'a> Level<'a> {
     /// The next key, with what was there before and what is there after.
     fn member(&mut self) -> Option<(&'a str, Option<Found<'a>>, Option<Found<'a>>)> {
-        let (old, new) = (self.old.peek().map(|(key, ..)| *key), self.new.peek().map(|(key, ..)| *key));
+        let (old, new) = (self.old.peek().map(|item| item.key), self.new.peek().map(|item| item.key));
         let key = [old, new].into_iter().flatten().min()?;
         let take = |members: &mut Members<'a>| {
-            members.next_if(|(other, ..)| *other == key).map(|(_, value, id)| (value, id))
+            members.next_if(|item| item.key == key).map(|item| (item.value, item.id))
         };
         Some((key, take(&mut self.old), take(&mut self.new)))
     }

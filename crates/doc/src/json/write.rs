@@ -148,7 +148,7 @@ impl<'a> Writer<'_, 'a> {
                 }
             }
             ObjType::List => {
-                let elements = self.view.elements(&id(), .., |winner| winner).into_iter();
+                let elements = self.view.elements(&id(), .., |_, winner, _| winner).into_iter();
                 self.open("[", Rest::List(elements), "]");
             }
             ObjType::Map | ObjType::Table => {
@@ -160,7 +160,7 @@ impl<'a> Writer<'_, 'a> {
                         (Rest::Map(map, map.order(&state.heap).entries()), tagged && there())
                     }
                     _ => {
-                        let entries = self.view.entries(&id(), .., |key, winner| (key, winner));
+                        let entries = self.view.entries(&id(), .., |key, winner, _| (key, winner));
                         let there = entries.iter().any(|(key, _)| *key == TYPE);
                         (Rest::Then(entries.into_iter()), tagged && there)
                     }

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::literal::Entries;
+use crate::store::state::PLACEHOLDER;
 use crate::types::ScalarValue;
 
 pub use read::Spans;
@@ -183,6 +184,14 @@ impl<'a> Span<'a> {
     /// Text with marks.
     pub fn marked(text: impl Into<Cow<'a, str>>, marks: impl Into<MarkSet<'a>>) -> Self {
         Self::Text { text: text.into(), marks: marks.into() }
+    }
+
+    /// The text; of a block the character that stands for it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Span::Text { text, .. } => text,
+            Span::Block(_) => PLACEHOLDER,
+        }
     }
 
     /// The same, owning what it holds.

@@ -295,7 +295,7 @@ fn values_go_in_and_come_out_whole() {
     assert_eq!(doc.hydrate(&made).unwrap(), Literal::from([("title", text("new"))]));
     assert_eq!(doc.list_range(&cards, 2..).count(), 2);
     assert_eq!(doc.map_range(ROOT, "d".."note").count(), 0);
-    assert_eq!(doc.map_range(ROOT, "note"..).map(|(key, _, _)| key).collect::<Vec<_>>(), ["note", "size"]);
+    assert_eq!(doc.map_range(ROOT, "note"..).map(|item| item.key).collect::<Vec<_>>(), ["note", "size"]);
     doc.commit();
     let heads = doc.get_heads();
     doc.update_object(&cards, &Literal::from(vec![text("only")])).unwrap();
@@ -383,11 +383,11 @@ fn one_by_one(doc: &Document, view: &View<'_>, obj: &ObjId) -> Vec<(String, Chan
     let change = |id: &ObjId| doc.change_of(id).expect("a change made it");
     match view.object_type(obj).unwrap() {
         ObjType::Map | ObjType::Table => {
-            view.map_range(obj, ..).map(|(key, _, id)| (key.to_owned(), change(&id))).collect()
+            view.map_range(obj, ..).map(|item| (item.key.to_owned(), change(&item.id))).collect()
         }
         kind => {
             let mut units = vec![];
-            for (value, id) in view.list_range(obj, ..) {
+            for (value, id) in view.values_of(obj) {
                 let shown = value.as_str().unwrap_or("\u{fffc}");
                 let width = if kind == ObjType::Text { view.text_encoding().width(shown) } else { 1 };
                 (0..width).for_each(|_| units.push((units.len().to_string(), change(&id))));

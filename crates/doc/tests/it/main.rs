@@ -14,6 +14,7 @@ mod forge;
 mod golden;
 mod history;
 mod hostile;
+mod items;
 #[cfg(feature = "json")]
 mod json;
 mod leaked;

@@ -88,7 +88,7 @@ fn object(view: &View<'_>, of: &ObjId) -> Object {
     let (mut keys, mut elements) = (BTreeMap::new(), vec![]);
     if kind.is_sequence() {
         let mut index = 0;
-        for winner in view.list_range(of, ..) {
+        for winner in view.values_of(of) {
             let winner = entry(&winner);
             let mut element = Element { values: vec![winner.clone()], marks: BTreeMap::new() };
             let width = if kind == Kind::Text { element.text().chars().count() } else { 1 };
