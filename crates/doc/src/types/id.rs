@@ -152,6 +152,12 @@ impl<'a> From<&'a String> for Prop<'a> {
     }
 }
 
+impl<'a> From<Cow<'a, str>> for Prop<'a> {
+    fn from(key: Cow<'a, str>) -> Self {
+        Prop::Map(key)
+    }
+}
+
 impl From<usize> for Prop<'_> {
     fn from(index: usize) -> Self {
         Prop::Seq(index)

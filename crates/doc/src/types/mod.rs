@@ -1,6 +1,7 @@
 //! The words of the document model: actors, hashes, identifiers and values. Nothing here knows how they are stored.
 
 mod actor;
+mod convert;
 mod cursor;
 mod hash;
 mod id;

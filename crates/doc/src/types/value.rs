@@ -122,23 +122,6 @@ impl<'a> ScalarValue<'a> {
             }
         }
     }
-
-    /// The text, when this is text.
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            ScalarValue::Str(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Any of the numeric kinds that fits.
-    pub fn as_i64(&self) -> Option<i64> {
-        match *self {
-            ScalarValue::Int(v) | ScalarValue::Counter(v) | ScalarValue::Timestamp(v) => Some(v),
-            ScalarValue::Uint(v) => v.try_into().ok(),
-            _ => None,
-        }
-    }
 }
 
 /// What is at a place: an object of some kind, or a scalar.
@@ -156,32 +139,6 @@ impl<'a> Value<'a> {
         match self {
             Value::Object(kind) => Value::Object(kind),
             Value::Scalar(scalar) => Value::Scalar(scalar.into_owned()),
-        }
-    }
-
-    /// The scalar, when this is one.
-    pub fn as_scalar(&self) -> Option<&ScalarValue<'a>> {
-        match self {
-            Value::Scalar(scalar) => Some(scalar),
-            Value::Object(_) => None,
-        }
-    }
-
-    /// The text, when this is a scalar text.
-    pub fn as_str(&self) -> Option<&str> {
-        self.as_scalar().and_then(ScalarValue::as_str)
-    }
-
-    /// Any of the numeric kinds that fits.
-    pub fn as_i64(&self) -> Option<i64> {
-        self.as_scalar().and_then(ScalarValue::as_i64)
-    }
-
-    /// The kind of object, when this is one.
-    pub fn as_object(&self) -> Option<ObjType> {
-        match self {
-            Value::Object(kind) => Some(*kind),
-            Value::Scalar(_) => None,
         }
     }
 }
