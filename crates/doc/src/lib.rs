@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
 mod anonymise;
+mod autocommit;
 mod blame;
 mod codec;
 mod cursor;
@@ -44,6 +45,7 @@ mod update;
 mod view;
 
 pub use anonymise::AnonymiseError;
+pub use autocommit::AutoCommit;
 pub use blame::{Blame, BlamedPlace};
 pub use codec::change::Change;
 pub use codec::limits::Limits;
@@ -69,7 +71,7 @@ pub use queue::Applied;
 pub use read::ReadDoc;
 pub use rescue::{Kept, Loss, Rescue};
 pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
-pub use transaction::{AutoCommit, Transactable, Transaction};
+pub use transaction::{Transactable, Transaction};
 pub use typed::FromValue;
 pub use types::{
     ActorId, ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, ParseHexError, Prop, ROOT,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hashmill_doc::{
-    ActorId, AutoCommit, CommitOptions, Document, EditError, Literal, ObjType, ROOT, ReadDoc, Transactable,
-    literal,
+    ActorId, AutoCommit, ChangeHash, CommitOptions, Document, EditError, Literal, LoadOptions, ObjType, ROOT,
+    ReadDoc, SaveOptions, TextEncoding, Transactable, literal,
 };
 
 fn document(actor: u8) -> Document {
@@ -153,5 +153,61 @@ fn a_text_typed_for_long_is_shared_afterwards() {
         doc.transact(|tx| tx.splice_text(&a, 0, 0, "y")).unwrap();
         assert_eq!([&a, &b].map(|text| after.text(text).unwrap()), kept, "{typed} {end}");
         assert_eq!(before.length(&a), 0);
+    }
+}
+
+#[test]
+fn an_auto_commit_does_what_its_document_does() {
+    let mut doc = AutoCommit::with_encoding(TextEncoding::Utf16CodeUnit).with_actor(ActorId::from([5]));
+    assert!(doc.is_empty());
+    doc.put(ROOT, "a", 1).unwrap();
+    let first = doc.commit().unwrap();
+    let first = doc.hash(first).unwrap();
+    assert_eq!(doc.get_heads(), [first]);
+    assert_eq!(doc.get_actor(), &ActorId::from([5]));
+    let base = doc.save();
+    // Each of these commits what is open.
+    let open = |doc: &mut AutoCommit, key: &str| {
+        doc.put(ROOT, key, 1).unwrap();
+        assert_eq!(doc.pending_ops(), 1);
+    };
+    open(&mut doc, "b");
+    assert!(!doc.is_empty());
+    open(&mut doc, "c");
+    assert_eq!(doc.get_changes(&[first]).len(), 2);
+    open(&mut doc, "d");
+    assert_eq!(doc.get_changes_meta(&[first]).len(), 3);
+    open(&mut doc, "e");
+    let last = doc.get_last_local_change().unwrap();
+    assert_eq!((last.seq(), doc.get_heads()), (5, vec![last.hash()]));
+    assert_eq!(doc.get_change_by_hash(&last.hash()), Some(last));
+    assert_eq!(doc.get_change_meta_by_hash(&first).map(|meta| meta.seq), Some(1));
+    assert_eq!(doc.get_missing_deps(&[first, ChangeHash([1; 32])]), [ChangeHash([1; 32])]);
+    open(&mut doc, "f");
+    let after = doc.save_after(&[first]);
+    open(&mut doc, "g");
+    let increment = doc.save_incremental();
+    let options = LoadOptions::new().actor(ActorId::from([6]));
+    let mut other = AutoCommit::load_with(&base, options).unwrap();
+    assert_eq!(other.get_actor(), &ActorId::from([6]));
+    assert_eq!(
+        (other.load_incremental(&after).unwrap(), other.load_incremental(&increment).unwrap()),
+        (5, 1)
+    );
+    assert_eq!(other.get_heads(), doc.get_heads());
+    open(&mut other, "h");
+    open(&mut doc, "i");
+    let added = doc.get_changes_added(&mut other);
+    assert_eq!(added.len(), 1);
+    doc.apply_changes(added).unwrap();
+    assert_eq!(doc.keys(ROOT).collect::<String>(), "abcdefghi");
+    assert_eq!(doc.fork_at(&[first]).unwrap().keys(ROOT).count(), 1);
+    assert_eq!(doc.current_state().len(), 9);
+    doc.set_actor(ActorId::from([7])).put(ROOT, "j", 1).unwrap();
+    assert_eq!(doc.get_last_local_change().unwrap().actor_id(), &ActorId::from([7]));
+    let files =
+        [doc.save_with(SaveOptions::default()), doc.save_nocompress(), doc.save_and_verify().unwrap()];
+    for file in files {
+        assert_eq!(AutoCommit::load(&file).unwrap().get_heads(), doc.get_heads());
     }
 }
