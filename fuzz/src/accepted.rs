@@ -5,8 +5,9 @@
 //! what the engine offers to everybody, and panics with words where it does not hold.
 
 use hashmill_doc::{
-    ChangeHash, Document, EditError, Limits, LoadOptions, MapRangeItem, MoveCursor, ObjId, ObjType, ROOT,
-    ReadDoc, ScalarValue, Shortcuts, Value, View,
+    ApplyError, BundleError, Change, ChangeHash, DecodeError, Document, EditError, Limits, LoadError,
+    LoadOptions, MapRangeItem, MoveCursor, ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Shortcuts, Value,
+    View,
 };
 use hashmill_testkit::mutate::chunk;
 
@@ -47,6 +48,7 @@ pub fn accepted(doc: &Document) {
     if saved.len() >= DEFLATED {
         same(doc, &load(&copy.save()));
     }
+    bundled(doc, &changes);
     // The same by another way: change after change.
     let mut one_by_one =
         Document::load_with(&[], options(Shortcuts::Usual)).expect("nothing at all is a document");
@@ -65,6 +67,20 @@ pub fn accepted(doc: &Document) {
     }
     assert_eq!(merged.get_heads(), doc.get_heads(), "other heads, merged");
     same_views(&doc.view(), &merged.view());
+}
+
+/// Panics unless all changes go into a bundle and come out, or are too much for one.
+fn bundled(doc: &Document, changes: &[Change]) {
+    let bundle = match doc.bundle(changes.iter().map(Change::hash)) {
+        Ok(bundle) => bundle,
+        Err(BundleError::Decode(DecodeError::Limit(_))) => return,
+        Err(error) => panic!("its own changes are no bundle: {error}"),
+    };
+    match Document::load_with(bundle.bytes(), options(Shortcuts::Usual)) {
+        Ok(again) => assert_eq!(again.get_heads(), doc.get_heads(), "other heads, out of a bundle"),
+        Err(LoadError::Limit(_) | LoadError::Apply(ApplyError::Limit(_))) => {}
+        Err(error) => panic!("a bundle of its own changes does not load: {error}"),
+    }
 }
 
 /// Panics unless two documents are equal in everything that can be asked, now and in the past.

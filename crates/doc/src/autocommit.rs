@@ -2,10 +2,11 @@
 
 use smallvec::SmallVec;
 
+use crate::bundle::Bundle;
 use crate::codec::change::Change;
 use crate::document::{Commit, Document};
 use crate::edit::{CommitOptions, Editor, Open};
-use crate::error::{ApplyError, EditError, LoadError};
+use crate::error::{ApplyError, BundleError, EditError, LoadError};
 use crate::meta::ChangeMetadata;
 use crate::patch::diff::{Scope, diff};
 use crate::patch::{Patch, since};
@@ -278,6 +279,11 @@ impl AutoCommit {
     /// As [`Document::save_incremental`].
     pub fn save_incremental(&mut self) -> Vec<u8> {
         self.document().save_incremental()
+    }
+
+    /// As [`Document::bundle`].
+    pub fn bundle(&mut self, hashes: impl IntoIterator<Item = ChangeHash>) -> Result<Bundle, BundleError> {
+        self.document().bundle(hashes)
     }
 
     /// As [`Document::fork`].

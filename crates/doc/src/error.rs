@@ -314,6 +314,18 @@ pub enum OpFault {
     ElementOrder,
 }
 
+/// Changes that could not be put into a bundle.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// A hash that names no change of this document.
+    #[error("change {0} is not in this document")]
+    UnknownHash(ChangeHash),
+    /// What was written cannot be read within the limits of the document.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+}
+
 /// A file that could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -9,6 +9,7 @@
 mod anonymise;
 mod autocommit;
 mod blame;
+mod bundle;
 mod codec;
 mod cursor;
 mod document;
@@ -47,6 +48,7 @@ mod view;
 pub use anonymise::AnonymiseError;
 pub use autocommit::AutoCommit;
 pub use blame::{Blame, BlamedPlace};
+pub use bundle::Bundle;
 pub use codec::change::Change;
 pub use codec::limits::Limits;
 #[doc(hidden)]
@@ -55,8 +57,8 @@ pub use cursor::ParseCursorError;
 pub use document::{Commit, Document, Snapshot};
 pub use edit::{CommitOptions, Editor};
 pub use error::{
-    ApplyError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError, LoadError,
-    OpFault, Place, Rule,
+    ApplyError, BundleError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError,
+    LoadError, OpFault, Place, Rule,
 };
 pub use examine::{Part, PartKind, examine};
 pub use items::{DocItem, DocIter, DocObjItem, ListRangeItem, MapRangeItem};

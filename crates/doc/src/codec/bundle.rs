@@ -1,5 +1,5 @@
-//! The bundle chunk: some changes of a document in one table. Experimental in the format, so only read here: every
-//! change is rebuilt and then treated as if it had come alone.
+//! The bundle chunk: some changes of a document in one table. Every change is rebuilt and then treated as if it had come
+//! alone.
 
 use std::collections::BTreeSet;
 
@@ -17,24 +17,24 @@ use crate::codec::rules;
 use crate::error::Rule;
 use crate::types::{ActorId, ActorIdx, ChangeHash, OpId};
 
-mod spec {
-    pub(super) const ACTOR: u32 = 0x01;
-    pub(super) const SEQ: u32 = 0x03;
-    pub(super) const START_OP: u32 = 0x13;
-    pub(super) const MAX_OP: u32 = 0x23;
-    pub(super) const TIME: u32 = 0x33;
-    pub(super) const MESSAGE: u32 = 0x45;
-    pub(super) const DEPS_COUNT: u32 = 0x50;
-    pub(super) const DEPS_INDEX: u32 = 0x53;
-    pub(super) const EXTRA_LEN: u32 = 0x60;
-    pub(super) const EXTRA: u32 = 0x67;
-    pub(super) const CHANGES: [u32; 10] =
+pub(super) mod spec {
+    pub(in crate::codec) const ACTOR: u32 = 0x01;
+    pub(in crate::codec) const SEQ: u32 = 0x03;
+    pub(in crate::codec) const START_OP: u32 = 0x13;
+    pub(in crate::codec) const MAX_OP: u32 = 0x23;
+    pub(in crate::codec) const TIME: u32 = 0x33;
+    pub(in crate::codec) const MESSAGE: u32 = 0x45;
+    pub(in crate::codec) const DEPS_COUNT: u32 = 0x50;
+    pub(in crate::codec) const DEPS_INDEX: u32 = 0x53;
+    pub(in crate::codec) const EXTRA_LEN: u32 = 0x60;
+    pub(in crate::codec) const EXTRA: u32 = 0x67;
+    pub(in crate::codec) const CHANGES: [u32; 10] =
         [ACTOR, SEQ, START_OP, MAX_OP, TIME, MESSAGE, DEPS_COUNT, DEPS_INDEX, EXTRA_LEN, EXTRA];
 
     /// For each operation, by actor and counter, its row. Early bundles had the counters themselves.
-    pub(super) const ROW_OF: u32 = 0xb3;
-    pub(super) const OPS: [u32; 17] = {
-        use super::super::ops::spec::*;
+    pub(in crate::codec) const ROW_OF: u32 = 0xb3;
+    pub(in crate::codec) const OPS: [u32; 17] = {
+        use crate::codec::ops::spec::*;
         [
             OBJ_ACTOR,
             BUNDLE_OBJ_CTR,
@@ -68,6 +68,12 @@ struct Meta<'a> {
     extra: &'a [u8],
 }
 
+/// What the changes of a bundle depend on besides each other, and the actors that they name.
+pub(crate) fn read_lists(reader: &mut Reader<'_>) -> Result<(Vec<ChangeHash>, Vec<ActorId>), ChunkError> {
+    let mut lists = || Ok((reader.hashes()?, reader.actors()?));
+    Ok(lists().map_err(|rule| Fault::at(reader.offset(), rule))?)
+}
+
 /// The changes of a bundle, in its order.
 pub(crate) fn read(
     body: &[u8],
@@ -76,8 +82,7 @@ pub(crate) fn read(
     scratch: &mut Scratch<'_>,
 ) -> Result<Vec<Change>, ChunkError> {
     let mut reader = Reader::new(body);
-    let mut lists = || Ok((reader.hashes()?, reader.actors()?));
-    let (external, actors) = lists().map_err(|rule| Fault::at(reader.offset(), rule))?;
+    let (external, actors) = read_lists(&mut reader)?;
     let mut inflatable = limits.inflated_bytes;
     let changes = Layout::read_bundle(&mut reader)?.take(&mut reader, &mut inflatable, limits)?;
     let ops = Layout::read_bundle(&mut reader)?.take(&mut reader, &mut inflatable, limits)?;

@@ -3,10 +3,11 @@
 //!
 //! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`value`], [`row`], [`rules`];
 //! [`rle`], [`delta`], [`boolean`]; [`deflate`]; [`column`]; [`chunk`]; [`ops`], [`op_writer`]; [`runs`]; [`shortcuts`];
-//! [`change`], [`document`], [`bundle`].
+//! [`change`], [`document`], [`bundle`], [`bundle_writer`].
 
 pub(crate) mod boolean;
 pub(crate) mod bundle;
+pub(crate) mod bundle_writer;
 pub(crate) mod change;
 pub(crate) mod chunk;
 pub(crate) mod column;

@@ -154,7 +154,7 @@ impl<'a> OpWriter<'a> {
         self.key_ctr.push_ramp(first.ctr.into(), 1, rows - 1);
     }
 
-    /// Ids of `rows` rows; documents only.
+    /// Ids of `rows` rows; not in changes.
     #[inline]
     pub(crate) fn ids(&mut self, first: OpId, rows: u64) {
         self.id_actor.push_n(Some(first.actor.into()), rows);
@@ -249,7 +249,7 @@ impl<'a> OpWriter<'a> {
     pub(crate) fn row(&mut self, row: &Row<'a>, refs: &[OpId], kind: RowKind) {
         self.head_mark(row.obj, row.insert, row.action, 1, row.expand, row.mark);
         self.key(row.key);
-        if kind == RowKind::Document {
+        if kind != RowKind::Change {
             self.ids(row.id, 1);
         }
         self.value(row.value);
@@ -276,8 +276,10 @@ impl<'a> OpWriter<'a> {
         if self.key_str.has_values() {
             out(spec::KEY_STR, self.key_str.finish());
         }
-        if kind == RowKind::Document {
+        if kind != RowKind::Change {
             out(spec::ID_ACTOR, self.id_actor.finish());
+        }
+        if kind == RowKind::Document {
             out(spec::ID_CTR, self.id_ctr.finish());
         }
         out(spec::INSERT, self.insert.finish());

@@ -2,6 +2,7 @@
 
 mod api;
 mod bounds;
+mod bundles;
 mod commits;
 mod convergence;
 mod copies;

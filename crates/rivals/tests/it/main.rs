@@ -8,6 +8,7 @@ mod blake3_lengths;
 mod blake3_output;
 mod blake3_streams;
 mod blake3_subtrees;
+mod doc_bundles;
 mod doc_changes;
 mod doc_cursors;
 mod doc_decode;

@@ -86,7 +86,7 @@ impl State {
     /// Gives the runs of a change, which begins in run `first` of the log; the first and the last of them may be parts of
     /// runs, all others are not even copied.
     #[inline]
-    fn each_run(&self, change: &ChangeAt<'_>, first: usize, mut each: impl FnMut(&LogRun)) {
+    pub(super) fn each_run(&self, change: &ChangeAt<'_>, first: usize, mut each: impl FnMut(&LogRun)) {
         let (mut ctr, end) = (change.start, change.end());
         for run in self.log.runs.iter_from(first) {
             if ctr >= end {

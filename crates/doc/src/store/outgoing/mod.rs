@@ -1,5 +1,6 @@
-//! Giving out what is here: changes as chunks, the whole history as a document, and what a save remembers for the next.
+//! Giving out what is here: changes as chunks, some of them as a bundle, the whole history as a document, and what a save remembers for the next.
 
+mod bundle;
 pub(crate) mod changes;
 mod document;
 mod hashing;
