@@ -15,6 +15,7 @@ mod doc_decode;
 mod doc_files;
 mod doc_items;
 mod doc_mutation;
+mod doc_names;
 mod doc_oracle;
 mod doc_rich;
 mod doc_scripts;
