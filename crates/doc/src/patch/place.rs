@@ -57,9 +57,13 @@ impl<'a> Places<'a> {
         let id = self.state.objects[obj].id;
         let before = self.values(obj, self.moments.before);
         let after = self.values(obj, self.moments.after);
-        is_shown(self.state, obj)
-            && winner(&after) == Some(id)
-            && !matches!(became(&before, &after, self.moments.conflicts), Became::Put(..))
+        let parent = self.state.seq(self.state.objects[obj].parent);
+        // Of a text only winners are told: when others go, what won is not shown anew.
+        let anew = match parent.is_some_and(|seq| seq.is_text) {
+            true => winner(&before) != Some(id),
+            false => matches!(became(&before, &after, self.moments.conflicts), Became::Put(..)),
+        };
+        is_shown(self.state, obj) && winner(&after) == Some(id) && !anew
     }
 
     /// The values at the place of an object at a moment.
