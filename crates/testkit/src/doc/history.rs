@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bundle;
 use super::bytes::chunks;
-use super::state::State;
+use super::state::{self, State};
 use super::{Action, Actor, Change, Document, Hash, Id, Key, Kind, Op, Refused, hex, refuse};
 
 /// For each actor the sequence number of the last change that is known. Those before it are known too.
@@ -141,6 +141,19 @@ impl History {
         let past = self.past(heads)?;
         let known = |change: &&Change| past.get(&change.actor).is_some_and(|seq| change.seq <= *seq);
         Ok(self.changes.iter().filter(known).collect())
+    }
+
+    /// What was inserted into a list or text before these heads, in its order: what was deleted, too, and the boundaries of
+    /// marks.
+    pub fn order(&self, obj: &Id, heads: &[Hash]) -> Result<Vec<&Op>, Refused> {
+        let ops = self.before(heads)?.into_iter().flat_map(|change| &change.ops);
+        let inside: Vec<&Op> = ops.filter(|op| op.obj.as_ref() == Some(obj)).collect();
+        Ok(state::order(&inside))
+    }
+
+    /// An operation of a change that was accepted.
+    pub fn op(&self, id: &Id) -> Option<&Op> {
+        self.by_op.get(id).map(|(change, op)| &self.changes[*change].ops[*op])
     }
 
     /// What is known when these changes are.

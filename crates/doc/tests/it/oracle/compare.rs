@@ -17,14 +17,14 @@ fn actor(actor: &ActorId) -> Actor {
     Actor(actor.as_bytes().into())
 }
 
-fn id(obj: &ObjId) -> Option<Id> {
+pub(super) fn id(obj: &ObjId) -> Option<Id> {
     match obj {
         ObjId::Root => None,
         ObjId::Id { counter, actor: by, .. } => Some(Id { counter: *counter, actor: actor(by) }),
     }
 }
 
-fn obj(id: &Option<Id>) -> ObjId {
+pub(super) fn obj(id: &Option<Id>) -> ObjId {
     id.as_ref().map_or(ObjId::Root, |id| ObjId::Id {
         counter: id.counter,
         actor: ActorId::from(&id.actor.0[..]),
@@ -41,7 +41,7 @@ fn kind(kind: ObjType) -> Kind {
     }
 }
 
-fn value(value: &ScalarValue<'_>) -> Value {
+pub(super) fn value(value: &ScalarValue<'_>) -> Value {
     match value {
         ScalarValue::Null => Value::Null,
         ScalarValue::Boolean(value) => Value::Bool(*value),
@@ -56,7 +56,7 @@ fn value(value: &ScalarValue<'_>) -> Value {
     }
 }
 
-fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
+pub(super) fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
     let value = match shown {
         Shown::Object(of) => Content::Object(kind(*of)),
         Shown::Scalar(scalar) => Content::Scalar(value(scalar)),
@@ -64,7 +64,7 @@ fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
     Entry { id: id(by).expect("the root is no value"), value }
 }
 
-fn marks(set: &MarkSet<'_>) -> BTreeMap<String, Value> {
+pub(super) fn marks(set: &MarkSet<'_>) -> BTreeMap<String, Value> {
     set.iter().map(|(name, shown)| (name.to_owned(), value(shown))).collect()
 }
 
