@@ -31,6 +31,7 @@ mod reading;
 mod refused;
 mod rescue;
 mod rules;
+mod scenarios;
 #[cfg(feature = "serde")]
 mod serde;
 mod shortcuts;
