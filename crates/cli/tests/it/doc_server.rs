@@ -5,16 +5,17 @@ use hashmill_doc::sync::{Message as SyncMessage, State, SyncDoc as _};
 use hashmill_doc::{Document, ROOT, Transactable as _};
 use minicbor::{Decoder, Encoder};
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use tungstenite::{Message, WebSocket};
 
-const ID: &str = "4NMNnkMhL8jXrdJ9jamS58PAVdXu";
+pub(crate) const ID: &str = "4NMNnkMhL8jXrdJ9jamS58PAVdXu";
 
 /// A server for one connection: its URL. What it does ends with the connection.
-fn server(serve: impl FnOnce(TcpStream) + Send + 'static) -> String {
+pub(crate) fn server(serve: impl FnOnce(TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("ws://{}", listener.local_addr().expect("an address"));
     thread::spawn(move || serve(listener.accept().expect("a client").0));
@@ -50,7 +51,7 @@ fn message(fields: &[(&str, &str)], data: Option<&[u8]>) -> Message {
 type Texts = Vec<(String, String)>;
 
 /// The next frame, and its data if it has any.
-fn heard(socket: &mut WebSocket<TcpStream>) -> Option<(Texts, Vec<u8>)> {
+fn heard<S: Read + Write>(socket: &mut WebSocket<S>) -> Option<(Texts, Vec<u8>)> {
     let frame = loop {
         match socket.read().ok()? {
             Message::Binary(frame) => break frame,
@@ -76,7 +77,7 @@ fn field(texts: &[(String, String)], name: &str) -> String {
 }
 
 /// Hears who joins, and answers as the server `srv`. Gives the name of the client.
-fn welcome(socket: &mut WebSocket<TcpStream>) -> String {
+fn welcome<S: Read + Write>(socket: &mut WebSocket<S>) -> String {
     let (join, _) = heard(socket).expect("a message");
     assert_eq!(field(&join, "type"), "join");
     let client = field(&join, "senderId");
@@ -90,31 +91,35 @@ fn welcome(socket: &mut WebSocket<TcpStream>) -> String {
 type First = fn(&str) -> Message;
 
 /// A server that has a document.
-fn serving(mut doc: Document) -> String {
-    socket(move |socket| {
-        let client = welcome(socket);
-        let mut state = State::new();
-        while let Some((texts, data)) = heard(socket) {
-            let kind = field(&texts, "type");
-            assert!(["request", "sync"].contains(&&*kind), "{kind}");
-            let from = [field(&texts, "senderId"), field(&texts, "targetId")];
-            assert_eq!(from, [client.clone(), "srv".to_owned()]);
-            let id = field(&texts, "documentId");
-            doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
-            while let Some(answer) = doc.generate_sync_message(&mut state) {
-                say(socket, &client, &id, &answer.encode());
-            }
-        }
-    })
+fn serving(doc: Document) -> String {
+    socket(move |socket| serve(socket, &Mutex::new(doc)))
 }
 
-fn say(socket: &mut WebSocket<TcpStream>, client: &str, id: &str, data: &[u8]) {
+/// Serves one client of a document.
+pub(crate) fn serve<S: Read + Write>(socket: &mut WebSocket<S>, doc: &Mutex<Document>) {
+    let client = welcome(socket);
+    let mut state = State::new();
+    while let Some((texts, data)) = heard(socket) {
+        let kind = field(&texts, "type");
+        assert!(["request", "sync"].contains(&&*kind), "{kind}");
+        let from = [field(&texts, "senderId"), field(&texts, "targetId")];
+        assert_eq!(from, [client.clone(), "srv".to_owned()]);
+        let id = field(&texts, "documentId");
+        let mut doc = doc.lock().expect("no panic");
+        doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+        while let Some(answer) = doc.generate_sync_message(&mut state) {
+            say(socket, &client, &id, &answer.encode());
+        }
+    }
+}
+
+fn say<S: Read + Write>(socket: &mut WebSocket<S>, client: &str, id: &str, data: &[u8]) {
     let fields = [("type", "sync"), ("senderId", "srv"), ("targetId", client), ("documentId", id)];
     socket.send(message(&fields, Some(data))).expect("a client");
 }
 
 /// A document with one key.
-fn with(key: &str) -> Document {
+pub(crate) fn with(key: &str) -> Document {
     let mut doc = Document::new();
     doc.transact(|tx| tx.put(ROOT, key, 1)).expect("a sound edit");
     doc
@@ -123,10 +128,18 @@ fn with(key: &str) -> Document {
 impl World {
     /// Fetches from a server of which nothing can come, beside a file that stays as it is.
     #[track_caller]
-    fn in_vain(&self, url: &str) -> String {
+    pub(crate) fn in_vain(&self, url: &str) -> String {
         let before = with("mine").save();
         self.write("mine.amrg", &before);
-        let done = self.in_doc(["sync", "mine.amrg", url, "--id", ID, "--timeout", "1"]);
+        self.in_vain_with(url, &[])
+    }
+
+    /// The same with more flags.
+    #[track_caller]
+    pub(crate) fn in_vain_with(&self, url: &str, flags: &[&str]) -> String {
+        let before = fs::read(self.path("mine.amrg")).expect("a file");
+        let args = ["doc", "sync", "mine.amrg", url, "--id", ID, "--timeout", "1"];
+        let done = self.run(&hashmill(), args.iter().chain(flags), b"");
         assert_eq!((done.code(), done.err.lines().count(), &*done.text()), (1, 1, ""), "{done:?}");
         assert_eq!(fs::read(self.path("mine.amrg")).expect("a file"), before);
         let why = done.err.strip_prefix(&format!("hashmill: {url}/: ")).expect("the server");
@@ -208,6 +221,28 @@ fn servers_that_cannot_be_used_leave_the_file_alone() {
         silence(stream);
     };
     assert_eq!(world.in_vain(&server(web)), "answers with HTTP status 200 OK: it is no WebSocket");
+    // Where it is now is not where somebody wanted to go, but worth to be told.
+    for (status, told) in [
+        ("404 Not Found", "404 Not Found: it is no WebSocket"),
+        (
+            "302 Found\r\nLocation: https://else.example/",
+            "302 Found: it is no WebSocket (it names \"https://else.example/\")",
+        ),
+        ("101 Switching Protocols", ""),
+    ] {
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+        let web = move |mut stream: TcpStream| {
+            drop(stream.read(&mut [0; 4096]));
+            drop(stream.write_all(answer.as_bytes()));
+            silence(stream);
+        };
+        let why = world.in_vain(&server(web));
+        if told.is_empty() {
+            assert!(why.starts_with("is no WebSocket, or a broken one: "), "{why}");
+        } else {
+            assert_eq!(why, format!("answers with HTTP status {told}"));
+        }
+    }
     let mail = move |mut stream: TcpStream| {
         drop(stream.write_all(b"220 mail.example ESMTP\r\n\r\n"));
         silence(stream);
@@ -299,6 +334,37 @@ fn servers_that_go_wrong_later_are_named() {
         while socket.send(news.clone()).is_ok() {}
     });
     assert_eq!(world.in_vain(&flood), "sent 1000 messages that brought nothing");
+    // Sound messages of a document that never comes.
+    let news = later(|socket, us| {
+        let mut state = State::new();
+        let empty = with("theirs").generate_sync_message(&mut state).expect("a message").encode();
+        let fields = [("type", "sync"), ("senderId", "srv"), ("targetId", us), ("documentId", ID)];
+        let news = message(&fields, Some(&empty));
+        thread::scope(|scope| {
+            // Whoever hears nothing while it is told so much would wait for us.
+            let stream = socket.get_ref().try_clone().expect("a stream");
+            scope.spawn(move || drop(std::io::copy(&mut &stream, &mut std::io::sink())));
+            while socket.send(news.clone()).is_ok() {}
+        });
+    });
+    assert_eq!(world.in_vain(&news), "sent 1000 messages that brought nothing");
+    // Signs of life are none of work.
+    let pings = later(|socket, _| while socket.send(Message::Ping(vec![7; 100].into())).is_ok() {});
+    let why = world.in_vain(&pings);
+    assert!(why.starts_with("did not answer for 1 s") || why.starts_with("took nothing for 1 s"), "{why}");
+    let corrupt = later(|socket, us| {
+        let (mut doc, mut state) = (with("theirs"), State::new());
+        let (_, data) = heard(socket).expect("a message");
+        doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+        let answer = doc.generate_sync_message(&mut state).expect("an answer").encode();
+        // A bit of the changes is not what it was; what stands around them is.
+        let at = answer.windows(4).position(|four| four == [0x85, 0x6f, 0x4a, 0x83]).expect("a chunk");
+        let mut answer = answer;
+        answer[at + 20] ^= 1;
+        say(socket, us, ID, &answer);
+    });
+    let why = world.in_vain(&corrupt);
+    assert!(why.starts_with("sends changes that cannot be read: "), "{why}");
     // The length of a frame is all that comes of it.
     let long = later(|socket, _| {
         let head = [&[0x82, 127][..], &(1_u64 << 40).to_be_bytes()].concat();
@@ -308,6 +374,22 @@ fn servers_that_go_wrong_later_are_named() {
         world.in_vain(&long),
         "sends a message of 1099511627776 bytes; more than 268435456 are not taken"
     );
+    let large = later(|socket, _| {
+        let head = [&[0x82, 127][..], &1_000_000_000_u64.to_be_bytes()].concat();
+        socket.get_mut().write_all(&head).expect("a client");
+        while socket.read().is_ok() {}
+    });
+    assert_eq!(
+        world.in_vain(&large),
+        "sends a message of 1000000000 bytes; more than 268435456 are not taken"
+    );
+    // A message that is short enough, of which the end does not come.
+    let begun = later(|socket, _| {
+        let head = [&[0x82, 127][..], &1_000_000_u64.to_be_bytes(), &[0; 1000]].concat();
+        socket.get_mut().write_all(&head).expect("a client");
+        while socket.read().is_ok() {}
+    });
+    assert_eq!(world.in_vain(&begun), "did not answer for 1 s (see --timeout)");
     // A change comes, and the server goes before both have the same.
     let half = later(|socket, us| {
         let (mut doc, mut state) = (with("theirs"), State::new());
@@ -384,6 +466,76 @@ fn what_cannot_be_meant_is_not_tried() {
     wrong(&["mine.amrg", "ws://h", "--timeout", "0"], 2);
     assert!(wrong(&["empty.amrg", "ws://localhost"], 1).contains("--id"));
     assert!(wrong(&["none.amrg", "ws://localhost"], 1).contains("--id"));
+}
+
+/// A server for several clients of one document.
+#[test]
+fn two_clients_at_once_get_what_each_has() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("ws://{}", listener.local_addr().expect("an address"));
+    let doc = Arc::new(Mutex::new(with("theirs")));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (doc, stream) = (Arc::clone(&doc), stream.expect("a client"));
+            thread::spawn(move || serve(&mut tungstenite::accept(stream).expect("a WebSocket"), &doc));
+        }
+    });
+    world.write("one.amrg", with("one").save()).write("two.amrg", with("two").save());
+    let start = |file: &str| {
+        let mut command = Command::new(hashmill());
+        world.start(command.args(["doc", "sync", file, &url, "--id", ID]))
+    };
+    let both = [start("one.amrg"), start("two.amrg")];
+    for child in both {
+        finish(child).quiet_success();
+    }
+    // Who came first has not all of it yet.
+    for file in ["one.amrg", "two.amrg"] {
+        world.in_doc(["sync", file, &url, "--id", ID]).quiet_success();
+        let all = "{\"one\":1,\"theirs\":1,\"two\":1}\n";
+        assert_eq!(world.in_doc(["export", file]).quiet_success(), all);
+    }
+}
+
+/// A server that has answered, and is not there any more when it is asked for a sign.
+#[cfg(unix)]
+#[test]
+fn who_watches_notices_a_server_that_is_silent() {
+    use std::io::{BufRead as _, BufReader};
+    let world = World::new();
+    world.write("mine.amrg", with("mine").save());
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let url = server(move |stream| {
+        let mut socket = tungstenite::accept(stream).expect("a WebSocket");
+        let client = welcome(&mut socket);
+        let (mut doc, mut state) = (with("theirs"), State::new());
+        while doc.get_heads().len() < 2 {
+            let (_, data) = heard(&mut socket).expect("a message");
+            doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+            while let Some(answer) = doc.generate_sync_message(&mut state) {
+                say(&mut socket, &client, ID, &answer.encode());
+            }
+        }
+        // Nothing is read from here on, and the connection stays.
+        let _ = ended.recv();
+    });
+    let mut command = Command::new(hashmill());
+    command.args(["doc", "sync", "mine.amrg", &url, "--id", ID, "--watch", "--timeout", "2"]);
+    let mut child = world.start(&mut command);
+    let mut words = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let line = words.next().expect("a line").expect("text");
+    assert_eq!(
+        line,
+        format!("hashmill: {url}/: did not answer for 2 s (see --timeout); trying again every 5 s")
+    );
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a process");
+    let done = finish(child);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&done.status), Some(2), "{done:?}");
+    assert!(done.text().starts_with("mine.amrg: 1 change received, 1 sent"), "{done:?}");
+    assert_eq!(world.in_doc(["export", "mine.amrg"]).quiet_success(), "{\"mine\":1,\"theirs\":1}\n");
+    drop(end);
 }
 
 /// Whoever watches hears of others, tells of the file, finds a server again, and ends when it is told to.

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_secs(5);
 /// How long nobody notices that somebody ends the program.
 const GLANCE: Duration = Duration::from_millis(50);
-/// So many bytes show that a server still sends: more than what only keeps a connection open.
+/// So many bytes show that a server still sends what was asked for.
 const SIGN: u64 = 4096;
 
 /// Syncs until both have the same, or with `--watch` until somebody ends it. False if not everything could be taken or given,
@@ -212,25 +212,30 @@ impl Sync<'_> {
 struct Patience {
     timeout: Duration,
     since: Instant,
-    /// Bytes that had come then.
+    /// Bytes that had come then, and those of them that were more than signs of life.
     received: u64,
+    news: u64,
     /// Whether it was asked since if it is still there.
     asked: bool,
 }
 
 impl Patience {
     fn new(timeout: Duration) -> Patience {
-        Patience { timeout, since: Instant::now(), received: 0, asked: false }
+        Patience { timeout, since: Instant::now(), received: 0, news: 0, asked: false }
     }
 
     fn renew(&mut self, socket: &Socket) {
-        *self = Patience { received: socket.received(), ..Patience::new(self.timeout) };
+        let (received, news) = (socket.received(), socket.news());
+        *self = Patience { received, news, ..Patience::new(self.timeout) };
     }
 
     /// Nothing to read has come yet.
     fn wait(&mut self, socket: &mut Socket, standing: Standing) -> Result<(), Broken> {
         let idle = standing != Standing::Talking;
-        if socket.received() - self.received >= if idle { 1 } else { SIGN } {
+        // Who has all that there is waits for any sign of life; who waits for more is not content with those.
+        let came =
+            if idle { socket.received() > self.received } else { socket.news() >= self.news + SIGN };
+        if came {
             self.renew(socket);
         }
         let silent = self.since.elapsed();

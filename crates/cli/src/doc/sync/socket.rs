@@ -22,6 +22,8 @@ const GOODBYE: Duration = Duration::from_secs(1);
 pub(super) struct Socket {
     inner: WebSocket<Counted>,
     timeout: Duration,
+    /// Bytes of frames that only keep a connection open.
+    noise: u64,
 }
 
 /// Why a connection is of no use.
@@ -98,7 +100,7 @@ impl Socket {
         let mut step = client_with_config(request, Counted { stream, received: 0 }, Some(config));
         loop {
             step = match step {
-                Ok((inner, _)) => return Ok(Socket { inner, timeout }),
+                Ok((inner, _)) => return Ok(Socket { inner, timeout, noise: 0 }),
                 Err(HandshakeError::Failure(error)) => return Err(broken(error, timeout)),
                 Err(HandshakeError::Interrupted(_)) if Instant::now() > end => {
                     return Err(Broken::silent(timeout));
@@ -139,7 +141,11 @@ impl Socket {
                 Err(Broken::Gone(format!("closed the connection: {reason:?}")))
             }
             Ok(Message::Close(_)) => Err(Broken::closed()),
-            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Ok(None),
+            Ok(Message::Ping(words) | Message::Pong(words)) => {
+                self.noise += 2 + words.len() as u64;
+                Ok(None)
+            }
+            Ok(Message::Frame(_)) => Ok(None),
             Err(Error::Io(error)) if is_late(&error) => Ok(None),
             Err(error) => Err(broken(error, self.timeout)),
         }
@@ -148,6 +154,11 @@ impl Socket {
     /// Bytes that came in all.
     pub(super) fn received(&self) -> u64 {
         self.inner.get_ref().received
+    }
+
+    /// Those of them that may belong to what was asked for.
+    pub(super) fn news(&self) -> u64 {
+        self.received().saturating_sub(self.noise)
     }
 
     /// Says goodbye: a connection that just ends can lose what was sent last.
@@ -202,7 +213,10 @@ fn broken(error: Error, timeout: Duration) -> Broken {
             Broken::closed()
         }
         Error::Http(response) => {
-            Broken::Foreign(format!("answers with HTTP status {}: it is no WebSocket", response.status()))
+            let to = response.headers().get("location").and_then(|to| to.to_str().ok());
+            let to = to.map(|to| format!(" (it names {:?})", to.chars().take(200).collect::<String>()));
+            let to = to.unwrap_or_default();
+            Broken::Foreign(format!("answers with HTTP status {}: it is no WebSocket{to}", response.status()))
         }
         Error::Capacity(CapacityError::MessageTooLong { size, max_size }) => {
             Broken::Foreign(format!("sends a message of {size} bytes; more than {max_size} are not taken"))
