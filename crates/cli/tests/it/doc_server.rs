@@ -455,7 +455,9 @@ fn what_cannot_be_meant_is_not_tried() {
         assert_eq!((done.code(), done.err.lines().count()), (code, 1), "{done:?}");
         done.err
     };
-    assert!(wrong(&["mine.amrg", "http://localhost"], 2).contains("begins with ws://"));
+    assert!(wrong(&["mine.amrg", "http://localhost"], 2).contains("begins with ws:// or wss://"));
+    assert!(wrong(&["mine.amrg", "ws://localhost", "--ca", "ca.pem"], 2).contains("--ca is for wss://"));
+    assert!(wrong(&["mine.amrg", "empty.amrg", "--ca", "ca.pem"], 2).contains("--ca"));
     wrong(&["mine.amrg", "ws://"], 2);
     wrong(&["mine.amrg", "ws://h:99999"], 2);
     wrong(&[".", "ws://localhost"], 2);

@@ -14,6 +14,8 @@ mod doc_json;
 mod doc_server;
 #[cfg(feature = "doc")]
 mod doc_sync;
+#[cfg(all(feature = "tls", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod doc_tls;
 #[cfg(feature = "doc")]
 mod doc_view;
 mod info;

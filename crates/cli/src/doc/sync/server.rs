@@ -5,6 +5,7 @@ use super::file::{self, Edited};
 use super::id::DocumentId;
 use super::session::{Session, Standing};
 use super::socket::{Address, Broken, Socket};
+use super::tls::Trust;
 use crate::flags::{Misuse, SyncArgs};
 use crate::os::{self, Hold};
 use crate::out::{complain, hex, shown};
@@ -29,6 +30,11 @@ pub(super) fn sync(low: &SyncArgs, url: &str) -> Result<bool> {
     if file::is_stream(&low.file) || low.file.is_dir() {
         bail!(Misuse(format!("{}: with a server a single file is synced", shown(&low.file))));
     }
+    let trust = match &low.ca {
+        ca if address.is_secure() => Some(Trust::of(ca.as_deref())?),
+        Some(_) => bail!(Misuse(format!("{url}: --ca is for wss://"))),
+        None => None,
+    };
     let (edited, doc) = Edited::open_or_new(&low.file)?;
     let id = match low.id {
         Some(id) => id,
@@ -42,7 +48,8 @@ pub(super) fn sync(low: &SyncArgs, url: &str) -> Result<bool> {
     getrandom::fill(&mut random)?;
     let session = Session::new(format!("hashmill-{}", hex(&random)), &id, &doc);
     let timeout = Duration::from_secs(low.timeout.into());
-    let mut sync = Sync { low, id, address, timeout, edited, doc, session, settled: None, whole: true };
+    let mut sync =
+        Sync { low, id, address, trust, timeout, edited, doc, session, settled: None, whole: true };
     if low.watch { sync.watch() } else { sync.once() }
 }
 
@@ -50,6 +57,7 @@ struct Sync<'a> {
     low: &'a SyncArgs,
     id: DocumentId,
     address: Address,
+    trust: Option<Trust>,
     timeout: Duration,
     edited: Edited,
     doc: Document,
@@ -106,7 +114,8 @@ impl Sync<'_> {
     }
 
     fn connect(&self) -> Result<Socket> {
-        Socket::open(&self.address, self.timeout).with_context(|| self.address.to_string())
+        Socket::open(&self.address, self.trust.as_ref(), self.timeout)
+            .with_context(|| self.address.to_string())
     }
 
     /// Waits for another connection.
@@ -233,8 +242,7 @@ impl Patience {
     fn wait(&mut self, socket: &mut Socket, standing: Standing) -> Result<(), Broken> {
         let idle = standing != Standing::Talking;
         // Who has all that there is waits for any sign of life; who waits for more is not content with those.
-        let came =
-            if idle { socket.received() > self.received } else { socket.news() >= self.news + SIGN };
+        let came = if idle { socket.received() > self.received } else { socket.news() >= self.news + SIGN };
         if came {
             self.renew(socket);
         }

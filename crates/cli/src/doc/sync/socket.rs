@@ -1,5 +1,6 @@
 //! A WebSocket to a server, on which nothing takes longer than it may.
 
+use super::tls::{Secure, Trust};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -43,7 +44,7 @@ impl Broken {
         Broken::Gone(format!("did not answer for {} s (see --timeout)", timeout.as_secs()))
     }
 
-    fn closed() -> Broken {
+    pub(super) fn closed() -> Broken {
         Broken::Gone("closed the connection".to_owned())
     }
 }
@@ -62,10 +63,10 @@ impl Address {
         let uri: Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
         let wrong = |why: &str| Err(format!("{url}: {why}"));
         match uri.scheme_str() {
-            Some("ws") => {}
-            Some("wss") => return wrong("this program has no TLS; only ws:// is possible"),
-            _ => return wrong("the URL of a server begins with ws://"),
+            Some("ws" | "wss") => {}
+            _ => return wrong("the URL of a server begins with ws:// or wss://"),
         }
+        let usual = if uri.scheme_str() == Some("wss") { 443 } else { 80 };
         let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() {
             return wrong("it names no host");
@@ -76,9 +77,14 @@ impl Address {
             .is_some_and(|authority| !authority.as_str().ends_with(uri.host().unwrap_or_default()));
         let port = match uri.port_u16() {
             None if named => return wrong("its port is none"),
-            port => port.unwrap_or(80),
+            port => port.unwrap_or(usual),
         };
         Ok(Address { uri, host, port })
+    }
+
+    /// Whether others on the way are not to read it.
+    pub(super) fn is_secure(&self) -> bool {
+        self.uri.scheme_str() == Some("wss")
     }
 }
 
@@ -89,10 +95,14 @@ impl fmt::Display for Address {
 }
 
 impl Socket {
-    /// Connects, in no more than `timeout` for each step.
-    pub(super) fn open(to: &Address, timeout: Duration) -> Result<Socket, Broken> {
+    /// Connects, in no more than `timeout` for each step; with TLS to whom `trust` lets through.
+    pub(super) fn open(to: &Address, trust: Option<&Trust>, timeout: Duration) -> Result<Socket, Broken> {
         let stream =
             reach(to, timeout).map_err(|error| Broken::Gone(format!("cannot be reached: {error}")))?;
+        let stream = match trust {
+            Some(trust) => Stream::Secure(Box::new(trust.agree(stream, &to.host, timeout)?)),
+            None => Stream::Plain(stream),
+        };
         let config =
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let request = to.uri.clone().into_client_request().map_err(|error| broken(error, timeout))?;
@@ -193,11 +203,11 @@ fn reach(to: &Address, timeout: Duration) -> io::Result<TcpStream> {
 }
 
 /// Whether nothing happened in the time that was given.
-fn is_late(error: &io::Error) -> bool {
+pub(super) fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-fn is_end(error: &io::Error) -> bool {
+pub(super) fn is_end(error: &io::Error) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     [BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof].contains(&error.kind())
 }
@@ -225,9 +235,40 @@ fn broken(error: Error, timeout: Duration) -> Broken {
     }
 }
 
+/// What the bytes go through.
+enum Stream {
+    Plain(TcpStream),
+    Secure(Box<Secure>),
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.read(buffer),
+            Stream::Secure(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.write(bytes),
+            Stream::Secure(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Plain(stream) => stream.flush(),
+            Stream::Secure(stream) => stream.flush(),
+        }
+    }
+}
+
 /// A stream that counts what comes.
 struct Counted {
-    stream: TcpStream,
+    stream: Stream,
     received: u64,
 }
 

@@ -170,13 +170,14 @@ pub(crate) struct MergeArgs {
 /// OTHER is a file; or a directory, for the file of the same name in it, which is made if it is not there. Of two
 /// directories, all documents *.automerge and *.amrg in either are brought in step.
 ///
-/// Or OTHER is a server of automerge-repo, as ws://HOST:PORT. There a document has an id: --id says which FILE is a copy of,
+/// Or OTHER is a server of automerge-repo, as wss://HOST or ws://HOST:PORT. There a document has an id: --id says which FILE is a copy of,
 /// and a FILE that is not there is fetched. Without --id FILE gets a new one, which is printed; whoever knows it can
 /// read and write the document. FILE is written when both have the same, not before.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   hashmill doc sync notes.amrg /media/stick/
+  hashmill doc sync notes.amrg wss://sync.example.org
   hashmill doc sync copy.amrg ws://localhost:3030 --id automerge:4NMNnkMhL8jXrdJ9jamS58PAVdXu")]
 pub(crate) struct SyncArgs {
     /// The document, or a directory of documents
@@ -188,6 +189,10 @@ pub(crate) struct SyncArgs {
     /// What the document is called on the server: automerge:ID, or the ID alone
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<DocumentId>,
+
+    /// Trust a server of wss:// whose certificate is signed by one of those in FILE (PEM), and not whom the system trusts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
 
     /// Go on until Ctrl-C: write what others change, send what changes in FILE
     #[arg(long)]
