@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Err(error) if error.is::<out::Said>() => ExitCode::from(FAILED),
         Err(error) => {
             let code = if error.is::<flags::Misuse>() { USAGE } else { FAILED };
-            out::complain(&format!("{error:#}"));
+            out::complain(&out::told(&error));
             ExitCode::from(code)
         }
     }

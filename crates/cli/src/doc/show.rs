@@ -356,7 +356,7 @@ pub(super) fn check(low: &CheckArgs) -> Result<u8> {
                     _ => format!("{missing} changes are"),
                 }
             )),
-            Err(error) => Some(format!("{error:#}")),
+            Err(error) => Some(out::told(error)),
         };
         out.failed |= wrong.is_some();
         let printed = match (&found, wrong) {

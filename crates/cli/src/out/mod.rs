@@ -22,6 +22,22 @@ pub(crate) fn complain(message: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
+/// An error with its causes, on one line. A cause that is told already is not told again.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let words = cause.to_string();
+        if line.ends_with(&words) {
+            continue;
+        }
+        if !line.is_empty() {
+            line.push_str(": ");
+        }
+        line.push_str(&words);
+    }
+    line
+}
+
 /// A path for a line on standard error. A name with line ends must not look like two messages.
 pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     let name = path.to_string_lossy();

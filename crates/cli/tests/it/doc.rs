@@ -366,7 +366,11 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     let magic = "junk.amrg: chunk 0, byte 0: these are not the magic bytes of a chunk";
     one(world.doc(["show", "junk.amrg"]), 1, magic);
     one(world.doc(["merge", "note.amrg", "junk.amrg"]), 1, magic);
-    assert_eq!(world.doc(["import", "bad.json", "-o", "x.amrg"]).code(), 1);
+    one(
+        world.doc(["import", "bad.json", "-o", "x.amrg"]),
+        1,
+        "bad.json: this is no JSON: EOF while parsing an object at line 1 column 1",
+    );
     assert_eq!(world.doc(["get", "note.amrg", "title"]).code(), 2);
     assert_eq!(world.doc(["show", "missing.amrg"]).code(), 1);
     assert_eq!(fs::read(world.path("note.amrg")).expect("a file"), before);

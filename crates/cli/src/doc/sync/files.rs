@@ -2,7 +2,7 @@
 
 use super::{Report, file};
 use crate::flags::{Misuse, SyncArgs};
-use crate::out::{complain, shown};
+use crate::out::{complain, shown, told};
 use anyhow::{Context as _, Result, bail};
 use file::Edited;
 use hashmill_doc::Document;
@@ -78,7 +78,7 @@ fn all(low: &SyncArgs, one: &Path, other: &Path) -> Result<bool> {
             if error.is::<crate::out::Unread>() {
                 return Err(error);
             }
-            complain(&format!("{error:#}"));
+            complain(&told(&error));
             done = false;
         }
     }

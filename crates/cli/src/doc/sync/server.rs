@@ -8,7 +8,7 @@ use super::socket::{Address, Broken, Socket};
 use super::tls::Trust;
 use crate::flags::{Misuse, SyncArgs};
 use crate::os::{self, Hold};
-use crate::out::{complain, hex, shown};
+use crate::out::{complain, hex, shown, told};
 use anyhow::{Context as _, Result, bail};
 use hashmill_doc::{ChangeHash, Document};
 use std::thread;
@@ -97,7 +97,7 @@ impl Sync<'_> {
                 Ok(End::Signal(signal)) => break signal,
                 Ok(End::Done) => {}
                 Err(error) if matches!(error.downcast_ref(), Some(Broken::Gone(_))) => {
-                    complain(&format!("{error:#}; trying again every {} s", AGAIN.as_secs()));
+                    complain(&format!("{}; trying again every {} s", told(&error), AGAIN.as_secs()));
                     socket = None;
                 }
                 Err(error) => return Err(error),
