@@ -230,13 +230,16 @@ struct Received {
 pub(super) fn merge(low: &MergeArgs) -> Result<()> {
     let teller = Teller::new(&low.json, low.output.as_ref().unwrap_or(&low.file))?;
     let (mut edited, mut doc) = Edited::open(&low.file)?;
-    let had = doc.stats().changes;
+    let standing = |doc: &Document| (doc.stats().changes, doc.get_missing_deps(&[]));
+    let before = standing(&doc);
     for from in &low.from {
         doc.merge(&file::load(from)?).with_context(|| file::name(from))?;
     }
     let wrote = match &low.output {
         Some(output) => file::create(output, &doc.save())?,
+        // Written again it could have another form.
+        None if standing(&doc) == before => edited.keep()?,
         None => edited.replace(&mut doc)?,
     };
-    teller.tell(&doc, wrote, Received { received: doc.stats().changes - had })
+    teller.tell(&doc, wrote, Received { received: doc.stats().changes - before.0 })
 }

@@ -103,6 +103,42 @@ fn a_name_need_not_be_unicode() {
     assert!(run(&["show".as_ref(), name]).starts_with("file      caf\u{fffd}.amrg, "));
 }
 
+/// What the manual says of memory, for values: eight times the file at most, and ten to merge two, beside the program with
+/// its threads.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_a_small_multiple_of_the_file() {
+    use hashmill_doc::{Document, ObjType, ROOT, Transactable as _};
+    use hashmill_testkit::Rng;
+    let world = World::new();
+    let mut rng = Rng::new(7);
+    let mut doc = Document::new();
+    let words = |bytes: Vec<u8>| bytes.into_iter().map(|byte| char::from((byte & 127).max(b' '))).collect();
+    doc.transact(|tx| {
+        let list = tx.put_object(ROOT, "list", ObjType::List)?;
+        (0..30_000).try_for_each(|at| {
+            let value: String = words(rng.bytes(1000));
+            tx.insert(&list, at, value.as_str())
+        })
+    })
+    .expect("sound edits");
+    let bytes = doc.save_nocompress();
+    assert!(bytes.len() > 30_000_000);
+    world.write("large", &bytes).write("copy", &bytes);
+    let beside = 260 << 10;
+    // Each thread reserves addresses for a heap of its own.
+    let few = "export MALLOC_ARENA_MAX=2 RAYON_NUM_THREADS=2";
+    let limit = |kib: usize| format!("{few}; ulimit -v {kib}; hashmill doc");
+    let times = |times: usize| beside + times * bytes.len() / 1024;
+    for verb in ["check large", "show large", "export large", "log large", "examine large", "get large ''"] {
+        world.shell(&format!("{} {verb} >/dev/null", limit(times(8)))).quiet_success();
+    }
+    world.shell(&format!("{} merge large copy", limit(times(10)))).quiet_success();
+    // The limit is one: nothing of that goes on in a quarter of it.
+    let done = world.shell(&format!("{} check large", limit(times(8) / 4)));
+    assert_ne!(done.status.code(), Some(0));
+}
+
 /// A disk that takes no more, as far as the program can tell: files may not become longer.
 #[cfg(target_os = "linux")]
 #[test]

@@ -58,6 +58,16 @@ fn what_lacks_nothing_is_not_written() {
 }
 
 #[test]
+fn a_merge_that_brings_nothing_leaves_the_bytes() {
+    let world = World::new();
+    world.two_copies("a.amrg", "b.amrg");
+    let twice = [world.bytes("a.amrg"), world.bytes("a.amrg")].concat();
+    world.write("a.amrg", &twice);
+    world.in_doc(["merge", "a.amrg", "b.amrg"]).quiet_success();
+    assert_eq!(world.bytes("a.amrg"), twice);
+}
+
+#[test]
 fn a_directory_stands_for_the_file_of_that_name() {
     let world = World::new();
     world.two_copies("a.amrg", "other.amrg");
