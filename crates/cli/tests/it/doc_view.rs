@@ -119,7 +119,7 @@ fn a_page_shows_a_document_at_every_moment() {
     assert_eq!(shown(&dom), json(&doc, &doc.get_heads()));
     assert_eq!(dom.matches("<circle").count(), changes.len());
     assert!(dom.contains("2 values at the same time</span>") && dom.contains("class=\"lost\""), "{dom}");
-    assert!(dom.contains("class=\"marked\"") && dom.contains("strong: true"), "{dom}");
+    assert!(dom.contains("class=\"marked strong\"") && dom.contains("strong: true"), "{dom}");
     assert!(dom.contains(">¶ {\"type\":\"paragraph\"}</span>"), "{dom}");
     assert!(between(&dom, "<p id=\"change\">", "</p>").ends_with(": the last"), "{dom}");
     assert!(dom.contains("</circle>") && dom.contains("1970-01-02T00:00:00Z"), "{dom}");

@@ -118,8 +118,8 @@ const when = (change) => (change.time > 0 ? `, ${new Date(change.time * 1000).to
 
 function show(operation) {
   if (operation.said.a === "make") return shown(operation.id);
-  const value = make("span", JSON.stringify(scalar(operation)));
-  value.style.borderBottom = `3px solid ${colour(operation.actor)}`;
+  const value = make("span", JSON.stringify(scalar(operation)), "one");
+  value.style.textDecorationColor = colour(operation.actor);
   value.title = who(operation);
   if (!operation.said.t) return value;
   const both = make("span");
@@ -144,7 +144,7 @@ function place(name, all) {
 function shown(id) {
   const object = objects.get(id);
   if (object.kind === "text") return text(object);
-  const list = make("ul");
+  const list = make("ul", undefined, object.kind);
   if (object.kind === "list") {
     let index = 0;
     for (const element of object.order) {
@@ -188,6 +188,9 @@ function text(object) {
       continue;
     }
     run = make("span", winner.value, marks.length > 0 ? "marked" : "");
+    // What editors call so most often looks so, too.
+    const on = ["bold", "strong", "italic", "em"].filter((name) => names.get(name) === true);
+    if (on.length > 0) run.classList.add(...on);
     run.title = said;
     run.style.background = colour(winner.actor);
     box.append(run);
@@ -246,10 +249,20 @@ function draw() {
   at("json").textContent = JSON.stringify(inside("_"), null, 2);
 }
 
+// A graph that is wider than the page goes where the change is.
+function reveal() {
+  if (chosen === null) return;
+  const graph = at("graph");
+  const dot = dots[chosen];
+  const [x, y] = [Number(dot.getAttribute("cx")), Number(dot.getAttribute("cy"))];
+  graph.scrollTo(x - graph.clientWidth / 2, y - graph.clientHeight / 2);
+}
+
 // The first changes of the file, each after those it was made after.
 function upTo(count) {
   part.fill(0).fill(1, 0, count);
   chosen = count > 0 ? count - 1 : null;
+  reveal();
   at("time").value = String(count);
   at("moment").value = `${count} of ${changes.length}`;
   draw();
@@ -267,6 +280,7 @@ function choose(number) {
     }
   }
   chosen = number;
+  reveal();
   at("time").value = String(number + 1);
   at("moment").value = `as its maker saw it: ${part.reduce((sum, one) => sum + one, 0)} of ${changes.length}`;
   draw();
