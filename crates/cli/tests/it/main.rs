@@ -9,6 +9,8 @@ mod doc;
 #[cfg(feature = "doc")]
 mod doc_files;
 #[cfg(feature = "doc")]
+mod doc_hostile;
+#[cfg(feature = "doc")]
 mod doc_json;
 #[cfg(feature = "doc")]
 mod doc_server;
