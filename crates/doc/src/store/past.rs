@@ -12,6 +12,9 @@ use crate::store::seq::{Seq, Span};
 use crate::store::state::State;
 use crate::types::{ActorIdx, ChangeIdx, KeyOpIdx, OpId};
 
+/// So many runs of changes are looked at before what is known of the past is.
+const FEW: usize = 16;
+
 /// What a set of changes and everything before them contains: for each actor the counter after its last operation. Or
 /// that without some operations, as if they had never been made.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -96,8 +99,17 @@ impl State {
         clock
     }
 
-    /// The clock of some changes. Costs one step per run of changes before them.
+    /// The clock of some changes. Costs a step for each change since, or for each run of changes before them up to one that
+    /// came after all there was, whichever are less: people who write in turn make a run with every change.
     pub(crate) fn clock(&self, rows: &[ChangeIdx]) -> Clock {
+        self.clock_of_few(rows).unwrap_or_else(|| {
+            let seen = self.history.seen(rows);
+            Clock::of(self.actors.numbers().map(|actor| seen.end(actor)).collect())
+        })
+    }
+
+    /// The same where few runs lead to them: nothing is asked for that would have to be made.
+    fn clock_of_few(&self, rows: &[ChangeIdx]) -> Option<Clock> {
         let mut ends = smallvec![0; self.actors.len()];
         let mut todo = BinaryHeap::new();
         // Most changes were made after one other: only the rest is sorted.
@@ -106,12 +118,16 @@ impl State {
             [row] => next = Some(*row),
             _ => todo.extend(rows.iter().copied()),
         }
-        let mut before = None;
+        let (mut before, mut runs) = (None, 0);
         while let Some(row) = next.take().or_else(|| todo.pop()) {
             // Rows come in descending order: those of a run one after another, the first being the last that counts.
             let run = self.history.run_of(row);
             if before.replace(run) == Some(run) {
                 continue;
+            }
+            runs += 1;
+            if runs > FEW {
+                return None;
             }
             let change = self.history.at(row);
             let end = &mut ends[change.run.actor.place()];
@@ -121,7 +137,7 @@ impl State {
                 _ => todo.extend(change.run.deps.iter().copied()),
             }
         }
-        Clock::of(ends)
+        Some(Clock::of(ends))
     }
 
     /// The rows that are not among `known` and what came before them, ascending.
@@ -129,25 +145,30 @@ impl State {
         if known.is_empty() {
             return ChangeIdx::each(ChangeIdx::default()..self.history.next()).collect();
         }
-        let mut todo: BinaryHeap<(ChangeIdx, bool)> =
-            self.history.heads.rows().iter().map(|row| (*row, false)).collect();
-        todo.extend(known.iter().map(|row| (*row, true)));
-        let mut new = self.history.heads.rows().len();
+        let mut todo = Todo::new(self.history.next());
+        self.history.heads.rows().iter().for_each(|row| todo.add(*row, false));
+        known.iter().for_each(|row| todo.add(*row, true));
         let mut rows = vec![];
-        while new > 0 {
-            let Some((row, mut is_known)) = todo.pop() else { break };
-            new -= usize::from(!is_known);
-            while let Some((_, other)) = todo.peek().filter(|(other, _)| *other == row) {
-                is_known |= other;
-                new -= usize::from(!other);
-                todo.pop();
-            }
+        let mut number = self.history.number_of_runs().saturating_sub(1);
+        while todo.new > 0 {
+            let Some((row, is_known)) = todo.pop() else { break };
             if !is_known {
                 rows.push(row);
             }
-            let deps = self.history.at(row).deps();
-            new += if is_known { 0 } else { deps.len() };
-            todo.extend(deps.iter().map(|dep| (*dep, is_known)));
+            // Often it is in the run before that of the last one.
+            let mut run = self.history.run(number).filter(|run| run.row <= row);
+            if run.is_none() && number > 0 {
+                number -= 1;
+                run = self.history.run(number).filter(|run| run.row <= row);
+            }
+            let run = run.unwrap_or_else(|| {
+                number = self.history.run_of(row);
+                self.history.at(row).run
+            });
+            match run.row == row {
+                true => run.deps.iter().for_each(|dep| todo.add(*dep, is_known)),
+                false => todo.add(row.before(), is_known),
+            }
         }
         rows.reverse();
         rows
@@ -299,5 +320,128 @@ impl State {
         let there = span.by_fate(&ctx, gone).into_iter().filter(|part| !gone(part.deleted_by));
         parts.extend(there.map(|part| (Span { visible: true, ..part }, None)));
         parts
+    }
+}
+
+/// Rows to look at, the last first. Where people write at the same time every change names many, most of them again and
+/// again, and all of a moment ago: for the last rows there is a place for what is said of each.
+struct Todo {
+    /// The row after the last.
+    end: ChangeIdx,
+    near: [Said; NEAR],
+    /// Of the near ones, those before this place were looked at.
+    at: usize,
+    far: BinaryHeap<(ChangeIdx, bool)>,
+    /// Rows that are to be looked at and of which nobody said that they are known, some of them several times.
+    new: usize,
+}
+
+/// So many of the last rows are near.
+const NEAR: usize = 512;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Said {
+    Nothing,
+    New,
+    Known,
+}
+
+impl Todo {
+    fn new(end: ChangeIdx) -> Self {
+        Self { end, near: [Said::Nothing; NEAR], at: 0, far: BinaryHeap::new(), new: 0 }
+    }
+
+    /// A row that is before all that were looked at.
+    fn add(&mut self, row: ChangeIdx, is_known: bool) {
+        let Some(said) = self.near.get_mut(self.end.since(row) as usize - 1) else {
+            self.new += usize::from(!is_known);
+            self.far.push((row, is_known));
+            return;
+        };
+        match (*said, is_known) {
+            (Said::Nothing, false) => {
+                *said = Said::New;
+                self.new += 1;
+            }
+            (Said::New, true) => {
+                *said = Said::Known;
+                self.new -= 1;
+            }
+            (Said::Nothing, true) => *said = Said::Known,
+            (Said::New, false) | (Said::Known, _) => {}
+        }
+    }
+
+    /// The last row, and whether it is known.
+    fn pop(&mut self) -> Option<(ChangeIdx, bool)> {
+        if let Some(skip) = self.near[self.at..].iter().position(|said| *said != Said::Nothing) {
+            self.at += skip + 1;
+            let is_known = self.near[self.at - 1] == Said::Known;
+            self.new -= usize::from(!is_known);
+            return Some((ChangeIdx::of(self.end.get() - self.at as u32), is_known));
+        }
+        self.at = NEAR;
+        let (row, mut is_known) = self.far.pop()?;
+        self.new -= usize::from(!is_known);
+        while let Some((_, other)) = self.far.peek().filter(|(other, _)| *other == row) {
+            is_known |= other;
+            self.new -= usize::from(!other);
+            self.far.pop();
+        }
+        Some((row, is_known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ActorId, Document, ROOT, Transactable as _};
+
+    /// A document of several people who write at once, now and then take over what another has, and are away for long.
+    fn written_at_once(people: usize, changes: usize, mut seed: u64) -> Document {
+        let mut next = move |below: usize| {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (seed >> 33) as usize % below
+        };
+        let mut docs: Vec<Document> =
+            (0..people).map(|who| Document::new().with_actor(ActorId::from([who as u8 + 1]))).collect();
+        for change in 0..changes {
+            let who = next(people);
+            docs[who].transact(|tx| tx.put(ROOT, "key", change as i64)).expect("there is room");
+            if next(3) > 0 {
+                let (from, other) = (next(people), docs[next(people)].fork());
+                docs[from].merge(&other).expect("sound");
+            }
+        }
+        let (first, rest) = docs.split_first_mut().expect("somebody");
+        rest.iter().for_each(|other| drop(first.merge(other).expect("sound")));
+        first.clone()
+    }
+
+    #[test]
+    fn what_is_before_and_after_is_found_however_many_wrote_at_once() {
+        for (people, changes) in [(1, 40), (3, 200), (12, 400), (6, 2500)] {
+            let doc = written_at_once(people, changes, changes as u64);
+            let state = &doc.state;
+            let all: Vec<ChangeIdx> = ChangeIdx::each(ChangeIdx::default()..state.history.next()).collect();
+            for back in [1, 2, 3, 7, 20, 39, 150, 399, 1000, 2499] {
+                let Some(row) = all.len().checked_sub(back).map(|at| all[at]) else { continue };
+                let far = all[all.len() / (back + 1)];
+                for rows in [vec![row], vec![far], vec![row, far], vec![far, row, row]] {
+                    let past = state.ancestors(&rows);
+                    let since: Vec<ChangeIdx> =
+                        all.iter().copied().filter(|row| past.binary_search(row).is_err()).collect();
+                    assert_eq!(state.rows_since(&rows), since, "{people} {back} {rows:?}");
+                    let mut ends: SmallVec<[u32; 6]> = smallvec![0; state.actors.len()];
+                    for row in past {
+                        let change = state.history.at(row);
+                        ends[change.run.actor.place()] = change.end();
+                    }
+                    assert_eq!(state.clock(&rows), Clock::of(ends), "{people} {back} {rows:?}");
+                }
+            }
+            assert_eq!(state.clock(state.history.heads.rows()), state.clock_now());
+            assert_eq!(state.clock(&[]), Clock::of(smallvec![0; state.actors.len()]));
+        }
     }
 }

@@ -323,6 +323,13 @@ impl History {
         self.recent.before(deps, there, budget).map(Some)
     }
 
+    /// Some changes, and what they had seen.
+    pub(in crate::store) fn seen(&self, rows: &[ChangeIdx]) -> Arc<Seen> {
+        let there = Present { history: self, heads: self.heads.rows(), last: &self.last };
+        let mut budget = Budget::UNLIMITED;
+        self.recent.before(rows, there, &mut budget).expect("there is no limit")
+    }
+
     /// Keeps the past of the last change, for those that will be made after it.
     pub(in crate::store) fn keep_past(&mut self, past: Arc<Seen>) {
         let Some(row) = self.rows.checked_sub(1).map(ChangeIdx::of) else { return };

@@ -30,6 +30,11 @@ impl Seen {
         self.0.get(actor.place()).map_or(0, |seen| seen.seq)
     }
 
+    /// The counter after the last operation of an actor that was seen.
+    pub(in crate::store) fn end(&self, actor: ActorIdx) -> u32 {
+        self.0.get(actor.place()).map_or(0, |seen| seen.end)
+    }
+
     pub(in crate::store) fn set(&mut self, actor: ActorIdx, reach: Reach) {
         let actor = actor.place();
         if self.0.len() <= actor {
