@@ -79,6 +79,13 @@ impl Hashes {
                 return self.kept.get(high - back).copied();
             }
         }
+        // Where people write in turn all are kept: this one is as far from the last as its row is.
+        if let Some(&(last, _)) = self.kept.last()
+            && let Some(found) = (high - 1).checked_sub(last.since(row) as usize).map(|at| self.kept[at])
+            && found.0 == row
+        {
+            return Some(found);
+        }
         while high - low > 1 {
             let middle = usize::midpoint(low, high);
             if self.kept[middle].0 <= row {

@@ -27,6 +27,8 @@ const KEPT: usize = 1 << 20;
 
 /// Fewer changes are not worth a second thread.
 const FEW: usize = 128;
+/// So many heads are not asked for one by one.
+const MANY: usize = 4;
 
 impl State {
     /// Computes the hashes of all rows on two threads. Nobody else may have the state: while one thread waits for the
@@ -267,9 +269,12 @@ impl State {
     /// The row of a hash.
     pub(crate) fn row(&self, hash: &ChangeHash) -> Option<ChangeIdx> {
         let mut known = self.history.known();
-        let head = self.history.heads.named(|row| known.get(row).as_ref() == Some(hash));
-        if head.is_some() {
-            return head;
+        // Of many heads each would be asked for nothing where all can be found.
+        if self.history.heads.rows().len() < MANY || known.indexed() < self.history.next() {
+            let head = self.history.heads.named(|row| known.get(row).as_ref() == Some(hash));
+            if head.is_some() {
+                return head;
+            }
         }
         if let Some(row) = self.find(&known, hash) {
             return Some(row);
