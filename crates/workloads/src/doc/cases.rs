@@ -2,6 +2,7 @@
 
 use super::engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts};
 use super::named::{BULK, Named, letters};
+use super::typists;
 use std::cell::RefCell;
 use std::fmt;
 use std::hint::black_box;
@@ -194,6 +195,8 @@ pub fn synced<E: Synced + Shared>(named: Named, size: usize) -> Option<Case> {
             let make = move || [Talker::<E>::new(one.fork(3)), Talker::new(two.fork(4))];
             prepared(make, |[one, two]| talk(one, two))
         }
+        Named::Typists => return typists::hub::<E>(size),
+        Named::TypistsEverybody => return typists::everybody::<E>(size),
         _ => return rich::<E>(named, size),
     };
     Some(case)

@@ -96,13 +96,21 @@ pub trait Rich: Past {
 /// A document that finds out with another replica what each of them lacks.
 pub trait Synced: Rich {
     /// What is known of the other replica.
-    type Peer: Default + 'static;
+    type Peer: Clone + Default + 'static;
     /// The next message, not yet as bytes; gives whether there is one.
     fn generate(&mut self, peer: &mut Self::Peer) -> bool;
     /// The next message.
     fn say(&mut self, peer: &mut Self::Peer) -> Option<Vec<u8>>;
     /// Takes a message.
     fn take(&mut self, peer: &mut Self::Peer, message: &[u8]);
+    /// Takes a message, and hands out what is new in the text for who shows it: where, how many characters went, how many
+    /// came. Gives whether anything is new.
+    fn take_and_show(
+        &mut self,
+        peer: &mut Self::Peer,
+        message: &[u8],
+        show: impl FnMut(usize, usize, usize),
+    ) -> bool;
     /// Whether both have the same changes.
     fn is_with(&mut self, other: &mut Self) -> bool;
 }

@@ -7,6 +7,7 @@ mod json;
 mod lab;
 mod named;
 mod ours;
+mod typists;
 
 pub use cases::{Answer, Case, all, keys, numbered, prepared, present, repeat, synced, words};
 pub use engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};

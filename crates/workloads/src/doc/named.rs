@@ -1,6 +1,7 @@
 //! The names of workloads, and what of each can be said without an engine.
 
 use super::cases::Answer;
+use super::typists;
 use std::fmt;
 use std::str::FromStr;
 
@@ -50,10 +51,12 @@ pub enum Named {
     SyncFullRoundTrip,
     SyncUpdate,
     SyncDiverged,
+    Typists,
+    TypistsEverybody,
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 42] = [
+const NAMED: [(Named, &str, &[u64]); 44] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -96,6 +99,8 @@ const NAMED: [(Named, &str, &[u64]); 42] = [
     (Named::SyncFullRoundTrip, "sync_full_round_trip", &[20]),
     (Named::SyncUpdate, "sync_update", &[1_000]),
     (Named::SyncDiverged, "sync_diverged", &[10_000]),
+    (Named::Typists, "typists", &[8, 50]),
+    (Named::TypistsEverybody, "typists_everybody", &[8, 50]),
 ];
 
 impl Named {
@@ -125,6 +130,8 @@ impl Named {
                 | Named::SyncFullRoundTrip
                 | Named::SyncUpdate
                 | Named::SyncDiverged
+                | Named::Typists
+                | Named::TypistsEverybody
         )
     }
 
@@ -133,8 +140,10 @@ impl Named {
     pub fn is_of_the_format(self) -> bool {
         use Named::{DiffAll, DiffOne, MarksPut, MarksRead, SpansRead, TextHeard, TextObserved};
         use Named::{SyncDiverged, SyncFullRoundTrip, SyncGenerateMessage, SyncUpdate};
+        use Named::{Typists, TypistsEverybody};
         matches!(self, MarksPut | MarksRead | SpansRead | TextObserved | TextHeard | DiffOne | DiffAll)
             || matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
+            || matches!(self, Typists | TypistsEverybody)
     }
 
     /// How many operations its users count in one call.
@@ -165,7 +174,10 @@ impl Named {
             | Named::SyncGenerateMessage
             | Named::SyncFullRoundTrip
             | Named::SyncUpdate
-            | Named::SyncDiverged => 1,
+            | Named::SyncDiverged
+            // A second of typing.
+            | Named::Typists
+            | Named::TypistsEverybody => 1,
             _ => size,
         }
     }
@@ -207,6 +219,7 @@ impl Named {
             Named::MergeReduce => (10 * size).into(),
             Named::DocumentConstructor | Named::Fork | Named::GetAt => 0_usize.into(),
             Named::TextAt => "Hello".to_owned().into(),
+            Named::Typists | Named::TypistsEverybody => typists::text(size).into(),
         }
     }
 }

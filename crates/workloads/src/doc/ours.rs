@@ -5,7 +5,7 @@ use super::engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_ou
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 use hashmill_doc::{
     ActorId, Change, ChangeHash, Cursor, Document, EditError, ExpandMark, Limits, LoadOptions, Mark, ObjId,
-    ObjType, Observer, ROOT, ReadDoc as _, Transactable as _, Transaction, Verify,
+    ObjType, Observer, PatchAction, ROOT, ReadDoc as _, Transactable as _, Transaction, Verify,
 };
 use std::thread;
 
@@ -24,6 +24,11 @@ impl Hashmill {
         let object = |key: &str| doc.get(ROOT, key).ok().flatten().map_or(ROOT, |(_, id)| id);
         let (text, map, list) = (object("text"), object("map"), object("list"));
         Self { doc, text, map, list, observer: None }
+    }
+
+    /// What is written from now on is somebody else's.
+    pub(super) fn write_as(&mut self, who: u8) {
+        self.doc.set_actor(ActorId::from([who; 16]));
     }
 
     /// The hashes of the heads.
@@ -212,6 +217,25 @@ impl Synced for Hashmill {
     fn take(&mut self, peer: &mut State, message: &[u8]) {
         let message = Message::decode(message).expect("a message");
         self.doc.receive_sync_message(peer, message).expect("what a peer wrote");
+    }
+
+    fn take_and_show(
+        &mut self,
+        peer: &mut State,
+        message: &[u8],
+        mut show: impl FnMut(usize, usize, usize),
+    ) -> bool {
+        self.observer.get_or_insert_with(|| Observer::of(&self.doc));
+        self.take(peer, message);
+        let news = self.observer.as_mut().map_or(&[][..], |observer| observer.news(&self.doc));
+        for step in news {
+            match &step.action {
+                PatchAction::SpliceText { index, value, .. } => show(*index, 0, value.chars().count()),
+                PatchAction::DeleteSeq { index, length } => show(*index, *length, 0),
+                _ => {}
+            }
+        }
+        !news.is_empty()
     }
 
     fn is_with(&mut self, other: &mut Self) -> bool {

@@ -2,7 +2,9 @@
 
 use automerge::marks::{ExpandMark, Mark};
 use automerge::transaction::Transactable as _;
-use automerge::{ActorId, AutoCommit, Change, ChangeHash, Cursor, ObjId, ObjType, ROOT, ReadDoc as _};
+use automerge::{
+    ActorId, AutoCommit, Change, ChangeHash, Cursor, ObjId, ObjType, PatchAction, ROOT, ReadDoc as _,
+};
 
 use automerge::sync::{Message, State, SyncDoc as _};
 use hashmill_workloads::doc::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
@@ -193,6 +195,32 @@ impl Synced for Official {
     fn take(&mut self, peer: &mut State, message: &[u8]) {
         let message = Message::decode(message).expect("a message");
         self.doc.sync().receive_sync_message(peer, message).expect("what a peer wrote");
+    }
+
+    fn take_and_show(
+        &mut self,
+        peer: &mut State,
+        message: &[u8],
+        mut show: impl FnMut(usize, usize, usize),
+    ) -> bool {
+        if self.doc.diff_cursor().is_empty() {
+            self.doc.update_diff_cursor();
+        }
+        let before = self.doc.get_heads();
+        self.take(peer, message);
+        if before == self.doc.get_heads() {
+            return false;
+        }
+        for step in self.doc.diff_incremental() {
+            match step.action {
+                PatchAction::SpliceText { index, value, .. } => {
+                    show(index, 0, value.make_string().chars().count());
+                }
+                PatchAction::DeleteSeq { index, length } => show(index, length, 0),
+                _ => {}
+            }
+        }
+        true
     }
 
     fn is_with(&mut self, other: &mut Self) -> bool {
