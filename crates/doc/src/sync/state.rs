@@ -246,4 +246,46 @@ mod tests {
             assert!(bytes.iter().all(|bytes| *bytes <= 4096), "{round}: {bytes:?}");
         }
     }
+
+    #[test]
+    fn so_does_each_of_fifty_who_write_at_once() {
+        let mut hub = Document::new().with_actor(ActorId::from([0]));
+        let mut peers: Vec<(Document, State, State)> = (1..=50)
+            .map(|who| (Document::new().with_actor(ActorId::from([who])), State::new(), State::new()))
+            .collect();
+        for round in 0..20_i64 {
+            // All write before anybody has heard of it, so that everybody knows fifty heads.
+            for (doc, of_hub, at_hub) in &mut peers {
+                doc.transact(|tx| tx.put(ROOT, "key", round)).expect("there is room");
+                hear(&mut hub, at_hub, doc.generate_sync_message(of_hub));
+            }
+            loop {
+                let mut said = false;
+                for (doc, of_hub, at_hub) in &mut peers {
+                    said |= hear(doc, of_hub, hub.generate_sync_message(at_hub));
+                    said |= hear(&mut hub, at_hub, doc.generate_sync_message(of_hub));
+                }
+                if !said {
+                    break;
+                }
+            }
+            if round % 2 > 0 {
+                // One more makes one head of them.
+                let (doc, of_hub, at_hub) = &mut peers[0];
+                doc.transact(|tx| tx.put(ROOT, "key", "one")).expect("there is room");
+                hear(&mut hub, at_hub, doc.generate_sync_message(of_hub));
+                for (doc, of_hub, at_hub) in &mut peers {
+                    while hear(doc, of_hub, hub.generate_sync_message(at_hub))
+                        | hear(&mut hub, at_hub, doc.generate_sync_message(of_hub))
+                    {}
+                }
+            }
+            for (doc, _, at_hub) in &peers {
+                assert_eq!(doc.get_heads(), hub.get_heads());
+                let bytes = held(at_hub);
+                let most = if hub.get_heads().len() == 1 { 4096 } else { 4096 * 2 };
+                assert!(bytes <= most, "{round}: {bytes} bytes, {} heads", hub.get_heads().len());
+            }
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod forge;
 mod golden;
 mod history;
 mod hostile;
+mod hub;
 mod items;
 #[cfg(feature = "json")]
 mod json;
