@@ -27,6 +27,15 @@ pub enum Wipe {
 ///
 /// The first hash makes the memory and pays for its pages; every later one allocates nothing on its own. On several
 /// threads, rayon allocates one small task for each helper, unless the caller is a thread of the pool.
+///
+/// ```
+/// use hashmill_hash::argon2::{Hasher, Input, Params};
+///
+/// let mut hasher = Hasher::new(Params::new(1024, 2, 1)?); // 1 MiB, two passes, one lane
+/// let tag: [u8; 32] = hasher.hash(&Input::new(b"password", b"somesalt"))?;
+/// assert_eq!(tag, hasher.hash::<32>(&Input::new(b"password", b"somesalt"))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Hasher {
     params: Params,

@@ -92,6 +92,15 @@ impl Version {
 }
 
 /// Variant, version and cost of a hash. A value is always within the limits of RFC 9106.
+///
+/// ```
+/// use hashmill_hash::argon2::{Params, Variant};
+///
+/// let params = Params::new(65_536, 3, 4)?; // 64 MiB, three passes, four lanes; Argon2id
+/// assert_eq!(params.with_variant(Variant::D).memory_kib(), 65_536);
+/// assert!(Params::new(7, 1, 1).is_err(), "a lane has at least eight KiB");
+/// # Ok::<(), hashmill_hash::argon2::ParamsError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Params {
     variant: Variant,

@@ -17,6 +17,17 @@ const SLOTS: usize = 128;
 /// The digest of each message, in the order of the messages: `out[i]` is what [`hash`](super::hash) or its
 /// siblings would give for `messages[i]`.
 ///
+/// ```
+/// use hashmill_hash::blake3::batch::hash_all;
+/// use hashmill_hash::blake3::hazmat::Mode;
+/// use hashmill_hash::blake3::{Hash, hash};
+///
+/// let messages: [&[u8]; 3] = [b"one", b"two", b"three"];
+/// let mut digests = [Hash::from([0; 32]); 3];
+/// hash_all(&Mode::Hash, &messages, &mut digests);
+/// assert_eq!(digests[1], hash(b"two"));
+/// ```
+///
 /// # Panics
 /// If `out` and `messages` differ in length.
 pub fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {

@@ -12,6 +12,16 @@ const GATHER_LEN: usize = 16 * CHUNK_LEN;
 /// A plain `Hasher` must compress a chunk as soon as the next begins, alone, at a seventh of the speed of sixteen
 /// together. This one first gathers sixteen. The price is 16 KiB of memory in the value itself and a copy of every
 /// byte that arrives in a piece smaller than that; larger pieces pass through uncopied.
+///
+/// ```
+/// use hashmill_hash::blake3::{BufferedHasher, Hasher, hash};
+///
+/// let mut hasher = BufferedHasher::new(Hasher::new());
+/// for line in ["one\n", "two\n"] {
+///     hasher.update(line.as_bytes());
+/// }
+/// assert_eq!(hasher.finalize(), hash(b"one\ntwo\n"));
+/// ```
 #[derive(Clone)]
 pub struct BufferedHasher {
     hasher: Hasher,

@@ -15,6 +15,16 @@ use zeroize::Zeroize;
 /// The threads belong to the context and sleep between calls. The calling thread always works too, so a context of
 /// `n` threads starts `n - 1`. A forked child starts its own with its first call that needs them; if the system gives none,
 /// that call and all later ones work on the calling thread alone.
+///
+/// ```
+/// use hashmill_hash::blake3::Threads;
+/// use hashmill_hash::blake3::{Context, hash};
+///
+/// let mut context = Context::new()?;
+/// let input = vec![7; 1 << 20];
+/// assert_eq!(context.hash(&input, Threads::Auto), hash(&input));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Context {
     plan: Plan,
     key: Key,

@@ -10,6 +10,15 @@ use zeroize::Zeroize;
 /// A digest. Equality takes constant time, so that a digest may serve as an authentication code.
 ///
 /// There is no order on digests: comparing by `<` would leak where they differ.
+///
+/// ```
+/// use hashmill_hash::blake3::{Hash, hash};
+///
+/// let digest = hash(b"abc");
+/// assert_eq!(Hash::from_hex(digest.to_string())?, digest);
+/// assert!(Hash::from_hex("no hex").is_err());
+/// # Ok::<(), hashmill_hash::blake3::HexError>(())
+/// ```
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Hash([u8; OUT_LEN]);

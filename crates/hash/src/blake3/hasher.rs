@@ -15,6 +15,15 @@ const MAX_DEPTH: usize = 54;
 ///
 /// Pieces of 16 KiB and more reach the speed of [`hash`](super::hash); for many small ones see
 /// [`BufferedHasher`](super::BufferedHasher).
+///
+/// ```
+/// use hashmill_hash::blake3::{Hasher, hash};
+///
+/// let mut hasher = Hasher::new();
+/// hasher.update(b"some ").update(b"bytes");
+/// assert_eq!(hasher.finalize(), hash(b"some bytes"));
+/// assert_eq!(hasher.count(), 10);
+/// ```
 #[derive(Clone)]
 pub struct Hasher {
     key: Key,
@@ -142,10 +151,29 @@ impl Hasher {
     ///
     /// Never slower than [`update`](Hasher::update) by more than the cost of asking a thread for help: the calling
     /// thread works from the start, and what no other thread has taken by then it does itself.
-    #[doc(alias = "update_rayon")]
+    ///
+    /// ```
+    /// use hashmill_hash::blake3::{Hasher, hash};
+    ///
+    /// let input = vec![7; 1 << 20];
+    /// assert_eq!(Hasher::new().update_parallel(&input).finalize(), hash(&input));
+    /// ```
     #[cfg(feature = "std")]
     pub fn update_parallel(&mut self, input: &[u8]) -> &mut Hasher {
         self.update_by(input, super::parallel::children_of)
+    }
+
+    /// [`update_parallel`](Hasher::update_parallel) under the name that the official crate gives it.
+    ///
+    /// ```
+    /// use hashmill_hash::blake3::Hasher; // was: use blake3::Hasher;
+    ///
+    /// let digest = Hasher::new().update_rayon(b"some bytes").finalize();
+    /// assert_eq!(digest, Hasher::new().update(b"some bytes").finalize());
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn update_rayon(&mut self, input: &[u8]) -> &mut Hasher {
+        self.update_parallel(input)
     }
 
     /// Takes all of `reader`, in pieces of 64 KiB even if the reader gives less at a time.

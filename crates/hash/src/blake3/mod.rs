@@ -83,6 +83,11 @@ const DERIVE_KEY_CONTEXT: u8 = 1 << 5;
 const DERIVE_KEY_MATERIAL: u8 = 1 << 6;
 
 /// The digest of `input`, on the calling thread.
+///
+/// ```
+/// let digest = hashmill_hash::blake3::hash(b"abc");
+/// assert_eq!(digest.to_string(), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+/// ```
 #[inline]
 pub fn hash(input: &[u8]) -> Hash {
     Plan::host().hash(input)
@@ -91,6 +96,14 @@ pub fn hash(input: &[u8]) -> Hash {
 /// The digest of `input` under a secret key: a message authentication code.
 ///
 /// Compare such digests as [`struct@Hash`] values, whose equality takes constant time.
+///
+/// ```
+/// use hashmill_hash::blake3::keyed_hash;
+///
+/// let key = [7; 32]; // in earnest: random, and secret
+/// let sent = keyed_hash(&key, b"pay 10");
+/// assert!(keyed_hash(&key, b"pay 10") == sent && keyed_hash(&key, b"pay 99") != sent);
+/// ```
 #[inline]
 pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
     Plan::host().keyed_hash(key, input)
@@ -100,6 +113,15 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 ///
 /// `context` should be a constant that names application, date and purpose, such as
 /// `"example.com 2026-11-20 session tokens v1"`; it must never be input of somebody else.
+///
+/// ```
+/// use hashmill_hash::blake3::derive_key;
+///
+/// let master = [7; 32]; // in earnest: random, and secret
+/// let tokens = derive_key("example.com 2026-11-20 session tokens v1", &master);
+/// let cookies = derive_key("example.com 2026-11-20 cookies v1", &master);
+/// assert_ne!(tokens, cookies);
+/// ```
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
     Plan::host().derive_key(context, key_material)
 }

@@ -182,6 +182,15 @@ const fn cheapest(table: &Table) -> Passes {
 
 /// The kernels in use for each size class. Small and `Copy`; [`Plan::host`] is the one to use unless a test or a
 /// benchmark forces another.
+///
+/// ```
+/// use hashmill_hash::blake3::{Kernel, Plan, hash};
+///
+/// let choice = Plan::host().explain(1 << 20);
+/// println!("1 MiB: {} in {} lanes, because {}", choice.kernel.name(), choice.lanes, choice.why);
+/// // Every kernel that runs here gives the same digest.
+/// assert!(Kernel::all().all(|kernel| Plan::of(kernel).hash(b"abc") == hash(b"abc")));
+/// ```
 #[derive(Clone, Copy)]
 pub struct Plan(&'static Row);
 

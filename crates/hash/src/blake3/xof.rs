@@ -39,6 +39,15 @@ impl Output {
 ///
 /// Shorter outputs are prefixes of longer ones. There are 2^64 - 1 bytes; asking for more panics, as the position
 /// would begin again.
+///
+/// ```
+/// use hashmill_hash::blake3::Hasher;
+///
+/// let mut output = Hasher::new().update(b"seed").finalize_xof();
+/// let mut bytes = [0; 100];
+/// output.fill(&mut bytes);
+/// assert_eq!(bytes[..32], *Hasher::new().update(b"seed").finalize().as_bytes());
+/// ```
 #[derive(Clone)]
 pub struct OutputReader {
     job: XofJob,

@@ -73,6 +73,17 @@ impl Passwords {
     /// [`verify`](Passwords::verify) for each login, in their order, on all threads of the current rayon pool. All of
     /// them together take no more memory than the limits allow one of them, or than new hashes need on every thread,
     /// whichever is more.
+    ///
+    /// ```
+    /// use hashmill_hash::password::{Login, Passwords, Preset};
+    ///
+    /// let passwords = Passwords::new(Preset::by_name("owasp-7m").unwrap().policy());
+    /// let stored = passwords.hash(b"sesame", &[7; 16])?.to_string();
+    /// let login = |password| Login { password, stored: &stored };
+    /// let verdicts = passwords.verify_many(&[login(b"sesame"), login(b"please")]);
+    /// assert!(verdicts[0].is_ok() && verdicts[1].is_err());
+    /// # Ok::<(), hashmill_hash::password::CreateError>(())
+    /// ```
     pub fn verify_many(&self, logins: &[Login<'_>]) -> Vec<Result<(), VerifyError>> {
         let decoded: Vec<_> = logins.iter().map(|login| self.decode(login.stored)).collect();
         let decoded = || decoded.iter().map(|stored| stored.as_ref().map_err(|error| *error));
