@@ -20,6 +20,7 @@ pub(crate) enum Command {
     Mutate(Vec<OsString>),
     Codegen,
     Numbers,
+    Notices,
     Tune(TuneRequest),
 }
 
@@ -55,6 +56,7 @@ impl Command {
             ("tidy", []) => Ok(Self::Tidy),
             ("codegen", []) => Ok(Self::Codegen),
             ("numbers", []) => Ok(Self::Numbers),
+            ("notices", []) => Ok(Self::Notices),
             ("tune", [] | [_]) => Ok(Self::Tune(TuneRequest::new(rest.first())?)),
             ("fuzz", [] | [_] | [_, _]) => Ok(Self::Fuzz(FuzzRequest {
                 target: rest.first().cloned(),
@@ -93,6 +95,7 @@ pub(crate) fn help() -> String {
          Other:\n\
          \x20 tidy                      the rules of the tree (also an ordinary test of this package)\n\
          \x20 numbers                   write docs/numbers.md from bench/records (a test compares them)\n\
+         \x20 notices                   print the licences of everything that the program links, for packages\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 tune [DATE]               measure this host and print its row of the plan; DATE: 2026-01-31, goes into the row\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\

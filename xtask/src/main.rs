@@ -11,6 +11,7 @@ mod fuzz;
 mod host;
 mod metadata;
 mod mutate;
+mod notices;
 mod numbers;
 mod platforms;
 mod report;
@@ -57,6 +58,10 @@ fn execute(command: Command) -> anyhow::Result<bool> {
         Command::Mutate(arguments) => mutate::run(&root, &arguments),
         Command::Tune(request) => tune::run(&root, &request),
         Command::Codegen => codegen::write(&root).map(|()| true),
+        Command::Notices => {
+            print!("{}", notices::text(&root)?);
+            Ok(true)
+        }
         Command::Numbers => numbers::write(&root).map(|()| true),
     }
 }

@@ -1,6 +1,6 @@
 //! The workspace as cargo sees it: packages, their features, and what they depend on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
@@ -21,6 +21,47 @@ pub(crate) struct Dependency {
     pub(crate) name: String,
     /// Used by tests, examples and benches only.
     pub(crate) dev: bool,
+}
+
+/// A package of somebody else.
+#[derive(Clone, Debug)]
+pub(crate) struct Foreign {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// As SPDX says it.
+    pub(crate) license: String,
+    /// Where it comes from.
+    pub(crate) place: String,
+    /// Where its files lie on this machine.
+    pub(crate) folder: PathBuf,
+}
+
+/// What of others is linked into `package` on any system, in the order of names.
+pub(crate) fn foreign(root: &Path, package: &str) -> anyhow::Result<Vec<Foreign>> {
+    let tree = ["tree", "--edges=normal", "--target=all", "--prefix=none", "--format={p}", "-p", package];
+    let linked = String::from_utf8(cargo(root, &tree)?)?;
+    let answer: Value = serde_json::from_slice(&cargo(root, &["metadata", "--format-version=1"])?)?;
+    let mut found = Vec::new();
+    for value in list(&answer["packages"])? {
+        let (name, version) = (text(&value["name"])?, text(&value["version"])?);
+        // A package of the workspace comes from nowhere.
+        let line = format!("{name} v{version}");
+        let is_linked = linked
+            .lines()
+            .any(|other| other.trim_end_matches(" (*)").trim_end_matches(" (proc-macro)") == line);
+        if value["source"].is_null() || !is_linked {
+            continue;
+        }
+        let manifest = PathBuf::from(text(&value["manifest_path"])?);
+        found.push(Foreign {
+            license: text(&value["license"]).unwrap_or_else(|_| "a licence of its own".to_owned()),
+            place: text(&value["repository"]).unwrap_or_else(|_| format!("https://crates.io/crates/{name}")),
+            folder: manifest.parent().context("the folder of a package")?.to_path_buf(),
+            name,
+            version,
+        });
+    }
+    Ok(found)
 }
 
 /// Asks cargo for the packages of the workspace at `root`. Works without a network.

@@ -121,6 +121,49 @@ fn a_newcomers_suite_names_cases_that_exist() {
     }
 }
 
+/// What a newcomer sees: one table, one sentence, and where the page is.
+#[test]
+fn the_headline_is_one_table_that_fits() {
+    let world = World::new();
+    let done = lab(&world, &[&["run", "headline"], &TINY[..], &["--out", "r"]].concat());
+    let text = done.quiet_success();
+    let [table, sentence] = *text.split("\n\n").collect::<Vec<_>>() else { panic!("{text}") };
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    assert!(table.starts_with("what ") && table.lines().count() >= 17, "{table}");
+    for group in ["BLAKE3, ", "files: ", "passwords: ", "nonces of ", "documents: "] {
+        assert!(table.lines().any(|line| line.starts_with(group)), "{group} in {table}");
+    }
+    let documents = table.lines().filter(|line| line.starts_with("documents: "));
+    assert!(documents.into_iter().all(|line| line.ends_with("no floor is known")), "{table}");
+    let [sentence, page] = *sentence.trim_end().lines().collect::<Vec<_>>() else { panic!("{sentence}") };
+    assert!(sentence.contains("published answers and every timed result are right"), "{sentence}");
+    let page = page.strip_prefix("report ").expect("where the page is");
+    assert!(fs::read_to_string(world.path(page)).expect("the page").contains("doc-load/"), "{page}");
+}
+
+/// Each command of the lab has examples, and they parse.
+#[test]
+fn the_examples_in_the_help_are_understood() {
+    let world = World::new();
+    let listed = lab(&world, &["--help"]).quiet_success();
+    let commands = listed.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 15 && names.contains(&"run"), "{names:?}");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let help = lab(&world, &[name, "-h"]).quiet_success();
+        assert!(help.lines().count() <= 40, "{name}: {help}");
+        let examples: Vec<&str> =
+            help.lines().filter_map(|line| line.strip_prefix("  hashmill lab ")).collect();
+        assert_eq!(examples.len(), 2, "{name}: {help}");
+        for example in examples {
+            let words: Vec<&str> = example.split(' ').chain(["--help"]).collect();
+            assert_eq!(words[0], name, "{example}");
+            lab(&world, &words).quiet_success();
+        }
+    }
+}
+
 #[test]
 fn a_case_that_this_processor_lacks_is_skipped_with_the_reason() {
     let world = World::new();

@@ -20,6 +20,8 @@ mod doc_sync;
 mod doc_tls;
 #[cfg(feature = "doc")]
 mod doc_view;
+#[cfg(feature = "generate")]
+mod generate;
 mod info;
 #[cfg(feature = "lab")]
 mod lab;

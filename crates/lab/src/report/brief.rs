@@ -23,7 +23,7 @@ pub(crate) fn render(report: &Report, names: &[(String, String)], colour: bool) 
         .collect();
     let table = Table {
         caption: String::new(),
-        columns: vec!["what", "time", "rate", "of what this machine can do"],
+        columns: vec!["what", "time", "rate", "of this machine's limit"],
         rows: rows.iter().map(|(row, name)| line(row, name)).collect(),
     };
     format!("{}\n{}\n", lay_out(&table, colour), sentence(report, &rows))

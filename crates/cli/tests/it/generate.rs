@@ -1,0 +1,61 @@
+//! Manual pages and completions: every command and every flag of the help is in them.
+
+use crate::world::{World, hashmill};
+use std::fs;
+
+/// Every path of commands below `path`, found by asking for help.
+fn paths(world: &World, path: &[String]) -> Vec<Vec<String>> {
+    let help = world.run(&hashmill(), path.iter().map(String::as_str).chain(["-h"]), b"").quiet_success();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let below = names.flat_map(|name| paths(world, &[path, &[name.to_owned()]].concat()));
+    std::iter::once(path.to_vec()).chain(below).collect()
+}
+
+/// The long flags in a text of help.
+fn flags(help: &str) -> Vec<String> {
+    let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    let words = lines.filter_map(|line| line.split([' ', ',', '=', '[']).find(|word| word.starts_with("--")));
+    words.map(str::to_owned).collect()
+}
+
+#[test]
+fn pages_and_completions_have_every_command_and_flag() {
+    let world = World::new();
+    world.run(&hashmill(), ["generate", "."], b"").quiet_success();
+    let read =
+        |name: &str| fs::read_to_string(world.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let shells = ["hashmill.bash", "_hashmill", "hashmill.fish", "_hashmill.ps1"]
+        .map(|name| read(&format!("completions/{name}")));
+    let all = paths(&world, &[]);
+    assert!(all.len() > 10, "{all:?}");
+    for path in &all {
+        let page = read(&format!("man/{}.1", [&["hashmill".to_owned()], &path[..]].concat().join("-")));
+        let page = page.replace("\\-", "-").replace("\\fR", "").replace("\\fB", "").replace("\\fI", "");
+        let help = path.iter().map(String::as_str).chain(["--help"]);
+        let help = world.run(&hashmill(), help, b"").quiet_success();
+        for flag in flags(&help) {
+            assert!(page.contains(&flag), "{flag} in the page of {path:?}");
+            // Fish writes a flag without its dashes.
+            let bare = flag.trim_start_matches('-');
+            // Nor does its generator go below the second level.
+            let deep = path.len() > 2;
+            for shell in shells.iter().filter(|shell| !(deep && shell.contains("__fish"))) {
+                assert!(shell.contains(&flag) || shell.contains(&format!("-l {bare}")), "{flag} of {path:?}");
+            }
+        }
+        if let Some(name) = path.last() {
+            assert!(shells.iter().all(|shell| shell.contains(name.as_str())), "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_one_line() {
+    let world = World::new();
+    world.write("taken", "");
+    let done = world.run(&hashmill(), ["generate", "taken"], b"");
+    assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{done:?}");
+    assert!(done.err.starts_with("hashmill: taken/man: "), "{}", done.err);
+}
