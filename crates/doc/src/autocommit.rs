@@ -21,6 +21,17 @@ use crate::view::View;
 
 /// A document that opens a change at the first edit and commits it when something needs it: saving, merging, or
 /// asking for heads or changes.
+///
+/// ```
+/// use hashmill_doc::{AutoCommit, ObjType, ReadDoc, Transactable, ROOT};
+///
+/// let mut doc = AutoCommit::new();
+/// let list = doc.put_object(ROOT, "shopping", ObjType::List)?;
+/// doc.insert(&list, 0, "milk")?;
+/// assert_eq!(doc.get_heads().len(), 1, "asking commits");
+/// assert_eq!(doc.length(&list), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct AutoCommit {
     doc: Document,

@@ -34,6 +34,19 @@ impl Commit {
 /// A document with its whole history.
 ///
 /// It is `Send` and `Sync`; many may read at once. [`Self::fork`] and [`Self::snapshot`] share everything and cost O(1).
+///
+/// ```
+/// use hashmill_doc::{Document, ReadDoc, Transactable, ROOT};
+///
+/// let mut ours = Document::new();
+/// ours.transact(|tx| tx.put(ROOT, "title", "Groceries"))?;
+/// let mut theirs = ours.fork();
+/// theirs.transact(|tx| tx.put(ROOT, "done", false))?;
+/// ours.merge(&theirs)?;
+/// let again = Document::load(&ours.save())?;
+/// assert_eq!(again.keys(ROOT).count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Document {
     pub(crate) state: Arc<State>,
@@ -372,6 +385,17 @@ impl ReadDoc for Document {
 }
 
 /// A document that never changes: an immutable reader that needs no locks. Cheap to clone and to send.
+///
+/// ```
+/// use hashmill_doc::{Document, ReadDoc, Transactable, ROOT};
+///
+/// let mut doc = Document::new();
+/// let before = doc.snapshot();
+/// doc.transact(|tx| tx.put(ROOT, "a", 1))?;
+/// let reader = std::thread::spawn(move || before.keys(ROOT).count());
+/// assert_eq!((reader.join().unwrap(), doc.keys(ROOT).count()), (0, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     state: Arc<State>,

@@ -81,3 +81,8 @@ pub use types::{
 };
 pub use undo::Undo;
 pub use view::{Keys, View};
+
+/// What the page of the crate shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

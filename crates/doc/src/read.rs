@@ -14,6 +14,18 @@ use crate::types::{
 use crate::view::{Keys, View};
 
 /// Reading a document. Every question can be asked at any heads of the past: `X_at(…, heads)` is `at(heads)?.X(…)`.
+///
+/// ```
+/// use hashmill_doc::{Document, ReadDoc, Transactable, ROOT};
+///
+/// let mut doc = Document::new();
+/// doc.transact(|tx| tx.put(ROOT, "a", 1))?;
+/// let then = doc.get_heads();
+/// doc.transact(|tx| tx.put(ROOT, "b", 2))?;
+/// assert_eq!((doc.keys(ROOT).count(), doc.at(&then)?.keys(ROOT).count()), (2, 1));
+/// assert!(doc.get_path(["a"])?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ReadDoc {
     /// The document as it is.
     fn view(&self) -> View<'_>;

@@ -19,6 +19,20 @@ use crate::view::View;
 const PASSES: usize = 32;
 
 /// What [`Document::rescue`] found.
+///
+/// ```
+/// use hashmill_doc::{Document, LoadOptions, ReadDoc, Transactable, ROOT};
+///
+/// let mut doc = Document::new();
+/// doc.transact(|tx| tx.put(ROOT, "a", 1))?;
+/// let mut file = doc.save();
+/// file.extend_from_slice(b"what a disk wrote there");
+/// assert!(Document::load(&file).is_err());
+/// let rescued = Document::rescue(&file, LoadOptions::new());
+/// assert_eq!(rescued.document.keys(ROOT).count(), 1);
+/// assert!(!rescued.losses.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rescue {

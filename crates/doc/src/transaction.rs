@@ -256,6 +256,21 @@ pub trait Transactable: ReadDoc {
 }
 
 /// One change in the making. Dropping it takes every edit back.
+///
+/// ```
+/// use hashmill_doc::{Document, ReadDoc, Transactable, ROOT};
+///
+/// let mut doc = Document::new();
+/// let mut tx = doc.transaction();
+/// tx.put(ROOT, "a", 1)?;
+/// drop(tx);
+/// assert_eq!(doc.keys(ROOT).count(), 0);
+/// let mut tx = doc.transaction();
+/// tx.put(ROOT, "a", 1)?;
+/// tx.commit();
+/// assert_eq!(doc.keys(ROOT).count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Transaction<'a> {
     /// Shared with no snapshot while the transaction lasts, so that edits need not ask.

@@ -49,3 +49,8 @@ pub use many::{Input, Item, Sink};
 pub use plan::{Mapping, Strategy};
 pub use update::HasherExt;
 pub use work::{Options, Progress};
+
+/// What the page of the crate shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -21,3 +21,8 @@ pub mod process;
 mod stop;
 #[cfg(feature = "std")]
 mod work_sharing;
+
+/// What the page of the crate shows compiles and runs.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

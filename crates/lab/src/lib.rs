@@ -21,3 +21,8 @@ pub mod report;
 mod session;
 pub mod stats;
 pub mod tune;
+
+/// What the page of the crate shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

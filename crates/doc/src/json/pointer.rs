@@ -8,6 +8,15 @@ use crate::types::{ObjId, ObjType, Prop, ROOT, Value};
 use crate::view::View;
 
 /// A JSON Pointer: `/cards/0/title`; the empty one is the whole document. In a key, `~1` is a slash and `~0` a tilde.
+///
+/// ```
+/// use hashmill_doc::json::Pointer;
+///
+/// let pointer: Pointer = "/cards/0/a~1b".parse()?;
+/// assert_eq!(pointer.to_string(), "/cards/0/a~1b");
+/// assert!("cards".parse::<Pointer>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Pointer(Vec<String>);
 

@@ -21,6 +21,17 @@ pub use read::Spans;
 pub use update::UpdateSpansConfig;
 
 /// A range of a text that is marked. Indexes count units of the document's encoding.
+///
+/// ```
+/// use hashmill_doc::{AutoCommit, ExpandMark, Mark, ObjType, ReadDoc, Transactable, ROOT};
+///
+/// let mut doc = AutoCommit::new();
+/// let text = doc.put_object(ROOT, "text", ObjType::Text)?;
+/// doc.splice_text(&text, 0, 0, "Hello you")?;
+/// doc.mark(&text, Mark::new("bold", true, 0, 5), ExpandMark::After)?;
+/// assert_eq!(doc.marks(&text)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark<'a> {
     /// The first unit.

@@ -22,6 +22,17 @@ pub(crate) use direct::{Direct, direct, general, since};
 pub use path::Path;
 
 /// One step from what a document was to what it is. Steps are to be taken in their order: each counts on those before it.
+///
+/// ```
+/// use hashmill_doc::{Document, Transactable, ROOT};
+///
+/// let mut doc = Document::new();
+/// let before = doc.get_heads();
+/// doc.transact(|tx| tx.put(ROOT, "a", 1))?;
+/// let patches = doc.diff(&before, &doc.get_heads())?;
+/// assert_eq!(patches.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
     /// The object it is about.
