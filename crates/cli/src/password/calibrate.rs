@@ -1,21 +1,25 @@
 //! `password calibrate`: costs for a time and a memory on this machine, and what an attacker pays.
 
 use super::attack::{Bill, CARDS, Card, Prices};
+use super::choose::{Choice, Time, busy, choose};
 use super::{YES, costs, print, print_json};
 use crate::flags::{CalibrateArgs, Misuse};
 use crate::memory;
 use crate::out::progress::Bar;
 use anyhow::{Result, bail};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Params};
-use hashmill_hash::password::{Limits, Policy};
+use hashmill_hash::password::Policy;
+use hashmill_machine::Load;
 use hashmill_machine::clock::{Clock, Monotonic};
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often each candidate is computed; the median counts.
-const SAMPLES: usize = 3;
+/// How often each candidate is computed: at least, at most, and for how long beyond the least.
+const FEWEST: usize = 7;
+const MOST: usize = 40;
+const LONG_NS: u64 = 300_000_000;
 /// Where OWASP's list ends: less memory than this times passes is no recommendation of anybody.
 const LEAST_WORK_KIB: u64 = 7168 * 5;
 
@@ -27,6 +31,15 @@ struct Report {
     passes: u32,
     lanes: u32,
     milliseconds: f64,
+    /// How far measurements of the same were from one another.
+    spread_percent: f64,
+    samples: usize,
+    /// That another run may choose something else, and what.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near: Option<String>,
+    /// Why the times may not be those of an idle machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    busy: Option<String>,
     gpu: &'static str,
     gpu_bandwidth_gb_per_s: f64,
     gpu_guesses_per_second: f64,
@@ -59,16 +72,19 @@ pub(super) fn run(low: &CalibrateArgs) -> Result<u8> {
     let bar = Bar::counting(&done, None, "hashes measured");
     let mut hasher = Hasher::new(most);
     let clock = Monotonic::new();
-    let chosen = choose(most, budget_ns, &mut |params| {
+    let before = Load::read();
+    let choice = choose(most, budget_ns, &mut |params| {
         let time = measure(&mut hasher, params, &clock)?;
-        done.fetch_add(SAMPLES as u64, Ordering::Relaxed);
+        done.fetch_add(time.samples as u64, Ordering::Relaxed);
         Ok(time)
     });
+    let (after, elapsed_ms) = (Load::read(), clock.now_ns() / 1_000_000);
     if let Some(bar) = bar {
         bar.finish();
     }
-    let (params, time_ns) = chosen?;
-    let report = report(params, time_ns, low, &card, prices);
+    let choice = choice?;
+    let busy = busy(&before, &after, elapsed_ms, hashmill_machine::threads(), choice.time.spread);
+    let report = Report { busy, near: near(&choice, budget_ns), ..report(&choice, low, &card, prices) };
     if low.json {
         print_json(&report)?;
     } else {
@@ -102,80 +118,34 @@ fn prices(low: &CalibrateArgs, card: &Card) -> Result<Prices> {
     Ok(prices)
 }
 
-/// The most memory, then the most passes, that stay within the time. RFC 9106, section 4, in the order that it gives.
-fn choose(
-    most: Params,
-    budget_ns: u64,
-    measure: &mut dyn FnMut(Params) -> Result<u64, HashError>,
-) -> Result<(Params, u64)> {
-    let with = |memory: u32, passes: u32| {
-        let params = Params::new(memory, passes, most.lanes()).expect("within the limits of `most`");
-        params.with_variant(most.variant())
-    };
-    let least = Params::MIN_KIB_PER_LANE * most.lanes();
-    // What is chosen must be what verify takes.
-    let most_passes = |memory: u32| {
-        let by_work = Limits::RECOMMENDED.work_kib / u64::from(memory);
-        Limits::RECOMMENDED.passes.min(u32::try_from(by_work).unwrap_or(u32::MAX)).max(1)
-    };
-    let (mut memory, mut passes) = (most.memory_kib(), 1);
-    let mut time = measure(with(memory, passes))?;
-    while time > budget_ns {
-        if memory == least {
-            bail!(Misuse(format!(
-                "--time: the cheapest hash of {} lanes takes {:.3} ms here",
-                most.lanes(),
-                time as f64 / 1e6
-            )));
-        }
-        // A little less than in proportion, so that this ends.
-        let share = f64::from(memory) * budget_ns as f64 / time as f64 * 0.97;
-        memory = (share as u32).clamp(least, memory - 1);
-        time = measure(with(memory, passes))?;
-    }
-    // With less memory than allowed there is no time for a second pass. Otherwise a pass takes as long as any other.
-    loop {
-        let per_pass = (time / u64::from(passes)).max(1);
-        let next = u32::try_from(budget_ns / per_pass).unwrap_or(u32::MAX).min(most_passes(memory));
-        if next <= passes {
-            return Ok((with(memory, passes), time));
-        }
-        let next_time = measure(with(memory, next))?;
-        if next_time <= budget_ns {
-            (passes, time) = (next, next_time);
-            continue;
-        }
-        // Passes were slower together than one alone, or something disturbed them: a little less than in proportion.
-        let (mut tried, mut tried_time) = (next, next_time);
-        while tried_time > budget_ns {
-            let share = f64::from(tried) * budget_ns as f64 / tried_time as f64 * 0.97;
-            tried = (share as u32).clamp(passes, tried - 1);
-            if tried == passes {
-                return Ok((with(memory, passes), time));
-            }
-            tried_time = measure(with(memory, tried))?;
-        }
-        return Ok((with(memory, tried), tried_time));
-    }
-}
-
-/// The median of a few hashes, in memory that is there already, as in a service.
-fn measure(hasher: &mut Hasher, params: Params, clock: &dyn Clock) -> Result<u64, HashError> {
+/// Several hashes, in memory that is there already, as in a service.
+fn measure(hasher: &mut Hasher, params: Params, clock: &dyn Clock) -> Result<Time, HashError> {
     hasher.set_params(params);
     let input = Input::new(b"correct horse battery staple", b"sixteen bytes ok");
     let mut tag = [0; Policy::TAG_LEN];
-    let mut times = [0; SAMPLES];
     hasher.hash_into(&input, &mut tag)?;
-    for time in &mut times {
+    let begin = clock.now_ns();
+    let mut times = Vec::new();
+    while times.len() < FEWEST || (times.len() < MOST && clock.now_ns() - begin < LONG_NS) {
         let start = clock.now_ns();
         hasher.hash_into(&input, &mut tag)?;
-        *time = clock.now_ns() - start;
+        times.push(clock.now_ns() - start);
     }
-    times.sort_unstable();
-    Ok(times[SAMPLES / 2])
+    Ok(Time::of(times))
 }
 
-fn report(params: Params, time_ns: u64, low: &CalibrateArgs, card: &Card, prices: Prices) -> Report {
+/// That another run may find something else.
+fn near(choice: &Choice, budget_ns: u64) -> Option<String> {
+    let what = |params: Params| format!("{} KiB and {} passes", params.memory_kib(), params.passes());
+    let next = choice.near(budget_ns).map(|(params, time)| {
+        format!("{} take {:.1} ms, so another run may choose them", what(params), time.ns as f64 / 1e6)
+    });
+    let tight = || "this is as long as is allowed, so another run may choose a step less".to_owned();
+    next.or_else(|| choice.is_tight(budget_ns).then(tight))
+}
+
+fn report(choice: &Choice, low: &CalibrateArgs, card: &Card, prices: Prices) -> Report {
+    let Choice { params, time, .. } = *choice;
     let Bill { rate, seconds, kwh, energy, wear, rent } = card.bill(params, low.guesses, prices);
     let work = u64::from(params.memory_kib()) * u64::from(params.passes());
     let weak = work < LEAST_WORK_KIB;
@@ -184,7 +154,11 @@ fn report(params: Params, time_ns: u64, low: &CalibrateArgs, card: &Card, prices
         memory_kib: params.memory_kib(),
         passes: params.passes(),
         lanes: params.lanes(),
-        milliseconds: time_ns as f64 / 1e6,
+        milliseconds: time.ns as f64 / 1e6,
+        spread_percent: 100.0 * time.spread,
+        samples: time.samples,
+        near: None,
+        busy: None,
         gpu: card.name,
         gpu_bandwidth_gb_per_s: card.gb_per_s(),
         gpu_guesses_per_second: rate,
@@ -207,9 +181,10 @@ fn words(report: &Report, card: &Card, allowed: Duration) -> String {
     let Report { memory_kib, passes, lanes, variant, .. } = report;
     let mut text = format!(
         "-m {memory_kib} -t {passes} -p {lanes} --variant {variant}\n\
-         {variant}, {:.1} MiB, {passes} passes, {lanes} lanes: {:.1} ms here, of {:.1} allowed\n",
+         {variant}, {:.1} MiB, {passes} passes, {lanes} lanes: {:.1} ms ± {:.1} % here, of {:.1} allowed\n",
         f64::from(*memory_kib) / 1024.0,
         report.milliseconds,
+        report.spread_percent,
         allowed.as_secs_f64() * 1e3,
     );
     if report.gpu_guesses_per_second > 0.0 {
@@ -235,64 +210,11 @@ fn words(report: &Report, card: &Card, allowed: Duration) -> String {
     } else {
         text += &format!("One {} has not the memory for a single hash.\n", card.label);
     }
-    if let Some(warning) = &report.warning {
+    if let Some(near) = &report.near {
+        text += &format!("Nearly undecided: {near}.\n");
+    }
+    for warning in [&report.busy, &report.warning].into_iter().flatten() {
         text += &format!("WARNING: {warning}\n");
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hashmill_machine::clock::Scripted;
-
-    /// A machine where a hash takes `fixed` ns and `per_kib` ns for each KiB and pass.
-    fn on_a_machine(most: (u32, u32), budget_ns: u64, fixed: u64, per_kib: u64) -> Result<(u32, u32, u64)> {
-        let clock = Scripted::default();
-        let most = Params::new(most.0, 1, most.1).expect("good costs");
-        let mut measured = 0;
-        let chosen = choose(most, budget_ns, &mut |params| {
-            measured += 1;
-            let start = clock.now_ns();
-            clock.advance(fixed + per_kib * u64::from(params.memory_kib()) * u64::from(params.passes()));
-            Ok(clock.now_ns() - start)
-        });
-        assert!(measured <= 20, "{measured} measurements");
-        chosen.map(|(params, time)| (params.memory_kib(), params.passes(), time))
-    }
-
-    #[test]
-    fn memory_first_then_passes() {
-        // 65536 KiB take 6.5536 ms a pass.
-        assert_eq!(on_a_machine((65536, 1), 20_000_000, 0, 100).expect("a choice"), (65536, 3, 19_660_800));
-        let (memory, passes, time) = on_a_machine((65536, 1), 5_000_000, 0, 100).expect("a choice");
-        assert!((45_000..=50_000).contains(&memory) && passes == 1 && time <= 5_000_000, "{memory} {time}");
-        // What every hash costs once makes passes look dearer at first than they are.
-        let (memory, passes, time) = on_a_machine((1024, 1), 10_000_000, 500_000, 100).expect("a choice");
-        assert!(memory == 1024 && passes > 85 && time <= 10_000_000, "{passes} {time}");
-    }
-
-    /// The second and the third measurement took four times as long as they should.
-    #[test]
-    fn a_disturbed_measurement_does_not_throw_all_passes_away() {
-        let mut measured = 0;
-        let most = Params::new(4096, 1, 1).expect("good costs");
-        let chosen = choose(most, 50_000_000, &mut |params| {
-            measured += 1;
-            let slowness = if measured == 2 || measured == 3 { 4 } else { 1 };
-            Ok(slowness * 500_000 * u64::from(params.passes()))
-        });
-        let (params, time) = chosen.expect("a choice");
-        assert!(params.passes() >= 5 && time <= 50_000_000 && measured <= 10, "{params:?} {time} {measured}");
-    }
-
-    #[test]
-    fn limits_hold_at_both_ends() {
-        let (_, passes, _) = on_a_machine((8, 1), u64::MAX / 2, 0, 1).expect("a choice");
-        assert_eq!(passes, Limits::RECOMMENDED.passes, "verify would refuse more");
-        let (memory, passes, _) = on_a_machine((1 << 20, 1), u64::MAX / 2, 0, 1).expect("a choice");
-        assert_eq!((memory, passes), (1 << 20, 8), "verify would refuse more work");
-        let error = on_a_machine((65536, 4), 1000, 0, 100).expect_err("too little time");
-        assert_eq!(error.to_string(), "--time: the cheapest hash of 4 lanes takes 0.003 ms here");
-    }
 }

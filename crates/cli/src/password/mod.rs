@@ -5,6 +5,7 @@ mod attack;
 mod bench;
 mod bulk;
 mod calibrate;
+mod choose;
 mod costs;
 mod hash;
 mod input;
