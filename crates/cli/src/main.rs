@@ -12,6 +12,7 @@ mod memory;
 mod os;
 mod out;
 mod password;
+mod replace;
 mod sum;
 
 use flags::Command;

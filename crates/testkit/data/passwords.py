@@ -116,5 +116,5 @@ for make in [passlib, django, werkzeug, argon2, htpasswd, php, libxcrypt]:
         if name in PACKAGES:
             print("#", PACKAGES[name], importlib.metadata.version(PACKAGES[name]))
         make()
-    except (ImportError, OSError, AttributeError) as error:
+    except (ImportError, OSError, AttributeError, ValueError) as error:
         print(f"{name}: {error}", file=sys.stderr)

@@ -94,10 +94,14 @@ pub fn passwords() -> Vec<PasswordString> {
 
 /// Fresh ones from the programs that are there, by `data/passwords.py`, and what it says of those that are not. Nothing without
 /// Python.
+///
+/// # Panics
+/// When the script fails.
 pub fn fresh_passwords() -> Option<(Vec<PasswordString>, String)> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/data/passwords.py");
     let output = std::process::Command::new("python3").arg(script).output().ok()?;
     let missing = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{missing}");
     Some((password_strings(&String::from_utf8_lossy(&output.stdout)), missing))
 }
 

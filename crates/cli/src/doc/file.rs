@@ -2,10 +2,11 @@
 
 use crate::flags::Misuse;
 use crate::os::{self, Hold, Output};
-use crate::out::{Unread, hex, shown};
+use crate::out::{Unread, shown};
+use crate::replace::{Beside, holds};
 use anyhow::{Context, Result, bail};
 use hashmill_doc::Document;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +16,6 @@ use std::time::SystemTime;
 const MOST_BYTES: u64 = 4 << 30;
 /// What a document begins with. What begins otherwise is none, and need not be read to its end.
 const MAGIC: [u8; 4] = [0x85, 0x6f, 0x4a, 0x83];
-/// So many bytes are written between two looks at the signals that came.
-const PIECE: usize = 1 << 20;
 
 /// Whether a path stands for a standard stream.
 pub(super) fn is_stream(path: &Path) -> bool {
@@ -195,24 +194,6 @@ fn overwrite(path: &Path, target: &Path, there: &[u8], bytes: &[u8]) -> Result<(
     beside.rename(target).with_context(|| failed(path))
 }
 
-/// Whether a file still says what was read there. It is not kept a second time for that.
-fn holds(target: &Path, there: &[u8]) -> io::Result<bool> {
-    let mut file = File::open(target)?;
-    let mut piece = vec![0; PIECE];
-    let mut left = there;
-    loop {
-        let count = match file.read(&mut piece) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            done => done?,
-        };
-        match left.split_at_checked(count) {
-            _ if count == 0 => return Ok(left.is_empty()),
-            Some((now, rest)) if *now == piece[..count] => left = rest,
-            _ => return Ok(false),
-        }
-    }
-}
-
 /// Writes a new file; nothing may be there.
 pub(super) fn create(path: &Path, bytes: &[u8]) -> Result<Wrote> {
     let wrote = Wrote { written: true, bytes: bytes.len() };
@@ -226,7 +207,7 @@ pub(super) fn create(path: &Path, bytes: &[u8]) -> Result<Wrote> {
     let mut hold = Hold::ending().context("signals")?;
     let beside = Beside::write(path, bytes, None, &mut hold).with_context(|| failed(path))?;
     // A hard link is refused where something is, which a rename would replace.
-    match fs::hard_link(&beside.0, path) {
+    match fs::hard_link(beside.path(), path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken()),
         // Some file systems have no such links.
@@ -247,53 +228,6 @@ fn to_output(bytes: &[u8]) -> Result<()> {
     match output.write_all(bytes).and_then(|()| output.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Unread.into()),
         done => done.context("standard output"),
-    }
-}
-
-/// A file beside the one that is to be written, gone if that does not work out.
-struct Beside(PathBuf);
-
-impl Beside {
-    /// Writes it, to be like what it replaces. A signal that would end the program does so when nothing is left of it.
-    fn write(target: &Path, bytes: &[u8], like: Option<&Metadata>, hold: &mut Hold) -> io::Result<Beside> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random)?;
-        // Short, as the name of the other may be as long as names can be.
-        let path = target.with_file_name(format!(".hashmill-{}.tmp", hex(&random)));
-        // What only some may read is not to be read by others meanwhile.
-        let mut file = os::create_new(&path, like.is_some())?;
-        let beside = Beside(path);
-        for piece in bytes.chunks(PIECE) {
-            file.write_all(piece)?;
-            if let Some(signal) = hold.ends() {
-                drop(beside);
-                os::give_in(signal);
-                return Err(ErrorKind::Interrupted.into());
-            }
-        }
-        if let Some(there) = like {
-            os::make_like(&file, there)?;
-        }
-        file.sync_all()?;
-        Ok(beside)
-    }
-
-    fn rename(self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.0, target)?;
-        // That it has another name now is written in the directory. Not every system lets directories be opened.
-        if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty())
-            && let Ok(folder) = File::open(folder)
-        {
-            let _ = folder.sync_all();
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // Where it was renamed it is not there any more.
-        let _ = fs::remove_file(&self.0);
     }
 }
 

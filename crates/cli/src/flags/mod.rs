@@ -31,8 +31,8 @@ pub(crate) use info::InfoArgs;
 #[cfg(feature = "lab")]
 pub(crate) use lab::LabArgs;
 pub(crate) use password::{
-    BenchArgs, CalibrateArgs, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags, NeedsRehashArgs, PasswordArgs,
-    PasswordCommand, PolicyFlags, VerifyArgs,
+    BenchArgs, CalibrateArgs, CsvColumn, FileFlags, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags,
+    NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, UpgradeArgs, VerifyArgs,
 };
 pub(crate) use sum::{AlgorithmName, EngineName, SumArgs};
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Hash and check passwords with Argon2
+/// Hash and check passwords with Argon2, and move others to it
 ///
 /// Passwords are never arguments: they are read from standard input (without its last newline), from a file
 /// descriptor, or at a prompt without echo if standard input is a terminal.
@@ -27,6 +27,7 @@ pub(crate) struct PasswordArgs {
 pub(crate) enum PasswordCommand {
     Hash(HashArgs),
     Verify(VerifyArgs),
+    Upgrade(UpgradeArgs),
     NeedsRehash(NeedsRehashArgs),
     Calibrate(CalibrateArgs),
     Kdf(KdfArgs),
@@ -35,6 +36,7 @@ pub(crate) enum PasswordCommand {
 
 /// Print the PHC string to store for a password, with a fresh salt
 #[derive(Args, Debug)]
+#[command(after_help = HASH_EXAMPLES)]
 pub(crate) struct HashArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
@@ -47,18 +49,24 @@ pub(crate) struct HashArgs {
     pub(crate) json: bool,
 
     /// Show no progress bar
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_progress: bool,
 }
 
 /// Check a password against a hash, or against every hash of a file
 ///
+/// Hashes of bcrypt, scrypt and PBKDF2 are checked, too.
+///
 /// Exit codes: 0 it matches (all of them), 1 it does not (one of them), 2 no answer for one of them, or not all could be
 /// written.
 #[derive(Args, Debug)]
+#[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) stored: StoredFlags,
+
+    #[command(flatten)]
+    pub(crate) layout: FileFlags,
 
     /// Line N of this file is the password for line N of --file, and both are as long; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_fd", "prompt"])]
@@ -79,7 +87,61 @@ pub(crate) struct VerifyArgs {
     pub(crate) json: bool,
 
     /// Show no progress bar
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_progress: bool,
+}
+
+/// Check a password, and replace its hash by one of Argon2 that meets the costs asked for
+///
+/// With --hash, the string to store is printed if the password matches: a new one, or the old one where that may stay. With
+/// --file, the file gets new hashes where passwords match; whatever has no password given, and every other byte, stays. The
+/// file is replaced whole or not at all, and not if somebody else changed it meanwhile.
+///
+/// A hash of Argon2 is replaced where needs-rehash says yes, one of bcrypt, scrypt or PBKDF2 always. The new string is written
+/// as the old one was: after Django's name for it, or a scheme in braces.
+///
+/// Exit codes: 0 every password that was given matches, 1 one does not or none was given, 2 no answer for one of them, or
+/// nothing was written.
+#[derive(Args, Debug)]
+#[command(after_help = UPGRADE_EXAMPLES)]
+pub(crate) struct UpgradeArgs {
+    #[command(flatten)]
+    pub(crate) stored: StoredFlags,
+
+    /// Line N of this file is the password for line N of --file, an empty one is none; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["password_fd", "prompt", "name"])]
+    pub(crate) passwords: Option<PathBuf>,
+
+    /// Only the entry of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "hash")]
+    pub(crate) name: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) layout: FileFlags,
+
+    /// Write nothing; tell what would be done
+    #[arg(short = 'n', long, conflicts_with = "hash")]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+
+    #[command(flatten)]
+    pub(crate) input: InputFlags,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitFlags,
+
+    /// Print no report
+    #[arg(short, long, conflicts_with_all = ["json", "hash"])]
+    pub(crate) quiet: bool,
+
+    /// Print one JSON object for each hash
     #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show no progress bar
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_progress: bool,
 }
 
@@ -88,11 +150,17 @@ pub(crate) struct VerifyArgs {
 /// A hash is weaker, stronger, different or the same. Weaker ones, and those of another variant, should be replaced, unless
 /// that would lower a cost. More lanes are neither weaker nor stronger.
 ///
+/// Hashes of other functions are foreign, and should be replaced.
+///
 /// Exit codes: 0 yes (one of them), 1 no, 2 no answer for one of them.
 #[derive(Args, Debug)]
+#[command(after_help = REHASH_EXAMPLES)]
 pub(crate) struct NeedsRehashArgs {
     #[command(flatten)]
     pub(crate) stored: StoredFlags,
+
+    #[command(flatten)]
+    pub(crate) layout: FileFlags,
 
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
@@ -112,6 +180,7 @@ pub(crate) struct NeedsRehashArgs {
 
 /// Choose costs for a time and a memory on this machine, and say what an attacker pays
 #[derive(Args, Debug)]
+#[command(after_help = CALIBRATE_EXAMPLES)]
 pub(crate) struct CalibrateArgs {
     /// How long a hash may take: 250ms, 1s, 0.5s
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = time)]
@@ -134,23 +203,41 @@ pub(crate) struct CalibrateArgs {
     pub(crate) gpu: String,
 
     /// The price of a kilowatt hour, in US dollars unless you give all prices in your currency
-    #[arg(long, value_name = "PRICE", default_value_t = 0.2, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "PRICE",
+        default_value_t = 0.2,
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
     pub(crate) energy_price: f64,
 
     /// The price of the card [default: what it usually costs, see docs/password.md]
-    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "PRICE", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) gpu_price: Option<f64>,
 
     /// How many years of work a card does
-    #[arg(long, value_name = "N", default_value_t = 3.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3.0,
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
     pub(crate) gpu_years: f64,
 
     /// The price of renting the card for an hour [default: the lowest usual one]
-    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "PRICE", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) gpu_rent: Option<f64>,
 
     /// How many passwords the attacker tries
-    #[arg(long, value_name = "COUNT", default_value_t = 1e9, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 1e9,
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
     pub(crate) guesses: f64,
 
     /// Print one JSON object
@@ -162,6 +249,7 @@ pub(crate) struct CalibrateArgs {
 ///
 /// The password is all of standard input, newlines included.
 #[derive(Args, Debug)]
+#[command(after_help = KDF_EXAMPLES)]
 pub(crate) struct KdfArgs {
     /// The salt to use, at least 8 characters
     #[arg(value_name = "SALT", allow_hyphen_values = true)]
@@ -214,6 +302,7 @@ pub(crate) struct KdfArgs {
 
 /// Measure named costs on this machine
 #[derive(Args, Debug)]
+#[command(after_help = BENCH_EXAMPLES)]
 pub(crate) struct BenchArgs {
     /// Which costs, again and again; all that fit into --max-memory by default
     #[arg(long = "preset", value_name = "NAME", value_parser = preset)]
@@ -249,15 +338,15 @@ pub(crate) struct PolicyFlags {
     pub(crate) lanes: Option<u32>,
 
     /// argon2id, argon2i or argon2d [default: argon2id]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) variant: Option<Variant>,
 
     /// Bytes of salt, 8 to 64 [default: 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) salt_len: Option<usize>,
 
     /// Bytes of tag, 4 to 128 [default: 32]
-    #[arg(short = 'l', long, value_name = "N")]
+    #[arg(short = 'l', long, value_name = "N", hide_short_help = true)]
     pub(crate) tag_len: Option<usize>,
 }
 
@@ -274,23 +363,56 @@ pub(crate) struct InputFlags {
     pub(crate) prompt: bool,
 
     /// Make a hash of an empty password, which is refused otherwise; checking takes any
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) allow_empty: bool,
 
     /// Read a key that all hashes are bound to ("pepper") from this file descriptor
-    #[arg(long, value_name = "FD")]
+    #[arg(long, value_name = "FD", hide_short_help = true)]
     pub(crate) secret_fd: Option<u32>,
+}
+
+/// How the lines of a file are to be read.
+#[derive(Args, Debug)]
+pub(crate) struct FileFlags {
+    /// The file is CSV, and this column has the hashes: a name of the first line, or a number from 1
+    #[arg(long, value_name = "COLUMN", conflicts_with = "hash")]
+    pub(crate) csv: Option<CsvColumn>,
+
+    /// What separates columns
+    #[arg(long, value_name = "CHAR", default_value_t = ',', requires = "csv", hide_short_help = true)]
+    pub(crate) delimiter: char,
+}
+
+/// A column of a CSV file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum CsvColumn {
+    /// From 1.
+    Number(usize),
+    /// As the first line calls it.
+    Name(String),
+}
+
+impl FromStr for CsvColumn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CsvColumn, String> {
+        match text.parse() {
+            Ok(0) => Err("columns are counted from 1".to_owned()),
+            Ok(number) => Ok(CsvColumn::Number(number)),
+            Err(_) => Ok(CsvColumn::Name(text.to_owned())),
+        }
+    }
 }
 
 /// Where the stored hashes come from.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(crate) struct StoredFlags {
-    /// The PHC string; others can see it in the list of processes, see --file
-    #[arg(long, value_name = "PHC")]
+    /// The stored string; others can see it in the list of processes, see --file
+    #[arg(long, value_name = "STRING")]
     pub(crate) hash: Option<OsString>,
 
-    /// A file with one PHC string on each line, after a name and a colon or alone; - is standard input
+    /// A file with a hash on each line, alone or after a name and a colon, as in shadow and htpasswd; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -300,29 +422,82 @@ pub(crate) struct StoredFlags {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitFlags {
     /// Refuse hashes that need more memory [default: 2GiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_memory: Option<Kib>,
 
     /// Refuse hashes with more passes [default: 1024]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) max_passes: Option<u32>,
 
     /// Refuse hashes with more lanes [default: 256]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) max_lanes: Option<u32>,
 
     /// Refuse hashes with more memory times passes [default: 8GiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_work: Option<Kib>,
 
     /// Refuse tags of fewer bytes [default: 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) min_tag: Option<usize>,
 
+    /// Refuse hashes of bcrypt with a higher cost [default: 16]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) max_bcrypt_cost: Option<u32>,
+
+    /// Refuse hashes of PBKDF2 with more iterations [default: 10000000]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) max_iterations: Option<u32>,
+
     /// Also read hashes that only other implementations take (docs/password.md)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) lenient: bool,
 }
+
+const HASH_EXAMPLES: &str = "\
+Examples:
+  hashmill password hash
+  hashmill password hash --preset rfc9106-second <password.txt
+
+--help has all flags.";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  hashmill password verify --hash '$argon2id$v=19$m=19456,t=2,p=1$…'
+  hashmill password verify --file htpasswd --passwords passwords.txt
+
+--help has all flags.";
+
+const UPGRADE_EXAMPLES: &str = "\
+Examples:
+  hashmill password upgrade --hash '$2y$12$…'
+  hashmill password upgrade --file users.csv --csv password --name ann
+
+--help has all flags.";
+
+const REHASH_EXAMPLES: &str = "\
+Examples:
+  hashmill password needs-rehash --hash '$argon2id$v=19$m=4096,t=3,p=1$…'
+  hashmill password needs-rehash --file users.csv --csv password --preset owasp-46m
+
+--help has all flags.";
+
+const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  hashmill password calibrate
+  hashmill password calibrate --time 1s --memory 1GiB --lanes 4
+
+--help has all flags.";
+
+const KDF_EXAMPLES: &str = "\
+Examples:
+  printf %s \"$password\" | hashmill password kdf somesalt -id -t 3 -m 16 -p 4
+  printf %s \"$password\" | hashmill password kdf somesalt -r -l 64";
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  hashmill password bench
+  hashmill password bench --preset owasp --preset rfc9106-second --json";
 
 /// An amount of memory in KiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -52,3 +52,17 @@ pub(crate) fn make_like(file: &File, other: &Metadata) -> io::Result<()> {
     }
     file.set_permissions(other.permissions())
 }
+
+/// Whether two files belong to the same owner and group.
+pub(crate) fn same_owner(one: &Metadata, other: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (one.uid(), one.gid()) == (other.uid(), other.gid())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (one, other);
+        true
+    }
+}

@@ -1,7 +1,8 @@
 //! Whether a password belongs to a hash, as it is told, for one hash and for each of many.
 
+use super::stored::words;
 use super::{NO, UNKNOWN, YES};
-use hashmill_hash::password::{PhcError, Quantity, VerifyError};
+use hashmill_hash::password::VerifyError;
 use serde::Serialize;
 
 /// The answer for one hash. The names of the fields are those of the JSON.
@@ -16,6 +17,9 @@ pub(super) struct Answer {
     /// `null` if there is no answer.
     #[serde(rename = "match")]
     pub(super) matches: Option<bool>,
+    /// Nobody enters with any password.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) locked: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
 }
@@ -23,7 +27,12 @@ pub(super) struct Answer {
 impl Answer {
     /// The answer where there is none.
     pub(super) fn none(error: String) -> Answer {
-        Answer { line: None, name: None, matches: None, error: Some(error) }
+        Answer { line: None, name: None, matches: None, locked: false, error: Some(error) }
+    }
+
+    /// The answer for an entry with which nobody enters.
+    pub(super) fn locked() -> Answer {
+        Answer { line: None, name: None, matches: None, locked: true, error: None }
     }
 
     /// The exit code.
@@ -43,20 +52,6 @@ impl From<Result<(), VerifyError>> for Answer {
             Err(VerifyError::Mismatch) => false,
             Err(error) => return Answer::none(words(&error)),
         };
-        Answer { line: None, name: None, matches: Some(matches), error: None }
+        Answer { line: None, name: None, matches: Some(matches), locked: false, error: None }
     }
-}
-
-/// The error with the flag that helps.
-pub(super) fn words(error: &VerifyError) -> String {
-    let VerifyError::Phc(PhcError::OverLimit { error: over, .. }) = error else { return error.to_string() };
-    let flag = match over.what {
-        Quantity::Memory => "--max-memory",
-        Quantity::Passes => "--max-passes",
-        Quantity::Lanes => "--max-lanes",
-        Quantity::Work => "--max-work",
-        Quantity::Tag if over.is_least => "--min-tag",
-        _ => return error.to_string(),
-    };
-    format!("{error} (see {flag})")
 }

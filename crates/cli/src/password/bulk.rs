@@ -1,15 +1,17 @@
 //! A file of hashes, many at a time, and the answers in their order.
 
 use super::answer::Answer;
+use super::entry::{Entry, Field, Layout};
 use super::input::{self, Secret};
-use super::lines::{Entry, Lines};
-use super::{NO, UNKNOWN, YES, costs};
+use super::lines::Lines;
+use super::{NO, UNKNOWN, YES, costs, stored};
 use crate::flags::{Misuse, VerifyArgs};
 use crate::memory;
 use crate::out::progress::Bar;
 use crate::out::{self, Closed, Out, json, shown};
 use anyhow::Result;
-use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords};
+use hashmill_hash::password::foreign::StoredHash;
+use hashmill_hash::password::{Limits, Passwords, Syntax, VerifyError};
 use hashmill_machine::free_kib;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -32,16 +34,23 @@ struct Count {
     yes: u64,
     no: u64,
     unknown: u64,
+    locked: u64,
     /// Of those that do not match: what may have happened to the password, and how often.
     mishaps: Vec<(&'static str, u64)>,
 }
 
-pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &VerifyArgs) -> Result<u8> {
+pub(super) fn run(
+    passwords: Passwords,
+    file: &Path,
+    layout: Layout,
+    given: &Given<'_>,
+    low: &VerifyArgs,
+) -> Result<u8> {
     let free = free_kib();
     let limits = costs::limits(&low.limits)?;
     let passwords = passwords.memory_budget(free.unwrap_or(u64::MAX));
-    let checker = Checker { passwords, limits, free, low };
-    let mut lines = Lines::open(file)?;
+    let checker = Checker { passwords, limits, syntax: costs::syntax(low.limits.lenient), free };
+    let mut lines = Entries { lines: Lines::open(file)?, layout };
     let mut each = match given {
         Given::Each(path) => Some(Lines::open(path)?),
         Given::One(_) => None,
@@ -55,7 +64,7 @@ pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &Ve
     let end = checker.check(&mut lines, each.as_mut(), given, |answers| {
         done.fetch_add(answers.len() as u64, Ordering::Relaxed);
         for (entry, answer, mishap) in answers {
-            count.add(answer.matches, mishap);
+            count.add(&answer, mishap);
             reached = entry.line;
             show(&mut out, &entry, answer, low)?;
         }
@@ -83,7 +92,7 @@ pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &Ve
     }
     if !whole {
         out::complain(&format!("{}: nothing after line {reached} of it was looked at", shown(file)));
-    } else if count.yes + count.no + count.unknown == 0 {
+    } else if count.yes + count.no + count.unknown + count.locked == 0 {
         out::complain(&format!("{}: no hashes in it", shown(file)));
         return Ok(UNKNOWN);
     }
@@ -91,6 +100,8 @@ pub(super) fn run(passwords: Passwords, file: &Path, given: &Given<'_>, low: &Ve
         _ if !whole || left.is_some() => UNKNOWN,
         Count { unknown: 1.., .. } => UNKNOWN,
         Count { no: 1.., .. } => NO,
+        // Locked entries alone: a script that asks about one of them must not take it for a match.
+        Count { yes: 0, .. } => NO,
         Count { .. } => YES,
     };
     Ok(ended.answer(code, UNKNOWN))
@@ -107,38 +118,46 @@ enum End {
 }
 
 /// Who checks, with what memory.
-struct Checker<'a> {
-    passwords: Passwords,
-    limits: Limits,
+pub(super) struct Checker {
+    pub(super) passwords: Passwords,
+    pub(super) limits: Limits,
+    pub(super) syntax: Syntax,
     /// KiB at the beginning, if the system tells.
-    free: Option<u64>,
-    low: &'a VerifyArgs,
+    pub(super) free: Option<u64>,
 }
 
-impl Checker<'_> {
+/// What can be said of an entry before its password is looked at.
+pub(super) enum Readable {
+    Hash(StoredHash),
+    Locked,
+    /// There is no answer, and why.
+    Not(String),
+}
+
+impl Checker {
     /// Answers group by group, until the file or the interest in it ends.
     fn check(
         &self,
-        lines: &mut Lines,
+        lines: &mut Entries,
         mut each: Option<&mut Lines>,
         given: &Given<'_>,
         mut tell: impl FnMut(Vec<Answered>) -> ControlFlow<Closed>,
     ) -> End {
-        // Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
-        let most = 8 * hashmill_machine::threads();
         loop {
-            let (group, end) = read_group(lines, each.as_deref_mut(), most);
-            let refused = group.iter().map(|(entry, _)| self.refusal(entry)).collect::<Vec<_>>();
-            let worth = || group.iter().zip(&refused).filter(|(_, refusal)| refusal.is_none());
-            let logins: Vec<_> = worth()
-                .map(|((entry, own), _)| Login { password: password(own, given), stored: &entry.hash })
-                .collect();
-            let mut results = self.passwords.verify_many(&logins).into_iter().map(Answer::from);
-            drop(logins);
-            let answers = refused.into_iter().map(|refusal| match refusal {
-                Some(words) => Answer::none(words),
-                None => results.next().expect("an answer for each login"),
+            let (group, end) = read_group(lines, each.as_deref_mut(), at_once());
+            let readable: Vec<_> = group.iter().map(|(entry, _)| self.read(&entry.field)).collect();
+            let asked = group.iter().zip(&readable).map(|((_, own), readable)| match readable {
+                Readable::Hash(hash) => Some((password(own, given), hash)),
+                Readable::Locked | Readable::Not(_) => None,
             });
+            let results = self.verify(&asked.collect::<Vec<_>>());
+            let answers =
+                readable.into_iter().zip(results).map(|(readable, result)| match (readable, result) {
+                    (_, Some(result)) => Answer::from(result),
+                    (Readable::Locked, None) => Answer::locked(),
+                    (Readable::Not(words), None) => Answer::none(words),
+                    (Readable::Hash(_), None) => unreachable!("whatever could be read was verified"),
+                });
             let answered = group
                 .iter()
                 .zip(answers)
@@ -152,18 +171,44 @@ impl Checker<'_> {
         }
     }
 
-    /// Why a hash is not computed although its costs are allowed: the system would end this program.
-    fn refusal(&self, entry: &Entry) -> Option<String> {
-        let syntax = costs::syntax(self.low.limits.lenient);
-        // A hash that cannot be read gets its reason from whoever tries.
-        let hash = PasswordHash::decode(&entry.hash, syntax, &self.limits).ok()?;
-        memory::refusal(hash.params().blocks(), self.free)
+    /// Reads a field. A hash that is allowed but needs more memory than is free has no answer: the system would end this
+    /// program.
+    pub(super) fn read(&self, field: &Field) -> Readable {
+        let text = match field {
+            Field::Hash(text) => text,
+            Field::Locked => return Readable::Locked,
+            Field::Nothing(reason) => return Readable::Not((*reason).to_owned()),
+        };
+        match stored::decode(text, self.syntax, &self.limits) {
+            Err(words) => Readable::Not(words),
+            Ok(hash) => match memory::refusal(hash.memory_kib(), self.free) {
+                Some(words) => Readable::Not(words),
+                None => Readable::Hash(hash),
+            },
+        }
+    }
+
+    /// Verifies what there is to verify, in its order.
+    pub(super) fn verify(
+        &self,
+        asked: &[Option<(&[u8], &StoredHash)>],
+    ) -> Vec<Option<Result<(), VerifyError>>> {
+        let logins: Vec<_> = asked.iter().flatten().copied().collect();
+        let mut results = self.passwords.verify_stored_many(&logins).into_iter();
+        asked.iter().map(|asked| asked.as_ref().and_then(|_| results.next())).collect()
     }
 }
 
+/// Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
+pub(super) fn at_once() -> usize {
+    8 * hashmill_machine::threads()
+}
+
 impl Count {
-    fn add(&mut self, matches: Option<bool>, mishap: Option<&'static str>) {
-        match matches {
+    fn add(&mut self, answer: &Answer, mishap: Option<&'static str>) {
+        match answer.matches {
+            // Neither yes nor no: whether it matches makes no difference to anybody.
+            None if answer.locked => self.locked += 1,
             Some(true) => self.yes += 1,
             Some(false) => {
                 self.no += 1;
@@ -187,6 +232,12 @@ fn password<'a>(own: &'a Option<Secret>, given: &'a Given<'_>) -> &'a [u8] {
     }
 }
 
+/// The lines of a file, and how they are to be read.
+struct Entries {
+    lines: Lines,
+    layout: Layout,
+}
+
 /// An entry with the line of the other file that belongs to it.
 type Asked = (Entry, Option<Secret>);
 
@@ -194,7 +245,7 @@ type Asked = (Entry, Option<Secret>);
 type Answered = (Entry, Answer, Option<&'static str>);
 
 /// The next entries, and why they are the last ones, if they are.
-fn read_group(lines: &mut Lines, mut each: Option<&mut Lines>, most: usize) -> (Vec<Asked>, Option<End>) {
+fn read_group(lines: &mut Entries, mut each: Option<&mut Lines>, most: usize) -> (Vec<Asked>, Option<End>) {
     let mut group = Vec::new();
     while group.len() < most {
         match read_one(lines, each.as_deref_mut()) {
@@ -207,8 +258,11 @@ fn read_group(lines: &mut Lines, mut each: Option<&mut Lines>, most: usize) -> (
 }
 
 /// The next line of each file; `None` at the end.
-fn read_one(lines: &mut Lines, each: Option<&mut Lines>) -> Result<Option<(Option<Entry>, Option<Secret>)>> {
-    let Some(line) = lines.next()? else { return Ok(None) };
+fn read_one(
+    lines: &mut Entries,
+    each: Option<&mut Lines>,
+) -> Result<Option<(Option<Entry>, Option<Secret>)>> {
+    let Some(line) = lines.lines.next()? else { return Ok(None) };
     let own = match each {
         Some(each) => {
             let path = each.path.clone();
@@ -217,7 +271,7 @@ fn read_one(lines: &mut Lines, each: Option<&mut Lines>) -> Result<Option<(Optio
         }
         None => None,
     };
-    Ok(Some((Entry::of(&line), own)))
+    Ok(Some((lines.layout.entry(line.number, &line.bytes)?, own)))
 }
 
 fn show(out: &mut Out, entry: &Entry, answer: Answer, low: &VerifyArgs) -> ControlFlow<Closed> {
@@ -232,6 +286,7 @@ fn show(out: &mut Out, entry: &Entry, answer: Answer, low: &VerifyArgs) -> Contr
     out.print(|out| match (answer.matches, &answer.error) {
         (Some(true), _) => writeln!(out, "{label}: match"),
         (Some(false), _) => writeln!(out, "{label}: no match"),
+        (None, None) if answer.locked => writeln!(out, "{label}: locked"),
         (None, error) => writeln!(out, "{label}: no answer ({})", error.as_deref().unwrap_or_default()),
     })
 }

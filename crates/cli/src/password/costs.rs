@@ -31,6 +31,8 @@ pub(super) fn limits(flags: &LimitFlags) -> Result<Limits> {
     limits.passes = flags.max_passes.unwrap_or(limits.passes);
     limits.lanes = flags.max_lanes.unwrap_or(limits.lanes);
     limits.work_kib = flags.max_work.map_or(limits.work_kib, |most| most.0);
+    limits.bcrypt_cost = flags.max_bcrypt_cost.unwrap_or(limits.bcrypt_cost);
+    limits.iterations = flags.max_iterations.unwrap_or(limits.iterations);
     limits.min_tag = flags.min_tag.unwrap_or(limits.min_tag);
     Ok(limits)
 }

@@ -1,6 +1,6 @@
 //! `password hash`: the string to store for a new password.
 
-use super::answer::words;
+use super::stored::words;
 use super::watch::watched;
 use super::{YES, costs, input, print, print_json};
 use crate::flags::HashArgs;

@@ -1,4 +1,4 @@
-//! A file of hashes or of passwords, and what stands on each line.
+//! The lines of a file of hashes or of passwords.
 
 use super::input::{MOST, Secret};
 use crate::flags::Misuse;
@@ -75,41 +75,6 @@ impl Lines {
     }
 }
 
-/// One hash of a file.
-#[derive(Clone)]
-pub(super) struct Entry {
-    pub(super) line: u64,
-    /// What stands before it, without the colon.
-    pub(super) name: Option<String>,
-    pub(super) hash: String,
-}
-
-impl Entry {
-    /// `HASH` or `NAME:HASH`; nothing for an empty line. Whatever stands behind a name is meant to be a hash.
-    pub(super) fn of(line: &Line) -> Option<Entry> {
-        let text = String::from_utf8_lossy(&line.bytes);
-        let text = text.trim_end_matches('\r');
-        let (name, hash) = match text.find(":$") {
-            Some(at) => (Some(text[..at].to_owned()), &text[at + 1..]),
-            None if text.starts_with('$') => (None, text),
-            None => match text.split_once(':') {
-                Some((name, hash)) => (Some(name.to_owned()), hash),
-                None => (None, text),
-            },
-        };
-        (!text.is_empty()).then(|| Entry { line: line.number, name, hash: hash.to_owned() })
-    }
-
-    /// How the entry is called in lines of text.
-    pub(super) fn label(&self) -> String {
-        match &self.name {
-            Some(name) if name.contains(char::is_control) => name.escape_debug().to_string(),
-            Some(name) => name.clone(),
-            None => self.line.to_string(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,22 +123,5 @@ mod tests {
             let error = lines(&longer, step).expect_err("too long").to_string();
             assert_eq!(error, "f:2: a line of more than 65536 bytes");
         }
-    }
-
-    #[test]
-    fn entries_may_have_names() {
-        let entry = |text: &[u8]| {
-            Entry::of(&Line { number: 7, bytes: Zeroizing::new(text.to_vec()) })
-                .map(|entry| (entry.label(), entry.hash))
-        };
-        let pair = |label: &str, hash: &str| Some((label.to_owned(), hash.to_owned()));
-        assert_eq!(entry(b"$argon2id$x"), pair("7", "$argon2id$x"));
-        assert_eq!(entry(b"ann:$argon2id$x\r"), pair("ann", "$argon2id$x"));
-        assert_eq!(entry(b"a:b:$x"), pair("a:b", "$x"));
-        assert_eq!(entry(b"carol:nonsense"), pair("carol", "nonsense"));
-        assert_eq!(entry(b"$argon2id:x"), pair("7", "$argon2id:x"));
-        assert_eq!(entry(b"a\x1b[m:$x"), pair("a\\u{1b}[m", "$x"));
-        assert_eq!(entry(b""), None);
-        assert_eq!(entry(b"nonsense"), pair("7", "nonsense"));
     }
 }

@@ -7,11 +7,14 @@ mod bulk;
 mod calibrate;
 mod choose;
 mod costs;
+mod entry;
 mod hash;
 mod input;
 mod kdf;
 mod lines;
 mod rehash;
+mod stored;
+mod upgrade;
 mod verify;
 mod watch;
 
@@ -29,10 +32,14 @@ const UNKNOWN: u8 = 2;
 
 /// Does what the flags say. Everything that goes wrong ends with [`UNKNOWN`].
 pub(crate) fn run(command: PasswordCommand) -> u8 {
-    let asks = matches!(command, PasswordCommand::Verify(_) | PasswordCommand::NeedsRehash(_));
+    let asks = matches!(
+        command,
+        PasswordCommand::Verify(_) | PasswordCommand::Upgrade(_) | PasswordCommand::NeedsRehash(_)
+    );
     let result = match command {
         PasswordCommand::Hash(low) => hash::run(&low),
         PasswordCommand::Verify(low) => verify::run(&low),
+        PasswordCommand::Upgrade(low) => upgrade::run(&low),
         PasswordCommand::NeedsRehash(low) => rehash::run(&low),
         PasswordCommand::Calibrate(low) => calibrate::run(&low),
         PasswordCommand::Kdf(low) => kdf::run(&low),

@@ -1,11 +1,12 @@
 //! `password needs-rehash`: whether hashes should be replaced to meet the costs asked for, and how they stand to them.
 
-use super::lines::{Entry, Lines};
-use super::{NO, UNKNOWN, YES, costs};
+use super::entry::{Entry, Field, Layout};
+use super::lines::Lines;
+use super::{NO, UNKNOWN, YES, costs, stored};
 use crate::flags::NeedsRehashArgs;
 use crate::out::{self, Closed, Out, json};
 use anyhow::Result;
-use hashmill_hash::password::{Limits, PasswordHash, Policy, Standing, Syntax};
+use hashmill_hash::password::{Limits, Policy, Standing, Syntax};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -19,9 +20,12 @@ struct Answer {
     name: Option<String>,
     /// `null` if there is no answer.
     needs_rehash: Option<bool>,
-    /// `same`, `stronger`, `weaker` or `different`; absent if there is no answer.
+    /// `same`, `stronger`, `weaker`, `different` or `foreign`; absent if there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     standing: Option<&'static str>,
+    /// Nobody enters with any password.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    locked: bool,
     /// Everything in which the hash is not as asked for.
     reasons: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,15 +39,16 @@ pub(super) fn run(low: &NeedsRehashArgs) -> Result<u8> {
         low,
         out: Out::new(None),
         count: [0; 3],
+        locked: 0,
     };
     let mut whole = true;
     if let Some(hash) = &low.stored.hash {
         let hash = hash.to_string_lossy().into_owned();
         // Whether the answer could be written is known to `out`.
         let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) =
-            asked.handle(&Entry { line: 1, name: None, hash }, false);
+            asked.handle(&Entry::alone(hash), false);
     } else if let Some(file) = &low.stored.file {
-        whole = asked.file(file, &mut Lines::open(file)?);
+        whole = asked.file(file, &mut Lines::open(file)?, Layout::of(&low.layout)?);
     }
     let [yes, _, unknown] = asked.count;
     let code = if unknown > 0 || !whole { UNKNOWN } else { code(Some(yes > 0)) };
@@ -58,17 +63,19 @@ struct Asked<'a> {
     out: Out,
     /// By exit code.
     count: [u64; 3],
+    /// Of no matter: nobody enters with them.
+    locked: u64,
 }
 
 impl Asked<'_> {
     /// All hashes of a file; whether these were all.
-    fn file(&mut self, file: &Path, lines: &mut Lines) -> bool {
+    fn file(&mut self, file: &Path, lines: &mut Lines, mut layout: Layout) -> bool {
         let file = out::shown(file);
         let mut reached = 0;
         loop {
             let line = match lines.next() {
                 Ok(Some(line)) => line,
-                Ok(None) if self.count == [0; 3] => {
+                Ok(None) if self.count == [0; 3] && self.locked == 0 => {
                     self.out.fail(&format!("{file}: no hashes in it"));
                     return false;
                 }
@@ -79,10 +86,14 @@ impl Asked<'_> {
                 }
             };
             reached = line.number;
-            if let Some(entry) = Entry::of(&line)
-                && self.handle(&entry, true).is_break()
-            {
-                break;
+            match layout.entry(line.number, &line.bytes) {
+                Ok(None) => {}
+                Ok(Some(entry)) if self.handle(&entry, true).is_continue() => {}
+                Ok(Some(_)) => break,
+                Err(error) => {
+                    self.out.fail(&format!("{file}: {error:#}"));
+                    return false;
+                }
             }
         }
         self.out.fail(&format!("{file}: nothing after line {reached} of it was looked at"));
@@ -90,8 +101,12 @@ impl Asked<'_> {
     }
 
     fn handle(&mut self, entry: &Entry, in_file: bool) -> ControlFlow<Closed> {
-        let mut answer = answer(&self.policy, &entry.hash, self.syntax);
-        self.count[usize::from(code(answer.needs_rehash))] += 1;
+        let mut answer = answer(&self.policy, &entry.field, self.syntax);
+        if answer.locked {
+            self.locked += 1;
+        } else {
+            self.count[usize::from(code(answer.needs_rehash))] += 1;
+        }
         let mut label = String::new();
         if in_file {
             answer.line = Some(entry.line);
@@ -120,34 +135,52 @@ fn code(needs_rehash: Option<bool>) -> u8 {
     }
 }
 
-fn answer(policy: &Policy, hash: &str, syntax: Syntax) -> Answer {
+fn answer(policy: &Policy, field: &Field, syntax: Syntax) -> Answer {
     let blank = Answer {
         line: None,
         name: None,
         needs_rehash: None,
         standing: None,
+        locked: false,
         reasons: Vec::new(),
         error: None,
     };
+    let text = match field {
+        Field::Hash(text) => text,
+        Field::Locked => return Answer { locked: true, ..blank },
+        Field::Nothing(reason) => return Answer { error: Some((*reason).to_owned()), ..blank },
+    };
     // Nothing is computed, so no cost is too high to be told about.
-    match PasswordHash::decode(hash, syntax, &Limits::NONE) {
-        Ok(hash) => Answer {
-            needs_rehash: Some(policy.wants_rehash(&hash)),
-            standing: Some(match policy.compare(&hash) {
+    let stored = match stored::decode(text, syntax, &Limits::NONE) {
+        Ok(stored) => stored,
+        Err(words) => return Answer { error: Some(words), ..blank },
+    };
+    match stored.argon2() {
+        Some(hash) => Answer {
+            needs_rehash: Some(policy.wants_rehash(hash)),
+            standing: Some(match policy.compare(hash) {
                 Standing::Same => "same",
                 Standing::Stronger => "stronger",
                 Standing::Weaker => "weaker",
                 _ => "different",
             }),
-            reasons: policy.differences(&hash).map(|difference| difference.to_string()).collect(),
+            reasons: policy.differences(hash).map(|difference| difference.to_string()).collect(),
             ..blank
         },
-        Err(error) => Answer { error: Some(error.to_string()), ..blank },
+        None => Answer {
+            needs_rehash: Some(true),
+            standing: Some("foreign"),
+            reasons: vec![stored::kind(&stored)],
+            ..blank
+        },
     }
 }
 
 /// `yes` or `no`, how the hash stands to what is asked for, and in what.
 fn words(answer: &Answer) -> String {
+    if answer.locked {
+        return "locked".to_owned();
+    }
     let head = if answer.needs_rehash == Some(true) { "yes" } else { "no" };
     match answer.standing {
         Some(standing) if !answer.reasons.is_empty() => {

@@ -2,15 +2,18 @@
 
 use super::answer::Answer;
 use super::bulk::{self, Given};
+use super::entry::Layout;
+use super::stored;
 use super::watch::watched;
 use super::{costs, input, print, print_json};
 use crate::flags::{Misuse, VerifyArgs};
 use crate::{memory, out};
-use anyhow::{Result, bail};
-use hashmill_hash::password::{PasswordHash, Passwords};
+use anyhow::bail;
+use hashmill_hash::password::foreign::StoredHash;
+use hashmill_hash::password::{Passwords, VerifyError};
 use hashmill_machine::free_kib;
 
-pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
+pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
     let limits = costs::limits(&low.limits)?;
     let syntax = costs::syntax(low.limits.lenient);
     let keeper = |secret| Passwords::default().limits(limits).syntax(syntax).secret(secret);
@@ -29,7 +32,7 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
             Some(path) => Given::Each(path),
             None => Given::One(input::attempt(&low.input)?),
         };
-        return bulk::run(keeper(secret), file, &given, low);
+        return bulk::run(keeper(secret), file, Layout::of(&low.layout)?, &given, low);
     }
     // Clap does not ask for the file once there is a hash.
     if low.passwords.is_some() {
@@ -38,19 +41,16 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
     let hash = low.stored.hash.as_deref().unwrap_or_default();
     // A hash that cannot be checked is told about before anybody is asked for a password.
     let mut mishap = None;
-    let answer = match PasswordHash::decode(hash.as_encoded_bytes(), syntax, &limits) {
-        Err(error) => Answer::from(Err(error.into())),
+    let answer = match stored::decode(hash.as_encoded_bytes(), syntax, &limits) {
+        Err(words) => Answer::none(words),
         Ok(hash) => {
-            if let Some(words) = memory::refusal(hash.params().blocks(), free_kib()) {
+            if let Some(words) = memory::refusal(hash.memory_kib(), free_kib()) {
                 bail!(words);
             }
             let passwords = keeper(input::secret(&low.input, input::takes_stdin(&low.input))?);
             let password = input::attempt(&low.input)?;
             mishap = input::mishap(&password);
-            let hidden = low.no_progress || low.quiet;
-            Answer::from(watched(hash.params(), hidden, |tell| {
-                passwords.verify_decoded_watched(&password, &hash, tell)
-            }))
+            Answer::from(checked(&passwords, &password, &hash, low.no_progress || low.quiet))
         }
     };
     if low.json {
@@ -68,4 +68,19 @@ pub(super) fn run(low: &VerifyArgs) -> Result<u8> {
         _ => {}
     }
     Ok(answer.code())
+}
+
+/// Whether the password belongs to the hash, beside a bar where that can be seen.
+pub(super) fn checked(
+    passwords: &Passwords,
+    password: &[u8],
+    stored: &StoredHash,
+    hidden: bool,
+) -> Result<(), VerifyError> {
+    match stored.argon2() {
+        Some(hash) => {
+            watched(hash.params(), hidden, |tell| passwords.verify_decoded_watched(password, hash, tell))
+        }
+        None => passwords.verify_stored(password, stored),
+    }
 }

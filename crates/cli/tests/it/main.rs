@@ -30,6 +30,7 @@ mod lists;
 mod password;
 mod password_kdf;
 mod password_terminal;
+mod password_upgrade;
 mod sum;
 mod terminal;
 mod unfinished;

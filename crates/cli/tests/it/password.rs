@@ -14,7 +14,7 @@ pub(crate) fn run<S: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item =
 }
 
 /// A cheap hash of a password.
-fn made(world: &World, password: &[u8], args: &[&str]) -> String {
+pub(crate) fn made(world: &World, password: &[u8], args: &[&str]) -> String {
     let mut args = [&["hash"], args].concat();
     for (flag, value) in [("-m", "64"), ("-t", "1")] {
         if !args.contains(&flag) {
@@ -28,7 +28,7 @@ fn verify(world: &World, hash: &str, password: &[u8]) -> Done {
     run(world, ["verify", "--hash", hash], password)
 }
 
-fn json(done: &Done) -> Vec<serde_json::Value> {
+pub(crate) fn json(done: &Done) -> Vec<serde_json::Value> {
     done.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
@@ -126,8 +126,9 @@ fn malformed_hashes_have_a_place_and_a_reason() {
     let world = World::new();
     let tag = "MTIzNDU2Nzg5MDEyMzQ1Njc4OTA";
     for (hash, line) in [
-        (String::new(), "password hash, byte 0: expected $argon2d$, $argon2i$ or $argon2id$"),
-        ("$2b$12$abc".to_owned(), "password hash, byte 0: expected $argon2d$, $argon2i$ or $argon2id$"),
+        (String::new(), "no password hash of a known kind: Argon2, bcrypt, scrypt and PBKDF2 are verified"),
+        ("$2b$12$abc".to_owned(), "bcrypt hash: expected 22 characters of salt and 31 of tag"),
+        ("$argon2x$".to_owned(), "password hash, byte 0: expected $argon2d$, $argon2i$ or $argon2id$"),
         (
             format!("$argon2id$v=19$m=064,t=2,p=1$c29tZXNhbHQ${tag}"),
             "password hash, byte 17: expected a decimal number without sign and leading zeroes",
@@ -268,7 +269,7 @@ fn costs_that_cannot_be_are_refused() {
     assert_eq!(done.code(), 2);
     assert!(!done.err.contains("sesame"), "nor where messages are kept: {}", done.err);
     run(&world, ["verify", "--hash", "x", "--file", "y"], b"")
-        .failure(2, &["the argument '--hash <PHC>' cannot be used with '--file <FILE>' (see --help)"]);
+        .failure(2, &["the argument '--hash <STRING>' cannot be used with '--file <FILE>' (see --help)"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -524,7 +525,7 @@ fn weak_hashes_are_named_with_their_weakness() {
     let huge = strong.replace("m=20480", "m=4294967295");
     assert_eq!(ask(&["--quiet", "--hash", &huge]).code(), 1);
     ask(&["--hash", "nonsense"])
-        .failure(2, &["password hash, byte 0: expected $argon2d$, $argon2i$ or $argon2id$"]);
+        .failure(2, &["no password hash of a known kind: Argon2, bcrypt, scrypt and PBKDF2 are verified"]);
     world.write("hashes", format!("ann:{strong}\nbob:{weak}\n")).write("strong", &strong);
     let done = ask(&["--file", "hashes", "--json"]);
     assert_eq!(done.code(), 0);

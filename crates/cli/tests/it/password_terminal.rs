@@ -108,6 +108,27 @@ fn passwords_are_asked_for_and_not_shown() {
     assert_eq!((ended.code, &*ended.out), (Some(1), "no match\n"));
 }
 
+/// The password of an entry is asked for once, and giving up leaves the file as it was.
+#[test]
+fn upgrading_asks_at_a_prompt_too() {
+    let world = World::new();
+    let old = format!("ann:{}\n", crate::password_upgrade::of("php", "bcrypt"));
+    world.write("db", &old);
+    let path = world.path("db");
+    let args = ["upgrade", "--file", path.to_str().expect("a path"), "-m", "64", "-t", "1"];
+    let mut session = Session::start(&args);
+    session.answer("Password: ", b"pass");
+    kill_process(Pid::from_child(&session.child), Signal::INT).expect("a signal");
+    assert_eq!(session.end().signal, Some(Signal::INT.as_raw()));
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), old);
+    let mut session = Session::start(&args);
+    session.answer("Password: ", b"password\n");
+    let ended = session.end();
+    assert_eq!((ended.code, &*ended.err, &*ended.shown), (Some(0), "", "Password: \r\n"));
+    assert!(ended.out.starts_with("ann: match, replaced (bcrypt, cost 4)\n"), "{}", ended.out);
+    assert!(std::fs::read_to_string(&path).expect("a file").starts_with("ann:$argon2id$"));
+}
+
 #[test]
 fn the_derived_key_has_no_newline_in_its_password_at_a_prompt() {
     let world = World::new();

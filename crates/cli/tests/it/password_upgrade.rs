@@ -1,0 +1,486 @@
+//! `hashmill password upgrade`, and password files as systems have them, as a user would type it.
+
+use crate::password::{json, made, run};
+use crate::world::{Done, World, hashmill};
+use hashmill_testkit::{skip, vectors};
+use std::fs;
+
+/// Cheap costs, which nothing but tests should have.
+const CHEAP: [&str; 4] = ["-m", "64", "-t", "1"];
+
+/// The string of a maker for the password `password`.
+pub(crate) fn of(maker: &str, kind: &str) -> String {
+    let strings = vectors::passwords();
+    let fits = |string: &&vectors::PasswordString| {
+        (&*string.maker, &*string.kind, &*string.password) == (maker, kind, b"password")
+    };
+    strings.iter().find(fits).expect("a committed string").stored.clone()
+}
+
+fn upgrade(world: &World, args: &[&str], input: &[u8]) -> Done {
+    run(world, [&["upgrade"], args, &CHEAP].concat(), input)
+}
+
+fn verify(world: &World, hash: &str, password: &[u8]) -> Done {
+    run(world, ["verify", "--hash", hash], password)
+}
+
+fn read(world: &World, name: &str) -> String {
+    fs::read_to_string(world.path(name)).expect("a file")
+}
+
+/// Every maker's string is verified by the program, and becomes one of Argon2 in the form that the maker's readers know.
+#[test]
+fn strings_of_others_become_argon2() {
+    let world = World::new();
+    for (maker, kind, start) in [
+        ("php", "bcrypt", "$argon2id$v=19$m=64,t=1,p=1$"),
+        ("htpasswd", "bcrypt", "$argon2id$"),
+        ("django", "pbkdf2-sha256", "argon2$argon2id$"),
+        ("django", "pbkdf2-sha1", "argon2$argon2id$"),
+        ("django", "bcrypt-sha256", "argon2$argon2id$"),
+        ("django", "scrypt", "argon2$argon2id$"),
+        ("passlib", "scrypt", "$argon2id$"),
+        ("passlib", "pbkdf2-sha512", "$argon2id$"),
+        ("werkzeug", "scrypt", "$argon2id$"),
+        ("libxcrypt", "scrypt", "$argon2id$"),
+    ] {
+        let old = of(maker, kind);
+        assert_eq!(verify(&world, &old, b"password\n").quiet_success(), "match\n", "{old}");
+        assert_eq!(verify(&world, &old, b"Password").code(), 1, "{old}");
+        let new = upgrade(&world, &["--hash", &old], b"password\n").quiet_success();
+        assert!(new.starts_with(start), "{old}: {new}");
+        assert_eq!(verify(&world, new.trim_end(), b"password").quiet_success(), "match\n");
+        assert_eq!(verify(&world, new.trim_end(), b"Password").code(), 1);
+        assert_eq!(upgrade(&world, &["--hash", &old], b"Password").failure(1, &["no match"]), "");
+        // A second time there is nothing to do, and what is printed is still what to store.
+        assert_eq!(upgrade(&world, &["--hash", new.trim_end()], b"password").quiet_success(), new);
+    }
+}
+
+#[test]
+fn one_string_of_argon2_follows_the_policy() {
+    let world = World::new();
+    let old = made(&world, b"x", &[]);
+    let new = run(&world, ["upgrade", "--hash", &old, "-m", "128", "-t", "1"], b"x").quiet_success();
+    assert!(new.starts_with("$argon2id$v=19$m=128,t=1,p=1$"), "{new}");
+    // Never down.
+    let strong = new.trim_end();
+    assert_eq!(upgrade(&world, &["--hash", strong], b"x").quiet_success(), new);
+    let facts = &json(&upgrade(&world, &["--json", "--hash", &of("php", "bcrypt")], b"password"))[0];
+    assert_eq!(
+        (&facts["match"], &facts["upgraded"], &facts["from"]),
+        (&true.into(), &true.into(), &"bcrypt, cost 4".into())
+    );
+    assert!(facts["hash"].as_str().is_some_and(|hash| hash.starts_with("$argon2id$")), "{facts}");
+    let facts = &json(&upgrade(&world, &["--json", "--hash", &old], b"y"))[0];
+    assert_eq!(
+        (&facts["match"], &facts["upgraded"], facts.get("hash")),
+        (&false.into(), &false.into(), None)
+    );
+    for (hash, line) in [
+        ("$6$salt$tag", "SHA512-crypt, which is not verified here"),
+        ("", "no password hash of a known kind: Argon2, bcrypt, scrypt and PBKDF2 are verified"),
+        (
+            "$2b$31$k1M4ToNEG5D44.p8S0oAOu8g8bjYs4dDWw8ap7eclvCH0FYe0p.Ue",
+            "bcrypt hash: a cost of 31, where at most 16 are allowed (see --max-bcrypt-cost)",
+        ),
+        (
+            "pbkdf2_sha256$2147483647$salt$yI5Pm1nMh5d5Dh5zNaTo+bQjm6TIGue2gLbmDesnPX0=",
+            "pbkdf2-sha256 hash: 2147483647 iterations, where at most 10000000 are allowed (see --max-iterations)",
+        ),
+        (
+            "$scrypt$ln=30,r=8,p=1$UWptrRVCqFXq$h8FsN01Spn+KpyFdapdGaaYkr288lcPgPs2c0JfAdpw",
+            "scrypt hash: 1073741825 KiB of memory, where at most 2097152 are allowed (see --max-memory)",
+        ),
+    ] {
+        assert_eq!(upgrade(&world, &["--hash", hash], b"x").failure(2, &[line]), "");
+        assert_eq!(verify(&world, hash, b"x").failure(2, &[line]), "");
+    }
+    let cheap = of("php", "bcrypt");
+    let done = run(&world, ["verify", "--max-bcrypt-cost", "3", "--hash", &cheap], b"password");
+    done.failure(2, &["bcrypt hash: a cost of 4, where at most 3 are allowed (see --max-bcrypt-cost)"]);
+}
+
+/// A file with everything that files have.
+fn shadow(world: &World) -> String {
+    let (bcrypt, argon2) = (of("htpasswd", "bcrypt"), made(world, b"password", &[]));
+    let text = format!(
+        "# users\n\
+         ann:{bcrypt}:19000:0:99999:7:::\n\
+         daemon:*:19000:0:99999:7:::\n\
+         \n\
+         bob:{argon2}:19000:0:99999:7:::\r\n\
+         carl:!{bcrypt}:19000::::::\n\
+         dora:$6$salt$tag:19000::::::\n\
+         eve:{{CRYPT}}{bcrypt}\n\
+         fred::19000::::::"
+    );
+    world.write("db", &text);
+    text
+}
+
+#[test]
+fn a_line_that_cannot_be_verified_is_an_answer_and_not_the_end() {
+    let world = World::new();
+    shadow(&world);
+    let done = run(&world, ["verify", "--file", "db"], b"password");
+    assert_eq!((done.code(), &*done.err), (2, ""));
+    assert_eq!(
+        done.text(),
+        "ann: match\ndaemon: locked\nbob: match\ncarl: locked\n\
+         dora: no answer (SHA512-crypt, which is not verified here)\neve: match\n\
+         fred: no answer (an empty field: no password is asked for)\n"
+    );
+    let answers = json(&run(&world, ["verify", "--file", "db", "--json"], b"password"));
+    assert_eq!((&answers[1]["locked"], &answers[1]["match"]), (&true.into(), &serde_json::Value::Null));
+    let done = run(&world, ["needs-rehash", "--file", "db", "-m", "64", "-t", "1"], b"");
+    assert_eq!(done.code(), 2);
+    assert_eq!(
+        done.text(),
+        "ann: yes: foreign: bcrypt, cost 4\ndaemon: locked\nbob: no\ncarl: locked\neve: yes: foreign: bcrypt, cost 4\n"
+    );
+    // With nothing but what can be verified, nothing is left without an answer.
+    let (bcrypt, argon2) = (of("htpasswd", "bcrypt"), made(&world, b"password", &[]));
+    world.write("good", format!("ann:{bcrypt}\nlp:!\nbob:{argon2}\n"));
+    assert_eq!(
+        run(&world, ["verify", "--file", "good"], b"password").quiet_success(),
+        "ann: match\nlp: locked\nbob: match\n"
+    );
+    world.write("locked", "lp:!\n");
+    // A locked entry is no match, with whatever password.
+    for done in [
+        run(&world, ["verify", "--file", "locked"], b"x"),
+        upgrade(&world, &["--file", "db", "--name", "carl"], b"password"),
+    ] {
+        assert_eq!((done.code(), &*done.err), (1, ""));
+        assert!(done.text().contains(": locked\n"), "{}", done.text());
+    }
+}
+
+/// Only what matches is replaced; every other byte stays.
+#[test]
+fn a_file_is_upgraded_in_place() {
+    let world = World::new();
+    let old = shadow(&world);
+    let done = upgrade(&world, &["--file", "db"], b"password");
+    assert_eq!((done.code(), &*done.err), (2, ""), "two have no answer");
+    assert_eq!(
+        done.text(),
+        "ann: match, replaced (bcrypt, cost 4)\ndaemon: locked\nbob: match, stays (argon2id, m 64, t 1, p 1)\ncarl: locked\n\
+         dora: no answer (SHA512-crypt, which is not verified here)\neve: match, replaced (bcrypt, cost 4)\n\
+         fred: no answer (an empty field: no password is asked for)\ndb: 2 of 7 hashes replaced\n"
+    );
+    let new = read(&world, "db");
+    let (old, new): (Vec<_>, Vec<_>) = (old.split('\n').collect(), new.split('\n').collect());
+    assert_eq!(old.len(), new.len());
+    for (at, (old, new)) in old.iter().zip(&new).enumerate() {
+        match at {
+            1 => assert!(new.starts_with("ann:$argon2id$") && new.ends_with(":19000:0:99999:7:::"), "{new}"),
+            7 => assert!(new.starts_with("eve:{ARGON2}$argon2id$"), "{new}"),
+            _ => assert_eq!(old, new),
+        }
+    }
+    let done = run(&world, ["verify", "--file", "db", "--json"], b"password");
+    assert_eq!(json(&done).iter().filter(|answer| answer["match"] == true).count(), 3);
+    assert_eq!(fs::read_dir(world.path("")).expect("a directory").count(), 1, "nothing is left beside it");
+    // A second run has nothing to do, and does nothing.
+    let before = fs::metadata(world.path("db")).expect("a file").modified().expect("a time");
+    assert!(upgrade(&world, &["--file", "db"], b"password").text().ends_with("db: 0 of 7 hashes replaced\n"));
+    assert_eq!(fs::metadata(world.path("db")).expect("a file").modified().expect("a time"), before);
+}
+
+#[test]
+fn passwords_stand_on_the_lines_of_their_hashes() {
+    let world = World::new();
+    let bcrypt = of("php", "bcrypt");
+    world.write("db", format!("ann:{bcrypt}\nbob:{bcrypt}\ncarl:{bcrypt}\ndora:{bcrypt}\n"));
+    world.write("passwords", "password\n\nwrong\n");
+    let args = ["--file", "db", "--passwords", "passwords"];
+    let done = upgrade(&world, &args, b"");
+    assert_eq!((done.code(), &*done.err), (1, ""));
+    let text = "ann: match, replaced (bcrypt, cost 4)\nbob: no password given\ncarl: no match\ndora: no password given\n\
+                db: 1 of 4 hashes replaced\n";
+    assert_eq!(done.text(), text);
+    let rows = json(&upgrade(&world, &[&args[..], &["--json"]].concat(), b""));
+    assert_eq!(rows.len(), 5);
+    assert_eq!(
+        (&rows[2]["line"], &rows[2]["name"], &rows[2]["match"]),
+        (&3.into(), &"carl".into(), &false.into())
+    );
+    assert_eq!((&rows[4]["replaced"], &rows[4]["written"]), (&0.into(), &false.into()));
+    // Passwords without hashes: the two files do not belong together, and nothing is done.
+    let old = read(&world, "db");
+    world.write("passwords", "\npassword\n\n\n\npassword\n");
+    let line = "passwords: no hash on line 6: do the two files belong together? Nothing was written";
+    upgrade(&world, &args, b"").failure(2, &[line]);
+    assert_eq!(read(&world, "db"), old);
+    world.write("passwords", "\npassword\r\n");
+    let note = "take note: the password ends with a carriage return, as lines of Windows do; it is part of the password";
+    upgrade(&world, &[&args[..], &["--name", "bob"]].concat(), b"")
+        .failure(2, &["the argument '--passwords <FILE>' cannot be used with '--name <NAME>' (see --help)"]);
+    assert!(upgrade(&world, &args, b"").failure(1, &[note]).contains("bob: no match"));
+}
+
+/// As a program would call it at a login.
+#[test]
+fn one_entry_of_a_file_is_upgraded_by_its_name() {
+    let world = World::new();
+    let bcrypt = of("php", "bcrypt");
+    let old = format!("ann:{bcrypt}\nbob:{bcrypt}\n");
+    world.write("db", &old);
+    let args = ["--file", "db", "--name", "bob"];
+    let dry = upgrade(&world, &[&args[..], &["--dry-run"]].concat(), b"password\n").quiet_success();
+    assert_eq!(
+        dry,
+        "bob: match, replaced (bcrypt, cost 4)\ndb: 1 of 1 hashes would be replaced; nothing was written\n"
+    );
+    assert_eq!(read(&world, "db"), old);
+    assert_eq!(upgrade(&world, &[&args[..], &["--quiet"]].concat(), b"password\n").quiet_success(), "");
+    let new = read(&world, "db");
+    assert!(new.starts_with(&format!("ann:{bcrypt}\nbob:$argon2id$")), "{new}");
+    upgrade(&world, &["--file", "db", "--name", "zoe"], b"x")
+        .failure(2, &["db: no entry of the name \"zoe\""]);
+    assert_eq!(upgrade(&world, &args, b"wrong").code(), 1);
+    assert_eq!(read(&world, "db"), new);
+}
+
+#[test]
+fn columns_of_a_csv_file() {
+    let world = World::new();
+    let (django, bcrypt) = (of("django", "pbkdf2-sha256"), of("php", "bcrypt"));
+    let old = format!(
+        "id,password,note\r\n1,{django},\"says \"\"hi\"\"\"\r\n2,\"{bcrypt}\",\r\n3,,\r\n4,\"open\r\n"
+    );
+    world.write("users.csv", &old);
+    let done = upgrade(&world, &["--file", "users.csv", "--csv", "password"], b"password");
+    assert_eq!((done.code(), &*done.err), (2, ""));
+    assert_eq!(
+        done.text(),
+        "1: match, replaced (pbkdf2-sha256, 103 iterations)\n2: match, replaced (bcrypt, cost 4)\n\
+         3: no answer (an empty field: no password is asked for)\n\
+         5: no answer (a quotation mark that is not closed on its line)\nusers.csv: 2 of 4 hashes replaced\n"
+    );
+    let new = read(&world, "users.csv");
+    let lines: Vec<_> = new.split("\r\n").collect();
+    assert_eq!(lines[0], "id,password,note");
+    assert!(
+        lines[1].starts_with("1,\"argon2$argon2id$v=19$m=64,t=1,p=1$")
+            && lines[1].ends_with("\",\"says \"\"hi\"\"\"")
+    );
+    assert!(
+        lines[2].starts_with("2,\"$argon2id$v=19$m=64,t=1,p=1$") && lines[2].ends_with("\","),
+        "{}",
+        lines[2]
+    );
+    assert_eq!(lines[3..], ["3,,", "4,\"open", ""]);
+    let done = run(&world, ["verify", "--file", "users.csv", "--csv", "password"], b"password");
+    assert!(done.text().starts_with("1: match\n2: match\n"), "{}", done.text());
+    world.write("semi", format!("{bcrypt};ann\n"));
+    let args = ["verify", "--file", "semi", "--csv", "1", "--delimiter", ";"];
+    assert_eq!(run(&world, args, b"password").quiet_success(), "ann: match\n");
+    run(&world, ["verify", "--file", "users.csv", "--csv", "pw"], b"x").failure(
+        2,
+        &[
+            "--csv pw: no such column; the first line has id, password, note",
+            "users.csv: nothing after line 0 of it was looked at",
+        ],
+    );
+    upgrade(&world, &["--file", "users.csv", "--csv", "pw"], b"x")
+        .failure(2, &["users.csv: --csv pw: no such column; the first line has id, password, note"]);
+    assert_eq!(read(&world, "users.csv"), new);
+    upgrade(&world, &["--file", "users.csv", "--csv", "0"], b"x")
+        .failure(2, &["invalid value '0' for '--csv <COLUMN>': columns are counted from 1 (see --help)"]);
+}
+
+#[test]
+fn what_cannot_be_upgraded_stays_as_it_is() {
+    let world = World::new();
+    world
+        .write("empty", "# nobody\n\n")
+        .write("long", vec![b'x'; 70_000])
+        .write("bytes", b"\xff\xfe:\x00$\xff\n");
+    upgrade(&world, &["--file", "empty"], b"x").failure(2, &["empty: no hashes in it"]);
+    upgrade(&world, &["--file", "none"], b"x").failure(2, &["none: No such file or directory (os error 2)"]);
+    upgrade(&world, &["--file", "."], b"x").failure(2, &[".: no file that could be replaced"]);
+    upgrade(&world, &["--file", "-"], b"x").failure(2, &["--file -: name a file that can be replaced"]);
+    upgrade(&world, &[], b"x").failure(
+        2,
+        &["the following required arguments were not provided: <--hash <STRING>|--file <FILE>> (see --help)"],
+    );
+    for file in ["long", "bytes"] {
+        let old = fs::read(world.path(file)).expect("a file");
+        assert_eq!(upgrade(&world, &["--file", file], b"x").code(), 2);
+        assert_eq!(fs::read(world.path(file)).expect("a file"), old);
+    }
+    let done = upgrade(&world, &["--hash", "x", "--passwords", "empty"], b"x");
+    done.failure(2, &["--passwords goes with --file; for one hash, give the password itself"]);
+    let done = run(&world, ["upgrade", "--file", "long", "sesame"], b"");
+    assert!(done.code() == 2 && !done.err.contains("sesame"), "{}", done.err);
+}
+
+/// A second run while the first holds the file, which waits for its password.
+#[cfg(target_os = "linux")]
+#[test]
+fn two_runs_on_one_file() {
+    use std::io::Write;
+    let world = World::new();
+    let old = format!("ann:{}\n", of("php", "bcrypt"));
+    world.write("db", &old);
+    let args = ["password", "upgrade", "--file", "db", "-m", "64", "-t", "1"];
+    let mut first = world.start(std::process::Command::new(hashmill()).args(args));
+    let pid = format!(" {} ", first.id());
+    let inode = {
+        use std::os::linux::fs::MetadataExt;
+        fs::metadata(world.path("db")).expect("a file").st_ino()
+    };
+    // Until the first one has it, as the list of locks says: KIND, MODE, PID, and MAJOR:MINOR:INODE.
+    let locked = || {
+        let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+        locks.lines().any(|line| line.contains(&pid) && line.contains(&format!(":{inode} ")))
+    };
+    while !locked() {
+        assert!(first.try_wait().expect("a child").is_none(), "it waits for its password");
+    }
+    upgrade(&world, &["--file", "db"], b"password")
+        .failure(2, &["db: another run is at work on it; nothing was done"]);
+    assert_eq!(read(&world, "db"), old);
+    // Meanwhile somebody else writes.
+    world.write("db", format!("{old}# more\n"));
+    first.stdin.take().expect("a pipe").write_all(b"password").expect("a reader");
+    let done = crate::world::finish(first);
+    assert_eq!(done.code(), 2);
+    assert!(done.err.ends_with("somebody else changed it meanwhile; nothing was written\n"), "{}", done.err);
+    assert_eq!(read(&world, "db"), format!("{old}# more\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn rights_stay_and_a_folder_that_cannot_be_written_is_named() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let world = World::new();
+    world.write("folder/db", format!("ann:{}\n", of("php", "bcrypt")));
+    let path = world.path("folder/db");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("rights");
+    symlink("folder/db", world.path("link")).expect("a link");
+    assert!(upgrade(&world, &["--file", "link"], b"password").quiet_success().contains("replaced"));
+    assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o7777, 0o640);
+    assert!(fs::symlink_metadata(world.path("link")).expect("a link").is_symlink());
+    assert!(read(&world, "folder/db").starts_with("ann:$argon2id$"));
+}
+
+#[test]
+fn long_passwords_of_bcrypt_are_named() {
+    let world = World::new();
+    let long =
+        vectors::passwords().into_iter().find(|string| string.maker == "php" && string.password.len() > 72);
+    let long = long.expect("such a string");
+    let note = "take note: bcrypt looked at the first 72 bytes of the password alone; the new hash is of all of it as it was given";
+    let new = upgrade(&world, &["--hash", &long.stored], &long.password).failure(0, &[note]);
+    assert_eq!(verify(&world, new.trim_end(), &long.password).code(), 0);
+    assert_eq!(verify(&world, new.trim_end(), &long.password[..72]).code(), 1);
+}
+
+#[test]
+fn short_help_fits_a_screen_and_has_two_examples() {
+    let world = World::new();
+    for verb in ["hash", "verify", "upgrade", "needs-rehash", "calibrate", "kdf", "bench"] {
+        let help = run(&world, [verb, "-h"], b"").quiet_success();
+        assert!(help.lines().count() <= 40, "{} lines: {help}", help.lines().count());
+        assert!(
+            help.lines().filter(|line| line.contains("hashmill password ")).count() >= 3,
+            "usage and two: {help}"
+        );
+    }
+}
+
+/// Runs a program of somebody else that says with its exit code whether a string is a password's, and says aloud where it cannot.
+fn taken_by(what: &str, command: &[&str], can: &[&str], new: &str) {
+    let run = |words: &[&str], more: &[&str]| {
+        let mut command = std::process::Command::new(words[0]);
+        command
+            .args(&words[1..])
+            .args(more)
+            .stderr(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if !run(can, &[]) {
+        skip(&format!("strings of upgrade, verified by {what}"), "it is not here, or knows no Argon2");
+        return;
+    }
+    assert!(run(command, &[new, "password"]), "{what}: {new}");
+    assert!(!run(command, &[new, "Password"]), "{what}: {new}");
+}
+
+/// Those whose strings were replaced take the new ones.
+#[test]
+fn those_whose_strings_were_replaced_take_the_new_ones() {
+    let world = World::new();
+    let new = |maker, kind| {
+        let costs = ["-m", "1024", "-t", "2"];
+        let old = of(maker, kind);
+        let args = [&["upgrade", "--hash", &old][..], &costs].concat();
+        run(&world, args, b"password").quiet_success().trim_end().to_owned()
+    };
+    let django = "import sys; from django.conf import settings; \
+                  settings.configure(PASSWORD_HASHERS=['django.contrib.auth.hashers.Argon2PasswordHasher']); \
+                  from django.contrib.auth.hashers import check_password; \
+                  sys.exit(not check_password(sys.argv[2], sys.argv[1]))";
+    taken_by(
+        "Django",
+        &["python3", "-c", django],
+        &["python3", "-c", "import django, argon2"],
+        &new("django", "pbkdf2-sha256"),
+    );
+    let passlib =
+        "import sys; from passlib.hash import argon2; sys.exit(not argon2.verify(sys.argv[2], sys.argv[1]))";
+    taken_by(
+        "passlib",
+        &["python3", "-c", passlib],
+        &["python3", "-c", "import passlib, argon2"],
+        &new("passlib", "bcrypt"),
+    );
+    let php = "exit(password_verify($argv[2], $argv[1]) ? 0 : 1);";
+    taken_by(
+        "PHP",
+        &["php", "-r", php, "--"],
+        &["php", "-r", "exit(defined('PASSWORD_ARGON2ID') ? 0 : 1);"],
+        &new("php", "bcrypt"),
+    );
+}
+
+/// What the guide has people type.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_steps_of_the_guide() {
+    let world = World::new();
+    let shell = |line: &str, input: &[u8]| {
+        let program = hashmill();
+        let line = line.replace("hashmill", program.to_str().expect("a path"));
+        world.run("bash".as_ref(), ["-c", &line], input)
+    };
+    let (django, bcrypt) = (of("django", "pbkdf2-sha256"), of("php", "bcrypt"));
+    world
+        .write("users.csv", format!("id,password\n6,{bcrypt}\n7,{django}\n"))
+        .write("password.txt", "password\n");
+    let left = "hashmill password needs-rehash --file users.csv --csv password | grep -c 'foreign'";
+    assert_eq!(shell(left, b"").quiet_success(), "2\n");
+    let line = "hashmill password upgrade --file users.csv --csv password --name 7";
+    let words = shell(line, b"password").quiet_success();
+    assert_eq!(
+        words,
+        "7: match, replaced (pbkdf2-sha256, 103 iterations)\nusers.csv: 1 of 1 hashes replaced\n"
+    );
+    assert_eq!(shell(left, b"").quiet_success(), "1\n");
+    let one = format!(
+        "store() {{ echo \"$1\" >stored; }}; old='{bcrypt}'; \
+         new=$(hashmill password upgrade --hash \"$old\" <password.txt) && store \"$new\""
+    );
+    shell(&one, b"").quiet_success();
+    assert!(read(&world, "stored").starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+    // For a wrong password nothing is stored.
+    world.write("password.txt", "wrong\n").write("stored", "untouched");
+    shell(&one, b"").failure(1, &["no match"]);
+    assert_eq!(read(&world, "stored"), "untouched");
+}
