@@ -22,6 +22,8 @@ mod doc_tls;
 mod doc_view;
 #[cfg(feature = "generate")]
 mod generate;
+#[cfg(all(unix, feature = "doc", feature = "generate", feature = "lab"))]
+mod guides;
 mod info;
 #[cfg(feature = "lab")]
 mod lab;

@@ -1,0 +1,195 @@
+//! Every command that README and docs show in a block is run, in the order of its page, in a world where what it names exists.
+
+use crate::world::{World, hashmill};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is shown and not run, each with the reason.
+const NOT_RUN: [(&str, &str); 8] = [
+    ("cargo install --locked --path crates/cli", "builds the program that this test has"),
+    ("cargo run --release -- lab run headline", "measures for a minute; a shorter one is a test of its own"),
+    ("cargo xtask test", "runs this test"),
+    ("cargo rivals blake3", "builds competitors"),
+    ("cargo rivals lab gate", "measures for hours"),
+    ("hashmill lab ab blake3/hash/oneshot --base main", "builds another revision"),
+    ("hashmill doc sync notes.amrg ws://", "needs a server; has tests of its own"),
+    ("hashmill doc sync copy.amrg ws://", "needs a server; has tests of its own"),
+];
+
+/// What ends with 1 here, each with what that says.
+const SAYS_NO: [(&str, &str); 2] = [
+    ("hashmill doc rescue damaged.amrg", "something was lost"),
+    ("hashmill password needs-rehash --file users", "nothing has to be hashed again"),
+];
+
+/// What stands for something else on a page, and what is taken for it.
+const STANDS_FOR: [(&str, &str); 5] = [
+    ("curl …", "cat a.iso"),
+    ("'$argon2id$v=19$…'", "\"$(printf sesame | hashmill password hash)\""),
+    ("3f2a", "\"$(hashmill doc blame notes.amrg /body | grep -oE '^[0-9a-f]{8,64}' | tail -n 1)\""),
+    ("/media/stick/", "stick/"),
+    ("notes/ backup/", "here/ backup/"),
+];
+
+/// What a command finds, made when the first one names it.
+const FOUND: [(&str, &str); 9] = [
+    (".iso", "printf one > a.iso; printf two > b.iso"),
+    ("photos", "mkdir -p photos/old; printf 1 > photos/1.jpg; printf 2 > photos/old/2.jpg"),
+    ("users", "printf 'ann:%s\\n' \"$(printf sesame | hashmill password hash)\" > users"),
+    ("notes.json", "printf '{\"title\": \"Shopping\"}' > notes.json"),
+    ("from-the-phone.amrg", "printf '{\"read\": true}' | hashmill doc import - -o from-the-phone.amrg"),
+    ("patch.json", "printf '[{\"op\": \"add\", \"path\": \"/seen\", \"value\": true}]' > patch.json"),
+    ("damaged.amrg", "cp notes.amrg damaged.amrg; printf 'what a disk wrote' >> damaged.amrg"),
+    ("stick/", "mkdir -p stick"),
+    ("here/", "mkdir -p here backup; cp notes.amrg here/"),
+];
+
+/// A command and where it stands.
+struct Shown {
+    place: String,
+    line: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository").to_path_buf()
+}
+
+fn pages() -> Vec<PathBuf> {
+    let docs = fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
+    let mut docs: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    docs.sort_unstable();
+    [vec![root().join("README.md"), root().join("crates/cli/README.md")], docs].concat()
+}
+
+/// The commands of a page. A block that says no language must not hide any.
+fn shown(page: &Path) -> Vec<Shown> {
+    let text = fs::read_to_string(page).expect("a page");
+    let mut language = None;
+    let mut all = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let place = format!("{}:{}", page.display(), number + 1);
+        match (line.strip_prefix("```"), language) {
+            (Some(_), Some(_)) => language = None,
+            (Some(name), None) => language = Some(name),
+            (None, Some("sh")) if !line.is_empty() => {
+                // A comment begins behind two spaces or more, or at least one.
+                let line = line.split(" # ").next().unwrap_or(line).trim_end().to_owned();
+                all.push(Shown { place, line });
+            }
+            (None, Some("")) => {
+                assert!(
+                    !line.starts_with("hashmill ") && !line.starts_with("cargo "),
+                    "{place} is not in sh"
+                );
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Runs a line of shell; the program under test is on the path, and pages of a world lie in its home.
+fn shell(world: &World, line: &str) -> (bool, String) {
+    let bin = hashmill().parent().expect("a folder").to_path_buf();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("bash");
+    command.args(["-c", &format!("set -eo pipefail\n{line}")]);
+    command.env("PATH", format!("{}:{path}", bin.display())).env("HOME", world.path("")).env("pw", "sesame");
+    let mut child = world.start(&mut command);
+    // Whoever asks for a password gets this one.
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), b"sesame\n").ok();
+    let done = crate::world::finish(child);
+    (done.status.success(), format!("{}{}", done.text(), done.err))
+}
+
+/// What a measuring command of the lab comes to where nothing is measured: its flags are understood, its cases exist.
+fn unmeasured(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_, _, command, rest @ ..] = &*words else { return line.to_owned() };
+    let cases: Vec<&str> = rest.iter().copied().take_while(|word| !word.starts_with("--")).collect();
+    match *command {
+        "run" | "tune" => format!("{line} --help && hashmill lab list '{}'", cases.join("' '")),
+        "list" => line.to_owned(),
+        _ => format!("{line} --help"),
+    }
+}
+
+#[test]
+fn every_command_that_is_shown_works() {
+    let has_jq = Command::new("jq").arg("--version").output().is_ok();
+    let mut used = [false; NOT_RUN.len()];
+    let mut faults = Vec::new();
+    let mut ran = 0;
+    for page in pages() {
+        let world = World::new();
+        let mut made = [false; FOUND.len()];
+        for Shown { place, line } in shown(&page) {
+            if let Some(index) = NOT_RUN.iter().position(|(begin, _)| line.starts_with(begin)) {
+                used[index] = true;
+                continue;
+            }
+            let mut line = STANDS_FOR.iter().fold(line, |line, (words, taken)| line.replace(words, taken));
+            if let Some((before, _)) = line.split_once("| jq").filter(|_| !has_jq) {
+                line = before.to_owned();
+            }
+            for ((name, make), made) in FOUND.iter().zip(&mut made) {
+                if line.contains(name) && !*made {
+                    let (well, said) = shell(&world, make);
+                    assert!(well, "{place}: {make}: {said}");
+                    *made = true;
+                }
+            }
+            let is_lab = line.starts_with("hashmill lab ");
+            let (well, said) = shell(&world, &if is_lab { unmeasured(&line) } else { line.clone() });
+            ran += 1;
+            if well == SAYS_NO.iter().any(|(begin, _)| line.starts_with(begin)) {
+                faults.push(format!("{place}: {line}: {said}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(ran > 50, "{ran} commands are few");
+    let unused = NOT_RUN.iter().zip(used).filter(|(_, used)| !used).map(|((begin, _), _)| begin);
+    assert_eq!(unused.collect::<Vec<_>>(), Vec::<&&str>::new(), "these are shown no more");
+}
+
+/// Commands in the middle of a sentence exist, too.
+#[test]
+fn every_command_that_is_named_exists() {
+    let world = World::new();
+    let mut asked: Vec<Vec<String>> = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("a page");
+        for span in text.split('`').skip(1).step_by(2).filter_map(|span| span.strip_prefix("hashmill ")) {
+            let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            let words = span.split_whitespace().take_while(is_name).take_while(|word| !word.starts_with('-'));
+            let words: Vec<String> = words.take(2).map(str::to_owned).collect();
+            if !words.is_empty() && !asked.contains(&words) {
+                asked.push(words);
+            }
+        }
+    }
+    assert!(asked.len() > 10, "{asked:?}");
+    for words in asked {
+        // What takes operands may be followed by one that looks like a name.
+        let known = |words: &[String]| {
+            let args = words.iter().map(String::as_str).chain(["--help"]);
+            world.run(&hashmill(), args, b"").status.success()
+        };
+        assert!(known(&words), "{words:?}");
+    }
+}
+
+#[test]
+fn the_readme_links_to_every_page_of_the_docs() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    assert!(readme.lines().count() <= 70, "one screen, or nearly");
+    for page in pages().iter().filter(|page| page.parent().is_some_and(|folder| folder.ends_with("docs"))) {
+        let name = page.file_name().expect("a name").to_string_lossy();
+        assert!(readme.contains(&format!("](docs/{name})")), "{name}");
+    }
+    for library in ["hash", "files", "doc", "lab"] {
+        assert!(readme.contains(&format!("cargo add hashmill-{library}`")), "{library}");
+    }
+}
