@@ -16,6 +16,10 @@ pub(crate) enum Need {
     Program { name: &'static str, package: &'static str },
     /// `cargo NAME` answers; the second field says how to get it.
     Cargo { name: &'static str, get: &'static str },
+    /// A program on the search path that no Debian package brings; the second field says how to get it.
+    Tool { name: &'static str, get: &'static str },
+    /// A release before this one, which the repository has a tag for.
+    Tag,
     /// A JavaScript engine that is new enough for the packages tested beside.
     Node,
     /// A registry from which `npm` gets packages.
@@ -40,6 +44,9 @@ impl Need {
             Self::Cargo { name, get } => {
                 (!answers("cargo", &[name, "--version"])).then(|| format!("needs `cargo {name}` ({get})"))
             }
+            Self::Tool { name, get } => find(name).is_none().then(|| format!("needs `{name}` ({get})")),
+            Self::Tag => (!answers("git", &["describe", "--tags", "--abbrev=0", "--match=v*"]))
+                .then(|| "needs a tag of a release before (git fetch --tags); there is none yet".to_owned()),
             Self::Node => (!answers("node", &["-e", NODE_20])).then(|| {
                 "needs `node` from version 20 on (Debian package nodejs, or a newer one)".to_owned()
             }),

@@ -58,6 +58,13 @@ impl Cmd {
         Self::new("rustup", &[&["run", "nightly", "cargo"], args].concat())
     }
 
+    /// The tag of the last release.
+    fn last_tag(root: &Path) -> anyhow::Result<String> {
+        let describe = ["describe", "--tags", "--abbrev=0", "--match=v*"];
+        let output = std::process::Command::new("git").args(describe).current_dir(root).output()?;
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
@@ -86,6 +93,28 @@ impl Cmd {
 const RUSTFMT: Need = Need::Cargo { name: "fmt", get: "rustup component add rustfmt" };
 const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add clippy" };
 const DENY: Need = Need::Cargo { name: "deny", get: "cargo install cargo-deny --locked" };
+
+const ACTIONLINT: Need =
+    Need::Tool { name: "actionlint", get: "go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12" };
+const SEMVER: Need = Need::Cargo { name: "semver-checks", get: "cargo install cargo-semver-checks --locked" };
+
+/// What is published, each after those that it needs; the program comes last.
+const SHIPPED: [&str; 14] = [
+    "-p",
+    "hashmill-hash",
+    "-p",
+    "hashmill-machine",
+    "-p",
+    "hashmill-doc",
+    "-p",
+    "hashmill-files",
+    "-p",
+    "hashmill-lab",
+    "-p",
+    "hashmill-workloads",
+    "-p",
+    "hashmill-cli",
+];
 
 /// The workspace of the fuzz targets, without the fuzzer: an ordinary crate for the stable toolchain. Its lock file may
 /// change here, as it follows that of the main workspace.
@@ -172,6 +201,44 @@ const HERE: &[Step] = &[
         commands: |_| {
             let check = ["deny", "--locked", "--offline", "check", "licenses", "bans", "sources"];
             Ok(vec![Cmd::cargo(&check)])
+        },
+    },
+    Step {
+        name: "actions",
+        about: "the workflows of the hosted service are well-formed",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[ACTIONLINT],
+        runner: None,
+        commands: |_| Ok(vec![Cmd::new("actionlint", &[])]),
+    },
+    Step {
+        name: "packages",
+        about: "every crate that ships can be packed, and builds from what was packed",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[],
+        runner: None,
+        commands: |_| {
+            let package =
+                ["package", "--locked", "--offline", "--allow-dirty", "--target-dir", "target/packed"];
+            Ok(vec![Cmd::cargo(&[&package[..], &SHIPPED].concat())])
+        },
+    },
+    Step {
+        name: "semver",
+        about: "no public name went or changed since the last release, unless the version says so",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[SEMVER, Need::Tag],
+        runner: None,
+        commands: |setting| {
+            let tag = Cmd::last_tag(setting.root)?;
+            let libraries = &SHIPPED[..SHIPPED.len() - 2];
+            Ok(vec![Cmd::cargo(&[&["semver-checks", "--baseline-rev", &tag], libraries].concat())])
         },
     },
     Step {
