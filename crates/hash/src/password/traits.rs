@@ -124,7 +124,8 @@ fn over_limit(what: Quantity) -> Error {
         Quantity::Memory => Error::ParamInvalid { name: "m" },
         Quantity::Passes => Error::ParamInvalid { name: "t" },
         Quantity::Lanes => Error::ParamInvalid { name: "p" },
-        Quantity::Work => Error::ParamsInvalid,
+        // The last two are of other functions, whose strings these traits do not read.
+        Quantity::Work | Quantity::BcryptCost | Quantity::Iterations => Error::ParamsInvalid,
         Quantity::Salt => Error::SaltInvalid,
         Quantity::Tag => Error::OutputSize,
     }
