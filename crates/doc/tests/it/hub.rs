@@ -192,10 +192,10 @@ fn a_poisoned_change_of_one_keeps_nobody_back() {
     (0..500).for_each(|_| hub.step(&mut rng));
     let [bad, after] = poison(&hub.doc);
     let mut message = Message::default();
-    message.heads = vec![after.hash()];
+    message.heads = vec![after.hash()].into();
     message.flags = Some(MessageFlags::SUPPORTS_SYNC_RESET);
     let bloom = BloomFilter::from_hashes([bad.hash(), after.hash()].into_iter());
-    message.have = vec![Have { last_sync: hub.doc.get_heads(), bloom }];
+    message.have = vec![Have { last_sync: hub.doc.get_heads().into(), bloom }].into();
     message.changes = vec![bad.raw_bytes(), after.raw_bytes()];
     hub.refused = Some(bad.hash());
     for _ in 0..3 {
