@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hashmill_doc::sync::{BloomFilter, Have, Message, MessageFlags, State, SyncDoc};
+use hashmill_doc::sync::{Few, Have, Message, MessageFlags, State, SyncDoc};
 use hashmill_doc::{ChangeHash, Document};
 use hashmill_testkit::Rng;
 use hashmill_testkit::doc::forge::Forge;
@@ -54,7 +54,7 @@ impl Plain {
         let mut message = Message::default();
         message.heads = heads.iter().map(hash_of).collect();
         message.need = need.iter().map(hash_of).collect();
-        message.have = vec![Have { last_sync: vec![], bloom: BloomFilter::default() }];
+        message.have = Few::one(Have::default());
         message.changes = changes.iter().map(Change::bytes).collect();
         message.flags = Some(MessageFlags::SUPPORTS_SYNC_RESET);
         Some(message)
