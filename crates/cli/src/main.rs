@@ -12,6 +12,7 @@ mod memory;
 mod os;
 mod out;
 mod password;
+mod program;
 mod replace;
 mod sum;
 
@@ -26,7 +27,8 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let command = match flags::parse(wild::args_os()) {
+    let args = program::Program::called(wild::args_os());
+    let command = match flags::parse(args.into_iter()) {
         Ok(command) => command,
         Err(early) => return early.show(),
     };

@@ -31,6 +31,9 @@ pub enum Error {
     LinkLoop,
     /// The kind of the entry: a FIFO, socket or device met where only files and directories make sense.
     Special,
+    /// The kind of the file system: it holds no files, and the walk did not begin in it. See
+    /// [`Visit::Pseudo`](crate::walk::Visit::Pseudo).
+    Pseudo(&'static str),
     /// The caller: this input cannot be hashed in this way, for the reason given.
     Refused(&'static str),
 }
@@ -48,6 +51,7 @@ impl fmt::Display for Error {
             Error::PageLost => f.write_str("a page of the mapped file could not be read"),
             Error::LinkLoop => f.write_str("symbolic link to a directory that contains it"),
             Error::Special => f.write_str("neither a file nor a directory"),
+            Error::Pseudo(kind) => write!(f, "a file system of kind {kind} holds no files"),
             Error::Refused(reason) => f.write_str(reason),
         }
     }

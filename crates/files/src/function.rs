@@ -1,8 +1,11 @@
 //! What is computed: the hash function with its mode, its key and its kernels, and what comes out.
 
+use crate::checkfile::Algorithm;
 use hashmill_hash::blake3::hazmat::{self, Mode};
 use hashmill_hash::blake3::{Hash, Hasher, KEY_LEN, OUT_LEN, OutputReader, Plan, batch};
-use sha2::{Digest as _, Sha256};
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -19,7 +22,16 @@ enum Kind {
     Blake3,
     Keyed(Zeroizing<[u8; KEY_LEN]>),
     DeriveKey(hazmat::ContextKey),
+    Serial(Serial),
+}
+
+/// Functions that take their input strictly in order.
+#[derive(Clone, Copy)]
+enum Serial {
     Sha256,
+    Sha512,
+    Sha1,
+    Md5,
 }
 
 impl Function {
@@ -40,7 +52,18 @@ impl Function {
 
     /// SHA-256, for lists made by other programs. One thread per file: its rounds depend on each other.
     pub fn sha256() -> Function {
-        Function::of(Kind::Sha256)
+        Function::of(Kind::Serial(Serial::Sha256))
+    }
+
+    /// The function that a list is made with, in its usual mode.
+    pub fn by(algorithm: Algorithm) -> Function {
+        Function::of(match algorithm {
+            Algorithm::Blake3 => Kind::Blake3,
+            Algorithm::Sha256 => Kind::Serial(Serial::Sha256),
+            Algorithm::Sha512 => Kind::Serial(Serial::Sha512),
+            Algorithm::Sha1 => Kind::Serial(Serial::Sha1),
+            Algorithm::Md5 => Kind::Serial(Serial::Md5),
+        })
     }
 
     fn of(kind: Kind) -> Function {
@@ -67,7 +90,7 @@ impl Function {
             Kind::Blake3 => Some(Mode::Hash),
             Kind::Keyed(key) => Some(Mode::KeyedHash(key)),
             Kind::DeriveKey(key) => Some(Mode::DeriveKeyMaterial(key)),
-            Kind::Sha256 => None,
+            Kind::Serial(_) => None,
         }
     }
 
@@ -78,12 +101,14 @@ impl Function {
 
     /// A state that takes a message piece by piece.
     pub(crate) fn start(&self) -> State {
-        match self.mode() {
-            Some(mode) => {
-                State::Blake3(Box::new(Hasher::with_mode(&mode).with_plan(self.plan)), self.extended)
-            }
-            None => State::Sha256(Sha256::new()),
-        }
+        let mode = match (self.mode(), &self.kind) {
+            (_, Kind::Serial(Serial::Sha256)) => return State::Sha256(Sha256::new()),
+            (_, Kind::Serial(Serial::Sha512)) => return State::Sha512(Box::default()),
+            (_, Kind::Serial(Serial::Sha1)) => return State::Sha1(Sha1::new()),
+            (_, Kind::Serial(Serial::Md5)) => return State::Md5(Md5::new()),
+            (mode, _) => mode.expect("all but serial functions are trees"),
+        };
+        State::Blake3(Box::new(Hasher::with_mode(&mode).with_plan(self.plan)), self.extended)
     }
 
     /// The chaining value of `bytes`, which lie `offset` bytes into a message that is longer than they are.
@@ -127,7 +152,10 @@ impl fmt::Debug for Function {
             Kind::Blake3 => "Function(BLAKE3)",
             Kind::Keyed(_) => "Function(BLAKE3 keyed)",
             Kind::DeriveKey(_) => "Function(BLAKE3 derive-key)",
-            Kind::Sha256 => "Function(SHA-256)",
+            Kind::Serial(Serial::Sha256) => "Function(SHA-256)",
+            Kind::Serial(Serial::Sha512) => "Function(SHA-512)",
+            Kind::Serial(Serial::Sha1) => "Function(SHA-1)",
+            Kind::Serial(Serial::Md5) => "Function(MD5)",
         })
     }
 }
@@ -137,6 +165,9 @@ pub(crate) enum State {
     /// The hasher, and whether the whole output is wanted.
     Blake3(Box<Hasher>, bool),
     Sha256(Sha256),
+    Sha512(Box<Sha512>),
+    Sha1(Sha1),
+    Md5(Md5),
 }
 
 impl State {
@@ -146,6 +177,9 @@ impl State {
                 hasher.update(bytes);
             }
             State::Sha256(state) => state.update(bytes),
+            State::Sha512(state) => state.update(bytes),
+            State::Sha1(state) => state.update(bytes),
+            State::Md5(state) => state.update(bytes),
         }
         self
     }
@@ -156,6 +190,9 @@ impl State {
             // By its path: with the feature `digest`, a trait of `sha2` has a method of this name too.
             State::Blake3(hasher, false) => Output::Short(*Hasher::finalize(hasher).as_bytes()),
             State::Sha256(state) => Output::Short(state.clone().finalize().into()),
+            State::Sha512(state) => Output::Whole(state.clone().finalize().as_slice().into()),
+            State::Sha1(state) => Output::Whole(state.clone().finalize().as_slice().into()),
+            State::Md5(state) => Output::Whole(state.clone().finalize().as_slice().into()),
         }
     }
 }
@@ -166,6 +203,8 @@ impl State {
 pub enum Output {
     /// The default 32 bytes.
     Short([u8; OUT_LEN]),
+    /// All that comes out of a function whose output is longer or shorter.
+    Whole(Box<[u8]>),
     /// BLAKE3's output from any offset, as asked for by [`Function::extended`].
     Extended(Box<OutputReader>),
 }
@@ -173,17 +212,28 @@ pub enum Output {
 impl Output {
     /// The 32 bytes of output at `offset`. A short output has only those at offset 0.
     pub fn bytes_at(&self, offset: u64) -> Option<[u8; OUT_LEN]> {
-        match self {
-            Output::Short(bytes) => (offset == 0).then_some(*bytes),
+        let mut bytes = [0; OUT_LEN];
+        self.fill(offset, &mut bytes).then_some(bytes)
+    }
+
+    /// Writes the output from `offset` on; whether there is so much of it.
+    pub fn fill(&self, offset: u64, bytes: &mut [u8]) -> bool {
+        let Some(end) = offset.checked_add(bytes.len() as u64) else { return false };
+        let all: &[u8] = match self {
+            Output::Short(all) => all,
+            Output::Whole(all) => all,
             Output::Extended(reader) => {
-                offset.checked_add(OUT_LEN as u64)?;
                 let mut reader = reader.clone();
                 reader.set_position(offset);
-                let mut bytes = [0; OUT_LEN];
-                reader.fill(&mut bytes);
-                Some(bytes)
+                reader.fill(bytes);
+                return true;
             }
+        };
+        if end > all.len() as u64 {
+            return false;
         }
+        bytes.copy_from_slice(&all[offset as usize..end as usize]);
+        true
     }
 }
 

@@ -7,8 +7,10 @@
 //! | a socket, any reader | [`Files::hash_reader`] |
 //! | many files, answers in the order of the questions | [`Files::hash_many`] |
 //! | a directory to visit in a fixed order | [`walk::Walk`] |
+//! | names of files, in a file | [`Names`] |
 //! | a directory that needs one digest | [`Files::hash_tree`] |
 //! | a list of digests to write or to read | [`checkfile`] |
+//! | what files were, to be compared with what they are | [`manifest`] |
 //! | a hasher of my own, and a file for it | [`HasherExt::update_mmap`] |
 //!
 //! Data flows one way: facts about a file → a [`plan`] (pure) → bytes from a source → chaining values → one digest.
@@ -26,27 +28,37 @@ mod batch;
 mod error;
 mod file;
 mod files;
+mod filter;
 mod function;
 mod many;
 mod merge;
+mod names;
 mod os;
 mod pool;
+mod replacement;
 mod source;
 mod stream;
 mod tiles;
+mod time;
 mod tree;
 mod update;
 mod work;
 
 pub mod checkfile;
+pub mod manifest;
 pub mod plan;
 pub mod walk;
 
 pub use error::Error;
 pub use files::Files;
+pub use filter::{Filter, PatternError};
 pub use function::{Digest, Function, Output};
 pub use many::{Input, Item, Sink};
+pub use names::Names;
+pub use os::FileId;
 pub use plan::{Mapping, Strategy};
+pub use replacement::Replacement;
+pub use time::Time;
 pub use update::HasherExt;
 pub use work::{Options, Progress};
 

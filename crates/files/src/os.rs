@@ -1,7 +1,9 @@
-//! What differs by operating system, apart from mapping (`source/mmap`): positioned reads, read-ahead, names.
+//! What differs by operating system, apart from mapping (`source/mmap`): positioned reads, read-ahead, names, which file is
+//! which.
 
-use std::fs::File;
+use std::fs::{DirEntry, File, Metadata};
 use std::io::{self, Read};
+use std::path::Path;
 
 #[cfg(unix)]
 mod system {
@@ -122,4 +124,91 @@ pub(crate) fn widen_pipe(file: &File) {
     let _ = rustix::pipe::fcntl_setpipe_size(file, 1 << 20);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     let _ = file;
+}
+
+/// Which file it is, whatever its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing tells which file is which there"))]
+pub struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    /// That of a file, where the system tells.
+    pub fn of(metadata: &Metadata) -> Option<FileId> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Some(FileId { device: metadata.dev(), number: metadata.ino() })
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = metadata;
+            None
+        }
+    }
+
+    /// That of a file that has other names, too, where the system tells.
+    pub fn of_linked(metadata: &Metadata) -> Option<FileId> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            FileId::of(metadata).filter(|_| metadata.nlink() > 1)
+        }
+        #[cfg(not(unix))]
+        FileId::of(metadata)
+    }
+}
+
+/// Whether an entry may be this file, as far as can be told without asking for more than the entry.
+pub(crate) fn may_be(entry: &DirEntry, id: &FileId) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirEntryExt;
+        entry.ino() == id.number
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (entry, id);
+        true
+    }
+}
+
+/// The device that something is on, where the system tells.
+pub(crate) fn device(metadata: &Metadata) -> Option<u64> {
+    FileId::of(metadata).map(|id| id.device)
+}
+
+/// The kind of the file system at `path`, if it is one that holds no files: what is in it is made when it is read.
+pub(crate) fn pseudo_file_system(path: &Path) -> Option<&'static str> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        // The numbers are the kernel's, `include/uapi/linux/magic.h`.
+        const KINDS: [(u32, &str); 16] = [
+            (0x9fa0, "proc"),
+            (0x6265_6572, "sysfs"),
+            (0x1cd1, "devpts"),
+            (0x0027_e0eb, "cgroup"),
+            (0x6367_7270, "cgroup2"),
+            (0x6462_6720, "debugfs"),
+            (0x7472_6163, "tracefs"),
+            (0x7363_6673, "securityfs"),
+            (0xf97c_ff8c, "selinuxfs"),
+            (0xcafe_4a11, "bpf"),
+            (0x6265_6570, "configfs"),
+            (0x4249_4e4d, "binfmt_misc"),
+            (0x1980_0202, "mqueue"),
+            (0x6165_676c, "pstore"),
+            (0xde5e_81e4, "efivarfs"),
+            (0x6e73_6673, "nsfs"),
+        ];
+        let kind = rustix::fs::statfs(path).ok()?.f_type as u32;
+        KINDS.into_iter().find(|(number, _)| *number == kind).map(|(_, name)| name)
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = path;
+        None
+    }
 }

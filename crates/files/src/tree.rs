@@ -53,6 +53,7 @@ pub(crate) fn hash(work: &Work, root: &Path) -> Result<Hash, Vec<(PathBuf, Error
                 Err(error) => failures.push((path, error)),
             },
             Visit::Special(path) => failures.push((path, Error::Special)),
+            Visit::Pseudo(path, kind) => failures.push((path, Error::Pseudo(kind))),
             Visit::Failed(path, error) => failures.push((path, error)),
         }
     }
@@ -62,7 +63,7 @@ pub(crate) fn hash(work: &Work, root: &Path) -> Result<Hash, Vec<(PathBuf, Error
     let take = |path, (), result: Result<Digest, Error>| -> ControlFlow<Infallible> {
         match result.map(|digest| digest.output) {
             Ok(Output::Short(bytes)) => digests.push(Hash::from_bytes(bytes)),
-            Ok(Output::Extended(_)) => unreachable!("this function was refused"),
+            Ok(_) => unreachable!("this function was refused"),
             Err(error) => failures.push((path, error)),
         }
         ControlFlow::Continue(())

@@ -5,9 +5,14 @@
 //! visited, so depth costs no file descriptors, and the stack is on the heap.
 
 use crate::error::Error;
+use crate::filter::{self, Filter};
+use crate::os::{self, FileId};
+use ignore::Match;
+use ignore::gitignore::Gitignore;
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::vec;
 
 /// What a [`Walk`] comes across.
@@ -24,15 +29,38 @@ pub enum Visit {
     Link(PathBuf),
     /// A FIFO, a socket or a device. Opening one may block or have effects, so it is only reported.
     Special(PathBuf),
+    /// A directory that is not entered, as a file system of this kind begins there, which holds no files.
+    Pseudo(PathBuf, &'static str),
     /// An entry or a directory that could not be examined.
     Failed(PathBuf, Error),
+}
+
+/// What a walk follows, and what it leaves out without a word. By default it follows no links and leaves nothing out.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Rules {
+    /// Follow symbolic links.
+    pub follow: bool,
+    /// Leave out directories on other file systems than that where the walk begins.
+    pub one_file_system: bool,
+    /// Do not enter file systems that hold no files, such as `/proc`, where the walk does not begin in one: see
+    /// [`Visit::Pseudo`].
+    pub skip_pseudo: bool,
+    /// Leave out names that begin with a dot.
+    pub skip_hidden: bool,
+    /// Leave out what the files `.gitignore` and `.ignore` say, in the directories that are walked.
+    pub ignore_files: bool,
+    /// Leave out by patterns.
+    pub filter: Filter,
+    /// Leave out these files, by whatever name.
+    pub except: Vec<FileId>,
 }
 
 /// An iterator over a directory and everything below it.
 #[derive(Debug)]
 pub struct Walk {
     root: Option<PathBuf>,
-    follow: bool,
+    rules: Arc<Rules>,
     levels: Vec<Level>,
 }
 
@@ -40,8 +68,14 @@ pub struct Walk {
 #[derive(Debug)]
 struct Level {
     path: PathBuf,
+    /// The path from the beginning of the walk, kept only where there are patterns.
+    below: PathBuf,
     /// The path without links, kept only where links are followed: there it shows loops.
     real: Option<PathBuf>,
+    /// The device, kept only where it matters.
+    device: Option<u64>,
+    /// What the ignore files here say.
+    ignored: Option<Gitignore>,
     entries: vec::IntoIter<Entry>,
 }
 
@@ -63,39 +97,96 @@ enum Kind {
 impl Walk {
     /// A walk over `root`. A link given as `root` is followed; those below it only if `follow` says so.
     pub fn new(root: PathBuf, follow: bool) -> Walk {
-        Walk { root: Some(root), follow, levels: Vec::new() }
+        Walk::by(root, Arc::new(Rules { follow, ..Rules::default() }))
+    }
+
+    /// A walk over `root` by rules. They are about what is below it.
+    pub fn by(root: PathBuf, rules: Arc<Rules>) -> Walk {
+        Walk { root: Some(root), rules, levels: Vec::new() }
     }
 
     fn begin(&mut self, root: PathBuf) -> Visit {
         match fs::metadata(&root) {
             Ok(metadata) if metadata.is_dir() => {
-                let real = if self.follow { fs::canonicalize(&root).ok() } else { None };
-                self.enter(root, real)
+                let real = if self.rules.follow { fs::canonicalize(&root).ok() } else { None };
+                let device = os::device(&metadata).filter(|_| self.devices_matter());
+                self.enter(root, PathBuf::new(), real, device)
             }
             Ok(_) => Visit::File(root),
             Err(error) => Visit::Failed(root, error.into()),
         }
     }
 
-    fn enter(&mut self, path: PathBuf, real: Option<PathBuf>) -> Visit {
-        match self.list(&path) {
+    fn devices_matter(&self) -> bool {
+        self.rules.one_file_system || self.rules.skip_pseudo
+    }
+
+    fn enter(&mut self, path: PathBuf, below: PathBuf, real: Option<PathBuf>, device: Option<u64>) -> Visit {
+        let ignored = if self.rules.ignore_files { filter::ignore_files(&path) } else { None };
+        match self.list(&path, &below, ignored.as_ref()) {
             Ok(entries) => {
-                self.levels.push(Level { path: path.clone(), real, entries: entries.into_iter() });
+                let entries = entries.into_iter();
+                self.levels.push(Level { path: path.clone(), below, real, device, ignored, entries });
                 Visit::Enter(path)
             }
             Err(error) => Visit::Failed(path, error.into()),
         }
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+    fn list(&self, path: &Path, below: &Path, ignored: Option<&Gitignore>) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             let kind = self.kind(&entry);
-            entries.push(Entry { name: entry.file_name(), kind });
+            let name = entry.file_name();
+            let is_dir = matches!(kind, Kind::Directory { .. });
+            if self.leaves_out(&entry, path, below, Path::new(&name), is_dir, ignored) {
+                continue;
+            }
+            entries.push(Entry { name, kind });
         }
         entries.sort_unstable_by(|a, b| a.order().cmp(b.order()));
         Ok(entries)
+    }
+
+    /// Whether the rules leave an entry out.
+    fn leaves_out(
+        &self,
+        entry: &fs::DirEntry,
+        path: &Path,
+        below: &Path,
+        name: &Path,
+        is_dir: bool,
+        ignored: Option<&Gitignore>,
+    ) -> bool {
+        let rules = &self.rules;
+        if rules.skip_hidden && name.as_os_str().as_encoded_bytes().starts_with(b".") {
+            return true;
+        }
+        if !rules.filter.is_empty() && rules.filter.leaves_out(&below.join(name), is_dir) {
+            return true;
+        }
+        if rules.ignore_files && self.is_ignored(&path.join(name), is_dir, ignored) {
+            return true;
+        }
+        // The number comes with the entry; only for one that has it the system is asked.
+        !is_dir
+            && rules.except.iter().any(|except| os::may_be(entry, except))
+            && fs::metadata(entry.path())
+                .is_ok_and(|metadata| FileId::of(&metadata).is_some_and(|id| rules.except.contains(&id)))
+    }
+
+    /// The ignore file nearest to the entry that says anything about it decides.
+    fn is_ignored(&self, path: &Path, is_dir: bool, here: Option<&Gitignore>) -> bool {
+        let above = self.levels.iter().rev().filter_map(|level| level.ignored.as_ref());
+        for file in here.into_iter().chain(above) {
+            match file.matched(path, is_dir) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => {}
+            }
+        }
+        false
     }
 
     fn kind(&self, entry: &fs::DirEntry) -> Kind {
@@ -110,7 +201,7 @@ impl Walk {
         };
         match entry.file_type() {
             Ok(kind) if !kind.is_symlink() => of(kind, false),
-            Ok(_) if !self.follow => Kind::Link,
+            Ok(_) if !self.rules.follow => Kind::Link,
             Ok(_) => match fs::metadata(entry.path()) {
                 Ok(metadata) => of(metadata.file_type(), true),
                 Err(error) => Kind::Failed(error.into()),
@@ -134,6 +225,32 @@ impl Walk {
         }
         Ok(Some(real))
     }
+
+    /// Enters a directory, unless it is on a file system that is left out. Then nothing comes of it, or a word.
+    fn descend(&mut self, path: PathBuf, name: &Path, through_link: bool) -> Option<Visit> {
+        let level = &self.levels[self.levels.len() - 1];
+        let real = match self.real(level, &path, name, through_link) {
+            Ok(real) => real,
+            Err(error) => return Some(Visit::Failed(path, error)),
+        };
+        let below = if self.rules.filter.is_empty() { PathBuf::new() } else { level.below.join(name) };
+        let mut device = None;
+        if self.devices_matter() {
+            device = match fs::metadata(&path) {
+                Ok(metadata) => os::device(&metadata),
+                Err(error) => return Some(Visit::Failed(path, error.into())),
+            };
+            if device != level.device {
+                if self.rules.one_file_system {
+                    return None;
+                }
+                if let Some(kind) = os::pseudo_file_system(&path) {
+                    return Some(Visit::Pseudo(path, kind));
+                }
+            }
+        }
+        Some(self.enter(path, below, real, device))
+    }
 }
 
 impl Entry {
@@ -151,25 +268,26 @@ impl Iterator for Walk {
         if let Some(root) = self.root.take() {
             return Some(self.begin(root));
         }
-        let level = self.levels.last_mut()?;
-        let Some(entry) = level.entries.next() else {
-            self.levels.pop();
-            return Some(Visit::Leave);
-        };
-        let path = level.path.join(&entry.name);
-        Some(match entry.kind {
-            Kind::File => Visit::File(path),
-            Kind::Link => Visit::Link(path),
-            Kind::Special => Visit::Special(path),
-            Kind::Failed(error) => Visit::Failed(path, error),
-            Kind::Directory { through_link } => {
-                let level = &self.levels[self.levels.len() - 1];
-                match self.real(level, &path, Path::new(&entry.name), through_link) {
-                    Ok(real) => self.enter(path, real),
-                    Err(error) => Visit::Failed(path, error),
+        loop {
+            let level = self.levels.last_mut()?;
+            let Some(entry) = level.entries.next() else {
+                self.levels.pop();
+                return Some(Visit::Leave);
+            };
+            let path = level.path.join(&entry.name);
+            return Some(match entry.kind {
+                Kind::File => Visit::File(path),
+                Kind::Link => Visit::Link(path),
+                Kind::Special => Visit::Special(path),
+                Kind::Failed(error) => Visit::Failed(path, error),
+                Kind::Directory { through_link } => {
+                    match self.descend(path, Path::new(&entry.name), through_link) {
+                        Some(visit) => visit,
+                        None => continue,
+                    }
                 }
-            }
-        })
+            });
+        }
     }
 }
 
@@ -190,6 +308,10 @@ mod tests {
 
     /// One line per visit, relative to the root.
     fn visits(dir: &tempfile::TempDir, follow: bool) -> Vec<String> {
+        visits_by(dir, Rules { follow, ..Rules::default() })
+    }
+
+    fn visits_by(dir: &tempfile::TempDir, rules: Rules) -> Vec<String> {
         let name =
             |path: PathBuf| path.strip_prefix(dir.path()).expect("below the root").display().to_string();
         let line = |visit| match visit {
@@ -198,10 +320,11 @@ mod tests {
             Visit::File(path) => name(path),
             Visit::Link(path) => format!("link {}", name(path)),
             Visit::Special(path) => format!("special {}", name(path)),
+            Visit::Pseudo(path, kind) => format!("{kind} {}", name(path)),
             Visit::Failed(path, error) => format!("failed {}: {error}", name(path)),
         };
         // A loop that is not seen must fail the test, not the machine.
-        Walk::new(dir.path().to_owned(), follow).take(1000).map(line).collect()
+        Walk::by(dir.path().to_owned(), Arc::new(rules)).take(1000).map(line).collect()
     }
 
     #[test]
@@ -251,6 +374,54 @@ mod tests {
         let loops: Vec<_> = visits(&dir, true).into_iter().filter(|v| v.starts_with("failed")).collect();
         let reason = "symbolic link to a directory that contains it";
         assert_eq!(loops, ["a/x/y", "b/y/x", "self"].map(|path| format!("failed {path}: {reason}")));
+    }
+
+    #[test]
+    fn rules_leave_out() {
+        let dir = tree(&[
+            ".git/x",
+            ".gitignore",
+            "a.o",
+            "b.c",
+            "d/.ignore",
+            "d/a.o",
+            "d/b.c",
+            "d/e/f.c",
+            "d/e/g.c",
+        ]);
+        let files = |rules: Rules| -> Vec<String> {
+            let visits = visits_by(&dir, rules).into_iter();
+            visits.filter(|visit| !visit.starts_with("enter") && visit != "leave").collect()
+        };
+        assert_eq!(files(Rules::default()).len(), 9);
+        let rules = Rules { skip_hidden: true, ..Rules::default() };
+        assert_eq!(files(rules), ["a.o", "b.c", "d/a.o", "d/b.c", "d/e/f.c", "d/e/g.c"]);
+        let filter = Filter::new(&["e/"], &["*.c"]).expect("patterns");
+        assert_eq!(files(Rules { filter, ..Rules::default() }), ["b.c", "d/b.c"]);
+        let filter = Filter::new(&["/d"], &[]).expect("patterns");
+        assert_eq!(files(Rules { filter, skip_hidden: true, ..Rules::default() }), ["a.o", "b.c"]);
+        fs::write(dir.path().join(".gitignore"), "*.o\n.git\ne/f.c\n").expect("our own file");
+        fs::write(dir.path().join("d/.ignore"), "!a.o\n").expect("our own file");
+        let rules = Rules { ignore_files: true, ..Rules::default() };
+        // A pattern with a slash in the middle begins where its file is.
+        assert_eq!(files(rules), [".gitignore", "b.c", "d/.ignore", "d/a.o", "d/b.c", "d/e/f.c", "d/e/g.c"]);
+        fs::hard_link(dir.path().join("b.c"), dir.path().join("z")).expect("a second name");
+        let id = FileId::of(&fs::metadata(dir.path().join("z")).expect("our own file")).expect("a number");
+        let rules = Rules { except: vec![id], skip_hidden: true, ..Rules::default() };
+        assert_eq!(files(rules), ["a.o", "d/a.o", "d/b.c", "d/e/f.c", "d/e/g.c"]);
+    }
+
+    /// What lies below `/proc` is there on every Linux, and a mount of another kind within it or not.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pseudo_file_systems_are_entered_where_they_are_named() {
+        let first = |path: &str| {
+            let rules = Rules { skip_pseudo: true, ..Rules::default() };
+            Walk::by(path.into(), Arc::new(rules)).next()
+        };
+        assert!(matches!(first("/proc/self"), Some(Visit::Enter(_))));
+        assert_eq!(os::pseudo_file_system(Path::new("/proc")), Some("proc"));
+        assert_eq!(os::pseudo_file_system(Path::new(env!("CARGO_MANIFEST_DIR"))), None);
     }
 
     #[test]

@@ -34,9 +34,10 @@ pub(crate) use password::{
     BenchArgs, CalibrateArgs, CsvColumn, FileFlags, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags,
     NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, UpgradeArgs, VerifyArgs,
 };
-pub(crate) use sum::{AlgorithmName, EngineName, SumArgs};
+pub(crate) use sum::{EngineName, SumArgs};
 
 use crate::os::{self, Output};
+use crate::program::Program;
 use crate::{FAILED, out};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -177,7 +178,12 @@ impl Early {
         let is_help = self.error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
         if self.error.use_stderr() && !is_help {
             out::complain(&self.message());
-            return ExitCode::from(code);
+            // What scripts know of GNU's programs.
+            return ExitCode::from(if matches!(Program::this(), Program::Gnu(_)) { FAILED } else { code });
+        }
+        if self.error.kind() == ErrorKind::DisplayVersion && Program::this() != Program::Hashmill {
+            let text = format!("{} (hashmill {})\n", Program::this().name(), env!("CARGO_PKG_VERSION"));
+            return ExitCode::from(if out::print(&text).is_ok() { code } else { FAILED });
         }
         let there = if self.error.use_stderr() { Ok(()) } else { Output::new().check() };
         ExitCode::from(match there.and_then(|()| self.error.print()) {
@@ -237,7 +243,7 @@ mod tests {
             ),
             (
                 "hashmill sum --quiet f",
-                "the following required arguments were not provided: --check (see --help)",
+                "the following required arguments were not provided: <--check|--expect <HEX>> (see --help)",
             ),
             (
                 "hashmill sum --keyed --derive-key c f",

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use hashmill_files::Strategy;
+use hashmill_files::checkfile::Algorithm;
 use std::path::PathBuf;
 
 /// Hash files, or check lists of digests
@@ -27,6 +28,8 @@ pub(crate) struct SumArgs {
     pub(crate) derive_key: Option<String>,
 
     /// The number of output bytes, before hex encoding [default: 32]
+    ///
+    /// With --check: that of the digests in the list, where it is not 32.
     #[arg(short, long, value_name = "LEN", help_heading = "Function")]
     pub(crate) length: Option<u64>,
 
@@ -34,10 +37,10 @@ pub(crate) struct SumArgs {
     #[arg(long, value_name = "SEEK", default_value_t = 0, help_heading = "Function")]
     pub(crate) seek: u64,
 
-    /// The hash function: blake3 or sha256 [default: blake3; with --check: found out]
+    /// The hash function: blake3, sha256, sha512, sha1 or md5 [default: blake3; with --check: found out]
     ///
-    /// SHA-256 is for lists that other programs made or want. Lists of both kinds are told apart by themselves, except
-    /// for files that match neither.
+    /// All but BLAKE3 are for lists that other programs made or want. Lists are told apart by themselves, except for files
+    /// that match by no function.
     #[arg(long, value_name = "NAME", hide_possible_values = true, help_heading = "Function")]
     pub(crate) algorithm: Option<AlgorithmName>,
 
@@ -49,8 +52,35 @@ pub(crate) struct SumArgs {
     pub(crate) recursive: bool,
 
     /// With --recursive, follow symbolic links
-    #[arg(short = 'L', long, requires = "recursive", help_heading = "Directories")]
+    #[arg(short = 'L', long, help_heading = "Directories")]
     pub(crate) follow: bool,
+
+    /// Leave out what matches a pattern as in .gitignore: `*.tmp`, `/build`, `cache/`
+    ///
+    /// Without a slash, patterns are compared with names at any depth; with one, they begin where the walk does; a slash at
+    /// the end is for directories only. What is named as an operand is never left out.
+    #[arg(long, value_name = "GLOB", help_heading = "Directories")]
+    pub(crate) exclude: Vec<String>,
+
+    /// Of files, hash only those that match such a pattern; --exclude has the last word
+    #[arg(long, value_name = "GLOB", help_heading = "Directories")]
+    pub(crate) include: Vec<String>,
+
+    /// Leave out names that begin with a dot
+    #[arg(long, help_heading = "Directories")]
+    pub(crate) no_hidden: bool,
+
+    /// Leave out what the files .gitignore and .ignore in the directories say
+    #[arg(long, help_heading = "Directories")]
+    pub(crate) ignore_files: bool,
+
+    /// Stay on the file system of each operand
+    #[arg(short = 'x', long, help_heading = "Directories")]
+    pub(crate) one_file_system: bool,
+
+    /// Hash the files whose names are in FILE, ended by NUL or by lines; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "tree", "raw", "keyed"], help_heading = "Directories")]
+    pub(crate) files_from: Option<PathBuf>,
 
     /// One digest for each directory with everything in it (docs/tree-digest.md)
     ///
@@ -61,6 +91,10 @@ pub(crate) struct SumArgs {
         help_heading = "Directories"
     )]
     pub(crate) tree: bool,
+
+    /// Write to FILE instead of standard output: all of it or nothing, and never its own digest
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
 
     /// Omit file names in the output
     #[arg(long, help_heading = "Output")]
@@ -90,13 +124,24 @@ pub(crate) struct SumArgs {
     #[arg(
         short,
         long,
-        conflicts_with_all = ["derive_key", "keyed", "length", "raw", "tag", "no_names"],
+        group = "job",
+        conflicts_with_all = ["raw", "tag", "no_names"],
         help_heading = "Checking"
     )]
     pub(crate) check: bool,
 
+    /// Compare the digest of one file with this one, as from a web page; `sha256:HEX` says by which function
+    #[arg(
+        long,
+        value_name = "HEX",
+        group = "job",
+        conflicts_with_all = ["raw", "tag", "no_names", "recursive", "zero"],
+        help_heading = "Checking"
+    )]
+    pub(crate) expect: Option<String>,
+
     /// Do not print OK for each file that matches
-    #[arg(long, requires = "check", help_heading = "Checking")]
+    #[arg(short, long, requires = "job", help_heading = "Checking")]
     pub(crate) quiet: bool,
 
     /// Print nothing about files; the exit code says it all
@@ -115,11 +160,19 @@ pub(crate) struct SumArgs {
     #[arg(long, requires = "check", help_heading = "Checking")]
     pub(crate) strict: bool,
 
+    /// Put GNU's mark for binary files before names, as `sha256sum -b` does
+    #[arg(short, long, hide = true, conflicts_with_all = ["check", "tag"])]
+    pub(crate) binary: bool,
+
+    /// What `sha256sum -t` is for: files are read as bytes in any case
+    #[arg(short, long, hide = true, conflicts_with = "binary")]
+    pub(crate) text: bool,
+
     /// The maximum number of threads to use
     ///
     /// By default, this is the number of logical cores. If this flag is omitted, or if its value is 0,
     /// RAYON_NUM_THREADS is also respected.
-    #[arg(long, value_name = "NUM", help_heading = "Speed")]
+    #[arg(short = 'j', long, visible_alias = "threads", value_name = "NUM", help_heading = "Speed")]
     pub(crate) num_threads: Option<usize>,
 
     /// Disable memory mapping: the same as --strategy read
@@ -148,6 +201,21 @@ pub(crate) struct SumArgs {
 pub(crate) enum AlgorithmName {
     Blake3,
     Sha256,
+    Sha512,
+    Sha1,
+    Md5,
+}
+
+impl AlgorithmName {
+    pub(crate) fn meaning(self) -> Algorithm {
+        match self {
+            AlgorithmName::Blake3 => Algorithm::Blake3,
+            AlgorithmName::Sha256 => Algorithm::Sha256,
+            AlgorithmName::Sha512 => Algorithm::Sha512,
+            AlgorithmName::Sha1 => Algorithm::Sha1,
+            AlgorithmName::Md5 => Algorithm::Md5,
+        }
+    }
 }
 
 /// Engines by name.

@@ -15,6 +15,18 @@ use std::io;
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// What is known of standard output, if it is there.
+pub(crate) fn output_metadata() -> Option<Metadata> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        Output::new().check().ok()?;
+        File::from(io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// Opens a file descriptor that the program was started with.
 #[cfg(unix)]
 pub(crate) fn open_fd(number: u32) -> io::Result<File> {

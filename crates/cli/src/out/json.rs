@@ -1,7 +1,6 @@
 //! The JSON that `hashmill sum` prints: stable field names, documented in `docs/sum.md`.
 
 use super::hex;
-use hashmill_files::checkfile::Algorithm;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -62,16 +61,22 @@ pub(crate) struct Checked<'a> {
     pub(crate) error: Option<String>,
 }
 
-/// The name of an algorithm in JSON.
-pub(crate) fn algorithm(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Sha256 => "sha256",
-        _ => "blake3",
-    }
-}
-
 /// One object on one line.
 pub(crate) fn line(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, object)?;
     out.write_all(b"\n")
+}
+
+/// One digest that was compared with what somebody expected.
+#[derive(Serialize)]
+pub(crate) struct Compared<'a> {
+    #[serde(flatten)]
+    pub(crate) name: Name,
+    /// `ok`, `failed` or `unreadable`.
+    pub(crate) status: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) algorithm: Option<&'static str>,
+    pub(crate) expected: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
 }

@@ -4,20 +4,21 @@ pub(crate) mod json;
 pub(crate) mod progress;
 
 use crate::os::{self, Output};
+use crate::program::Program;
+use anyhow::Context;
+use hashmill_files::{FileId, Replacement};
 use progress::Bar;
 use std::borrow::Cow;
 use std::fmt;
+use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// The name in front of every line on standard error.
-const NAME: &str = "hashmill";
-
 /// One line on standard error.
 pub(crate) fn complain(message: &str) {
     // In one piece: standard error has no buffer, and other programs may write there too.
-    let line = format!("{NAME}: {message}\n");
+    let line = format!("{}: {message}\n", Program::this().name());
     // If even that fails there is nobody left to tell.
     let _ = io::stderr().write_all(line.as_bytes());
 }
@@ -84,9 +85,62 @@ pub(crate) enum Ended {
     Unread,
 }
 
-/// Standard output and standard error of one command.
+/// A file that takes the place of standard output.
+pub(crate) struct Target {
+    name: String,
+    file: Replacement,
+    /// The file that is there already, which the new one replaces.
+    there: Option<FileId>,
+}
+
+impl Target {
+    pub(crate) fn begin(path: &Path) -> anyhow::Result<Target> {
+        let name = shown(path).into_owned();
+        let there = fs::metadata(path).ok().as_ref().and_then(FileId::of);
+        let file = Replacement::begin(path).with_context(|| name.clone())?;
+        Ok(Target { name, file, there })
+    }
+
+    /// The files that are at work here.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = FileId> {
+        self.file.metadata().ok().as_ref().and_then(FileId::of).into_iter().chain(self.there)
+    }
+}
+
+/// Where the output goes.
+enum Sink {
+    Stdout(Output),
+    File(Target),
+}
+
+impl Sink {
+    fn name(&self) -> &str {
+        match self {
+            Sink::Stdout(_) => "standard output",
+            Sink::File(target) => &target.name,
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::Stdout(stdout) => stdout.write(bytes),
+            Sink::File(target) => target.file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::File(target) => target.file.flush(),
+        }
+    }
+}
+
+/// The output and standard error of one command.
 pub(crate) struct Out {
-    stdout: BufWriter<Output>,
+    sink: BufWriter<Sink>,
     at_once: bool,
     bar: Option<Bar>,
     /// Why nothing more can be written to standard output, if so.
@@ -99,15 +153,24 @@ impl Out {
     pub(crate) fn new(bar: Option<Bar>) -> Out {
         let stdout = Output::new();
         let at_once = stdout.is_terminal();
-        Out { stdout: BufWriter::with_capacity(64 * 1024, stdout), at_once, bar, closed: None, failed: false }
+        Out::to(Sink::Stdout(stdout), at_once, bar)
     }
 
-    /// Runs `write` on standard output. Breaks if nobody reads what comes out, or if it cannot be written.
+    /// The same with a file in the place of standard output. It is there when the command is done, whatever failed.
+    pub(crate) fn into_file(target: Target, bar: Option<Bar>) -> Out {
+        Out::to(Sink::File(target), false, bar)
+    }
+
+    fn to(sink: Sink, at_once: bool, bar: Option<Bar>) -> Out {
+        Out { sink: BufWriter::with_capacity(64 * 1024, sink), at_once, bar, closed: None, failed: false }
+    }
+
+    /// Runs `write` on the output. Breaks if nobody reads what comes out, or if it cannot be written.
     pub(crate) fn print(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> ControlFlow<Closed> {
-        let mut result = if self.closed.is_some() { Ok(()) } else { write(&mut self.stdout) };
+        let mut result = if self.closed.is_some() { Ok(()) } else { write(&mut self.sink) };
         if result.is_ok() && self.at_once {
             result = self.pour();
         }
@@ -121,13 +184,13 @@ impl Out {
     }
 
     fn pour(&mut self) -> io::Result<()> {
-        if self.closed.is_some() || self.stdout.buffer().is_empty() {
+        if self.closed.is_some() || self.sink.buffer().is_empty() {
             return Ok(());
         }
-        let stdout = &mut self.stdout;
+        let sink = &mut self.sink;
         match &self.bar {
-            Some(bar) if self.at_once => bar.aside(|| stdout.flush()),
-            _ => stdout.flush(),
+            Some(bar) if self.at_once => bar.aside(|| sink.flush()),
+            _ => sink.flush(),
         }
     }
 
@@ -138,7 +201,7 @@ impl Out {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => self.closed = Some(Ended::Unread),
             Err(error) => {
                 self.closed = Some(Ended::Badly);
-                self.aside(&format!("standard output: {error}"));
+                self.aside(&format!("{}: {error}", self.sink.get_ref().name()));
             }
         }
         if self.closed.is_some() { ControlFlow::Break(Closed) } else { ControlFlow::Continue(()) }
@@ -172,7 +235,13 @@ impl Out {
         // How it went is in `closed`.
         let _ = self.flush();
         // What could not be written has been complained about; dropping must not try again.
-        let _ = self.stdout.into_parts();
+        if let (Sink::File(target), _) = self.sink.into_parts()
+            && self.closed.is_none()
+            && let Err(error) = target.file.finish()
+        {
+            complain(&format!("{}: {error}", target.name));
+            return Ended::Badly;
+        }
         match self.closed {
             _ if self.failed => Ended::Badly,
             Some(ended) => ended,

@@ -1,82 +1,31 @@
 //! Hashing: one answer for each file, in the order of the arguments.
 
-use super::{Form, Lossy, Mode};
-use crate::os;
+use super::operands::Operands;
+use super::{Form, Lossy};
 use crate::out::json::{self, Name};
 use crate::out::{Closed, Out, shown, write_hex};
-use hashmill_files::checkfile::{Frame, Style};
-use hashmill_files::walk::{Visit, Walk};
-use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink};
+use crate::program::Program;
+use hashmill_files::checkfile::{Frame, Mode, Style};
+use hashmill_files::{Digest, Error, Files, Output, Sink};
 use hashmill_hash::blake3::OutputReader;
 use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::vec;
 
 /// What to hash and how to show it.
 pub(super) struct How {
-    pub(super) recursive: bool,
-    pub(super) follow: bool,
     pub(super) form: Form,
     pub(super) seek: u64,
     pub(super) length: u64,
+    pub(super) program: Program,
 }
 
-pub(super) fn run(files: &Files, paths: Vec<PathBuf>, how: &How, mode: Mode, style: Style, out: &mut Out) {
-    let items = Operands { paths: paths.into_iter(), walk: None, how, mode };
+pub(super) fn run(files: &Files, items: Operands, how: &How, mode: Mode, style: Style, out: &mut Out) {
     let mut lossy = Lossy::default();
     // Why it stopped before the last file, if so, is known to `out`.
     let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) =
         files.hash_many(items, Printer { how, mode, style, out, lossy: &mut lossy });
     lossy.warn(out);
-}
-
-/// The arguments, and under `--recursive` what is below them.
-struct Operands<'a> {
-    paths: vec::IntoIter<PathBuf>,
-    walk: Option<Walk>,
-    how: &'a How,
-    mode: Mode,
-}
-
-impl Iterator for Operands<'_> {
-    type Item = Item<()>;
-
-    fn next(&mut self) -> Option<Item<()>> {
-        loop {
-            let (path, input) = match self.walk.as_mut().and_then(Walk::next) {
-                Some(Visit::File(path)) => (path, Input::File),
-                Some(Visit::Special(path)) => (path, Input::Failed(Error::Special)),
-                Some(Visit::Failed(path, error)) => (path, Input::Failed(error)),
-                Some(_) => continue,
-                None => {
-                    let path = self.paths.next()?;
-                    if path.as_os_str() == "-" {
-                        (path, self.stdin())
-                    } else if self.how.recursive {
-                        self.walk = Some(Walk::new(path, self.how.follow));
-                        continue;
-                    } else {
-                        (path, Input::File)
-                    }
-                }
-            };
-            return Some(Item { path, input, tag: () });
-        }
-    }
-}
-
-impl Operands<'_> {
-    fn stdin(&self) -> Input {
-        match self.mode {
-            // The key came from there.
-            Mode::Keyed => Input::Failed(Error::Refused("Cannot open `-` in keyed mode")),
-            Mode::Hash | Mode::DeriveKey => match os::stdin() {
-                Ok(_) => Input::Stdin,
-                Err(error) => Input::Failed(error.into()),
-            },
-        }
-    }
 }
 
 struct Printer<'a> {
@@ -95,8 +44,10 @@ impl Sink<()> for Printer<'_> {
             Ok(digest) => digest,
             Err(error) => return self.failed(&path, &error),
         };
-        let How { form, seek, length, .. } = *self.how;
-        self.lossy.note(form, &path, self.style);
+        let How { form, seek, length, program, .. } = *self.how;
+        if program == Program::Hashmill {
+            self.lossy.note(form, &path, self.style);
+        }
         let frame = match form {
             Form::Plain => Frame::plain(&path, self.style),
             Form::Tagged => Frame::tagged(&path, self.style),
@@ -121,8 +72,15 @@ impl Sink<()> for Printer<'_> {
 impl Printer<'_> {
     fn failed(&mut self, path: &Path, error: &Error) -> ControlFlow<Closed> {
         let name = shown(path);
+        let program = self.how.program;
         match error {
+            _ if program != Program::Hashmill => {
+                self.out.fail(&format!("{name}: {}", program.words(error)));
+            }
             Error::Special => self.out.note(&format!("{name}: skipped: {error}")),
+            Error::Pseudo(_) => {
+                self.out.note(&format!("{name}: skipped: {error}; name it to hash what is in it"));
+            }
             Error::Io(cause) if cause.kind() == ErrorKind::IsADirectory => {
                 self.out.fail(&format!("{name}: {error}; see --recursive and --tree"));
             }
@@ -142,8 +100,8 @@ impl Printer<'_> {
     fn json(&self, path: &Path, digest: &Digest) -> Frame {
         let object = json::Hashed {
             name: Name::of(path),
-            algorithm: json::algorithm(self.style.algorithm),
-            mode: self.mode.name(),
+            algorithm: self.style.algorithm.key(),
+            mode: self.mode.key(),
             size: Some(digest.len),
             seek: self.how.seek,
             length: self.how.length,
@@ -172,6 +130,7 @@ fn write_output(
 ) -> io::Result<()> {
     match output {
         Output::Short(bytes) => write_piece(out, &bytes[..length.min(32) as usize], writer),
+        Output::Whole(bytes) => write_piece(out, bytes, writer),
         Output::Extended(reader) => {
             let mut reader: OutputReader = (**reader).clone();
             reader.set_position(seek);

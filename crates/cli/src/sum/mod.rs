@@ -1,18 +1,24 @@
 //! `hashmill sum`: from what was typed to what it means, then to the command that does it.
 
 mod check;
+mod expect;
 mod hash;
+mod operands;
 mod tree;
 
-use crate::flags::{AlgorithmName, EngineName, Misuse, SumArgs};
+use crate::flags::{EngineName, Misuse, SumArgs};
 use crate::os;
 use crate::out::progress::Bar;
-use crate::out::{Out, shown};
+use crate::out::{Out, Target, shown};
+use crate::program::Program;
 use crate::{FAILED, OK};
 use anyhow::{Context, Result, bail};
-use hashmill_files::checkfile::{Algorithm, Style, can_be_read_back};
-use hashmill_files::{Files, Function, Options, Strategy};
+use hashmill_files::checkfile::{Algorithm, Mode, Style, can_be_read_back};
+use hashmill_files::walk::Rules;
+use hashmill_files::{FileId, Files, Filter, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
+use operands::{Operands, Paths};
+use std::fs::Metadata;
 use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -24,6 +30,12 @@ struct HiArgs {
     action: Action,
     /// Never empty: standard input stands in.
     paths: Vec<PathBuf>,
+    /// Where further names are.
+    files_from: Option<PathBuf>,
+    /// How directories are walked, if they are.
+    rules: Option<Rules>,
+    /// What is written instead of standard output.
+    output: Option<PathBuf>,
     function: Function,
     mode: Mode,
     style: Style,
@@ -35,24 +47,7 @@ enum Action {
     Hash(hash::How),
     Tree(tree::How),
     Check(check::How),
-}
-
-/// The mode of BLAKE3, for words.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Hash,
-    Keyed,
-    DeriveKey,
-}
-
-impl Mode {
-    fn name(self) -> &'static str {
-        match self {
-            Mode::Hash => "hash",
-            Mode::Keyed => "keyed",
-            Mode::DeriveKey => "derive-key",
-        }
-    }
+    Expect(expect::How),
 }
 
 /// How a file is named in the output.
@@ -103,16 +98,31 @@ impl Lossy {
 
 /// Does what the flags say.
 pub(crate) fn run(low: SumArgs) -> Result<u8> {
-    let HiArgs { action, paths, function, mode, style, options, progress } = HiArgs::new(low)?;
+    let HiArgs { action, paths, files_from, rules, output, function, mode, style, options, progress } =
+        HiArgs::new(low)?;
+    let target = output.as_deref().map(Target::begin).transpose()?;
+    let rules = rules.map(|mut rules| {
+        rules.except.extend(own_files(target.as_ref()));
+        Arc::new(rules)
+    });
     let files = Arc::new(Files::new(function, options));
+    let make = |algorithm| Files::new(Function::by(algorithm), options);
     let out = |files: Vec<Arc<Files>>, sizes: Option<&[PathBuf]>| {
-        Out::new(if progress { Bar::over(files, sizes) } else { None })
+        let bar = if progress { Bar::over(files, sizes) } else { None };
+        match target {
+            Some(target) => Out::into_file(target, bar),
+            None => Out::new(bar),
+        }
     };
     Ok(match action {
         Action::Hash(how) => {
+            let paths = match &files_from {
+                Some(from) => Paths::from(from)?,
+                None => Paths::given(paths),
+            };
             // Sizes are known beforehand only for files that are named one by one.
-            let mut out = out(vec![Arc::clone(&files)], (!how.recursive).then_some(&paths));
-            hash::run(&files, paths, &how, mode, style, &mut out);
+            let mut out = out(vec![Arc::clone(&files)], paths.as_slice().filter(|_| rules.is_none()));
+            hash::run(&files, Operands::new(paths, rules, mode), &how, mode, style, &mut out);
             out.finish().code(OK, FAILED)
         }
         Action::Tree(how) => {
@@ -121,38 +131,61 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             out.finish().code(OK, FAILED)
         }
         Action::Check(how) => {
-            // Lists may be of either function, or of both.
-            let (blake3, sha256) = match style.algorithm {
-                Algorithm::Sha256 => (Arc::new(Files::new(Function::blake3(), options)), files),
-                _ => (files, Arc::new(Files::new(Function::sha256(), options))),
-            };
-            let mut out = out(vec![Arc::clone(&blake3), Arc::clone(&sha256)], None);
-            check::run(&check::Hashers { blake3, sha256 }, &paths, &how, style, &mut out);
+            // Lists may be of any function, or of several.
+            let hashers = check::Hashers::new(style.algorithm, &files, make);
+            let mut out = out(hashers.all(), None);
+            check::run(&hashers, &paths, &how, style, &mut out);
+            out.finish().answer(OK, FAILED)
+        }
+        Action::Expect(how) => {
+            let hashers = check::Hashers::new(style.algorithm, &files, make);
+            let mut out = out(hashers.all(), Some(&paths));
+            expect::run(&hashers, &paths[0], &how, &mut out);
             out.finish().answer(OK, FAILED)
         }
     })
 }
 
+/// The files that this run writes, and what it was told to write to: their digests would be those of something else at the
+/// end.
+fn own_files(target: Option<&Target>) -> Vec<FileId> {
+    let written = os::output_metadata().filter(Metadata::is_file);
+    let written = written.as_ref().and_then(FileId::of);
+    written.into_iter().chain(target.into_iter().flat_map(Target::ids)).collect()
+}
+
 impl HiArgs {
     fn new(low: SumArgs) -> Result<HiArgs> {
         let EngineName::Cpu = low.engine;
-        let (algorithm, function) = match low.algorithm {
-            Some(AlgorithmName::Sha256) => (Algorithm::Sha256, sha256(&low)?),
-            Some(AlgorithmName::Blake3) | None => (Algorithm::Blake3, Function::blake3()),
+        let program = Program::this();
+        let said = match (low.algorithm, program) {
+            (Some(name), _) => Some(name.meaning()),
+            (None, Program::Gnu(algorithm)) => Some(algorithm),
+            // It knows no other.
+            (None, Program::B3sum) => Some(Algorithm::Blake3),
+            (None, Program::Hashmill) => None,
         };
-        let paths = if low.files.is_empty() { vec![PathBuf::from("-")] } else { low.files };
+        let algorithm = said.unwrap_or_default();
+        only_blake3(&low, algorithm)?;
+        let function = Function::by(algorithm);
+        let paths = if low.files.is_empty() { vec![PathBuf::from("-")] } else { low.files.clone() };
         if low.raw && paths.len() > 1 {
             bail!(Misuse("only one file can be hashed with --raw".into()));
         }
         if low.tree && paths.iter().any(|path| path.as_os_str() == "-") && !low.check {
             bail!(Misuse("--tree takes directories, not standard input".into()));
         }
-        let length = low.length.unwrap_or(OUT_LEN as u64);
+        if low.check && low.keyed && paths.iter().any(|path| path.as_os_str() == "-") {
+            bail!(Misuse("the key comes from standard input, so no list can".into()));
+        }
+        if low.check && low.length == Some(0) {
+            bail!(Misuse("--check compares nothing with --length 0".into()));
+        }
+        let length = low.length.unwrap_or(algorithm.digest_len() as u64);
         // The output of BLAKE3 has bytes 0 to 2^64 - 2, so that its length is a 64-bit number, too.
-        let read = if low.check { OUT_LEN as u64 } else { length };
-        if low.seek.checked_add(read).is_none() {
+        if low.seek.checked_add(length).is_none() {
             bail!(Misuse(format!(
-                "--seek {} with {read} bytes of output goes beyond 2^64 - 1, where BLAKE3's output ends",
+                "--seek {} with {length} bytes of output goes beyond 2^64 - 1, where BLAKE3's output ends",
                 low.seek
             )));
         }
@@ -169,7 +202,7 @@ impl HiArgs {
         if let Some(plan) = plan {
             function = function.with_plan(plan);
         }
-        if low.seek > 0 || length > OUT_LEN as u64 {
+        if low.seek > 0 || (algorithm == Algorithm::Blake3 && length > OUT_LEN as u64) {
             function = function.extended();
         }
 
@@ -180,11 +213,27 @@ impl HiArgs {
             () if low.tag => Form::Tagged,
             () => Form::Plain,
         };
-        let action = if low.check {
-            // Only BLAKE3 has trees, and output to seek in.
-            let said = low.algorithm.is_some() || low.tree || low.seek > 0;
+        // Only BLAKE3 has trees, keys, and output to seek in.
+        let blake3 = low.tree || low.seek > 0 || mode != Mode::Hash;
+        let said = said.or(blake3.then_some(Algorithm::Blake3));
+        let action = if let Some(text) = &low.expect {
+            if paths.len() > 1 {
+                bail!(Misuse("only one file can be compared with --expect".into()));
+            }
+            let said = said.or(low.length.map(|_| Algorithm::Blake3));
+            let expected = expect::Expected::parse(text, said, low.length)?;
+            Action::Expect(expect::How {
+                expected,
+                seek: low.seek,
+                tree: low.tree,
+                json: low.json,
+                quiet: low.quiet,
+            })
+        } else if low.check {
             Action::Check(check::How {
-                said: said.then_some(algorithm),
+                program,
+                said,
+                mode,
                 seek: low.seek,
                 tree: low.tree,
                 json: low.json,
@@ -197,20 +246,61 @@ impl HiArgs {
         } else if low.tree {
             Action::Tree(tree::How { form })
         } else {
-            let (recursive, follow) = (low.recursive, low.follow);
-            Action::Hash(hash::How { recursive, follow, form, seek: low.seek, length })
+            Action::Hash(hash::How { form, seek: low.seek, length, program })
         };
 
+        let rules = rules(&low)?;
+        if low.files_from.is_some() && !low.files.is_empty() {
+            bail!(Misuse("names come from --files-from or are operands, not both".into()));
+        }
         let mut options = Options::default();
         options.strategy = if low.no_mmap { Strategy::Read } else { low.strategy.unwrap_or_default() };
         options.threads = threads(low.num_threads);
-        let style = Style { algorithm, zero: low.zero };
+        let style = Style {
+            algorithm,
+            length: low.length.filter(|_| low.check).and_then(NonZero::new),
+            zero: low.zero,
+            // Lists of other functions are for other programs, which write names so.
+            bytes: algorithm != Algorithm::Blake3,
+            binary: low.binary,
+        };
         let progress = !low.no_progress && !low.status;
-        Ok(HiArgs { action, paths, function, mode, style, options, progress })
+        let (files_from, output) = (low.files_from, low.output);
+        Ok(HiArgs { action, paths, files_from, rules, output, function, mode, style, options, progress })
     }
 }
 
-fn sha256(low: &SumArgs) -> Result<Function> {
+/// How directories are walked, if they are.
+fn rules(low: &SumArgs) -> Result<Option<Rules>> {
+    let mut rules = Rules::default();
+    rules.follow = low.follow;
+    rules.one_file_system = low.one_file_system;
+    rules.skip_pseudo = true;
+    rules.skip_hidden = low.no_hidden;
+    rules.ignore_files = low.ignore_files;
+    rules.filter = Filter::new(&low.exclude, &low.include).map_err(|error| Misuse(error.to_string()))?;
+    if low.recursive {
+        return Ok(Some(rules));
+    }
+    for (given, flag) in [
+        (!low.exclude.is_empty(), "--exclude"),
+        (!low.include.is_empty(), "--include"),
+        (low.one_file_system, "--one-file-system"),
+        (low.no_hidden, "--no-hidden"),
+        (low.ignore_files, "--ignore-files"),
+        (low.follow, "--follow"),
+    ] {
+        if given {
+            bail!(Misuse(format!("{flag} is about what is below directories; see --recursive")));
+        }
+    }
+    Ok(None)
+}
+
+fn only_blake3(low: &SumArgs, algorithm: Algorithm) -> Result<()> {
+    if algorithm == Algorithm::Blake3 {
+        return Ok(());
+    }
     for (given, flag) in [
         (low.keyed, "--keyed"),
         (low.derive_key.is_some(), "--derive-key"),
@@ -220,10 +310,11 @@ fn sha256(low: &SumArgs) -> Result<Function> {
         (low.kernel.is_some(), "--kernel"),
     ] {
         if given {
-            bail!(Misuse(format!("{flag} is for BLAKE3 and cannot be used with --algorithm sha256")));
+            let key = algorithm.key();
+            bail!(Misuse(format!("{flag} is for BLAKE3 and cannot be used with --algorithm {key}")));
         }
     }
-    Ok(Function::sha256())
+    Ok(())
 }
 
 fn kernel(name: &str) -> Result<Plan> {

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::thread;
 
 /// The program, if it is here.
-fn b3sum() -> Option<PathBuf> {
+pub(crate) fn b3sum() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_BIN_EXE_hashmill")).ancestors().nth(2)?;
     let found = [target.join("rivals/b3sum/bin/b3sum"), PathBuf::from("b3sum")].into_iter().find(|program| {
         let version = Command::new(program).arg("--version").output();

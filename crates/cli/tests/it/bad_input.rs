@@ -34,12 +34,21 @@ fn flags_that_make_no_sense() {
         ),
         (&["--raw", "f", "f"], "only one file can be hashed with --raw"),
         (&["--keyed"], "the following required arguments were not provided: <FILE>... (see --help)"),
-        (&["--check", "--keyed", "f"], "the argument '--check' cannot be used with '--keyed' (see --help)"),
+        (&["--check", "--keyed", "-"], "the key comes from standard input, so no list can"),
+        (&["--check", "--length", "0", "f"], "--check compares nothing with --length 0"),
         (
-            &["--check", "--length", "32", "f"],
-            "the argument '--check' cannot be used with '--length <LEN>' (see --help)",
+            &["--quiet", "f"],
+            "the following required arguments were not provided: <--check|--expect <HEX>> (see --help)",
         ),
-        (&["--quiet", "f"], "the following required arguments were not provided: --check (see --help)"),
+        (
+            &["--expect", "00", "--check", "f"],
+            "the argument '--expect <HEX>' cannot be used with '--check' (see --help)",
+        ),
+        (&["--expect", "xy", "f"], "--expect: digit 1 is not hexadecimal"),
+        (
+            &["--expect", "00112233445566778899aabbccddeeff", "f", "f"],
+            "only one file can be compared with --expect",
+        ),
         (
             &["--strategy", "telepathy", "f"],
             "invalid value 'telepathy' for '--strategy <NAME>': strategies are auto read pread mmap mmap-parallel (see --help)",
@@ -53,8 +62,8 @@ fn flags_that_make_no_sense() {
             "--keyed is for BLAKE3 and cannot be used with --algorithm sha256",
         ),
         (
-            &["--algorithm", "md5", "f"],
-            "invalid value 'md5' for '--algorithm <NAME>' [possible values: blake3, sha256] (see --help)",
+            &["--algorithm", "md6", "f"],
+            "invalid value 'md6' for '--algorithm <NAME>' [possible values: blake3, sha256, sha512, sha1, md5]; a similar value exists: 'md5' (see --help)",
         ),
         (&["--tree", "-"], "--tree takes directories, not standard input"),
     ] {

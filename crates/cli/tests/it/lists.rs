@@ -127,13 +127,7 @@ fn standard_input_is_there_once() {
 #[test]
 fn digests_of_other_programs_are_named() {
     let (world, ..) = world(1);
-    for (digits, name, program) in [
-        (32, "MD5", "md5sum"),
-        (40, "SHA-1", "sha1sum"),
-        (56, "SHA-224", "sha224sum"),
-        (96, "SHA-384", "sha384sum"),
-        (128, "SHA-512", "sha512sum"),
-    ] {
+    for (digits, name, program) in [(56, "SHA-224", "sha224sum"), (96, "SHA-384", "sha384sum")] {
         let line = format!("{}  d/0\n", "ab".repeat(digits / 2));
         world.write("list", line.repeat(50));
         world.sum(["-c", "list"]).failure(
@@ -144,14 +138,169 @@ fn digests_of_other_programs_are_named() {
         let done = world.sum(["-c", "list"]);
         assert!(done.err.contains(&format!("{name} (see {program})")), "{}", done.err);
     }
-    world.write("list", world.sum(["--json", "d/0"]).out);
-    world.sum(["-c", "list"]).failure(
-        1,
-        &[
-            "list:1: JSON, which cannot be checked; make lists without --json",
-            "WARNING: 1 line is no checksum",
-        ],
+    world.write("list", "RMD160 (d/0) = 00\n");
+    let reason = "list:1: a digest of RIPEMD-160, which is not known here; see rhash";
+    world.sum(["-c", "list"]).failure(1, &[reason, "WARNING: 1 line is no checksum"]);
+    // As many digits as SHA-512 have two more.
+    world.write("list", format!("{}  d/0\n", "ab".repeat(64)));
+    let done = world.sum(["-c", "list"]);
+    assert!(done.err.contains("taken as SHA-512; digests of BLAKE2b (see b2sum)"), "{}", done.err);
+}
+
+/// The programs that make such lists are the oracle.
+#[test]
+fn lists_of_gnu_are_checked_by_every_function() {
+    for (program, flag, name) in
+        [("sha512sum", "sha512", "SHA-512"), ("sha1sum", "sha1", "SHA-1"), ("md5sum", "md5", "MD5")]
+    {
+        // More than one group of files, and one that is read in pieces.
+        let (world, ..) = world(100);
+        world.write("d/large", vec![7; 3_000_000]);
+        let names: Vec<String> = (0..100).map(|n| format!("d/{n}")).chain(["d/large".to_owned()]).collect();
+        let Ok(_) = std::process::Command::new(program).arg("--version").output() else {
+            hashmill_testkit::skip("lists of GNU's programs", "no coreutils here");
+            return;
+        };
+        let list = world.run(program.as_ref(), &names, b"").quiet_success();
+        let tagged = world.run(program.as_ref(), ["--tag", "d/1"], b"").quiet_success();
+        assert_eq!(
+            world.sum(["--algorithm", flag].into_iter().chain(names.iter().map(|n| &**n))).quiet_success(),
+            list
+        );
+        assert_eq!(world.sum(["--algorithm", flag, "--tag", "d/1"]).quiet_success(), tagged);
+        world.write("list", &list).write("tagged", tagged);
+        let weak = format!("{name} finds accidents, but files can be made to match on purpose");
+        let broken = name != "SHA-512";
+        let said = if broken {
+            format!("list: its digests are {name}; {weak}")
+        } else {
+            format!("list: its digests are {name}")
+        };
+        let out = world.sum(["-c", "list"]).failure(0, &[&said]);
+        assert_eq!(out, ok(100) + "d/large: OK\n");
+        assert_eq!(world.sum(["-c", "--algorithm", flag, "list"]).quiet_success(), out);
+        let said = format!("tagged: {weak}");
+        let said: &[&str] = if broken { &[&said] } else { &[] };
+        assert_eq!(world.sum(["-c", "tagged"]).failure(0, said), "d/1: OK\n");
+        // Both kinds of failure.
+        world.write("d/7", "changed");
+        std::fs::remove_file(world.path("d/8")).expect("our own file");
+        let done = world.sum(["-c", "-q", "list"]);
+        assert_eq!(done.code(), 1);
+        assert!(done.text().starts_with("d/7: FAILED\nd/8: FAILED ("), "{}", done.text());
+    }
+}
+
+#[test]
+fn what_sum_writes_it_can_check() {
+    let world = World::new();
+    world.write("f", "foo").write("d/g", vec![1; 300_000]).write("d/sub/h", "").write("key", [7; 32]);
+    let key = [7; 32];
+    // What is checked, and what the flags of a check do not say.
+    for (made, checked) in [
+        (&["-l", "64"][..], &["-l", "64"][..]),
+        (&["-l", "20"], &["-l", "20"]),
+        (&["-l", "1000", "--seek", "5"], &["-l", "1000", "--seek", "5"]),
+        (&["--derive-key", "c"], &["--derive-key", "c"]),
+        (&["--keyed"], &["--keyed"]),
+        (&["--keyed", "-l", "40"], &["--keyed", "-l", "40"]),
+        (&["--algorithm", "sha256"], &[]),
+        (&["--algorithm", "sha512"], &[]),
+    ] {
+        let input = |flags: &[&str]| if flags.contains(&"--keyed") { &key[..] } else { b"" };
+        for form in [&[][..], &["--tag"], &["--json"], &["-z"]] {
+            let list = world.sum_with([made, form, &["f", "d/g"]].concat(), input(made));
+            assert_eq!(list.code(), 0, "{}", list.err);
+            world.write("list", &list.out);
+            let zero: &[&str] = if form == ["-z"] { &["-z"] } else { &[] };
+            let done = world.sum_with([&["-c", "list"], checked, zero].concat(), input(checked));
+            let expected = if zero.is_empty() { "f: OK\nd/g: OK\n" } else { "f: OK\0d/g: OK\0" };
+            assert_eq!((done.code(), &*done.text()), (0, expected), "{made:?} {form:?}: {}", done.err);
+            world.write("f", "bar");
+            let done = world.sum_with([&["-c", "list"], checked, zero].concat(), input(checked));
+            assert_eq!(done.code(), 1, "{made:?} {form:?}");
+            assert!(done.text().contains("f: FAILED"), "{}", done.text());
+            world.write("f", "foo");
+            if !checked.is_empty() {
+                let plain = world.sum([&["-c", "list"], zero].concat());
+                assert_eq!(plain.code(), 1, "{made:?} {form:?} without the flags");
+            }
+        }
+    }
+    for form in [&[][..], &["--tag"], &["--json"], &["-z"]] {
+        let list = world.sum([&["--tree", "d", "f"], form].concat());
+        world.write("list", list.quiet_success());
+        let zero: &[&str] = if form == ["-z"] { &["-z"] } else { &[] };
+        let done = world.sum([&["-c", "list"], zero].concat());
+        assert_eq!((done.code(), &*done.err), (0, ""), "{form:?}");
+        world.write("d/sub/h", "x");
+        assert_eq!(world.sum([&["-c", "list"], zero].concat()).code(), 1);
+        world.write("d/sub/h", "");
+    }
+}
+
+#[test]
+fn json_lists_say_what_they_need() {
+    let world = World::new();
+    world.write("f", "foo");
+    let broken = "WARNING: 1 line is no checksum";
+    for (made, reason) in [
+        (&["-l", "64"][..], "the digest has 128 hex digits, not 64"),
+        (&["--seek", "9"], "output from byte 9 on; see --seek"),
+        (&["--derive-key", "c"], "a derived key; see --derive-key"),
+    ] {
+        let list = world.sum([made, &["--json", "f"]].concat()).quiet_success();
+        world.write("list", list);
+        world.sum(["-c", "list"]).failure(1, &[&format!("list:1: {reason}"), broken]);
+    }
+    // A file that could not be hashed then says nothing now.
+    let list = world.sum(["--json", "f", "none"]);
+    world.write("list", list.out);
+    let accepted = "list: WARNING: accepted file that could not be hashed: 1; see --warn and --strict";
+    assert_eq!(world.sum(["-c", "list"]).failure(0, &[accepted]), "f: OK\n");
+    world.write("list", "{\"status\": \"ok\"}\n");
+    let json = "list:1: JSON, but no object with path, algorithm and digest as --json writes it";
+    world.sum(["-c", "list"]).failure(1, &[json, broken]);
+}
+
+#[test]
+fn signed_lists_are_checked_and_not_believed() {
+    let (world, blake3, _) = world(3);
+    let signed = format!(
+        "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n{blake3}\n-----BEGIN PGP SIGNATURE-----\n\n\
+         iQIzBAEBCgAdFiEE\n=abcd\n-----END PGP SIGNATURE-----\n"
     );
+    world.write("list.asc", &signed);
+    let said = [
+        "list.asc: the signature was not verified; see gpg --verify",
+        "list.asc: WARNING: accepted blank line: 1; see --warn and --strict",
+    ];
+    assert_eq!(world.sum(["-c", "list.asc"]).failure(0, &said), ok(3));
+    world.write("d/1", "changed");
+    assert_eq!(world.sum(["-c", "list.asc"]).code(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_utf8_are_read_as_gnu_writes_them() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let names = [&b"a\xffb"[..], b"\xfe\n\\", b"d/\x80"].map(std::ffi::OsStr::from_bytes);
+    for name in names {
+        world.write(name, name.as_bytes());
+    }
+    if std::process::Command::new("sha256sum").arg("--version").output().is_err() {
+        hashmill_testkit::skip("names as GNU writes them", "no coreutils here");
+        return;
+    }
+    let theirs = world.run("sha256sum".as_ref(), names, b"");
+    let ours = world.sum(["--algorithm", "sha256"].map(std::ffi::OsStr::new).into_iter().chain(names));
+    assert_eq!((ours.code(), &*ours.err), (0, ""));
+    assert_eq!(ours.out, theirs.out);
+    world.write("SUMS", &ours.out);
+    let done = world.sum(["-c", "--algorithm", "sha256", "SUMS"]);
+    assert_eq!((done.code(), &*done.err), (0, ""));
+    assert_eq!(done.out.iter().filter(|byte| **byte == b'\n').count(), 3);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod doc_sync;
 mod doc_tls;
 #[cfg(feature = "doc")]
 mod doc_view;
+mod expect;
 #[cfg(feature = "generate")]
 mod generate;
 #[cfg(all(unix, feature = "doc", feature = "generate", feature = "lab"))]
@@ -28,6 +29,7 @@ mod info;
 #[cfg(feature = "lab")]
 mod lab;
 mod limits;
+mod links;
 mod lists;
 mod password;
 mod password_kdf;
@@ -36,4 +38,5 @@ mod password_upgrade;
 mod sum;
 mod terminal;
 mod unfinished;
+mod walks;
 mod world;

@@ -7,58 +7,38 @@
 //! ```
 //! A name that ends with a slash is that of a directory, and the digest that of its tree.
 //!
-//! Reading accepts three more things that other programs or people put into such files, and notes each: `HEX *NAME`
-//! and `HEX NAME`, uppercase digits, and comments or blank lines. `docs/sum.md` has the whole grammar.
+//! Reading accepts more that other programs or people put into such files: `HEX *NAME` and `HEX NAME`, uppercase
+//! digits, comments and blank lines, which are noted; lines of JSON as `sum --json` writes them, the armour of
+//! signed text, and hashdeep's files, see [`List`]. `docs/sum.md` has the whole grammar.
 
-mod foreign;
+mod algorithm;
+mod json;
 mod lines;
+mod list;
 mod parse;
 mod render;
 
-pub use foreign::Foreign;
+pub use algorithm::{Algorithm, Foreign};
 pub use lines::{LINE_LIMIT, Line, Lines};
-pub use parse::{Entry, LineError, Note, Parsed, parse};
+pub use list::List;
+pub(crate) use list::MANIFEST;
+pub use parse::{Entry, LineError, Mode, Note, Parsed, parse};
 pub use render::{Frame, can_be_read_back, escape};
 
-/// What a list is made with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Algorithm {
-    /// BLAKE3.
-    #[default]
-    Blake3,
-    /// SHA-256.
-    Sha256,
-}
-
-impl Algorithm {
-    /// The name in tagged lines.
-    pub const fn tag(self) -> &'static str {
-        match self {
-            Algorithm::Blake3 => "BLAKE3",
-            Algorithm::Sha256 => "SHA256",
-        }
-    }
-
-    /// The name in sentences.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Algorithm::Blake3 => "BLAKE3",
-            Algorithm::Sha256 => "SHA-256",
-        }
-    }
-
-    /// The one with this name in tagged lines.
-    pub fn by_tag(tag: &[u8]) -> Option<Algorithm> {
-        [Algorithm::Blake3, Algorithm::Sha256].into_iter().find(|known| known.tag().as_bytes() == tag)
-    }
-}
+use std::num::NonZero;
 
 /// How the lines of a list are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Style {
     /// The function whose digests are written. Lines that are read name theirs, or leave it open.
     pub algorithm: Algorithm,
+    /// How many bytes of BLAKE3's output the digests are, if it is not the usual 32. Read is what has as many.
+    pub length: Option<NonZero<u64>>,
     /// Lines end with NUL instead of LF, and names stand as they are, without escapes.
     pub zero: bool,
+    /// Names that are no UTF-8 stand byte for byte in lines that end with LF, too, as GNU's programs write them. Without
+    /// this, U+FFFD stands for what is none, as b3sum writes it.
+    pub bytes: bool,
+    /// The mark of GNU's programs for binary files stands before the name, where there is a mark.
+    pub binary: bool,
 }

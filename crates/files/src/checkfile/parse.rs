@@ -5,6 +5,7 @@
 
 use super::{Algorithm, Foreign, LINE_LIMIT, Style};
 use crate::os;
+use crate::time::Time;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -24,18 +25,76 @@ pub struct Entry {
     pub path: PathBuf,
     /// The name as it stands in the line, with a backslash in front if it has escapes: this is what reports show.
     pub label: Vec<u8>,
-    /// What the file is supposed to hash to.
-    pub digest: [u8; 32],
-    /// By which function, if the line says so.
+    /// What the file is supposed to hash to: as many bytes as the function, or the style, says.
+    pub digest: Vec<u8>,
+    /// By which function, if the line says so, or if no other has such digests.
     pub algorithm: Option<Algorithm>,
+    /// Whether the line names the function.
+    pub tagged: bool,
+    /// How the function was used, if the line says so.
+    pub mode: Option<Mode>,
+    /// Where in the output the digest begins, if the line says so.
+    pub seek: Option<u64>,
+    /// The size of the file, if the list has it.
+    pub size: Option<u64>,
+    /// When the file was last changed, if the list has it.
+    pub modified: Option<Time>,
     /// What is unusual about the line.
     pub notes: Vec<Note>,
+}
+
+/// How a function was used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Mode {
+    /// As a hash.
+    Hash,
+    /// BLAKE3 under a key.
+    Keyed,
+    /// BLAKE3 to derive a key.
+    DeriveKey,
+    /// BLAKE3 of a directory with everything in it.
+    Tree,
+}
+
+impl Mode {
+    /// The name in JSON.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Mode::Hash => "hash",
+            Mode::Keyed => "keyed",
+            Mode::DeriveKey => "derive-key",
+            Mode::Tree => "tree",
+        }
+    }
+
+    /// The one with this name in JSON.
+    pub fn by_key(key: &str) -> Option<Mode> {
+        [Mode::Hash, Mode::Keyed, Mode::DeriveKey, Mode::Tree].into_iter().find(|mode| mode.key() == key)
+    }
+}
+
+impl Default for Entry {
+    fn default() -> Entry {
+        Entry {
+            path: PathBuf::new(),
+            label: Vec::new(),
+            digest: Vec::new(),
+            algorithm: None,
+            tagged: false,
+            mode: None,
+            seek: None,
+            size: None,
+            modified: None,
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl Entry {
     /// Whether the digest is that of a directory with everything in it.
     pub fn is_tree(&self) -> bool {
-        self.path.as_os_str().as_encoded_bytes().ends_with(b"/")
+        self.mode == Some(Mode::Tree) || self.path.as_os_str().as_encoded_bytes().ends_with(b"/")
     }
 }
 
@@ -55,6 +114,12 @@ pub enum Note {
     OneSpace,
     /// The file begins with a byte order mark.
     ByteOrderMark,
+    /// The line belongs to the armour of signed text, or to the signature.
+    Signature,
+    /// The line tells something about the list, or about the next line.
+    Header,
+    /// The line says that a file could not be hashed when the list was made.
+    Failure,
 }
 
 impl fmt::Display for Note {
@@ -66,6 +131,9 @@ impl fmt::Display for Note {
             Note::Star => "binary mark (*) before the name",
             Note::OneSpace => "one space before the name",
             Note::ByteOrderMark => "byte order mark",
+            Note::Signature => "line of a signature",
+            Note::Header => "header",
+            Note::Failure => "file that could not be hashed",
         })
     }
 }
@@ -78,7 +146,7 @@ pub enum LineError {
     Form,
     /// It is longer than [`LINE_LIMIT`].
     TooLong,
-    /// It is no UTF-8, from this byte on.
+    /// The name is no UTF-8 from this byte on, which names on this system have to be.
     Encoding {
         /// Counted from 0.
         offset: usize,
@@ -89,6 +157,8 @@ pub enum LineError {
     DigestLength {
         /// How many digits the line has.
         digits: usize,
+        /// How many it should have, if there is only one answer to that.
+        expected: Option<u64>,
     },
     /// The digest has something else than a hexadecimal digit.
     Digit {
@@ -100,7 +170,7 @@ pub enum LineError {
         /// Which, if it is a usual one.
         known: Option<Foreign>,
     },
-    /// It is JSON, as this program writes if asked to.
+    /// It begins as JSON does, and is nothing that `sum --json` writes.
     Json,
     /// A backslash in the name is followed by something else than a backslash, `n` or `r`.
     Escape,
@@ -121,7 +191,7 @@ impl LineError {
     pub fn foreign(&self) -> Option<Foreign> {
         match *self {
             LineError::OtherAlgorithm { known } => known,
-            LineError::DigestLength { digits } => Foreign::by_digits(digits).next(),
+            LineError::DigestLength { digits, expected: None } => Foreign::by_digits(digits).next(),
             _ => None,
         }
     }
@@ -132,16 +202,20 @@ impl fmt::Display for LineError {
         match *self {
             LineError::Form => f.write_str("neither `DIGEST  NAME` nor `ALGORITHM (NAME) = DIGEST`"),
             LineError::TooLong => write!(f, "longer than {LINE_LIMIT} bytes"),
-            LineError::Encoding { offset } => {
-                write!(f, "invalid UTF-8 at byte {offset}; names that are no UTF-8 need --zero")
-            }
+            LineError::Encoding { offset } => write!(f, "invalid UTF-8 at byte {offset} of the name"),
             LineError::Utf16 => f.write_str("UTF-16 text; convert the list to UTF-8"),
-            LineError::DigestLength { digits } => {
-                write!(f, "the digest has {digits} hex digits, not the 64 of BLAKE3 and SHA-256")?;
+            LineError::DigestLength { digits, expected: Some(expected) } => {
+                write!(f, "the digest has {digits} hex digits, not {expected}")
+            }
+            LineError::DigestLength { digits, expected: None } => {
                 let known: Vec<_> = Foreign::by_digits(digits)
                     .map(|known| format!("{} (see {})", known.name, known.program))
                     .collect();
-                if known.is_empty() { Ok(()) } else { write!(f, ", but as many as {}", known.join(" or ")) }
+                write!(f, "the digest has {digits} hex digits, ")?;
+                match known.is_empty() {
+                    true => f.write_str("as that of no function known here; see --length"),
+                    false => write!(f, "as that of {}", known.join(" or ")),
+                }
             }
             LineError::Digit { index } => write!(f, "digit {} of the digest is not hexadecimal", index + 1),
             LineError::OtherAlgorithm { known: Some(known) } => {
@@ -150,7 +224,9 @@ impl fmt::Display for LineError {
             LineError::OtherAlgorithm { known: None } => {
                 f.write_str("tagged with an algorithm that is not known here")
             }
-            LineError::Json => f.write_str("JSON, which cannot be checked; make lists without --json"),
+            LineError::Json => {
+                f.write_str("JSON, but no object with path, algorithm and digest as --json writes it")
+            }
             LineError::Escape => f.write_str("invalid escape in the name; valid are \\\\, \\n and \\r"),
             LineError::NoName => f.write_str("empty name"),
             LineError::Nul => f.write_str("NUL in the name"),
@@ -181,9 +257,7 @@ pub fn parse(mut line: &[u8], number: u64, style: Style) -> Result<Parsed, LineE
         }
     }
     if !style.zero {
-        // Lists that came through Windows end lines with CR LF. A name never ends with a bare CR: it is escaped.
-        line = &line[..line.len() - line.iter().rev().take_while(|&&byte| byte == b'\r').count()];
-        std::str::from_utf8(line).map_err(|error| LineError::Encoding { offset: error.valid_up_to() })?;
+        line = without_cr(line);
     }
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(Parsed::Nothing(Note::Blank));
@@ -196,11 +270,58 @@ pub fn parse(mut line: &[u8], number: u64, style: Style) -> Result<Parsed, LineE
         Some(rest) if !style.zero => (true, rest),
         _ => (false, line),
     };
-    let (digits, name, algorithm) = split(rest, &mut notes)?;
+    let (digits, name, tag) = split(rest, &mut notes)?;
+    let algorithm = function(digits.len(), tag, style)?;
     let digest = decode(digits, &mut notes)?;
     let bytes = if escaped { unescape(name)? } else { name.to_vec() };
     let label = if escaped { [b"\\", name].concat() } else { name.to_vec() };
-    Ok(Parsed::Entry(Entry { path: path(bytes, style)?, label, digest, algorithm, notes }))
+    let path = path(bytes, style)?;
+    Ok(Parsed::Entry(Entry {
+        path,
+        label,
+        digest,
+        algorithm,
+        tagged: tag.is_some(),
+        notes,
+        ..Entry::default()
+    }))
+}
+
+/// Lists that came through Windows end lines with CR LF. A name never ends with a bare CR: it is escaped.
+pub(super) fn without_cr(line: &[u8]) -> &[u8] {
+    &line[..line.len() - line.iter().rev().take_while(|&&byte| byte == b'\r').count()]
+}
+
+/// The function of a digest with so many digits, if there is no doubt. A digest that is shorter than its function's proves
+/// less than whoever reads it believes, so another length counts only if the style says it.
+pub(super) fn function(
+    digits: usize,
+    tag: Option<Algorithm>,
+    style: Style,
+) -> Result<Option<Algorithm>, LineError> {
+    let expected = match (tag, style.length) {
+        (None | Some(Algorithm::Blake3), Some(length)) => Some(length.get().saturating_mul(2)),
+        (Some(tag), _) => Some(2 * tag.digest_len() as u64),
+        (None, None) => None,
+    };
+    let wrong = Err(LineError::DigestLength { digits, expected });
+    if let Some(expected) = expected {
+        let is_blake3 = tag.is_none() && digits as u64 == expected;
+        return if digits as u64 == expected {
+            Ok(tag.or(is_blake3.then_some(Algorithm::Blake3)))
+        } else {
+            wrong
+        };
+    }
+    if !digits.is_multiple_of(2) {
+        return wrong;
+    }
+    let mut known = Algorithm::by_digest_len(digits / 2);
+    match (known.next(), known.next()) {
+        (None, _) => wrong,
+        (only, None) => Ok(only),
+        _ => Ok(None),
+    }
 }
 
 /// Digits and name, and the algorithm if a tag names it.
@@ -229,9 +350,6 @@ fn split<'a>(line: &'a [u8], notes: &mut Vec<Note>) -> Result<Parts<'a>, LineErr
     if word == 64 && digits < 64 {
         return Err(LineError::Digit { index: digits });
     }
-    if line.starts_with(b"{\"") {
-        return Err(LineError::Json);
-    }
     let Some(open) = find(line, b" (") else { return Err(LineError::Form) };
     let Some(close) = rfind(line, b") = ").filter(|&close| close >= open + 2) else {
         return Err(LineError::Form);
@@ -251,25 +369,22 @@ fn rfind(line: &[u8], what: &[u8]) -> Option<usize> {
     line.windows(what.len()).rposition(|window| window == what)
 }
 
-fn decode(digits: &[u8], notes: &mut Vec<Note>) -> Result<[u8; 32], LineError> {
-    let (pairs, odd) = digits.as_chunks::<2>();
-    if pairs.len() != 32 || !odd.is_empty() {
-        return Err(LineError::DigestLength { digits: digits.len() });
-    }
-    let mut digest = [0; 32];
-    for (index, (byte, pair)) in digest.iter_mut().zip(pairs).enumerate() {
-        let mut value = 0;
-        for (side, digit) in pair.iter().enumerate() {
-            let digit =
-                char::from(*digit).to_digit(16).ok_or(LineError::Digit { index: 2 * index + side })?;
-            value = value << 4 | digit as u8;
-        }
-        *byte = value;
-    }
+/// The bytes of hexadecimal digits.
+pub(super) fn decode(digits: &[u8], notes: &mut Vec<Note>) -> Result<Vec<u8>, LineError> {
+    let digest = hex(digits)?;
     if digits.iter().any(u8::is_ascii_uppercase) {
         notes.push(Note::Uppercase);
     }
     Ok(digest)
+}
+
+fn hex(digits: &[u8]) -> Result<Vec<u8>, LineError> {
+    let value = |index: usize, digit: u8| match char::from(digit).to_digit(16) {
+        Some(value) => Ok(value as u8),
+        None => Err(LineError::Digit { index }),
+    };
+    let pairs = digits.as_chunks::<2>().0.iter().enumerate();
+    pairs.map(|(n, &[high, low])| Ok(value(2 * n, high)? << 4 | value(2 * n + 1, low)?)).collect()
 }
 
 fn unescape(name: &[u8]) -> Result<Vec<u8>, LineError> {
@@ -289,7 +404,8 @@ fn unescape(name: &[u8]) -> Result<Vec<u8>, LineError> {
     Ok(out)
 }
 
-fn path(bytes: Vec<u8>, style: Style) -> Result<PathBuf, LineError> {
+/// A name from the bytes of a list.
+pub(super) fn path(bytes: Vec<u8>, style: Style) -> Result<PathBuf, LineError> {
     if bytes.is_empty() {
         return Err(LineError::NoName);
     }
@@ -299,9 +415,12 @@ fn path(bytes: Vec<u8>, style: Style) -> Result<PathBuf, LineError> {
     if os::BACKSLASH_SEPARATES && bytes.contains(&b'\\') {
         return Err(LineError::Backslash);
     }
-    // With --zero names stand byte for byte, and this character is one like any other.
-    if !style.zero && find(&bytes, "\u{fffd}".as_bytes()).is_some() {
+    // Where names stand byte for byte, this character is one like any other.
+    if !style.zero && !style.bytes && find(&bytes, "\u{fffd}".as_bytes()).is_some() {
         return Err(LineError::Replacement);
+    }
+    if !os::NAMES_ARE_BYTES {
+        std::str::from_utf8(&bytes).map_err(|error| LineError::Encoding { offset: error.valid_up_to() })?;
     }
     os::name(bytes).map(PathBuf::from).ok_or(LineError::Unrepresentable)
 }

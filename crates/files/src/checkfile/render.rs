@@ -18,7 +18,8 @@ impl Frame {
     /// `HEX  NAME`
     pub fn plain(path: &Path, style: Style) -> Frame {
         let (slash, name) = name(path, style);
-        Frame { before: slash.into(), after: [b"  ", &*name, end(style)].concat() }
+        let between: &[u8] = if style.binary { b" *" } else { b"  " };
+        Frame { before: slash.into(), after: [between, &*name, end(style)].concat() }
     }
 
     /// `BLAKE3 (NAME) = HEX`
@@ -35,10 +36,12 @@ impl Frame {
 }
 
 /// Whether reading a line gives the name back from which it was made. Names that are no UTF-8 are only kept by lists whose
-/// lines end with NUL, and not on every system.
+/// style says so, and not on every system.
 pub fn can_be_read_back(path: &Path, style: Style) -> bool {
-    let bytes_are_kept = style.zero && os::NAMES_ARE_BYTES;
-    bytes_are_kept || !path.to_string_lossy().contains('\u{fffd}')
+    if os::NAMES_ARE_BYTES && (style.zero || (style.bytes && path.to_str().is_none())) {
+        return true;
+    }
+    !path.to_string_lossy().contains('\u{fffd}')
 }
 
 fn end(style: Style) -> &'static [u8] {
@@ -50,12 +53,32 @@ fn name(path: &Path, style: Style) -> (&'static str, Cow<'_, [u8]>) {
     if style.zero && os::NAMES_ARE_BYTES {
         return ("", Cow::Borrowed(path.as_os_str().as_encoded_bytes()));
     }
+    if style.bytes && os::NAMES_ARE_BYTES && path.to_str().is_none() {
+        return escape_bytes(path.as_os_str().as_encoded_bytes());
+    }
     let text = path.to_string_lossy();
     if style.zero {
         return ("", into_bytes(slashes(text)));
     }
     let (escaped, text) = escape(text);
     (if escaped { "\\" } else { "" }, into_bytes(text))
+}
+
+/// A name that is no UTF-8, with escapes for what would end the line.
+fn escape_bytes(name: &[u8]) -> (&'static str, Cow<'_, [u8]>) {
+    if !name.iter().any(|byte| b"\\\n\r".contains(byte)) {
+        return ("", Cow::Borrowed(name));
+    }
+    let mut escaped = Vec::with_capacity(name.len() + 8);
+    for &byte in name {
+        match byte {
+            b'\\' => escaped.extend(b"\\\\"),
+            b'\n' => escaped.extend(b"\\n"),
+            b'\r' => escaped.extend(b"\\r"),
+            other => escaped.push(other),
+        }
+    }
+    ("\\", Cow::Owned(escaped))
 }
 
 fn into_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
@@ -104,7 +127,7 @@ mod tests {
         assert_eq!(text(&Frame::plain(path, style)), r"HEX  a  b\n");
         assert_eq!(text(&Frame::tagged(path, style)), r"BLAKE3 (a  b) = HEX\n");
         assert_eq!(text(&Frame::bare(style)), r"HEX\n");
-        let sha256 = Style { algorithm: Algorithm::Sha256, zero: true };
+        let sha256 = Style { algorithm: Algorithm::Sha256, zero: true, ..style };
         assert_eq!(text(&Frame::tagged(path, sha256)), r"SHA256 (a  b) = HEX\x00");
     }
 
@@ -122,5 +145,9 @@ mod tests {
         let invalid = Path::new(std::ffi::OsStr::from_bytes(b"\xffx"));
         assert_eq!(text(&Frame::plain(invalid, style)), r"HEX  \xef\xbf\xbdx\n");
         assert_eq!(text(&Frame::plain(invalid, zero)), r"HEX  \xffx\x00");
+        let bytes = Style { bytes: true, ..style };
+        assert_eq!(text(&Frame::plain(invalid, bytes)), r"HEX  \xffx\n");
+        let both = Path::new(std::ffi::OsStr::from_bytes(b"\xff\n"));
+        assert_eq!(text(&Frame::plain(both, bytes)), r"\\HEX  \xff\\n\n");
     }
 }

@@ -1,6 +1,6 @@
 //! The lines of a list as questions, read as they are needed.
 
-use hashmill_files::checkfile::{Entry, LineError, Lines, Note, Parsed, Style, parse};
+use hashmill_files::checkfile::{Entry, LineError, Lines, List, Note, Parsed, Style, parse};
 use std::io::{self, BufRead};
 
 /// What is to be done about one line.
@@ -20,11 +20,16 @@ pub(super) struct Line {
     pub(super) task: Task,
 }
 
-/// All lines up to the end of the list, or to the first error.
-pub(super) fn lines(reader: Box<dyn BufRead>, style: Style) -> impl Iterator<Item = Line> {
-    let mut lines = Some(Lines::new(reader, style));
+/// All lines up to the end of the list, or to the first error. `plain` lists are what other programs take for one: nothing
+/// but lines with a digest and a name.
+pub(super) fn lines(reader: Box<dyn BufRead>, style: Style, plain: bool) -> impl Iterator<Item = Line> {
+    let mut lines = Some(if plain {
+        Either::Plain(Lines::new(reader, style), style)
+    } else {
+        Either::List(List::new(reader, style))
+    });
     std::iter::from_fn(move || {
-        let line = match lines.as_mut()?.next_line() {
+        let (number, parsed) = match lines.as_mut()?.next_line() {
             Ok(None) => return None,
             Ok(Some(line)) => line,
             Err(error) => {
@@ -32,12 +37,30 @@ pub(super) fn lines(reader: Box<dyn BufRead>, style: Style) -> impl Iterator<Ite
                 return Some(Line { number: 0, task: Task::Broken(error) });
             }
         };
-        let parsed = line.bytes.ok_or(LineError::TooLong).and_then(|bytes| parse(bytes, line.number, style));
         let task = match parsed {
             Ok(Parsed::Entry(entry)) => Task::Compare(entry),
             Ok(Parsed::Nothing(note)) => Task::Odd(note),
             Err(error) => Task::Malformed(error),
         };
-        Some(Line { number: line.number, task })
+        Some(Line { number, task })
     })
+}
+
+enum Either {
+    Plain(Lines<Box<dyn BufRead>>, Style),
+    List(List<Box<dyn BufRead>>),
+}
+
+impl Either {
+    fn next_line(&mut self) -> io::Result<Option<(u64, Result<Parsed, LineError>)>> {
+        match self {
+            Either::List(list) => list.next_line(),
+            Either::Plain(lines, style) => {
+                let Some(line) = lines.next_line()? else { return Ok(None) };
+                let parsed =
+                    line.bytes.ok_or(LineError::TooLong).and_then(|bytes| parse(bytes, line.number, *style));
+                Ok(Some((line.number, parsed)))
+            }
+        }
+    }
 }

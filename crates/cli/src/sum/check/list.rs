@@ -1,13 +1,16 @@
 //! The check of one list.
 
+mod end;
+
 use super::lines::{Line, Task, lines};
 use super::tally::Tally;
 use super::which::{Which, other};
-use super::{Hashers, How};
+use super::{Hashers, How, words};
 use crate::os;
 use crate::out::json::{self, Name};
 use crate::out::{Closed, Out, shown};
-use hashmill_files::checkfile::{Algorithm, Entry, LineError, Note, Style};
+use crate::program::Program;
+use hashmill_files::checkfile::{Algorithm, Entry, LineError, Mode, Note, Style};
 use hashmill_files::{Digest, Error, Input, Item, Sink};
 use hashmill_hash::blake3::Hash;
 use std::fs::File;
@@ -63,6 +66,8 @@ pub(super) struct Check<'a> {
     elsewise: Option<Option<u64>>,
     /// What standard input was taken for, which could not be read a second time.
     stdin_as: Option<Algorithm>,
+    /// Whether there is a signature in the list that nobody has verified.
+    signed: bool,
 }
 
 /// What came out of one entry.
@@ -95,10 +100,12 @@ impl<'a> Check<'a> {
             reached: 0,
             notes: Vec::new(),
             held: Vec::new(),
-            is_list: false,
+            // Other programs take for a list what they are given as one.
+            is_list: how.program != Program::Hashmill,
             directories: 0,
             elsewise: None,
             stdin_as: None,
+            signed: false,
         }
     }
 
@@ -115,7 +122,7 @@ impl<'a> Check<'a> {
                 return ControlFlow::Continue(());
             }
         };
-        let mut lines = lines(reader, self.style);
+        let mut lines = lines(reader, self.style, self.how.program != Program::Hashmill);
         // One by one until something tells which function it is. Trees keep all threads busy by themselves.
         while self.how.tree || self.which.is_open() {
             let Some(line) = lines.next() else { return ControlFlow::Continue(()) };
@@ -139,11 +146,11 @@ impl<'a> Check<'a> {
                 }
                 let verdict = match self.compare(line.number, &entry, hashed) {
                     Ok(verdict) => verdict,
-                    Err(reason) => return self.malformed(line.number, &reason),
+                    Err(reason) => return self.unusable(line.number, reason),
                 };
                 self.verdict(line.number, &entry, verdict)
             }
-            Task::Malformed(error) if self.is_list => self.malformed(line.number, &error.to_string()),
+            Task::Malformed(error) if self.is_list => self.malformed(line.number, &error),
             Task::Malformed(error) => {
                 self.held.push((line.number, error));
                 if self.held.len() < NO_LIST {
@@ -163,24 +170,34 @@ impl<'a> Check<'a> {
 
     fn cannot_read(&mut self, error: &io::Error) {
         self.broken = true;
-        self.out.fail(&format!("{}: {error}", shown(self.list)));
+        self.out.fail(&format!("{}: {}", shown(self.list), self.how.program.words(error)));
     }
 
     /// Names the lines that were held back.
     fn release(&mut self) -> ControlFlow<Stop> {
         for (number, error) in std::mem::take(&mut self.held) {
-            self.malformed(number, &error.to_string())?;
+            self.malformed(number, &error)?;
         }
         ControlFlow::Continue(())
     }
 
     /// Notes what is odd about a line; whether that makes it a failure.
     fn odd(&mut self, line: u64, notes: &[Note]) -> bool {
-        if self.how.strict {
-            return !notes.is_empty();
+        let strict = self.how.strict && self.how.program == Program::Hashmill;
+        if strict || notes.iter().any(|note| !words::accepts(self.how.program, *note)) {
+            return notes.iter().any(|note| *note != Note::Header);
         }
         for note in notes {
-            if self.how.warn && !self.how.status {
+            match note {
+                // What the list says of itself is nothing odd.
+                Note::Header => continue,
+                Note::Signature => {
+                    self.signed = true;
+                    continue;
+                }
+                _ => {}
+            }
+            if self.how.warn && !self.how.status && self.how.program == Program::Hashmill {
                 self.out.note(&format!("{}:{line}: WARNING: {note}", shown(self.list)));
             }
             match self.notes.iter_mut().find(|(kind, _)| kind == note) {
@@ -192,17 +209,41 @@ impl<'a> Check<'a> {
     }
 
     fn refused(&mut self, line: u64, notes: &[Note]) -> ControlFlow<Stop> {
+        if self.how.program == Program::B3sum {
+            let error = match notes.first() {
+                Some(Note::Uppercase) => LineError::Digit { index: 0 },
+                _ => LineError::Form,
+            };
+            return self.malformed(line, &error);
+        }
         self.tally.refused += 1;
         let notes: Vec<_> = notes.iter().map(Note::to_string).collect();
-        self.no_checksum(line, &format!("{} (--strict)", notes.join(", ")))
+        self.no_checksum(line, format!("{} (--strict)", notes.join(", ")))
     }
 
-    fn malformed(&mut self, line: u64, reason: &str) -> ControlFlow<Stop> {
+    fn malformed(&mut self, line: u64, error: &LineError) -> ControlFlow<Stop> {
         self.tally.malformed += 1;
-        self.no_checksum(line, reason)
+        if self.how.program == Program::Hashmill {
+            return self.no_checksum(line, error.to_string());
+        }
+        let list = shown(self.list);
+        let said = words::no_checksum(self.how.program, &list, line, error, self.how.warn);
+        if let Some(said) = said.filter(|_| !self.how.status) {
+            self.out.note(&said);
+        }
+        ControlFlow::Continue(())
     }
 
-    fn no_checksum(&mut self, line: u64, reason: &str) -> ControlFlow<Stop> {
+    /// A line whose digest cannot be meant as the flags are.
+    fn unusable(&mut self, line: u64, reason: String) -> ControlFlow<Stop> {
+        self.tally.malformed += 1;
+        match self.how.program {
+            Program::Hashmill => self.no_checksum(line, reason),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn no_checksum(&mut self, line: u64, reason: String) -> ControlFlow<Stop> {
         let list = shown(self.list);
         match self.tally.malformed + self.tally.refused {
             _ if self.how.status => {}
@@ -212,7 +253,7 @@ impl<'a> Check<'a> {
             }
             _ => {}
         }
-        self.json(line, None, "malformed", None, Some(reason.to_owned()))
+        self.json(line, None, "malformed", None, Some(reason))
     }
 
     /// Hashes what has not been hashed, by every function that the digest may be of. An error is a line that cannot be meant.
@@ -225,58 +266,83 @@ impl<'a> Check<'a> {
         if self.how.tree || entry.is_tree() {
             return self.compare_tree(entry);
         }
-        let (first, then) = match (entry.algorithm, self.which.said()) {
-            (Some(tag), Some(said)) if tag != said => {
-                return Err(format!("tagged {}; see --algorithm", tag.tag()));
+        self.fits(entry)?;
+        let first = self.which.first(entry);
+        let then = match entry.algorithm {
+            Some(told) => {
+                self.which.is_told(told);
+                None
             }
-            (Some(tag), _) => {
-                self.which.is_tagged(tag);
-                (tag, None)
-            }
-            (None, _) => (self.which.expected(), self.which.otherwise()),
+            None => self.which.otherwise(),
         };
         let found = match hashed {
             Some((by, result)) if by == first => result,
             _ => self.hash(first, entry),
         };
-        let digest = match found.and_then(|digest| self.output(&digest)) {
-            Ok(digest) => digest,
+        let matches = match found.and_then(|digest| self.is_digest(&digest, entry)) {
+            Ok(matches) => matches,
             Err(error) => {
                 self.which.says_nothing();
                 return Ok(self.failed(error));
             }
         };
-        // Comparing `Hash` values takes the same time wherever they differ.
-        let expected = Hash::from_bytes(entry.digest);
-        if digest == expected {
-            if entry.algorithm.is_none() {
-                self.which.matches(first);
-            }
+        if matches {
+            self.which.matches(first, entry.tagged);
             return Ok(Verdict::Matches(first));
         }
         if entry.path.as_os_str() == "-" {
             self.stdin_as = then.map(|_| first);
         } else if entry.algorithm.is_none() && self.how.seek == 0 {
             let alternative = then.or_else(|| self.elsewise.is_none().then(|| other(first)));
-            let by = alternative.filter(|by| self.is_by(*by, entry, expected));
+            let by = alternative.filter(|by| self.is_by(*by, entry));
             match (then, by) {
                 (Some(_), Some(by)) => {
-                    self.which.matches(by);
+                    self.which.matches(by, false);
                     return Ok(Verdict::Matches(by));
                 }
                 (None, _) if self.elsewise.is_none() => self.elsewise = Some(by.map(|_| line)),
                 _ => {}
             }
         }
-        self.which.says_nothing();
+        self.which.differs(first);
         Ok(Verdict::Differs)
     }
 
+    /// Whether a line can be meant as the flags are.
+    fn fits(&self, entry: &Entry) -> Result<(), String> {
+        if let (Some(told), Some(said)) = (entry.algorithm, self.which.said())
+            && told != said
+        {
+            let tagged = if entry.tagged { "tagged" } else { "a digest of" };
+            let name = if entry.tagged { told.tag() } else { told.name() };
+            return Err(format!("{tagged} {name}; see --algorithm"));
+        }
+        let said = self.which.said().filter(|_| self.style.length.is_none());
+        if let Some(said) =
+            said.filter(|said| entry.algorithm.is_none() && said.digest_len() != entry.digest.len())
+        {
+            let digits = LineError::DigestLength {
+                digits: 2 * entry.digest.len(),
+                expected: Some(2 * said.digest_len() as u64),
+            };
+            return Err(digits.to_string());
+        }
+        if let Some(mode) = entry.mode.filter(|mode| *mode != self.how.mode) {
+            return Err(match mode {
+                Mode::Keyed => "a digest under a key; see --keyed".to_owned(),
+                Mode::DeriveKey => "a derived key; see --derive-key".to_owned(),
+                _ => "a digest without a key".to_owned(),
+            });
+        }
+        match entry.seek {
+            Some(seek) if seek != self.how.seek => Err(format!("output from byte {seek} on; see --seek")),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the digest of an entry is by this function. A file that cannot be read again is as it was the first time.
-    fn is_by(&self, algorithm: Algorithm, entry: &Entry, expected: Hash) -> bool {
-        self.hash(algorithm, entry)
-            .and_then(|digest| self.output(&digest))
-            .is_ok_and(|digest| digest == expected)
+    fn is_by(&self, algorithm: Algorithm, entry: &Entry) -> bool {
+        self.hash(algorithm, entry).and_then(|digest| self.is_digest(&digest, entry)).unwrap_or(false)
     }
 
     fn hash(&self, algorithm: Algorithm, entry: &Entry) -> Result<Digest, Error> {
@@ -288,18 +354,21 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The part of the output that lists have.
-    fn output(&self, digest: &Digest) -> Result<Hash, Error> {
-        let bytes = digest.output.bytes_at(self.how.seek);
-        bytes.map(Hash::from_bytes).ok_or(Error::Refused("the output ends before --seek"))
+    /// Whether the part of the output that lists have is what the entry says.
+    fn is_digest(&self, digest: &Digest, entry: &Entry) -> Result<bool, Error> {
+        let mut found = vec![0; entry.digest.len()];
+        if !digest.output.fill(self.how.seek, &mut found) {
+            return Err(Error::Refused("the output ends before --seek"));
+        }
+        Ok(same(&found, &entry.digest))
     }
 
     fn compare_tree(&mut self, entry: &Entry) -> Result<Verdict, String> {
         if entry.algorithm.is_some_and(|tag| tag != Algorithm::Blake3) {
             return Err("the digest of a directory is BLAKE3".to_owned());
         }
-        Ok(match self.hashers.of(Algorithm::Blake3).hash_tree(&entry.path) {
-            Ok(hash) if hash == Hash::from_bytes(entry.digest) => Verdict::Matches(Algorithm::Blake3),
+        Ok(match self.hashers.tree.hash_tree(&entry.path) {
+            Ok(hash) if same(hash.as_bytes(), &entry.digest) => Verdict::Matches(Algorithm::Blake3),
             Ok(_) => Verdict::Differs,
             Err(failures) => {
                 let (path, error) =
@@ -336,6 +405,10 @@ impl<'a> Check<'a> {
             }
         };
         *count += 1;
+        let program = self.how.program;
+        if let (Program::Gnu(_), Some(error)) = (program, &error) {
+            self.out.note(&format!("{}: {}", shown(&entry.path), program.words(error)));
+        }
         if self.how.json {
             return self.json(line, Some(&entry.path), status, algorithm, error);
         }
@@ -349,7 +422,7 @@ impl<'a> Check<'a> {
             match (ok, &error) {
                 (true, _) => out.write_all(b": OK")?,
                 (false, None) => out.write_all(b": FAILED")?,
-                (false, Some(error)) => write!(out, ": FAILED ({error})")?,
+                (false, Some(error)) => write!(out, ": {}", words::unread(program, error))?,
             }
             out.write_all(if zero { b"\0" } else { b"\n" })
         });
@@ -370,77 +443,20 @@ impl<'a> Check<'a> {
         let list = self.list.to_string_lossy().into_owned();
         let name = path.map(Name::of);
         let object =
-            json::Checked { list, line, name, status, algorithm: algorithm.map(json::algorithm), error };
+            json::Checked { list, line, name, status, algorithm: algorithm.map(Algorithm::key), error };
         self.out.print(|out| json::line(out, &object)).map_break(Stop::from)
-    }
-
-    /// Says what is to be said about the list as a whole, and gives the numbers.
-    pub(super) fn conclude(mut self, mut flow: ControlFlow<Stop>) -> Tally {
-        if flow.is_continue() {
-            flow = self.release();
-        }
-        let list = shown(self.list).into_owned();
-        match flow {
-            ControlFlow::Break(Stop::Closed) => {
-                self.out.fail(&format!("{list}: the check stopped after line {}", self.reached));
-            }
-            ControlFlow::Break(Stop::NoList) => self.out.fail(&format!("{list}: {}", no_list(&self.held))),
-            // Whatever is missing may be in the part that could not be read.
-            ControlFlow::Continue(()) if self.broken => {}
-            ControlFlow::Continue(()) if self.tally.lines() + self.ignored == 0 => {
-                self.out.fail(&format!("{list}: no checksum lines found"));
-            }
-            ControlFlow::Continue(()) if self.tally.hashed() == 0 && self.tally.failures() == 0 => {
-                self.out.fail(&format!("{list}: no file was verified"));
-            }
-            ControlFlow::Continue(()) => {}
-        }
-        if !self.how.status {
-            self.hints(&list);
-        }
-        self.tally
-    }
-
-    fn hints(&mut self, list: &str) {
-        if let Some(Some(line)) = self.elsewise {
-            let by = self.which.said().map_or("", |said| other(said).name());
-            self.out.note(&format!("{list}:{line}: matches as {by}; see --algorithm"));
-        }
-        if let Some(by) = self.stdin_as {
-            self.out.note(&format!("{list}: standard input was taken as {}; see --algorithm", by.name()));
-        }
-        if let Some(found) = self.which.found().filter(|_| !self.how.quiet) {
-            self.out.note(&format!("{list}: {found}"));
-        }
-        match self.directories {
-            0 => {}
-            1 => self
-                .out
-                .note(&format!("{list}: 1 entry is a directory; for a list made with --tree, see --tree")),
-            count => {
-                self.out.note(&format!(
-                    "{list}: {count} entries are directories; for a list made with --tree, see --tree"
-                ));
-            }
-        }
-        if !self.notes.is_empty() && !self.how.warn {
-            let kinds: Vec<_> = self.notes.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
-            self.out
-                .note(&format!("{list}: WARNING: accepted {}; see --warn and --strict", kinds.join(", ")));
-        }
     }
 }
 
-/// What such lines have in common.
-fn no_list(held: &[(u64, LineError)]) -> String {
-    let mut foreign = held.iter().map(|(_, error)| error.foreign());
-    if let Some(first) = foreign.next().flatten()
-        && foreign.all(|next| next == Some(first))
-    {
-        return format!("a list of {} digests, which are not known here; see {}", first.name, first.program);
-    }
-    let reason = held.first().map_or_else(String::new, |(line, error)| format!("; line {line}: {error}"));
-    format!("no list of checksums: not one of its first {} lines is one{reason}", held.len())
+/// Compares in a time that does not tell where digests differ.
+pub(in crate::sum) fn same(found: &[u8], expected: &[u8]) -> bool {
+    let piece = |bytes: &[u8]| {
+        let mut piece = [0; 32];
+        piece[..bytes.len()].copy_from_slice(bytes);
+        Hash::from_bytes(piece)
+    };
+    let pieces = found.chunks(32).zip(expected.chunks(32));
+    found.len() == expected.len() && pieces.fold(true, |all, (a, b)| all & (piece(a) == piece(b)))
 }
 
 /// Where the bytes of an entry come from.

@@ -1,0 +1,119 @@
+//! Called through a link, the program is the one whose name the link has: beside the real ones, byte for byte.
+
+#![cfg(unix)]
+
+use crate::world::{Done, World, hashmill};
+use hashmill_testkit::skip;
+use std::path::Path;
+use std::process::Command;
+
+/// A world with links to the program.
+fn world() -> World {
+    let world = World::new();
+    for name in ["b3sum", "sha256sum", "sha512sum", "sha1sum", "md5sum"] {
+        std::os::unix::fs::symlink(hashmill(), world.path(format!("bin/{name}"))).unwrap_or_else(|_| {
+            std::fs::create_dir(world.path("bin")).expect("a directory");
+            std::os::unix::fs::symlink(hashmill(), world.path(format!("bin/{name}"))).expect("a link");
+        });
+    }
+    world.write("f", "foo").write("g", "bar").write("d/x", "").write("a\nb", "odd").write("two  spaces", "x");
+    world
+}
+
+fn same(ours: &Done, theirs: &Done, what: &str) {
+    assert_eq!((ours.text(), &ours.err), (theirs.text(), &theirs.err), "{what}");
+    assert_eq!(ours.code(), theirs.code(), "{what}");
+}
+
+#[test]
+fn a_link_named_as_gnus_programs_are() {
+    let world = world();
+    for name in ["sha256sum", "sha512sum", "sha1sum", "md5sum"] {
+        // By its name, so that it calls itself by that; the directory with ours is not where names are looked up.
+        let Ok(_) = Command::new(name).arg("--version").output() else {
+            skip("links named as GNU's programs", "no coreutils here");
+            return;
+        };
+        let both = |args: &[&str]| {
+            let ours = world.run(&world.path(format!("bin/{name}")), args, b"");
+            let theirs = world.run(name.as_ref(), args, b"");
+            same(&ours, &theirs, &format!("{name} {args:?}"));
+            theirs.text()
+        };
+        let good = both(&["f", "g", "a\nb", "two  spaces"]);
+        both(&["--tag", "f", "a\nb"]);
+        both(&["-z", "f", "a\nb"]);
+        both(&["-b", "f"]);
+        both(&["-t", "f"]);
+        both(&["none", "d", "f"]);
+        world.write("good", &good).write("empty", "").write("poem", "roses\n");
+        let zeros = "0".repeat(good.find(' ').expect("a digest"));
+        world.write("bad", format!("{good}\n# a comment\nhello\n{zeros}  none\n{zeros}  f\n"));
+        world.write("gone", format!("{zeros}  none\n"));
+        for list in ["good", "bad", "empty", "poem", "gone", "nolist"] {
+            for flags in
+                [&[][..], &["--quiet"], &["--status"], &["--warn"], &["--strict"], &["--ignore-missing"]]
+            {
+                both(&[&["-c", list], flags].concat());
+            }
+        }
+        let signed = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA1\n\n";
+        world.write(
+            "signed",
+            format!("{signed}{good}-----BEGIN PGP SIGNATURE-----\n\nabc\n-----END PGP SIGNATURE-----\n"),
+        );
+        both(&["-c", "signed"]);
+        let usage = world.run(&world.path(format!("bin/{name}")), ["--unknown"], b"");
+        assert_eq!(usage.code(), 1);
+        assert!(usage.err.starts_with(&format!("{name}: ")), "{}", usage.err);
+    }
+}
+
+/// What b3sum's published tests ask of its words.
+#[test]
+fn a_link_named_b3sum() {
+    let world = world();
+    let b3sum = world.path("bin/b3sum");
+    let run = |args: &[&str], input: &str| world.run(&b3sum, args, input.as_bytes());
+    let zeros = "0".repeat(64);
+    for (line, said) in [
+        (format!("{zeros}  \0"), "Null character in path"),
+        (format!("{zeros}  \u{fffd}"), "Unicode replacement character in path"),
+        (format!("\\{zeros}  \\a"), "Invalid backslash escape"),
+        (format!("{}  f", &zeros[1..]), "Invalid hash length"),
+        ("# comment".to_owned(), "Invalid check line format"),
+    ] {
+        let done = run(&["--check"], &line);
+        assert_eq!((done.code(), &*done.text()), (1, ""));
+        assert_eq!(done.err, format!("b3sum: {said}\nb3sum: WARNING: 1 computed checksum did NOT match\n"));
+    }
+    let done = run(&["none"], "");
+    assert_eq!(done.err, "b3sum: none: No such file or directory (os error 2)\n");
+    let list = format!("{zeros}  none\n{zeros}  f\n");
+    let done = run(&["--check", "--quiet"], &list);
+    assert_eq!(done.text(), "none: FAILED (No such file or directory (os error 2))\nf: FAILED\n");
+    assert_eq!(done.err, "b3sum: WARNING: 2 computed checksums did NOT match\n");
+    let version = run(&["--version"], "").quiet_success();
+    assert!(version.starts_with("b3sum (hashmill "), "{version}");
+}
+
+/// The same beside the real program, standard error included.
+#[test]
+fn a_link_named_b3sum_is_the_real_one() {
+    let Some(theirs) = crate::b3sum::b3sum() else { return };
+    let world = world();
+    let ours = world.path("bin/b3sum");
+    let both = |args: &[&str], input: &[u8]| -> Done {
+        let (ours, theirs) = (world.run(&ours, args, input), world.run(&theirs, args, input));
+        same(&ours, &theirs, &format!("{args:?}"));
+        ours
+    };
+    let list = both(&["f", "g", "a\nb"], b"").text();
+    both(&["none", "d", "f"], b"");
+    both(&["--tag", "f"], b"");
+    for line in ["", "hello\n", "\n", "0  f\n", &format!("{}  f\n", "g".repeat(64)), &list.to_uppercase()] {
+        both(&["--check"], format!("{list}{line}").as_bytes());
+        both(&["--check", "--quiet"], format!("{line}{list}").as_bytes());
+    }
+    let _: &Path = &ours;
+}

@@ -1,0 +1,131 @@
+//! Which entries of a directory a walk leaves out: patterns as in `.gitignore`, and such files themselves.
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::path::Path;
+
+/// Patterns against the paths below where a walk begins.
+///
+/// A pattern is one of `.gitignore`: without a slash it is compared with names at any depth, with one it begins where the
+/// walk does, a slash at its end is for directories only, and `**` stands for any number of directories.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    exclude: Option<Gitignore>,
+    include: Option<Gitignore>,
+}
+
+/// A pattern that means nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PatternError {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl std::fmt::Display for PatternError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the pattern {} cannot be read: {}", self.pattern, self.reason)
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+impl Filter {
+    /// Leaves out what matches one of `exclude`; if there is any in `include`, also files that match none of those.
+    /// `exclude` has the last word.
+    ///
+    /// # Errors
+    /// The first pattern that means nothing.
+    pub fn new<S: AsRef<str>>(exclude: &[S], include: &[S]) -> Result<Filter, PatternError> {
+        Ok(Filter { exclude: patterns(exclude)?, include: patterns(include)? })
+    }
+
+    /// Whether it leaves nothing out.
+    pub fn is_empty(&self) -> bool {
+        self.exclude.is_none() && self.include.is_none()
+    }
+
+    /// Whether an entry is left out, whose path from the beginning of the walk is given.
+    pub(crate) fn leaves_out(&self, path: &Path, is_dir: bool) -> bool {
+        let excluded = |list: &Gitignore| list.matched(path, is_dir).is_ignore();
+        // A directory that nobody asked for may have files in it that somebody did.
+        let missed =
+            |list: &Gitignore| !is_dir && !list.matched_path_or_any_parents(path, is_dir).is_ignore();
+        self.exclude.as_ref().is_some_and(excluded) || self.include.as_ref().is_some_and(missed)
+    }
+}
+
+fn patterns<S: AsRef<str>>(patterns: &[S]) -> Result<Option<Gitignore>, PatternError> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = GitignoreBuilder::new("");
+    for pattern in patterns {
+        let pattern = pattern.as_ref();
+        let wrong = |reason: String| PatternError { pattern: pattern.to_owned(), reason };
+        // In files these lines are comments, and those that begin with `!` take back what others say.
+        if pattern.trim().is_empty() || pattern.starts_with(['#', '!']) {
+            return Err(wrong("it matches nothing; a backslash in front makes # and ! ordinary".to_owned()));
+        }
+        builder.add_line(None, pattern).map_err(|error| wrong(error.to_string()))?;
+    }
+    let built = builder.build();
+    built.map(Some).map_err(|error| PatternError {
+        pattern: patterns.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "),
+        reason: error.to_string(),
+    })
+}
+
+/// What the ignore files of one directory say: `.ignore` before `.gitignore`.
+pub(crate) fn ignore_files(directory: &Path) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(directory);
+    let mut any = false;
+    for name in [".gitignore", ".ignore"] {
+        let path = directory.join(name);
+        if path.is_file() {
+            // Lines that mean nothing are passed over, as git does.
+            let _ = builder.add(path);
+            any = true;
+        }
+    }
+    if any { builder.build().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_gitignore() {
+        let filter = Filter::new(&["*.o", "/top", "target/", "a/**/z"], &[]).expect("patterns");
+        for (path, is_dir, out) in [
+            ("x.o", false, true),
+            ("d/x.o", false, true),
+            ("x.c", false, false),
+            ("top", false, true),
+            ("d/top", false, false),
+            ("target", true, true),
+            ("target", false, false),
+            ("d/target", true, true),
+            ("a/b/c/z", false, true),
+            ("b/z", false, false),
+        ] {
+            assert_eq!(filter.leaves_out(Path::new(path), is_dir), out, "{path}");
+        }
+        let filter = Filter::new(&["b.jpg"], &["*.jpg", "docs/"]).expect("patterns");
+        for (path, is_dir, out) in [
+            ("a.jpg", false, false),
+            ("d/a.jpg", false, false),
+            ("b.jpg", false, true),
+            ("x", false, true),
+            ("d", true, false),
+            ("docs/x", false, false),
+        ] {
+            assert_eq!(filter.leaves_out(Path::new(path), is_dir), out, "{path}");
+        }
+        for wrong in ["", "#x", "!x", "[", "{a"] {
+            assert!(Filter::new(&[wrong], &[]).is_err(), "{wrong}");
+        }
+        assert!(Filter::new::<&str>(&[], &[]).expect("nothing").is_empty());
+    }
+}

@@ -1,0 +1,287 @@
+//! A manifest that is brought up to date: what is known is kept, what is new is written down at once, and the old manifest
+//! stands until the new one is whole.
+//!
+//! Beside the manifest are, while a run is at work: `.NAME.journal` with what was hashed so far, which the next run uses if
+//! this one is interrupted, and which is locked, so that there is one run at a time; and `.NAME.PID.tmp`, the new manifest.
+
+use super::{File as Row, Manifest, ReadError, write_file, write_header};
+use crate::checkfile::{Algorithm, Style};
+use crate::os::FileId;
+use crate::replacement::{Replacement, beside};
+use crate::time::Time;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A run that brings a manifest up to date.
+#[derive(Debug)]
+pub struct Update {
+    algorithm: Algorithm,
+    old: Manifest,
+    /// What an interrupted run found out, which is newer.
+    recent: Manifest,
+    journal: BufWriter<File>,
+    journal_path: PathBuf,
+    new: BufWriter<Replacement>,
+    /// The manifest that is there.
+    there: Option<FileId>,
+}
+
+/// Why a manifest cannot be brought up to date.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UpdateError {
+    /// The files beside it cannot be written, or the manifest not be read.
+    Io(io::Error),
+    /// It is no manifest.
+    Read(ReadError),
+    /// Another run is at work on it.
+    Busy,
+    /// Its digests are by this function, not by the one that was asked for.
+    Function(Algorithm),
+}
+
+impl std::fmt::Display for UpdateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            UpdateError::Io(error) => error.fmt(f),
+            UpdateError::Read(error) => error.fmt(f),
+            UpdateError::Busy => f.write_str("another run is at work on it"),
+            UpdateError::Function(algorithm) => write!(f, "its digests are {}", algorithm.name()),
+        }
+    }
+}
+
+impl std::error::Error for UpdateError {}
+
+impl From<io::Error> for UpdateError {
+    fn from(error: io::Error) -> UpdateError {
+        UpdateError::Io(error)
+    }
+}
+
+impl Update {
+    /// Begins a run on the manifest at `path`, which need not be there. `said` is the function that was asked for.
+    ///
+    /// # Errors
+    /// See [`UpdateError`]. Nothing was changed.
+    pub fn begin(path: &Path, said: Option<Algorithm>) -> Result<Update, UpdateError> {
+        let target = match fs::canonicalize(path) {
+            Ok(target) => target,
+            Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
+            Err(error) => return Err(error.into()),
+        };
+        let journal_path = beside(&target, ".journal")?;
+        let mut journal = lock(&journal_path)?;
+        // From here on nobody else is at work.
+        let (old, there) = match File::open(&target) {
+            Ok(file) => {
+                let there = FileId::of(&file.metadata()?);
+                let old =
+                    Manifest::read(BufReader::new(file), Style::default()).map_err(UpdateError::Read)?;
+                (old, there)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => (Manifest::default(), None),
+            Err(error) => return Err(error.into()),
+        };
+        let known = if old.is_empty() { None } else { old.algorithm() };
+        if let (Some(known), Some(said)) = (known, said)
+            && known != said
+        {
+            return Err(UpdateError::Function(known));
+        }
+        let len = if old.is_empty() { None } else { Some(old.digest_len()) };
+        let algorithm = known
+            .or(said)
+            .unwrap_or_else(|| len.and_then(|len| Algorithm::by_digest_len(len).next()).unwrap_or_default());
+        let mut recent = Manifest::read_beginning(BufReader::new(&journal), Style::default());
+        if recent.algorithm() != Some(algorithm) {
+            recent = Manifest::default();
+            journal.set_len(0)?;
+        }
+        end_at_line(&mut journal)?;
+        let mut journal = BufWriter::new(journal);
+        if recent.is_empty() {
+            journal.get_mut().set_len(0)?;
+            journal.seek(SeekFrom::Start(0))?;
+            write_header(&mut journal, algorithm)?;
+        }
+        let mut new = BufWriter::with_capacity(64 * 1024, Replacement::begin(&target)?);
+        write_header(&mut new, algorithm)?;
+        Ok(Update { algorithm, old, recent, journal, journal_path, new, there })
+    }
+
+    /// By which function the digests are.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// What was known before.
+    pub fn old(&self) -> &Manifest {
+        &self.old
+    }
+
+    /// The files that this run itself is about.
+    pub fn files(&self) -> Vec<FileId> {
+        let journal = self.journal.get_ref().metadata().ok();
+        let new = self.new.get_ref().metadata().ok();
+        let ids = [journal, new].into_iter().flatten().filter_map(|metadata| FileId::of(&metadata));
+        ids.chain(self.there).collect()
+    }
+
+    /// The digest that a file of this name, size and time is known to have.
+    pub fn known(&self, name: &[u8], size: u64, modified: Time) -> Option<&[u8]> {
+        [&self.recent, &self.old].into_iter().find_map(|manifest| {
+            let file = manifest.file(manifest.find(name)?);
+            (file.size == Some(size) && file.modified == Some(modified)).then_some(file.digest)
+        })
+    }
+
+    /// What was known of a file, whatever became of it.
+    pub fn before(&self, name: &[u8]) -> Option<Row<'_>> {
+        self.old.find(name).map(|number| self.old.file(number))
+    }
+
+    /// Keeps what was known of a file.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn keep(&mut self, row: Row<'_>) -> io::Result<()> {
+        write_file(&mut self.new, row, self.algorithm)
+    }
+
+    /// Keeps the line of a file that was known before, if it was.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn keep_old(&mut self, name: &[u8]) -> io::Result<bool> {
+        match self.old.find(name) {
+            Some(number) => write_file(&mut self.new, self.old.file(number), self.algorithm).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Takes what was found out about a file, for this run and for the next if this one does not come to its end.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn take(&mut self, row: Row<'_>) -> io::Result<()> {
+        write_file(&mut self.journal, row, self.algorithm)?;
+        write_file(&mut self.new, row, self.algorithm)
+    }
+
+    /// Writes down what was found out so far.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.journal.flush()
+    }
+
+    /// Puts the new manifest in the place of the old one.
+    ///
+    /// # Errors
+    /// What the system reports. The old manifest is still there then, and so is what was found out.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.journal.flush()?;
+        let new = self.new.into_inner().map_err(io::IntoInnerError::into_error)?;
+        new.finish()?;
+        // Whoever waits for the lock finds out that this journal is no longer the one.
+        fs::remove_file(&self.journal_path)
+    }
+}
+
+/// Opens the journal for this run alone.
+fn lock(path: &Path) -> Result<File, UpdateError> {
+    loop {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(UpdateError::Busy),
+            // A file system without locks: better no protection than no manifest.
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        // The run before may have taken it away between the two calls.
+        let mine = FileId::of(&file.metadata()?);
+        if fs::metadata(path).is_ok_and(|there| FileId::of(&there) == mine) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Cuts off a last line that is not whole, and goes to the end.
+fn end_at_line(file: &mut File) -> io::Result<()> {
+    let len = file.seek(SeekFrom::End(0))?;
+    // No line is longer than this.
+    let look = len.min(2 * crate::checkfile::LINE_LIMIT as u64);
+    file.seek(SeekFrom::Start(len - look))?;
+    let mut end = vec![0; look as usize];
+    file.read_exact(&mut end)?;
+    let whole = end.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let len = len - look + whole as u64;
+    file.set_len(len)?;
+    file.seek(SeekFrom::Start(len)).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row<'a>(name: &'a str, digest: &'a [u8; 32], time: i64) -> Row<'a> {
+        Row { name: name.as_bytes(), digest, size: Some(5), modified: Some(Time::from_nanos(time)) }
+    }
+
+    #[test]
+    fn what_an_interrupted_run_found_out_is_known_to_the_next() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("SUMS");
+        let mut first = Update::begin(&path, None).expect("nobody else is at work");
+        first.take(row("a", &[1; 32], 1)).expect("room");
+        first.finish().expect("room");
+        let text = fs::read(&path).expect("a manifest");
+        assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 1);
+
+        let mut second = Update::begin(&path, None).expect("nobody else is at work");
+        assert!(matches!(Update::begin(&path, None), Err(UpdateError::Busy)));
+        second.take(row("a", &[2; 32], 2)).expect("room");
+        second.take(row("b", &[3; 32], 3)).expect("room");
+        second.flush().expect("room");
+        // As by a signal: half a line is left, too.
+        second.journal.write_all(b"# 5 4.0000").and_then(|()| second.journal.flush()).expect("room");
+        drop(second);
+        assert_eq!(fs::read(&path).expect("a manifest"), text, "the old one stands");
+
+        let mut third = Update::begin(&path, None).expect("nobody else is at work");
+        let known = |update: &Update, name: &str, time| {
+            update.known(name.as_bytes(), 5, Time::from_nanos(time)).map(|digest| digest[0])
+        };
+        assert_eq!(
+            [known(&third, "a", 2), known(&third, "b", 3), known(&third, "b", 4)],
+            [Some(2), Some(3), None]
+        );
+        assert_eq!(known(&third, "a", 1), Some(1), "it is as it was before");
+        third.take(row("c", &[4; 32], 9)).expect("room");
+        assert!(third.keep_old(b"a").expect("room") && !third.keep_old(b"z").expect("room"));
+        third.flush().expect("room");
+        drop(third);
+        let fourth = Update::begin(&path, None).expect("nobody else is at work");
+        assert_eq!([known(&fourth, "b", 3), known(&fourth, "c", 9)], [Some(3), Some(4)]);
+        assert!(matches!(fourth.algorithm(), Algorithm::Blake3));
+        drop(fourth);
+        assert!(matches!(
+            Update::begin(&path, Some(Algorithm::Md5)),
+            Err(UpdateError::Function(Algorithm::Blake3))
+        ));
+    }
+
+    #[test]
+    fn half_a_manifest_is_refused_and_stays() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("SUMS");
+        let text = format!("{}  a\n{}", "ab".repeat(32), "cd".repeat(20));
+        fs::write(&path, &text).expect("room");
+        assert!(matches!(Update::begin(&path, None), Err(UpdateError::Read(_))));
+        assert_eq!(fs::read_to_string(&path).expect("our own file"), text);
+    }
+}
