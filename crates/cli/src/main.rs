@@ -1,7 +1,9 @@
 //! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
 
+mod compare;
 #[cfg(feature = "doc")]
 mod doc;
+mod findings;
 mod flags;
 #[cfg(feature = "generate")]
 mod generate;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     };
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
+        Command::Compare(low) => compare::run(low),
         Command::Password(low) => Ok(password::run(low.command)),
         #[cfg(feature = "doc")]
         Command::Doc(low) => doc::run(low.command),

@@ -123,7 +123,7 @@ mod tests {
         ] {
             assert_eq!(filter.leaves_out(Path::new(path), is_dir), out, "{path}");
         }
-        for wrong in ["", "#x", "!x", "[", "{a"] {
+        for wrong in ["", " ", "#x", "!x"] {
             assert!(Filter::new(&[wrong], &[]).is_err(), "{wrong}");
         }
         assert!(Filter::new::<&str>(&[], &[]).expect("nothing").is_empty());

@@ -38,6 +38,8 @@ pub enum Input {
     /// Standard input. Items that name it more than once read it one after another, in order.
     Stdin,
     /// Nowhere: the answer is known already. It comes out in its place among the others.
+    Known(Digest),
+    /// Nowhere: it is known already that there is no digest.
     Failed(Error),
 }
 
@@ -107,6 +109,7 @@ fn answer<T>(work: &Work, group: Vec<Item<T>>) -> Vec<Answer<T>> {
         match input {
             Input::File => batch.file(&path),
             Input::Stdin => batch.known(file::hash_stdin(work)),
+            Input::Known(digest) => batch.known(Ok(digest)),
             Input::Failed(error) => batch.known(Err(error)),
         }
         (path, tag)

@@ -19,6 +19,11 @@ impl Replacement {
     /// # Errors
     /// What the system reports; among others, that `target` is a directory.
     pub fn begin(target: &Path) -> io::Result<Replacement> {
+        Replacement::called(target, &format!(".{}.tmp", std::process::id()))
+    }
+
+    /// The same under a name that ends so, for whoever knows that nobody else writes one.
+    pub(crate) fn called(target: &Path, ending: &str) -> io::Result<Replacement> {
         let target = match fs::canonicalize(target) {
             Ok(target) => target,
             Err(error) if error.kind() == ErrorKind::NotFound => target.to_owned(),
@@ -28,7 +33,7 @@ impl Replacement {
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let path = beside(&target, &format!(".{}.tmp", std::process::id()))?;
+        let path = beside(&target, ending)?;
         // One of this name is left from a process that ended before it was done.
         let _ = fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;

@@ -2,6 +2,7 @@
 
 #[cfg(any(not(feature = "doc"), not(feature = "lab")))]
 mod absent;
+mod compare;
 #[cfg(feature = "doc")]
 mod doc;
 #[cfg(feature = "generate")]
@@ -18,6 +19,7 @@ mod sum;
 use absent::AbsentArgs as DocArgs;
 #[cfg(not(feature = "lab"))]
 use absent::AbsentArgs as LabArgs;
+pub(crate) use compare::CompareArgs;
 #[cfg(feature = "doc")]
 pub(crate) use doc::{
     AnonymiseArgs, AtArgs, BlameArgs, ChangeFlags, CheckArgs, DeleteArgs, DiffArgs, DocArgs, DocCommand,
@@ -66,6 +68,7 @@ struct Line<C: Subcommand> {
 const EXAMPLES: &str = "\
 Examples:
   hashmill sum *.iso > SUMS && hashmill sum --check SUMS
+  hashmill compare photos /backup/photos
   hashmill password hash
   hashmill sum --help                                       # so for every command";
 
@@ -73,6 +76,7 @@ Examples:
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Sum(Box<SumArgs>),
+    Compare(CompareArgs),
     Password(Box<PasswordArgs>),
     Doc(Box<DocArgs>),
     Info(InfoArgs),
@@ -243,7 +247,7 @@ mod tests {
             ),
             (
                 "hashmill sum --quiet f",
-                "the following required arguments were not provided: <--check|--expect <HEX>> (see --help)",
+                "the following required arguments were not provided: <--check|--expect <HEX>|--audit <MANIFEST>|--update <MANIFEST>|--duplicates> (see --help)",
             ),
             (
                 "hashmill sum --keyed --derive-key c f",

@@ -140,7 +140,49 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) expect: Option<String>,
 
-    /// Do not print OK for each file that matches
+    /// What became of the files of a list: same, changed, moved, new, gone below FILE [default: .]
+    ///
+    /// Reads every list that --check reads, rclone's, and hashdeep's files. Names are paths, or paths within the only FILE.
+    #[arg(
+        long,
+        value_name = "MANIFEST",
+        group = "job",
+        conflicts_with_all = ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree"],
+        help_heading = "Manifests"
+    )]
+    pub(crate) audit: Option<PathBuf>,
+
+    /// Bring a manifest up to date for what is below FILE [default: .], hashing what has another size or time
+    ///
+    /// It is a list with sizes and times in comments. It is replaced as a whole, and an interrupted run is resumed.
+    #[arg(
+        long,
+        value_name = "MANIFEST",
+        group = "job",
+        conflicts_with_all =
+            ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree", "output", "zero"],
+        help_heading = "Manifests"
+    )]
+    pub(crate) update: Option<PathBuf>,
+
+    /// With --update: hash everything, whatever sizes and times say
+    #[arg(long, requires = "update", help_heading = "Manifests")]
+    pub(crate) paranoid: bool,
+
+    /// Files below FILE [default: .] with the same contents, largest waste first
+    #[arg(
+        long,
+        group = "job",
+        conflicts_with_all = ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree", "zero"],
+        help_heading = "Manifests"
+    )]
+    pub(crate) duplicates: bool,
+
+    /// With --audit: name files that are the same, too
+    #[arg(short, long, requires = "audit", help_heading = "Manifests")]
+    pub(crate) verbose: bool,
+
+    /// Do not print OK for each file that matches; with --audit and --update: no numbers
     #[arg(short, long, requires = "job", help_heading = "Checking")]
     pub(crate) quiet: bool,
 

@@ -8,10 +8,10 @@ use std::path::Path;
 /// A name, in as much of Unicode as it has.
 #[derive(Serialize)]
 pub(crate) struct Name {
-    path: String,
+    pub(crate) path: String,
     /// The bytes of the name, if `path` does not tell them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_hex: Option<String>,
+    pub(crate) path_hex: Option<String>,
 }
 
 impl Name {
@@ -79,4 +79,56 @@ pub(crate) struct Compared<'a> {
     pub(crate) expected: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+}
+
+/// What became of a file.
+#[derive(Serialize)]
+pub(crate) struct Audited {
+    /// `same`, `changed`, `moved`, `new`, `gone` or `unread`.
+    pub(crate) status: &'static str,
+    #[serde(flatten)]
+    pub(crate) name: Name,
+    /// Where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from_hex: Option<String>,
+}
+
+/// How many files, by what became of them.
+#[derive(Serialize)]
+pub(crate) struct Counts {
+    pub(crate) same: u64,
+    pub(crate) changed: u64,
+    pub(crate) moved: u64,
+    pub(crate) new: u64,
+    pub(crate) gone: u64,
+    pub(crate) unread: u64,
+}
+
+/// The last line of an audit.
+#[derive(Serialize)]
+pub(crate) struct Summary {
+    pub(crate) summary: Counts,
+}
+
+/// A manifest that was brought up to date.
+#[derive(Serialize, Default)]
+pub(crate) struct Updated {
+    pub(crate) manifest: String,
+    pub(crate) files: u64,
+    pub(crate) hashed: u64,
+    pub(crate) kept: u64,
+    pub(crate) new: u64,
+    pub(crate) changed: u64,
+    pub(crate) gone: u64,
+}
+
+/// Files with the same contents.
+#[derive(Serialize)]
+pub(crate) struct Group {
+    pub(crate) size: u64,
+    pub(crate) algorithm: &'static str,
+    pub(crate) digest: String,
+    pub(crate) files: Vec<Name>,
 }

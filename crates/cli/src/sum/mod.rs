@@ -1,11 +1,15 @@
 //! `hashmill sum`: from what was typed to what it means, then to the command that does it.
 
+pub(crate) mod audit;
 mod check;
+mod duplicates;
 mod expect;
 mod hash;
 mod operands;
 mod tree;
+mod update;
 
+use crate::findings::Findings;
 use crate::flags::{EngineName, Misuse, SumArgs};
 use crate::os;
 use crate::out::progress::Bar;
@@ -14,6 +18,7 @@ use crate::program::Program;
 use crate::{FAILED, OK};
 use anyhow::{Context, Result, bail};
 use hashmill_files::checkfile::{Algorithm, Mode, Style, can_be_read_back};
+use hashmill_files::manifest::Update;
 use hashmill_files::walk::Rules;
 use hashmill_files::{FileId, Files, Filter, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
@@ -34,6 +39,8 @@ struct HiArgs {
     files_from: Option<PathBuf>,
     /// How directories are walked, if they are.
     rules: Option<Rules>,
+    /// The function, if the user said so.
+    said: Option<Algorithm>,
     /// What is written instead of standard output.
     output: Option<PathBuf>,
     function: Function,
@@ -48,6 +55,9 @@ enum Action {
     Tree(tree::How),
     Check(check::How),
     Expect(expect::How),
+    Audit(PathBuf, Findings),
+    Update(PathBuf, update::How),
+    Duplicates(duplicates::How),
 }
 
 /// How a file is named in the output.
@@ -98,7 +108,7 @@ impl Lossy {
 
 /// Does what the flags say.
 pub(crate) fn run(low: SumArgs) -> Result<u8> {
-    let HiArgs { action, paths, files_from, rules, output, function, mode, style, options, progress } =
+    let HiArgs { action, paths, files_from, rules, said, output, function, mode, style, options, progress } =
         HiArgs::new(low)?;
     let target = output.as_deref().map(Target::begin).transpose()?;
     let rules = rules.map(|mut rules| {
@@ -137,12 +147,45 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             check::run(&hashers, &paths, &how, style, &mut out);
             out.finish().answer(OK, FAILED)
         }
+        Action::Audit(manifest, findings) => {
+            let old = audit::Old::read(&manifest, style.zero, &paths, said, make)?;
+            let files = if old.algorithm == style.algorithm { files } else { Arc::new(make(old.algorithm)) };
+            let mut out = out(vec![Arc::clone(&files)], None);
+            let items = Operands::new(Paths::given(paths), besides(rules, old.id), mode);
+            audit::run(&files, items, &old, findings, &mut out);
+            out.finish().answer(OK, FAILED)
+        }
+        Action::Update(manifest, how) => {
+            let said = audit::function_of(&manifest, &paths, said, make)?;
+            let update = Update::begin(&manifest, said).with_context(|| shown(&manifest).into_owned())?;
+            let algorithm = update.algorithm();
+            let files = if algorithm == style.algorithm { files } else { Arc::new(make(algorithm)) };
+            let mut out = out(vec![Arc::clone(&files)], None);
+            let items = Operands::new(Paths::given(paths.clone()), besides(rules, update.files()), mode);
+            update::run(&files, items, update, &manifest, &paths, &how, &mut out);
+            out.finish().answer(OK, FAILED)
+        }
+        Action::Duplicates(how) => {
+            let mut out = out(vec![Arc::clone(&files)], None);
+            let items = Operands::new(Paths::given(paths), rules, mode);
+            duplicates::run(&files, items, &how, &mut out);
+            out.finish().code(OK, FAILED)
+        }
         Action::Expect(how) => {
             let hashers = check::Hashers::new(style.algorithm, &files, make);
             let mut out = out(hashers.all(), Some(&paths));
             expect::run(&hashers, &paths[0], &how, &mut out);
             out.finish().answer(OK, FAILED)
         }
+    })
+}
+
+/// The same rules, and these files are left out, too.
+fn besides(rules: Option<Arc<Rules>>, ids: impl IntoIterator<Item = FileId>) -> Option<Arc<Rules>> {
+    rules.map(|rules| {
+        let mut rules = Arc::unwrap_or_clone(rules);
+        rules.except.extend(ids);
+        Arc::new(rules)
     })
 }
 
@@ -155,7 +198,7 @@ fn own_files(target: Option<&Target>) -> Vec<FileId> {
 }
 
 impl HiArgs {
-    fn new(low: SumArgs) -> Result<HiArgs> {
+    fn new(mut low: SumArgs) -> Result<HiArgs> {
         let EngineName::Cpu = low.engine;
         let program = Program::this();
         let said = match (low.algorithm, program) {
@@ -168,7 +211,17 @@ impl HiArgs {
         let algorithm = said.unwrap_or_default();
         only_blake3(&low, algorithm)?;
         let function = Function::by(algorithm);
-        let paths = if low.files.is_empty() { vec![PathBuf::from("-")] } else { low.files.clone() };
+        let walks = low.audit.is_some() || low.update.is_some() || low.duplicates;
+        let mut paths = std::mem::take(&mut low.files);
+        if low.files_from.is_some() && !paths.is_empty() {
+            bail!(Misuse("names come from --files-from or are operands, not both".into()));
+        }
+        if paths.is_empty() {
+            paths.push(PathBuf::from(if walks { "." } else { "-" }));
+        }
+        if walks && paths.iter().any(|path| path.as_os_str() == "-") {
+            bail!(Misuse("manifests are about files, not about standard input".into()));
+        }
         if low.raw && paths.len() > 1 {
             bail!(Misuse("only one file can be hashed with --raw".into()));
         }
@@ -216,7 +269,19 @@ impl HiArgs {
         // Only BLAKE3 has trees, keys, and output to seek in.
         let blake3 = low.tree || low.seek > 0 || mode != Mode::Hash;
         let said = said.or(blake3.then_some(Algorithm::Blake3));
-        let action = if let Some(text) = &low.expect {
+        let action = if let Some(manifest) = &low.audit {
+            Action::Audit(manifest.clone(), Findings::new(low.json, low.quiet, low.verbose))
+        } else if let Some(manifest) = &low.update {
+            let how = update::How { paranoid: low.paranoid, json: low.json, quiet: low.quiet };
+            Action::Update(manifest.clone(), how)
+        } else if low.duplicates {
+            Action::Duplicates(duplicates::How {
+                json: low.json,
+                quiet: low.quiet,
+                digest_len: algorithm.digest_len(),
+                algorithm: algorithm.key(),
+            })
+        } else if let Some(text) = &low.expect {
             if paths.len() > 1 {
                 bail!(Misuse("only one file can be compared with --expect".into()));
             }
@@ -249,10 +314,7 @@ impl HiArgs {
             Action::Hash(hash::How { form, seek: low.seek, length, program })
         };
 
-        let rules = rules(&low)?;
-        if low.files_from.is_some() && !low.files.is_empty() {
-            bail!(Misuse("names come from --files-from or are operands, not both".into()));
-        }
+        let rules = rules(&low, walks)?;
         let mut options = Options::default();
         options.strategy = if low.no_mmap { Strategy::Read } else { low.strategy.unwrap_or_default() };
         options.threads = threads(low.num_threads);
@@ -266,12 +328,24 @@ impl HiArgs {
         };
         let progress = !low.no_progress && !low.status;
         let (files_from, output) = (low.files_from, low.output);
-        Ok(HiArgs { action, paths, files_from, rules, output, function, mode, style, options, progress })
+        Ok(HiArgs {
+            action,
+            paths,
+            files_from,
+            rules,
+            said,
+            output,
+            function,
+            mode,
+            style,
+            options,
+            progress,
+        })
     }
 }
 
 /// How directories are walked, if they are.
-fn rules(low: &SumArgs) -> Result<Option<Rules>> {
+fn rules(low: &SumArgs, walks: bool) -> Result<Option<Rules>> {
     let mut rules = Rules::default();
     rules.follow = low.follow;
     rules.one_file_system = low.one_file_system;
@@ -279,7 +353,7 @@ fn rules(low: &SumArgs) -> Result<Option<Rules>> {
     rules.skip_hidden = low.no_hidden;
     rules.ignore_files = low.ignore_files;
     rules.filter = Filter::new(&low.exclude, &low.include).map_err(|error| Misuse(error.to_string()))?;
-    if low.recursive {
+    if low.recursive || walks {
         return Ok(Some(rules));
     }
     for (given, flag) in [

@@ -31,6 +31,7 @@ mod lab;
 mod limits;
 mod links;
 mod lists;
+mod manifests;
 mod password;
 mod password_kdf;
 mod password_terminal;

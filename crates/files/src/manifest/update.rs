@@ -2,7 +2,7 @@
 //! stands until the new one is whole.
 //!
 //! Beside the manifest are, while a run is at work: `.NAME.journal` with what was hashed so far, which the next run uses if
-//! this one is interrupted, and which is locked, so that there is one run at a time; and `.NAME.PID.tmp`, the new manifest.
+//! this one is interrupted, and which is locked, so that there is one run at a time; and `.NAME.new`, the new manifest.
 
 use super::{File as Row, Manifest, ReadError, write_file, write_header};
 use crate::checkfile::{Algorithm, Style};
@@ -106,7 +106,7 @@ impl Update {
             journal.seek(SeekFrom::Start(0))?;
             write_header(&mut journal, algorithm)?;
         }
-        let mut new = BufWriter::with_capacity(64 * 1024, Replacement::begin(&target)?);
+        let mut new = BufWriter::with_capacity(64 * 1024, Replacement::called(&target, ".new")?);
         write_header(&mut new, algorithm)?;
         Ok(Update { algorithm, old, recent, journal, journal_path, new, there })
     }
@@ -129,9 +129,11 @@ impl Update {
         ids.chain(self.there).collect()
     }
 
-    /// The digest that a file of this name, size and time is known to have.
-    pub fn known(&self, name: &[u8], size: u64, modified: Time) -> Option<&[u8]> {
-        [&self.recent, &self.old].into_iter().find_map(|manifest| {
+    /// The digest that a file of this name, size and time is known to have; if it must have been `read` for this manifest,
+    /// from a run that was interrupted.
+    pub fn known(&self, name: &[u8], size: u64, modified: Time, read: bool) -> Option<&[u8]> {
+        let manifests = [Some(&self.recent), (!read).then_some(&self.old)];
+        manifests.into_iter().flatten().find_map(|manifest| {
             let file = manifest.file(manifest.find(name)?);
             (file.size == Some(size) && file.modified == Some(modified)).then_some(file.digest)
         })
@@ -254,13 +256,14 @@ mod tests {
 
         let mut third = Update::begin(&path, None).expect("nobody else is at work");
         let known = |update: &Update, name: &str, time| {
-            update.known(name.as_bytes(), 5, Time::from_nanos(time)).map(|digest| digest[0])
+            update.known(name.as_bytes(), 5, Time::from_nanos(time), false).map(|digest| digest[0])
         };
         assert_eq!(
             [known(&third, "a", 2), known(&third, "b", 3), known(&third, "b", 4)],
             [Some(2), Some(3), None]
         );
         assert_eq!(known(&third, "a", 1), Some(1), "it is as it was before");
+        assert!(third.known(b"a", 5, Time::from_nanos(1), true).is_none(), "nobody has read it since");
         third.take(row("c", &[4; 32], 9)).expect("room");
         assert!(third.keep_old(b"a").expect("room") && !third.keep_old(b"z").expect("room"));
         third.flush().expect("room");

@@ -210,11 +210,9 @@ impl<'a> Check<'a> {
 
     fn refused(&mut self, line: u64, notes: &[Note]) -> ControlFlow<Stop> {
         if self.how.program == Program::B3sum {
-            let error = match notes.first() {
-                Some(Note::Uppercase) => LineError::Digit { index: 0 },
-                _ => LineError::Form,
-            };
-            return self.malformed(line, &error);
+            self.tally.malformed += 1;
+            self.out.note(words::refused(notes));
+            return ControlFlow::Continue(());
         }
         self.tally.refused += 1;
         let notes: Vec<_> = notes.iter().map(Note::to_string).collect();

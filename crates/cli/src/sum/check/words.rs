@@ -9,6 +9,15 @@ pub(super) fn accepts(program: Program, note: Note) -> bool {
     program != Program::B3sum || note == Note::ByteOrderMark
 }
 
+/// What `b3sum` says of such a line.
+pub(super) fn refused(notes: &[Note]) -> &'static str {
+    match notes.first() {
+        Some(Note::Blank) => "Empty line",
+        Some(Note::Uppercase) => "Invalid hex",
+        _ => "Invalid check line format",
+    }
+}
+
 /// Why a line is no checksum; nothing if that is not said.
 pub(super) fn no_checksum(
     program: Program,

@@ -1,0 +1,171 @@
+//! `--audit`: what became of the files that a manifest has.
+
+use super::operands::Operands;
+use crate::findings::Findings;
+use crate::out::{Closed, Out, shown};
+use anyhow::{Context, Result, bail};
+use hashmill_files::checkfile::{Algorithm, Style};
+use hashmill_files::manifest::{Audit, Finding, Manifest, Scope};
+use hashmill_files::{Error, FileId, Files, Sink};
+use std::fs::File;
+use std::io::BufReader;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// So many files are asked which function it is, where two have as many digits.
+const ASKED: usize = 16;
+
+/// A manifest, and what it is about.
+pub(crate) struct Old {
+    pub(crate) manifest: Manifest,
+    pub(crate) scope: Scope,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) id: Option<FileId>,
+}
+
+/// Reads a manifest.
+pub(crate) fn read(path: &Path, zero: bool) -> Result<(Manifest, Option<FileId>)> {
+    let name = || shown(path).into_owned();
+    let file = File::open(path).with_context(name)?;
+    let id = FileId::of(&file.metadata().with_context(name)?);
+    let style = Style { zero, ..Style::default() };
+    Ok((Manifest::read(BufReader::new(file), style).with_context(name)?, id))
+}
+
+impl Old {
+    /// Reads a manifest that is about what is below `roots`.
+    pub(crate) fn read(
+        path: &Path,
+        zero: bool,
+        roots: &[PathBuf],
+        said: Option<Algorithm>,
+        make: impl Fn(Algorithm) -> Files,
+    ) -> Result<Old> {
+        let (manifest, id) = read(path, zero)?;
+        let Some(scope) = Scope::of(&manifest, roots) else {
+            let roots: Vec<_> = roots.iter().map(|root| shown(root)).collect();
+            bail!("{}: none of its names is below {}", shown(path), roots.join(", "));
+        };
+        let algorithm = function(&manifest, path, &scope, said, make)?;
+        Ok(Old { manifest, scope, algorithm, id })
+    }
+}
+
+/// By which function the digests of a list are that is there already, if that is not sure and can be found out.
+pub(super) fn function_of(
+    path: &Path,
+    roots: &[PathBuf],
+    said: Option<Algorithm>,
+    make: impl Fn(Algorithm) -> Files,
+) -> Result<Option<Algorithm>> {
+    if said.is_some() || !path.exists() {
+        return Ok(said);
+    }
+    let (manifest, _) = read(path, false)?;
+    if manifest.algorithm().is_some() || manifest.is_empty() {
+        return Ok(None);
+    }
+    match Scope::of(&manifest, roots) {
+        Some(scope) => function(&manifest, path, &scope, said, make).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// By which function the digests are.
+fn function(
+    manifest: &Manifest,
+    list: &Path,
+    scope: &Scope,
+    said: Option<Algorithm>,
+    make: impl Fn(Algorithm) -> Files,
+) -> Result<Algorithm> {
+    match (manifest.algorithm(), said) {
+        (Some(known), Some(said)) if known != said => {
+            bail!("{}: its digests are {}; see --algorithm", shown(list), known.name())
+        }
+        (Some(known), _) => return Ok(known),
+        (None, Some(said)) => return Ok(said),
+        (None, None) => {}
+    }
+    let name = list.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let mut may_be: Vec<Algorithm> = Algorithm::by_digest_len(manifest.digest_len()).collect();
+    if name.contains("sha256") {
+        may_be.reverse();
+    }
+    let files: Vec<(Algorithm, Files)> = may_be.iter().map(|&known| (known, make(known))).collect();
+    let there = manifest.files().map(|file| (scope.path(file.name), file.digest));
+    for (path, expected) in there.filter(|(path, _)| path.is_file()).take(ASKED) {
+        for (known, files) in &files {
+            let Ok(digest) = files.hash_file(&path) else { break };
+            let mut found = vec![0; expected.len()];
+            if digest.output.fill(0, &mut found) && found == expected {
+                return Ok(*known);
+            }
+        }
+    }
+    // An empty manifest can be by any.
+    Ok(may_be.first().copied().unwrap_or_default())
+}
+
+pub(super) fn run(files: &Files, items: Operands, old: &Old, findings: Findings, out: &mut Out) {
+    let mut auditor = Auditor { audit: Audit::new(&old.manifest), old, findings, out };
+    // Why it stopped before the last file, if so, is known to `out`.
+    if files.hash_many(items, &mut auditor).is_continue() {
+        let Auditor { audit, findings, out, .. } = &mut auditor;
+        let _ = audit.finish(
+            |name| old.scope.counts(name),
+            |finding| match findings.take(finding, out) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(closed) => Err(closed),
+            },
+        );
+    }
+    let Auditor { findings, out, .. } = auditor;
+    findings.finish(out);
+}
+
+struct Auditor<'a> {
+    audit: Audit<'a>,
+    old: &'a Old,
+    findings: Findings,
+    out: &'a mut Out,
+}
+
+impl Sink<()> for &mut Auditor<'_> {
+    type Break = Closed;
+
+    fn answer(
+        &mut self,
+        path: PathBuf,
+        (): (),
+        result: Result<hashmill_files::Digest, Error>,
+    ) -> ControlFlow<Closed> {
+        let name = self.old.scope.name(&path);
+        let digest = match result {
+            Ok(digest) => digest,
+            Err(error @ (Error::Special | Error::Pseudo(_))) => {
+                self.out.note(&format!("{}: skipped: {error}", shown(&path)));
+                return ControlFlow::Continue(());
+            }
+            Err(error) => {
+                self.audit.unread(&name);
+                self.findings.unread(&name, &path, &error, self.out);
+                return ControlFlow::Continue(());
+            }
+        };
+        let mut bytes = vec![0; self.old.algorithm.digest_len()];
+        digest.output.fill(0, &mut bytes);
+        match self.audit.file(&name, &bytes) {
+            Ok(None) => ControlFlow::Continue(()),
+            Ok(Some(found)) => self.findings.take(Finding { found, name: &name, from: None }, self.out),
+            Err(_) => {
+                self.findings.unread(&name, &path, &"more files than can be numbered", self.out);
+                ControlFlow::Continue(())
+            }
+        }
+    }
+
+    fn pause(&mut self) -> ControlFlow<Closed> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,95 @@
+//! `--duplicates`: files with the same contents. Only files that are as long as another one are hashed.
+
+use super::operands::Operands;
+use crate::out::json::{self, Name};
+use crate::out::{Closed, Out, hex, shown};
+use hashmill_files::checkfile::escape;
+use hashmill_files::{Digest, Error, FileId, Files, Input, Item};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// How to show them.
+pub(super) struct How {
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    pub(super) digest_len: usize,
+    pub(super) algorithm: &'static str,
+}
+
+pub(super) fn run(files: &Files, items: Operands, how: &How, out: &mut Out) {
+    let candidates = candidates(items, out);
+    let mut groups: BTreeMap<(u64, Vec<u8>), Vec<PathBuf>> = BTreeMap::new();
+    let items = candidates.into_iter().map(|path| Item { path, input: Input::File, tag: () });
+    let ControlFlow::<std::convert::Infallible>::Continue(()) =
+        files.hash_many(items, |path: PathBuf, (), result: Result<Digest, Error>| {
+            match result {
+                Ok(digest) => {
+                    let mut bytes = vec![0; how.digest_len];
+                    digest.output.fill(0, &mut bytes);
+                    groups.entry((digest.len, bytes)).or_default().push(path);
+                }
+                Err(error) => out.fail(&format!("{}: {error}", shown(&path))),
+            }
+            ControlFlow::Continue(())
+        });
+    let mut groups: Vec<_> = groups.into_iter().filter(|(_, paths)| paths.len() > 1).collect();
+    // What takes most room to no use comes first.
+    let waste = |(size, _): &(u64, Vec<u8>), paths: &[PathBuf]| size * (paths.len() as u64 - 1);
+    groups.sort_by(|(a, x), (b, y)| waste(b, y).cmp(&waste(a, x)).then_with(|| x[0].cmp(&y[0])));
+    for ((size, digest), paths) in &groups {
+        if show(*size, digest, paths, how, out).is_break() {
+            return;
+        }
+    }
+    if how.quiet || how.json {
+        return;
+    }
+    let count: usize = groups.iter().map(|(_, paths)| paths.len() - 1).sum();
+    let bytes: u64 = groups.iter().map(|(key, paths)| waste(key, paths)).sum();
+    let _ = out.print(|out| writeln!(out, "{count} duplicates, {bytes} bytes"));
+}
+
+/// The files that are as long as another one. Other names of the same file, and empty files, are none.
+fn candidates(items: Operands, out: &mut Out) -> Vec<PathBuf> {
+    let mut by_size: HashMap<u64, Vec<(usize, PathBuf)>> = HashMap::new();
+    let mut links: HashSet<FileId> = HashSet::new();
+    for (order, Item { path, input, .. }) in items.enumerate() {
+        match input {
+            Input::File => match fs::metadata(&path) {
+                Ok(metadata) => {
+                    let first = FileId::of_linked(&metadata).is_none_or(|id| links.insert(id));
+                    if metadata.is_file() && metadata.len() > 0 && first {
+                        by_size.entry(metadata.len()).or_default().push((order, path));
+                    }
+                }
+                Err(error) => out.fail(&format!("{}: {error}", shown(&path))),
+            },
+            Input::Failed(error @ (Error::Special | Error::Pseudo(_))) => {
+                out.note(&format!("{}: skipped: {error}", shown(&path)));
+            }
+            Input::Failed(error) => out.fail(&format!("{}: {error}", shown(&path))),
+            _ => {}
+        }
+    }
+    let mut found: Vec<_> = by_size.into_values().filter(|paths| paths.len() > 1).flatten().collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn show(size: u64, digest: &[u8], paths: &[PathBuf], how: &How, out: &mut Out) -> ControlFlow<Closed> {
+    if how.json {
+        let paths = paths.iter().map(|path| Name::of(path)).collect();
+        let line = json::Group { size, algorithm: how.algorithm, digest: hex(digest), files: paths };
+        return out.print(|out| json::line(out, &line));
+    }
+    out.print(|out| {
+        writeln!(out, "{size} bytes, {} files", paths.len())?;
+        for path in paths {
+            let (escaped, name) = escape(path.to_string_lossy());
+            writeln!(out, "  {}{name}", if escaped { "\\" } else { "" })?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,222 @@
+//! Manifests: audits, updates, comparisons, duplicates.
+
+use crate::world::{World, finish, hashmill};
+use std::fs::{self, File};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+/// A world with files that were last changed long ago.
+fn world() -> World {
+    let world = World::new();
+    for name in ["d/a", "d/b", "d/c/x", "d/c/y"] {
+        world.write(name, name);
+        age(&world, name);
+    }
+    world
+}
+
+fn age(world: &World, name: &str) {
+    let file = File::options().write(true).open(world.path(name)).expect("our own file");
+    let then = SystemTime::UNIX_EPOCH + Duration::new(1_600_000_000, 5);
+    file.set_modified(then).expect("our own file");
+}
+
+/// One file of each kind.
+fn disturb(world: &World) {
+    world.write("d/b", "changed").write("d/new", "new");
+    fs::rename(world.path("d/c/x"), world.path("d/x")).expect("our own file");
+    fs::remove_file(world.path("d/c/y")).expect("our own file");
+}
+
+const DISTURBED: &str = "changed  d/b\nnew      d/new\nmoved    d/c/x -> d/x\ngone     d/c/y\n\
+                         1 same, 1 changed, 1 moved, 1 new, 1 gone\n";
+
+#[test]
+fn an_audit_tells_what_became_of_each_file() {
+    for (made, name) in [
+        (&["-r", "d"][..], "list"),
+        (&["-r", "--json", "d"], "json"),
+        (&["-r", "--tag", "d"], "tagged"),
+        (&["-r", "--algorithm", "md5", "d"], "md5"),
+        (&["-r", "--algorithm", "sha256", "d"], "unknown"),
+    ] {
+        let world = world();
+        world.write(name, world.sum(made).quiet_success());
+        let same = "4 same, 0 changed, 0 moved, 0 new, 0 gone\n";
+        assert_eq!(world.sum(["--audit", name, "d"]).quiet_success(), same, "{name}");
+        assert_eq!(
+            world.sum(["--audit", name, "-v", "-q", "./d/"]).quiet_success().matches("same").count(),
+            4
+        );
+        disturb(&world);
+        assert_eq!(world.sum(["--audit", name, "d"]).failure(1, &[]), DISTURBED, "{name}");
+        let lines = world.sum(["--audit", name, "--json", "d"]).failure(1, &[]);
+        let objects: Vec<serde_json::Value> =
+            lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(objects[2], serde_json::json!({ "status": "moved", "path": "d/x", "from": "d/c/x" }));
+        assert_eq!(objects[4]["summary"]["gone"], 1);
+        // Only what is below counts.
+        assert_eq!(
+            world.sum(["--audit", name, "-q", "d/c"]).failure(1, &[]),
+            "gone     d/c/x\ngone     d/c/y\n"
+        );
+        let none = format!("{name}: none of its names is below /usr, /etc");
+        world.sum(["--audit", name, "/usr", "/etc"]).failure(1, &[&none]);
+    }
+}
+
+#[test]
+fn half_a_manifest_and_none_are_one_line() {
+    let world = world();
+    let list = world.sum(["-r", "d"]).quiet_success();
+    world.write("half", &list[..list.len() - 20]).write("half2", &list[..100]);
+    let done = world.sum(["--audit", "half2", "d"]);
+    assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{}", done.err);
+    assert!(done.err.starts_with("hashmill: half2: line 2: "), "{}", done.err);
+    world.sum(["--audit", "none", "d"]).failure(1, &["none: No such file or directory (os error 2)"]);
+    world.sum(["--audit", "d", "d"]).failure(1, &["d: Is a directory (os error 21)"]);
+    world.sum(["--audit", "half", "-"]).failure(2, &["manifests are about files, not about standard input"]);
+}
+
+#[test]
+fn an_update_reads_only_what_has_changed() {
+    let world = world();
+    let update = |flags: &[&str]| world.sum([&["--update", "d/SUMS"], flags].concat());
+    let first = "d/SUMS: 4 files, 4 hashed, 0 kept; 4 new, 0 changed, 0 gone\n";
+    assert_eq!(update(&["d"]).quiet_success(), first);
+    let again = "d/SUMS: 4 files, 0 hashed, 4 kept; 0 new, 0 changed, 0 gone\n";
+    assert_eq!(update(&["d"]).quiet_success(), again);
+    assert_eq!(world.sum(["-c", "--quiet", "d/SUMS"]).quiet_success(), "");
+    // Other contents, size and time as before: nobody looks, unless told to.
+    world.write("d/a", "D/A");
+    age(&world, "d/a");
+    assert_eq!(update(&["d"]).quiet_success(), again);
+    assert_eq!(world.sum(["-c", "--quiet", "d/SUMS"]).code(), 1);
+    let paranoid = "d/SUMS: 4 files, 4 hashed, 0 kept; 0 new, 1 changed, 0 gone\n";
+    assert_eq!(update(&["--paranoid", "d"]).quiet_success(), paranoid);
+    assert_eq!(world.sum(["-c", "--quiet", "d/SUMS"]).quiet_success(), "");
+    // What is elsewhere stays; what was changed just now has no time that proves anything.
+    disturb(&world);
+    let some = "d/SUMS: 4 files, 0 hashed, 2 kept; 0 new, 0 changed, 2 gone\n".replace("4 files", "2 files");
+    assert_eq!(update(&["d/c"]).quiet_success(), some);
+    let rest = "d/SUMS: 4 files, 3 hashed, 1 kept; 2 new, 1 changed, 0 gone\n";
+    assert_eq!(update(&["d"]).quiet_success(), rest);
+    let audit = world.sum(["--audit", "d/SUMS", "d"]).quiet_success();
+    assert_eq!(audit, "4 same, 0 changed, 0 moved, 0 new, 0 gone\n");
+    let object: serde_json::Value =
+        serde_json::from_str(&update(&["--json", "d"]).quiet_success()).expect("JSON");
+    assert_eq!(object["files"], 4);
+    assert_eq!(fs::read_dir(world.path("d")).expect("a directory").count(), 6, "nothing is left beside it");
+}
+
+#[test]
+fn an_update_keeps_the_function_of_a_list() {
+    let world = world();
+    world.write("SUMS", world.sum(["-r", "--algorithm", "sha256", "d"]).quiet_success());
+    let line = "SUMS: 4 files, 4 hashed, 0 kept; 0 new, 0 changed, 0 gone\n";
+    assert_eq!(world.sum(["--update", "SUMS", "d"]).quiet_success(), line);
+    if Command::new("sha256sum").arg("--version").output().is_ok() {
+        let done = world.run("sha256sum".as_ref(), ["-c", "--strict", "--quiet", "SUMS"], b"");
+        assert_eq!((done.code(), &*done.err), (0, ""));
+    }
+    let other = "SUMS: its digests are SHA-256";
+    world.sum(["--update", "SUMS", "--algorithm", "md5", "d"]).failure(1, &[other]);
+    let text = format!("{}hello\n", fs::read_to_string(world.path("SUMS")).expect("a manifest"));
+    world.write("SUMS", &text);
+    let done = world.sum(["--update", "SUMS", "d"]);
+    assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{}", done.err);
+    assert_eq!(fs::read_to_string(world.path("SUMS")).expect("a manifest"), text, "as it was");
+}
+
+/// A run that waits for a pipe is killed; meanwhile a second one is refused.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_update_is_resumed() {
+    let world = world();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, world.path("pipe"), rustix::fs::FileType::Fifo, mode, 0)
+        .expect("a pipe");
+    let mut child = world.start(Command::new(hashmill()).args(["sum", "--update", "SUMS", "d", "pipe"]));
+    let journal = world.path(".SUMS.journal");
+    // All but the pipe is written down.
+    while fs::read_to_string(&journal).unwrap_or_default().matches("  d/").count() < 4 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    world.sum(["--update", "SUMS", "d"]).failure(1, &["SUMS: another run is at work on it"]);
+    child.kill().expect("it runs");
+    let _ = finish(child);
+    assert!(!world.path("SUMS").exists());
+    let line = "SUMS: 4 files, 0 hashed, 4 kept; 4 new, 0 changed, 0 gone\n";
+    assert_eq!(world.sum(["--update", "SUMS", "d"]).quiet_success(), line);
+    assert!(!journal.exists());
+    assert_eq!(world.sum(["-c", "--quiet", "SUMS"]).quiet_success(), "");
+}
+
+#[test]
+fn trees_and_lists_are_compared() {
+    let world = world();
+    for name in ["a", "b", "c/x", "c/y"] {
+        world.write(format!("e/f/{name}"), format!("d/{name}"));
+    }
+    let compare = |args: &[&str]| world.run(&hashmill(), [&["compare"], args].concat(), b"");
+    world.write("D", world.sum(["-r", "d"]).out).write("E", world.sum(["-r", "e"]).out);
+    let same = "4 same, 0 changed, 0 moved, 0 new, 0 gone\n";
+    for pair in [["d", "e/f"], ["D", "d"], ["d", "D"], ["D", "D"], ["D", "E"]] {
+        assert_eq!(compare(&pair).quiet_success(), same, "{pair:?}");
+    }
+    disturb(&world);
+    let expected = DISTURBED.replace("d/", "");
+    assert_eq!(compare(&["e/f", "d"]).failure(1, &[]), expected);
+    assert_eq!(compare(&["D", "d"]).failure(1, &[]), DISTURBED);
+    let backward = "changed  d/b\nmoved    d/x -> d/c/x\nnew      d/c/y\ngone     d/new\n";
+    assert_eq!(compare(&["-q", "d", "D"]).failure(1, &[]), backward);
+    world.write("M", world.sum(["-r", "--algorithm", "md5", "d"]).out);
+    let done = compare(&["D", "M"]);
+    assert_eq!(done.code(), 1);
+    assert!(done.err.contains("different functions"), "{}", done.err);
+}
+
+#[test]
+fn duplicates_have_sizes() {
+    let world = World::new();
+    world.write("d/a", "foo").write("d/b", "foo").write("d/c", "bar").write("d/e", "").write("d/f", "");
+    world.write("d/large1", vec![7; 100_000]).write("d/sub/large2", vec![7; 100_000]).write("d/g", "foo");
+    fs::hard_link(world.path("d/a"), world.path("d/z")).expect("a link");
+    let out = world.sum(["--duplicates", "d"]).quiet_success();
+    let expected = "100000 bytes, 2 files\n  d/large1\n  d/sub/large2\n3 bytes, 3 files\n  d/a\n  d/b\n  d/g\n\
+                    3 duplicates, 100006 bytes\n";
+    assert_eq!(out, expected);
+    let json = world.sum(["--duplicates", "--json", "--exclude", "*.x", "d"]).quiet_success();
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().expect("a group")).expect("JSON");
+    assert_eq!((&first["size"], &first["files"][1]["path"]), (&100_000.into(), &"d/sub/large2".into()));
+}
+
+/// hashdeep's and rclone's own files, and what hashdeep says of the same tree.
+#[test]
+fn files_of_other_programs_are_read() {
+    use hashmill_testkit::skip;
+    let world = world();
+    world.write("d/two  spaces, and a comma", "x");
+    for (program, args) in [
+        ("hashdeep", &["-r", "-l", "d"][..]),
+        ("hashdeep", &["-r", "-l", "-c", "md5,sha1", "d"]),
+        ("hashdeep", &["-r", "d"]),
+        ("rclone", &["hashsum", "sha256", "d"]),
+        ("rclone", &["md5sum", "d"]),
+    ] {
+        if Command::new(program).arg("-V").output().is_err() {
+            skip("files of other programs", &format!("no {program} here: apt install {program}"));
+            continue;
+        }
+        let list = world.run(program.as_ref(), args, b"");
+        world.write("list", &list.out);
+        let roots =
+            if args == ["-r", "d"] { world.path("d").to_string_lossy().into_owned() } else { "d".to_owned() };
+        let same = "5 same, 0 changed, 0 moved, 0 new, 0 gone\n";
+        assert_eq!(world.sum(["--audit", "list", &roots]).quiet_success(), same, "{program} {args:?}");
+        world.write("d/a", "changed");
+        let out = world.sum(["--audit", "list", &roots]).failure(1, &[]);
+        assert!(out.ends_with("4 same, 1 changed, 0 moved, 0 new, 0 gone\n"), "{out}");
+        world.write("d/a", "d/a");
+    }
+}
