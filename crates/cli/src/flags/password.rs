@@ -72,12 +72,6 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_fd", "prompt"])]
     pub(crate) passwords: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) input: InputFlags,
-
-    #[command(flatten)]
-    pub(crate) limits: LimitFlags,
-
     /// Print nothing; the exit code says it all
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
@@ -89,6 +83,12 @@ pub(crate) struct VerifyArgs {
     /// Show no progress bar
     #[arg(long, hide_short_help = true)]
     pub(crate) no_progress: bool,
+
+    #[command(flatten)]
+    pub(crate) input: InputFlags,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitFlags,
 }
 
 /// Check a password, and replace its hash by one of Argon2 that meets the costs asked for
@@ -123,15 +123,6 @@ pub(crate) struct UpgradeArgs {
     #[arg(short = 'n', long, conflicts_with = "hash")]
     pub(crate) dry_run: bool,
 
-    #[command(flatten)]
-    pub(crate) policy: PolicyFlags,
-
-    #[command(flatten)]
-    pub(crate) input: InputFlags,
-
-    #[command(flatten)]
-    pub(crate) limits: LimitFlags,
-
     /// Print no report
     #[arg(short, long, conflicts_with_all = ["json", "hash"])]
     pub(crate) quiet: bool,
@@ -143,6 +134,15 @@ pub(crate) struct UpgradeArgs {
     /// Show no progress bar
     #[arg(long, hide_short_help = true)]
     pub(crate) no_progress: bool,
+
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+
+    #[command(flatten)]
+    pub(crate) input: InputFlags,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitFlags,
 }
 
 /// Tell whether a hash should be replaced to meet the costs asked for, and how it stands to them
