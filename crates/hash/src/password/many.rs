@@ -48,6 +48,9 @@ fn unit_kib(unit: &[&mut Work<'_>]) -> u64 {
     unit.iter().map(|work| work.params.blocks()).sum()
 }
 
+/// A password, and what it is compared with, if that could be read and is allowed.
+type Asked<'a> = (&'a [u8], Result<&'a PasswordHash, VerifyError>);
+
 /// One hash to compute.
 struct Work<'a> {
     params: Params,
@@ -103,10 +106,7 @@ impl Passwords {
     }
 
     /// Computes whatever could be read and is allowed, and compares.
-    fn verdicts<'a>(
-        &'a self,
-        logins: impl Iterator<Item = (&'a [u8], Result<&'a PasswordHash, VerifyError>)>,
-    ) -> Vec<Result<(), VerifyError>> {
+    fn verdicts<'a>(&'a self, logins: impl Iterator<Item = Asked<'a>>) -> Vec<Result<(), VerifyError>> {
         let logins: Vec<_> = logins.collect();
         let work = logins.iter().map(|(password, stored)| {
             let stored = stored.ok()?;
@@ -114,13 +114,12 @@ impl Passwords {
             Some(Work::new(stored.params(), input, stored.tag_len()))
         });
         let done = self.compute_many(work.collect());
-        let verdict =
-            |((_, stored), work): ((&[u8], Result<&PasswordHash, VerifyError>), Option<Work<'_>>)| {
-                let stored = stored?;
-                let work = work.expect("whatever was decoded was computed");
-                work.result?;
-                if stored.matches(&work.tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
-            };
+        let verdict = |((_, stored), work): (Asked<'_>, Option<Work<'_>>)| {
+            let stored = stored?;
+            let work = work.expect("whatever was decoded was computed");
+            work.result?;
+            if stored.matches(&work.tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
+        };
         logins.into_iter().zip(done).map(verdict).collect()
     }
 

@@ -395,7 +395,7 @@ fn base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
 /// Base64 with the padding that it must have.
 fn base64_padded(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let bare = text.trim_end_matches('=');
-    let whole = text.len() % 4 == 0 && text.len() - bare.len() <= 2 && !text.contains('.');
+    let whole = text.len().is_multiple_of(4) && text.len() - bare.len() <= 2 && !text.contains('.');
     if whole { base64(bare) } else { None }
 }
 
