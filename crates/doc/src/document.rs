@@ -319,10 +319,9 @@ impl Document {
     /// The steps that lead from the document as it was at `before` to what it was at `after`, which may be earlier: no
     /// heads at all stand for the document before its first change.
     ///
-    /// Costs one step per change since or per run of changes before them, whichever are less, to find the two, then as much as
-    /// there are operations between them
-    /// and, unless `after` is now or not long ago, as the sequences are long that these touched. In texts with marks the
-    /// whole text is looked at.
+    /// Costs one step per change since or per run of changes before them, whichever are less, to find the two, then as much
+    /// as there are operations between them and, unless `after` is now or not long ago, as the sequences are long that these
+    /// touched. In texts with marks the whole text is looked at.
     pub fn diff(&self, before: &[ChangeHash], after: &[ChangeHash]) -> Result<Vec<Patch>, EditError> {
         self.settled().diff(before, after, Scope::ALL)
     }
