@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use hashmill_files::checkfile::{Algorithm, Entry, Frame, LINE_LIMIT, Lines, List, Note, Parsed, Style, parse};
+use hashmill_files::checkfile::{
+    Algorithm, Entry, Frame, LINE_LIMIT, Lines, List, Note, Parsed, Style, parse,
+};
 
 /// The first byte chooses the style, the rest is the list.
 pub fn checkfile(data: &[u8]) {
@@ -56,7 +58,9 @@ fn whole(list: &[u8], style: Style) {
     let mut list = List::new(list, style);
     while let Some((_, parsed)) = list.next_line().expect("memory does not fail") {
         match parsed {
-            Ok(Parsed::Entry(entry)) => assert!(!entry.path.as_os_str().is_empty() && entry.digest.len() >= 16),
+            Ok(Parsed::Entry(entry)) => {
+                assert!(!entry.path.as_os_str().is_empty() && entry.digest.len() >= 16)
+            }
             Ok(Parsed::Nothing(note)) => assert!(!note.to_string().is_empty()),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
