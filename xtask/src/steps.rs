@@ -238,7 +238,7 @@ const HERE: &[Step] = &[
         commands: |setting| {
             let tag = Cmd::last_tag(setting.root)?;
             let libraries = &SHIPPED[..SHIPPED.len() - 2];
-            Ok(vec![Cmd::cargo(&[&["semver-checks", "--baseline-rev", &tag], libraries].concat())])
+            Ok(vec![Cmd::cargo(&[&["semver-checks", "--baseline-rev", &tag][..], libraries].concat())])
         },
     },
     Step {
