@@ -105,6 +105,7 @@ impl Order {
     }
 
     /// All keys, and the numbers of their entries.
+    #[cfg(feature = "json")]
     #[inline]
     pub(crate) fn entries(&self) -> OrderedEntries<'_> {
         OrderedEntries { keys: self.keys() }
@@ -118,11 +119,13 @@ impl Order {
 }
 
 /// See [`Order::entries`].
+#[cfg(feature = "json")]
 #[derive(Clone, Debug)]
 pub(crate) struct OrderedEntries<'a> {
     keys: OrderedKeys<'a>,
 }
 
+#[cfg(feature = "json")]
 impl<'a> Iterator for OrderedEntries<'a> {
     type Item = (&'a str, usize);
 
@@ -276,6 +279,7 @@ impl Map {
     }
 
     /// Some of what [`Self::order`] and the first entry say.
+    #[cfg(feature = "json")]
     #[inline]
     pub(crate) fn glance(&self) -> usize {
         let order = self.order.get().map_or(0, |order| order.ends.len() + order.text.len());

@@ -5,6 +5,7 @@ mod group;
 mod history;
 mod judge;
 mod order;
+mod spans;
 
 use std::sync::Arc;
 
@@ -24,12 +25,13 @@ use crate::error::{LimitError, OpFault, Rule};
 use crate::store::history::ChangeRun;
 use crate::store::incoming::load::group::{Group, Op};
 use crate::store::incoming::load::order::Way;
+use crate::store::incoming::load::spans::{text_width, type_into};
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, MarkOp, Val, What};
 use crate::store::map::Map;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::register::Values;
-use crate::store::seq::{Builder, Kind, SPAN_TEXT, Seq, Span, Unsorted};
+use crate::store::seq::{Builder, Kind, Seq, Span, Unsorted};
 use crate::store::state::{Body, Loaded, ROOT, State};
 use crate::threads;
 use crate::types::{KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, RegIdx, TextEncoding};
@@ -753,32 +755,6 @@ impl Loader {
     }
 }
 
-/// Adds typed characters of one byte each, which lie at `at` in the heap.
-#[inline]
-fn type_into(builder: &mut Builder, insert_run: &InsertRun, at: u32, text: &str) {
-    let mut n = 0;
-    while n < insert_run.len {
-        let len = (insert_run.len - n).min(SPAN_TEXT as u32);
-        let gone =
-            insert_run.succ.map(|id| crate::store::log::stepped(id, insert_run.step, n)).unwrap_or_default();
-        let span = Span {
-            id: insert_run.id.plus(n),
-            len,
-            origin: if n == 0 { insert_run.origin } else { insert_run.id.plus(n - 1) },
-            at: at + n,
-            deleted_by: gone,
-            reg: None,
-            bytes: len,
-            width: len,
-            kind: Kind::Text,
-            step: if len == 1 { 0 } else { insert_run.step },
-            visible: gone.is_none(),
-        };
-        builder.push(span, if span.visible { &text[n as usize..][..len as usize] } else { "" });
-        n += len;
-    }
-}
-
 /// What supersedes an operation is later.
 #[inline]
 fn later(id: OpId, succ: OpId) -> Result<(), Fault> {
@@ -787,14 +763,6 @@ fn later(id: OpId, succ: OpId) -> Result<(), Fault> {
 
 fn raw_bytes(at: u32, len: usize) -> Bytes {
     if len == 0 { Bytes::default() } else { Bytes { at, len: len as u32 } }
-}
-
-fn text_width(span: &Span, ctx: &crate::store::seq::Ctx<'_>) -> u32 {
-    let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
-    match ctx.encoding {
-        TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => span.len,
-        encoding => encoding.width(text) as u32,
-    }
 }
 
 /// The run of insertions that a row of a document may be the first of.
