@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use hashmill_files::checkfile::Algorithm;
 use hashmill_files::manifest::{Audit, File, Finding, Manifest, Scope, tidy};
 use hashmill_files::walk::{Rules, Visit, Walk};
-use hashmill_files::{Error, Files, Filter, Function, Input, Item, Options};
+use hashmill_files::{Error, FileId, Files, Filter, Function, Input, Item, Options};
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -30,9 +30,15 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
         Out::new(if no_progress { None } else { Bar::over(vec![Arc::clone(files)], None) })
     };
     let within = |root: &Path| Scope::Within(root.to_owned());
-    let rules = Arc::new(rules);
+    // A list may lie in the tree that it is compared with.
+    let besides = |id: Option<FileId>| {
+        let mut rules = rules.clone();
+        rules.except.extend(id);
+        Arc::new(rules)
+    };
     let out = match (a.is_dir(), b.is_dir()) {
         (true, true) => {
+            let rules = besides(None);
             let files = Arc::new(make(Algorithm::Blake3));
             let mut out = out(&files);
             let mut differ = Differ { findings, out: &mut out };
@@ -41,14 +47,16 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             out
         }
         (false, true) => {
-            let Old { manifest, scope, algorithm, .. } = Old::read(&a, false, &[b.clone()], None, make)?;
+            let Old { manifest, scope, algorithm, id } = Old::read(&a, false, &[b.clone()], None, make)?;
+            let rules = besides(id);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files);
             Differ { findings, out: &mut out }.tree(&files, &manifest, &b, &scope, &rules, algorithm);
             out
         }
         (true, false) => {
-            let Old { manifest, scope, algorithm, .. } = Old::read(&b, false, &[a.clone()], None, make)?;
+            let Old { manifest, scope, algorithm, id } = Old::read(&b, false, &[a.clone()], None, make)?;
+            let rules = besides(id);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files);
             let mut differ = Differ { findings, out: &mut out };

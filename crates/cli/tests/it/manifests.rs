@@ -164,6 +164,11 @@ fn trees_and_lists_are_compared() {
     for pair in [["d", "e/f"], ["D", "d"], ["d", "D"], ["D", "D"], ["D", "E"]] {
         assert_eq!(compare(&pair).quiet_success(), same, "{pair:?}");
     }
+    world.write("d/LIST", world.sum(["-r", "d"]).out);
+    for pair in [["d/LIST", "d"], ["d", "d/LIST"]] {
+        assert_eq!(compare(&pair).quiet_success(), same, "a list does not list itself");
+    }
+    fs::remove_file(world.path("d/LIST")).expect("our own file");
     disturb(&world);
     let expected = DISTURBED.replace("d/", "");
     assert_eq!(compare(&["e/f", "d"]).failure(1, &[]), expected);
