@@ -47,7 +47,8 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             out
         }
         (false, true) => {
-            let Old { manifest, scope, algorithm, id } = Old::read(&a, false, &[b.clone()], None, make)?;
+            let Old { manifest, scope, algorithm, id } =
+                Old::read(&a, false, std::slice::from_ref(&b), None, make)?;
             let rules = besides(id);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files);
@@ -55,7 +56,8 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             out
         }
         (true, false) => {
-            let Old { manifest, scope, algorithm, id } = Old::read(&b, false, &[a.clone()], None, make)?;
+            let Old { manifest, scope, algorithm, id } =
+                Old::read(&b, false, std::slice::from_ref(&a), None, make)?;
             let rules = besides(id);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files);

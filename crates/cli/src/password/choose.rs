@@ -129,7 +129,7 @@ fn largest(
     budget_ns: u64,
     measure: &mut dyn FnMut(u32) -> Result<Time, HashError>,
 ) -> Result<Found, HashError> {
-    let (mut fits, mut over): (Option<(usize, Time)>, Option<(usize, Time)>) = (None, None);
+    let (mut fits, mut over) = (None::<(usize, Time)>, None::<(usize, Time)>);
     let mut at = start;
     loop {
         let time = measure(values[at])?;
@@ -240,7 +240,8 @@ mod tests {
         let (mut same, mut warned, mut other) = (0, 0, 0);
         for budget in (20..2000).map(|tenth| tenth * 1_000_000) {
             let runs = [-0.004, 0.003, 0.0].map(|noise| {
-                let noise = move |measured: u32| 1.0 + noise * if measured % 2 == 0 { -1.0 } else { 1.0 };
+                let noise =
+                    move |measured: u32| 1.0 + noise * if measured.is_multiple_of(2) { -1.0 } else { 1.0 };
                 on_a_noisy_machine((65536, 1), budget, (100_000, 100), noise).expect("a choice")
             });
             if runs.iter().all(|run| run.params == runs[0].params) {
