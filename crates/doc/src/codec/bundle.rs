@@ -135,7 +135,13 @@ fn read_metas<'a>(
             _ => return Err(actor.fault(Rule::ActorIndex(index)).into()),
         };
         let seq = need(spec::SEQ, seq.next()?)?;
-        let start_op = need(spec::START_OP, start_op.next()?)?;
+        // A change without operations may start behind the last counter that one can have.
+        let start_op = match start_op.next()?.map(u32::try_from) {
+            Some(Ok(start)) if start > 0 => start,
+            Some(Ok(_)) => return Err(Fault::in_column(spec::START_OP, 0, Rule::Zero).into()),
+            Some(Err(_)) => return Err(Fault::in_column(spec::START_OP, 0, Rule::CounterRange).into()),
+            None => return Err(Fault::in_column(spec::START_OP, 0, Rule::Missing).into()),
+        };
         let max_op = max_op.next()?.and_then(|max| u64::try_from(max).ok());
         // An empty change ends one before it starts.
         let Some(max_op) = max_op.filter(|max| max + 1 >= start_op.into() && *max <= rules::LAST.into())

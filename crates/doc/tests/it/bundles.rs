@@ -96,6 +96,22 @@ fn the_order_in_which_changes_are_named_says_nothing() {
     assert_eq!(doc.bundle([]).unwrap().changes().len(), 0);
 }
 
+/// A change without operations may start where no operation can be.
+#[test]
+fn an_empty_change_behind_the_last_counter() {
+    let mut doc = Document::new();
+    doc.empty_commit(&CommitOptions::default());
+    let mut last = doc.get_changes(&[])[0].decode();
+    last.start_op = u32::MAX.into();
+    let last = Change::try_from(&last).unwrap();
+    let mut doc = Document::new();
+    doc.apply_changes([last.clone()]).unwrap();
+    let bundle = doc.bundle([last.hash()]).unwrap();
+    assert_eq!(bundle.changes(), [last]);
+    assert_eq!(Document::load(bundle.bytes()).unwrap().get_heads(), doc.get_heads());
+    assert!(History::load(bundle.bytes(), MOST).is_ok());
+}
+
 #[test]
 fn what_is_no_bundle_is_refused() {
     let mut doc = document();
