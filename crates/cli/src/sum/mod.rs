@@ -24,7 +24,7 @@ use hashmill_files::{FileId, Files, Filter, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
 use operands::{Operands, Paths};
 use std::fs::Metadata;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -132,6 +132,11 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             };
             // Sizes are known beforehand only for files that are named one by one.
             let mut out = out(vec![Arc::clone(&files)], paths.as_slice().filter(|_| rules.is_none()));
+            let waits =
+                paths.as_slice().is_some_and(|paths| paths.iter().any(|path| path.as_os_str() == "-"));
+            if waits && how.program == Program::Hashmill && std::io::stdin().is_terminal() {
+                out.note("standard input is the terminal: type what is to be hashed, and Ctrl-D at the end");
+            }
             hash::run(&files, Operands::new(paths, rules, mode), &how, mode, style, &mut out);
             out.finish().code(OK, FAILED)
         }

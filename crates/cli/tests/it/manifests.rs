@@ -225,3 +225,23 @@ fn files_of_other_programs_are_read() {
         world.write("d/a", "d/a");
     }
 }
+
+/// With the files of a directory in a list at hand, a tree that differs says in which.
+#[test]
+fn a_tree_that_differs_names_the_files() {
+    let world = world();
+    world.write("trees", world.sum(["--tree", "d"]).quiet_success());
+    world.write("files", world.sum(["-r", "d"]).quiet_success());
+    disturb(&world);
+    let differ = "WARNING: 1 computed checksum did NOT match";
+    assert_eq!(world.sum(["-c", "trees"]).failure(1, &[differ]), "d/: FAILED\n", "there is no word of files");
+    let lines = ["d/: d/b has changed", "d/: d/new is new", "d/: d/x was d/c/x", "d/: d/c/y is gone", differ];
+    let read = |name: &str| fs::read_to_string(world.path(name)).expect("our own file");
+    world.write("both", read("trees") + &read("files"));
+    let done = world.sum(["-c", "--ignore-missing", "trees", "files"]);
+    let said: Vec<&str> = done.err.lines().filter_map(|line| line.strip_prefix("hashmill: ")).collect();
+    assert_eq!(said[..4], lines[..4], "{}", done.err);
+    let done = world.sum(["-c", "--ignore-missing", "both"]);
+    assert!(done.err.contains("d/: d/x was d/c/x\n"), "{}", done.err);
+    assert_eq!(world.sum(["-c", "--status", "both"]).failure(1, &[]), "");
+}

@@ -71,6 +71,21 @@ fn long_work_shows_a_bar_and_short_work_does_not() {
     assert_eq!((out, &*shown), (expected, ""));
 }
 
+/// Somebody who typed no name wonders what the program waits for.
+#[test]
+fn a_terminal_as_standard_input_is_told() {
+    let (mut control, terminal) = terminal();
+    let mut command = Command::new(hashmill());
+    command.args(["sum", "--no-progress"]).stdin(terminal).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program starts");
+    drop(command);
+    control.write_all(b"foo\n\x04").expect("a terminal");
+    let done = crate::world::finish(child);
+    assert_eq!(done.text(), format!("{}  -\n", digest(b"foo\n")));
+    let said = "hashmill: standard input is the terminal: type what is to be hashed, and Ctrl-D at the end\n";
+    assert_eq!(done.err, said);
+}
+
 #[test]
 fn checking_many_passwords_shows_how_many() {
     let world = World::new();

@@ -1,6 +1,7 @@
 //! The check of one list.
 
 mod end;
+mod explain;
 
 use super::lines::{Line, Task, lines};
 use super::tally::Tally;
@@ -42,6 +43,8 @@ impl From<Closed> for Stop {
 pub(super) struct Check<'a> {
     hashers: &'a Hashers,
     list: &'a Path,
+    /// All lists of this check.
+    lists: &'a [PathBuf],
     from_stdin: bool,
     how: &'a How,
     style: Style,
@@ -82,6 +85,7 @@ impl<'a> Check<'a> {
     pub(super) fn new(
         hashers: &'a Hashers,
         list: &'a Path,
+        lists: &'a [PathBuf],
         how: &'a How,
         style: Style,
         out: &'a mut Out,
@@ -89,6 +93,7 @@ impl<'a> Check<'a> {
         Check {
             hashers,
             list,
+            lists,
             from_stdin: list.as_os_str() == "-",
             how,
             style,
@@ -367,7 +372,10 @@ impl<'a> Check<'a> {
         }
         Ok(match self.hashers.tree.hash_tree(&entry.path) {
             Ok(hash) if same(hash.as_bytes(), &entry.digest) => Verdict::Matches(Algorithm::Blake3),
-            Ok(_) => Verdict::Differs,
+            Ok(_) => {
+                self.explain(entry);
+                Verdict::Differs
+            }
             Err(failures) => {
                 let (path, error) =
                     failures.into_iter().next().unwrap_or_else(|| unreachable!("a failure has a cause"));

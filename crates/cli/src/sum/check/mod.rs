@@ -66,9 +66,10 @@ impl Hashers {
 
 pub(super) fn run(hashers: &Hashers, lists: &[PathBuf], how: &How, style: Style, out: &mut Out) {
     let mut all = Tally::default();
+    let all_lists = lists;
     let mut lists = lists.iter();
     for list in lists.by_ref() {
-        let mut check = Check::new(hashers, list, how, style, out);
+        let mut check = Check::new(hashers, list, all_lists, how, style, out);
         let flow = check.run();
         all += check.conclude(flow);
         if flow == ControlFlow::Break(Stop::Closed) {

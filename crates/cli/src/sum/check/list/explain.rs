@@ -1,0 +1,104 @@
+//! Which files a directory differs in, as far as the lists at hand know them.
+
+use super::Check;
+use crate::out::shown;
+use hashmill_files::checkfile::{Algorithm, Entry, List, Parsed};
+use hashmill_files::manifest::{Audit, File as Row, Finding, Found, Manifest, Scope, path, tidy};
+use hashmill_files::walk::{Visit, Walk};
+use hashmill_files::{Digest, Error, Input, Item};
+use std::fs::File;
+use std::io::BufReader;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// So many files are named; further ones are counted.
+const NAMED: u64 = 20;
+
+impl Check<'_> {
+    /// Says which files below a directory are not as the lists say, if they say anything of them.
+    pub(super) fn explain(&mut self, tree: &Entry) {
+        // With --tree every line is one, and none a file.
+        if self.how.status || self.how.tree {
+            return;
+        }
+        let directory = shown(&tree.path).into_owned();
+        let scope = Scope::Below(vec![tidy(tree.path.as_os_str().as_encoded_bytes()).into_owned()]);
+        let known = self.files_below(&scope);
+        if known.is_empty() {
+            return;
+        }
+        let mut audit = Audit::new(&known);
+        let mut lines = Lines::default();
+        let files = Walk::new(tree.path.clone(), false).filter_map(|visit| match visit {
+            Visit::File(path) => Some(Item { path, input: Input::File, tag: () }),
+            _ => None,
+        });
+        let _: ControlFlow<()> =
+            self.hashers.tree.hash_many(files, |path: PathBuf, (), result: Result<Digest, Error>| {
+                let name = scope.name(&path);
+                let digest = result.ok().and_then(|digest| digest.output.bytes_at(0));
+                match digest.map(|digest| audit.file(&name, &digest)) {
+                    Some(Ok(Some(Found::Changed))) => lines.take(Found::Changed, &name, None),
+                    Some(_) => {}
+                    None => audit.unread(&name),
+                }
+                ControlFlow::Continue(())
+            });
+        let _: Result<(), ()> = audit.finish(
+            |_| true,
+            |Finding { found, name, from }| {
+                lines.take(found, name, from);
+                Ok(())
+            },
+        );
+        let more = lines.count.saturating_sub(NAMED);
+        for line in lines.first {
+            self.out.note(&format!("{directory}: {line}"));
+        }
+        if more > 0 {
+            self.out.note(&format!("{directory}: and {more} more"));
+        }
+    }
+
+    /// What all lists of this check say of files there.
+    fn files_below(&self, scope: &Scope) -> Manifest {
+        let mut known = Manifest::new(Algorithm::Blake3);
+        for list in self.lists.iter().filter(|list| list.as_os_str() != "-") {
+            let Ok(file) = File::open(list) else { continue };
+            let mut lines = List::new(BufReader::new(file), self.style);
+            while let Ok(Some((_, parsed))) = lines.next_line() {
+                let Ok(Parsed::Entry(entry)) = parsed else { continue };
+                let name = tidy(entry.path.as_os_str().as_encoded_bytes());
+                let is_blake3 = entry.algorithm.is_none_or(|by| by == Algorithm::Blake3);
+                if is_blake3 && !entry.is_tree() && entry.digest.len() == 32 && scope.counts(&name) {
+                    let row = Row { name: &name, digest: &entry.digest, size: None, modified: None };
+                    // Beyond four thousand million files nobody reads on.
+                    let _ = known.insert(row);
+                }
+            }
+        }
+        known
+    }
+}
+
+#[derive(Default)]
+struct Lines {
+    first: Vec<String>,
+    count: u64,
+}
+
+impl Lines {
+    fn take(&mut self, found: Found, name: &[u8], from: Option<&[u8]>) {
+        self.count += 1;
+        if self.count > NAMED {
+            return;
+        }
+        let name = shown(&path(name)).into_owned();
+        self.first.push(match found {
+            Found::Changed => format!("{name} has changed"),
+            Found::Gone => format!("{name} is gone"),
+            Found::Moved => format!("{name} was {}", shown(&path(from.unwrap_or_default()))),
+            _ => format!("{name} is new"),
+        });
+    }
+}
