@@ -142,7 +142,7 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "lint",
-        about: "clippy has no warning, with and without std",
+        about: "clippy has no warning, with and without std, and for the small program",
         quick: true,
         filters: false,
         applies: everywhere,
@@ -152,6 +152,7 @@ const HERE: &[Step] = &[
             Ok(vec![
                 clippy(&["--workspace", "--all-features"]),
                 clippy(&["-p", "hashmill-hash", "--no-default-features"]),
+                clippy(&["-p", "hashmill-cli", "--no-default-features"]),
                 Cmd::cargo(&[&["clippy", "--all-targets"], &FUZZ[..], &["--", "-Dwarnings"]].concat()),
             ])
         },
