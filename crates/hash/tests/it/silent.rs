@@ -58,6 +58,8 @@ const PLAIN: &[(&str, &str)] = &[
     ("isa::Features", "facts of the processor"),
     ("isa::Vendor", "facts of the processor"),
     ("password::Difference", "costs"),
+    ("password::Digest", "a choice"),
+    ("password::Form", "a choice"),
     ("password::Limits", "costs"),
     ("password::Malformed", "what was expected"),
     ("password::OverLimit", "costs"),
@@ -65,8 +67,11 @@ const PLAIN: &[(&str, &str)] = &[
     ("password::Standing", "a comparison"),
     ("password::Policy", "costs"),
     ("password::PolicyError", "costs"),
+    ("password::Prehash", "a choice"),
     ("password::Preset", "costs"),
     ("password::Quantity", "a choice"),
+    ("password::Scheme", "costs"),
+    ("password::StoredError", "offsets, costs and names of functions"),
     ("password::Syntax", "a choice"),
     ("process::PerProcess", "shows what it holds as that shows itself"),
     ("work_sharing::Threads", "a choice"),
@@ -81,6 +86,7 @@ fn shown() -> Vec<(&'static str, String)> {
     keyed(&mut show);
     memory(&mut show);
     passwords(&mut show);
+    foreign(&mut show);
     shown
 }
 
@@ -142,6 +148,28 @@ fn passwords(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
     let costlier = Passwords::new(policy(64)).secret(SECRET.to_vec());
     let upgraded = costlier.verify_and_upgrade(SECRET, made.to_string(), SECRET).expect("a match");
     show("password::Verified", &upgraded);
+}
+
+#[cfg(feature = "foreign")]
+fn foreign(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
+    use base64ct::{Base64Unpadded, Encoding as _};
+    use hashmill_hash::password::foreign::StoredHash;
+    use hashmill_hash::password::{Limits, Syntax};
+
+    // The salt and the tag.
+    let mut room = [0; 64];
+    let secret = Base64Unpadded::encode(SECRET, &mut room).expect("room").replace('+', ".");
+    let text = format!("$pbkdf2-sha256$1000${secret}${secret}");
+    let stored = StoredHash::decode(text, Syntax::Strict, &Limits::RECOMMENDED).expect("a string of passlib");
+    show("password::StoredHash", &stored);
+    show("password::ForeignHash", stored.foreign().expect("not of Argon2"));
+}
+
+/// They are not there, so nothing can show them.
+#[cfg(not(feature = "foreign"))]
+fn foreign(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
+    show("password::StoredHash", &());
+    show("password::ForeignHash", &());
 }
 
 #[test]
