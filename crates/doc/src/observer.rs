@@ -29,7 +29,7 @@ use crate::types::{ChangeIdx, ObjIdx};
 /// doc.merge(&other)?;
 /// shown.apply_patches(observer.news(&doc), TextEncoding::default())?;
 ///
-/// assert_eq!(shown, literal!({ "text": Literal::Text("Hi!".into()), "title": "A greeting" }));
+/// assert_eq!(shown, literal!({ "text": (Literal::text("Hi!")), "title": "A greeting" }));
 /// assert_eq!(shown, doc.hydrate(ROOT)?);
 /// assert!(observer.news(&doc).is_empty());
 /// # Ok::<_, Box<dyn std::error::Error>>(())
