@@ -383,8 +383,13 @@ fn hex(digits: &[u8]) -> Result<Vec<u8>, LineError> {
         Some(value) => Ok(value as u8),
         None => Err(LineError::Digit { index }),
     };
-    let pairs = digits.as_chunks::<2>().0.iter().enumerate();
-    pairs.map(|(n, &[high, low])| Ok(value(2 * n, high)? << 4 | value(2 * n + 1, low)?)).collect()
+    let pairs = digits.as_chunks::<2>().0;
+    // Collected as results it would grow step by step, and a list has a digest on every line.
+    let mut digest = Vec::with_capacity(pairs.len());
+    for (n, &[high, low]) in pairs.iter().enumerate() {
+        digest.push(value(2 * n, high)? << 4 | value(2 * n + 1, low)?);
+    }
+    Ok(digest)
 }
 
 fn unescape(name: &[u8]) -> Result<Vec<u8>, LineError> {

@@ -359,11 +359,19 @@ impl<'a> Check<'a> {
 
     /// Whether the part of the output that lists have is what the entry says.
     fn is_digest(&self, digest: &Digest, entry: &Entry) -> Result<bool, Error> {
-        let mut found = vec![0; entry.digest.len()];
-        if !digest.output.fill(self.how.seek, &mut found) {
+        // Most fit here.
+        let (mut short, mut long) = ([0; 64], Vec::new());
+        let found = match short.get_mut(..entry.digest.len()) {
+            Some(found) => found,
+            None => {
+                long.resize(entry.digest.len(), 0);
+                &mut long[..]
+            }
+        };
+        if !digest.output.fill(self.how.seek, found) {
             return Err(Error::Refused("the output ends before --seek"));
         }
-        Ok(same(&found, &entry.digest))
+        Ok(same(found, &entry.digest))
     }
 
     fn compare_tree(&mut self, entry: &Entry) -> Result<Verdict, String> {
