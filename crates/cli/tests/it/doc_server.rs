@@ -505,6 +505,7 @@ fn two_clients_at_once_get_what_each_has() {
 #[test]
 fn who_watches_notices_a_server_that_is_silent() {
     use std::io::{BufRead as _, BufReader};
+    hashmill_testkit::signal::heed();
     let world = World::new();
     world.write("mine.amrg", with("mine").save());
     let (end, ended) = std::sync::mpsc::channel::<()>();
@@ -545,6 +546,7 @@ fn who_watches_notices_a_server_that_is_silent() {
 #[test]
 fn who_watches_goes_on() {
     use std::io::{BufRead as _, BufReader};
+    hashmill_testkit::signal::heed();
     let world = World::new();
     world.write("mine.amrg", with("mine").save());
     let (news, tell) = std::sync::mpsc::channel::<Document>();
