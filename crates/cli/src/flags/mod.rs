@@ -50,7 +50,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// File checksums, password hashing, shared documents and benchmarks: fast, and measured
+/// Check files, hash passwords, merge documents that several people edit, and measure programs
 #[derive(Parser, Debug)]
 #[command(
     name = "hashmill",
