@@ -91,7 +91,7 @@ fn welcome<S: Read + Write>(socket: &mut WebSocket<S>) -> String {
 type First = fn(&str) -> Message;
 
 /// A server that has a document.
-fn serving(doc: Document) -> String {
+pub(crate) fn serving(doc: Document) -> String {
     socket(move |socket| serve(socket, &Mutex::new(doc)))
 }
 

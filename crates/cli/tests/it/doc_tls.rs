@@ -16,12 +16,12 @@ fn file(name: &str) -> PathBuf {
 }
 
 /// The authority that the servers here are known by.
-fn ca() -> String {
+pub(crate) fn ca() -> String {
     file("ca.pem").into_os_string().into_string().expect("a path")
 }
 
 /// Whether TLS can be had here; otherwise that is said.
-fn is_possible() -> bool {
+pub(crate) fn is_possible() -> bool {
     let possible = graviola::util::is_cpu_supported();
     if !possible {
         skip("hashmill doc sync wss://", "this processor lacks the instructions");
@@ -30,7 +30,7 @@ fn is_possible() -> bool {
 }
 
 /// A server of a document, who shows this certificate. Its port.
-fn secure(certificate: &str) -> String {
+pub(crate) fn secure(certificate: &str) -> String {
     let chain = vec![CertificateDer::from_pem_file(file(certificate)).expect("a certificate")];
     let key = PrivateKeyDer::from_pem_file(file("server.key.pem")).expect("a key");
     let config = ServerConfig::builder_with_provider(Arc::new(rustls_graviola::default_provider()));

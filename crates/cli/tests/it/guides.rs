@@ -1,22 +1,18 @@
-//! Every command that README and docs show in a block is run, in the order of its page, in a world where what it names exists.
+//! Every command that a page shows in a block is run, in the order of its page, in a world where what it names exists. A page is
+//! whatever is written for readers: README, docs, the pages of the crates, and those about the project.
 
+use crate::doc_server;
 use crate::world::{World, hashmill};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is shown and not run, each with the reason.
-const NOT_RUN: [(&str, &str); 10] = [
+const NOT_RUN: [(&str, &str); 4] = [
     ("cargo install --locked --path crates/cli", "builds the program that this test has"),
-    ("cargo run --release -- lab run headline", "measures for a minute; a shorter one is a test of its own"),
-    ("cargo xtask test", "runs this test"),
-    ("cargo rivals blake3", "builds competitors"),
-    ("cargo rivals lab gate", "measures for hours"),
-    ("hashmill lab ab blake3/hash/oneshot --base main", "builds another revision"),
-    ("hashmill doc sync notes.amrg ws://", "needs a server; has tests of its own"),
-    ("hashmill doc sync notes.amrg wss://", "needs a server that others vouch for"),
+    ("cargo xtask", "runs this test, or builds the program that does"),
+    ("cargo rivals", "builds competitors, for minutes"),
     ("psql ", "needs a database"),
-    ("hashmill doc sync copy.amrg ws://", "needs a server; has tests of its own"),
 ];
 
 /// What ends with 1 here, each with what that says.
@@ -26,7 +22,9 @@ const SAYS_NO: [(&str, &str); 2] = [
 ];
 
 /// What stands for something else on a page, and what is taken for it.
-const STANDS_FOR: [(&str, &str); 7] = [
+const STANDS_FOR: [(&str, &str); 9] = [
+    ("cargo run --release --", "hashmill"),
+    ("automerge:ID", "automerge:4NMNnkMhL8jXrdJ9jamS58PAVdXu"),
     ("curl …", "cat a.iso"),
     ("'$argon2id$v=19$…'", "\"$(printf sesame | hashmill password hash)\""),
     ("3f2a", "\"$(hashmill doc blame notes.amrg /body | grep -oE '^[0-9a-f]{8,64}' | tail -n 1)\""),
@@ -68,10 +66,16 @@ fn root() -> PathBuf {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let docs = fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
-    let mut docs: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    docs.sort_unstable();
-    [vec![root().join("README.md"), root().join("crates/cli/README.md")], docs].concat()
+    let entries = |folder: &str| {
+        let entries = fs::read_dir(root().join(folder)).expect("a folder");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        paths.sort_unstable();
+        paths
+    };
+    let crates = entries("crates").into_iter().map(|folder| folder.join("README.md"));
+    let all = [entries(""), entries("docs"), entries("docs/design"), crates.collect()].concat();
+    let is_page = |path: &PathBuf| path.is_file() && path.extension().is_some_and(|end| end == "md");
+    all.into_iter().filter(is_page).collect()
 }
 
 /// The commands of a page. A block that says no language must not hide any.
@@ -122,8 +126,40 @@ fn shell(world: &World, line: &str) -> (bool, String) {
     (done.status.success(), format!("{}{}", done.text(), done.err))
 }
 
-/// What a measuring command of the lab comes to where nothing is measured: its flags are understood, its cases exist.
+/// A command of `doc sync` with a server of these tests in place of the one that the page names, or nothing where this machine
+/// cannot speak with such a one. Who would go on until Ctrl-C does so for one sync: the last flag is left out.
+fn served(line: &str) -> Option<String> {
+    let line = line.strip_suffix(" --watch").unwrap_or(line);
+    let theirs = doc_server::with("theirs");
+    if let Some((before, rest)) = line.split_once("ws://localhost:3030") {
+        return Some(format!("{before}{}{rest}", doc_server::serving(theirs)));
+    }
+    let Some((before, rest)) = line.split_once("wss://sync.example.org") else {
+        return Some(line.to_owned());
+    };
+    let (url, flags) = secure()?;
+    Some(format!("{before}{url}{rest} {flags}"))
+}
+
+/// The URL of a server with TLS, and the flags with which it is trusted.
+#[cfg(all(feature = "tls", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn secure() -> Option<(String, String)> {
+    use crate::doc_tls::{ca, is_possible, secure};
+    is_possible().then(|| (format!("wss://localhost:{}", secure("server.pem")), format!("--ca '{}'", ca())))
+}
+
+#[cfg(not(all(feature = "tls", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+fn secure() -> Option<(String, String)> {
+    None
+}
+
+/// What measuring commands of the lab come to where nothing is measured.
 fn unmeasured(line: &str) -> String {
+    line.split(" && ").map(understood).collect::<Vec<_>>().join(" && ")
+}
+
+/// The flags of a measuring command are understood, its cases exist.
+fn understood(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [_, _, command, rest @ ..] = &*words else { return line.to_owned() };
     let cases: Vec<&str> = rest.iter().copied().take_while(|word| !word.starts_with("--")).collect();
@@ -159,8 +195,13 @@ fn every_command_that_is_shown_works() {
                     *made = true;
                 }
             }
-            let is_lab = line.starts_with("hashmill lab ");
-            let (well, said) = shell(&world, &if is_lab { unmeasured(&line) } else { line.clone() });
+            let Some(run) = (match line.split_whitespace().nth(1) {
+                Some("lab") if line.starts_with("hashmill ") => Some(unmeasured(&line)),
+                _ => served(&line),
+            }) else {
+                continue;
+            };
+            let (well, said) = shell(&world, &run);
             ran += 1;
             if well == SAYS_NO.iter().any(|(begin, _)| line.starts_with(begin)) {
                 faults.push(format!("{place}: {line}: {said}"));
@@ -206,7 +247,7 @@ fn every_command_that_is_named_exists() {
 fn the_readme_links_to_every_page_of_the_docs() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
     assert!(readme.lines().count() <= 70, "one screen, or nearly");
-    for page in pages().iter().filter(|page| page.parent().is_some_and(|folder| folder.ends_with("docs"))) {
+    for page in pages().iter().filter(|page| page.parent() == Some(&root().join("docs"))) {
         let name = page.file_name().expect("a name").to_string_lossy();
         assert!(readme.contains(&format!("](docs/{name})")), "{name}");
     }
