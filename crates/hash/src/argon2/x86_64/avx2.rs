@@ -30,15 +30,25 @@ impl Compress for Avx2 {
     }
 }
 
+/// One copy of [`body`] for all loops. rustc leaves `inline(never)` out where a function has target features, and LLVM takes no
+/// such function into one that lacks them: this one stands between.
+///
 /// # Safety
 /// As [`Compress::compress`]; a block is 32 aligned vectors.
 #[inline(never)]
-#[target_feature(enable = "avx2")]
 unsafe fn compress<const ADD: bool>(
     prev: *const __m256i,
     reference: *const __m256i,
     dst: *mut __m256i,
 ) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { body::<ADD>(prev, reference, dst) }
+}
+
+/// # Safety
+/// As [`compress`].
+#[target_feature(enable = "avx2")]
+unsafe fn body<const ADD: bool>(prev: *const __m256i, reference: *const __m256i, dst: *mut __m256i) -> u64 {
     let mut state = MaybeUninit::<[__m256i; 32]>::uninit();
     let state = state.as_mut_ptr();
     // SAFETY: the caller's. The body reads `prev` and `reference`, writes `dst` and, before it reads it, `state`; it
