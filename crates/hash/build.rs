@@ -1,13 +1,19 @@
-//! Decides which hand-written kernels are compiled in; the sources ask for `cfg(kernels = "…")` and nothing else.
+//! Decides which hand-written kernels are compiled in, for which the sources ask with `cfg(kernels = "…")`; and whether the
+//! repository is around them, whose guides are tested with `cfg(guides)`, or only the crate as it is published.
 //!
 //! The compiler must be able to use the registers that a kernel names: a target without an operating system may forbid
 //! them, as its interrupt handlers save none.
 
 use std::env::var;
+use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(kernels, values(\"x86_64\", \"aarch64\"))");
+    println!("cargo::rustc-check-cfg=cfg(guides)");
+    if Path::new("../../docs/password.md").is_file() {
+        println!("cargo::rustc-cfg=guides");
+    }
     let target = |what: &str| var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     let features = target("FEATURE");
     let has = |feature| features.split(',').any(|known| known == feature);

@@ -28,7 +28,7 @@ mod stored;
 mod traits;
 
 /// What stands in the guide for those who come from elsewhere compiles and does what it says.
-#[cfg(all(doctest, feature = "password-hash"))]
+#[cfg(all(doctest, guides, feature = "password-hash"))]
 #[doc = include_str!("../../../../docs/password.md")]
 struct Guide;
 
