@@ -98,6 +98,10 @@ const ACTIONLINT: Need =
     Need::Tool { name: "actionlint", get: "go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12" };
 const SEMVER: Need = Need::Cargo { name: "semver-checks", get: "cargo install cargo-semver-checks --locked" };
 
+/// What the archives of a release are built for on Linux.
+const MUSL: &str =
+    if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
+
 /// What is published, each after those that it needs; the program comes last.
 const SHIPPED: [&str; 14] = [
     "-p",
@@ -227,6 +231,16 @@ const HERE: &[Step] = &[
                 ["package", "--locked", "--offline", "--allow-dirty", "--target-dir", "target/packed"];
             Ok(vec![Cmd::cargo(&[&package[..], &SHIPPED].concat())])
         },
+    },
+    Step {
+        name: "archive",
+        about: "the archive and the Debian package of a release do what they are for, unpacked in an empty folder",
+        quick: false,
+        filters: false,
+        applies: || consts::OS == "linux" && ["x86_64", "aarch64"].contains(&consts::ARCH),
+        needs: &[Need::Std(MUSL), Need::Program { name: "dpkg-deb", package: "dpkg" }],
+        runner: None,
+        commands: |_| Ok([".ci/package", ".ci/deb", ".ci/try"].map(|file| Cmd::new(file, &[MUSL])).into()),
     },
     Step {
         name: "semver",
