@@ -3,11 +3,12 @@
 use crate::error::Error;
 use crate::file;
 use crate::function::Digest;
-use crate::os::fill;
+use crate::os::{self, fill};
 use crate::plan::{FIRST, SMALL, fits_small};
 use crate::pool::{Buffer, BufferList, LINE};
 use crate::work::Work;
 use std::fs::File;
+use std::io::{self, Seek};
 use std::ops::Range;
 use std::path::Path;
 
@@ -69,12 +70,11 @@ impl<'a> Batch<'a> {
             return file::hash(self.work, &file, &[]).map(Opened::Hashed);
         }
         let room = &mut self.arena[self.used..self.used + SMALL];
-        let mut len = fill(&mut file, &mut room[..FIRST])?;
-        let mut ended = len < FIRST;
-        if !ended && fits_small(&file.metadata()?) {
-            len += fill(&mut file, &mut room[FIRST..])?;
-            ended = len < SMALL;
-        }
+        let (len, ended) = match beginning(&mut file, room) {
+            // Once more from the beginning, by whoever knows how to read around such places.
+            Err(error) if os::is_of_place(&error) && file.rewind().is_ok() => (0, false),
+            found => found?,
+        };
         if !ended {
             return file::hash(self.work, &file, &room[..len]).map(Opened::Hashed);
         }
@@ -104,4 +104,14 @@ impl<'a> Batch<'a> {
         }));
         self.used = 0;
     }
+}
+
+/// Reads the first bytes of a file, all if it is small: how many, and whether it ended.
+fn beginning(file: &mut File, room: &mut [u8]) -> io::Result<(usize, bool)> {
+    let len = fill(file, &mut room[..FIRST])?;
+    if len < FIRST || !fits_small(&file.metadata()?) {
+        return Ok((len, len < FIRST));
+    }
+    let len = len + fill(file, &mut room[FIRST..])?;
+    Ok((len, len < SMALL))
 }

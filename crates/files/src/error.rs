@@ -1,5 +1,6 @@
 //! Why a file has no digest, sorted by who is at fault.
 
+use crate::rescue::Unreadable;
 use std::fmt;
 use std::io;
 
@@ -25,8 +26,8 @@ pub enum Error {
         /// The offset of the first byte that could not be had.
         offset: u64,
     },
-    /// The disk or the network behind a mapped file: a page could not be brought into memory.
-    PageLost,
+    /// The disk, or the network behind the file: some of it cannot be read, not even in small pieces.
+    Unreadable(Box<Unreadable>),
     /// The shape of the tree: following this link leads to a directory that contains it.
     LinkLoop,
     /// The kind of the entry: a FIFO, socket or device met where only files and directories make sense.
@@ -48,7 +49,7 @@ impl fmt::Display for Error {
             Error::EndsEarly { reported, offset } => {
                 write!(f, "no more bytes at offset {offset}, although the file reports a size of {reported}")
             }
-            Error::PageLost => f.write_str("a page of the mapped file could not be read"),
+            Error::Unreadable(unreadable) => unreadable.fmt(f),
             Error::LinkLoop => f.write_str("symbolic link to a directory that contains it"),
             Error::Special => f.write_str("neither a file nor a directory"),
             Error::Pseudo(kind) => write!(f, "a file system of kind {kind} holds no files"),
@@ -62,6 +63,7 @@ impl std::error::Error for Error {
         match self {
             // Its words are the system's own: the chain goes on behind them.
             Error::Io(error) => error.source(),
+            Error::Unreadable(unreadable) => unreadable.error.source(),
             _ => None,
         }
     }
@@ -78,6 +80,18 @@ impl From<Error> for io::Error {
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
-        Error::Io(error)
+        // One that came through a reader is what it was.
+        error.downcast().unwrap_or_else(Error::Io)
+    }
+}
+
+impl Error {
+    /// Where in the file it was, if that is known.
+    pub(crate) fn offset(&self) -> Option<u64> {
+        match self {
+            Error::Unreadable(unreadable) => unreadable.gaps.first().map(|gap| gap.offset),
+            Error::EndsEarly { offset, .. } => Some(*offset),
+            _ => None,
+        }
     }
 }

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::function::Digest;
 use crate::os;
 use crate::plan::{Facts, MMAP_WINDOW, Route, Via, route};
+use crate::rescue::{Careful, Rescue};
 use crate::source::{mmap::Mapped, pread::Pread};
 use crate::work::Work;
 use crate::{stream, tiles};
@@ -23,18 +24,20 @@ pub(crate) fn hash(work: &Work, file: &File, prefix: &[u8]) -> Result<Digest, Er
         mapping: work.options.mapping,
         most: work.options.tile,
     };
-    match route(work.options.strategy, facts) {
+    let rescue = Rescue::new(work.options.keep_going);
+    let digest = match route(work.options.strategy, facts) {
         Route::Stream => {
             os::advise_sequential(file);
-            stream::hash(work, &mut Cursor::new(prefix).chain(file))
+            stream::hash(work, &mut Cursor::new(prefix).chain(Careful::new(file, &rescue)))
         }
         Route::Tiles { via: Via::Pread, tile, workers } => {
-            tiles::hash(work, &Pread::new(file, len, &work.buffers), len, tile, workers)
+            tiles::hash(work, &Pread::new(file, len, &work.buffers, &rescue), len, tile, workers)
         }
         Route::Tiles { via: Via::Mmap, tile, workers } => {
-            tiles::hash(work, &Mapped::new(file, len, MMAP_WINDOW), len, tile, workers)
+            tiles::hash(work, &Mapped::new(file, len, MMAP_WINDOW, &rescue), len, tile, workers)
         }
-    }
+    };
+    rescue.finish(digest?)
 }
 
 /// Hashes what is left of standard input.
@@ -49,7 +52,9 @@ pub(crate) fn hash_stdin(work: &Work) -> Result<Digest, Error> {
         }
         Some(mut stdin) => {
             os::widen_pipe(&stdin);
-            stream::hash(work, &mut stdin)?
+            let rescue = Rescue::new(work.options.keep_going);
+            let digest = stream::hash(work, &mut Careful::new(&mut stdin, &rescue))?;
+            rescue.finish(digest)?
         }
     };
     work.progress.add_files(1);

@@ -78,7 +78,8 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     fill_by(buffer, |rest, len| system::read_at(file, rest, offset + len as u64))
 }
 
-fn fill_by(
+/// Fills `buffer` by as many reads as it takes, each of which is told how much there is already.
+pub(crate) fn fill_by(
     buffer: &mut [u8],
     mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>,
 ) -> io::Result<usize> {
@@ -92,6 +93,41 @@ fn fill_by(
         }
     }
     Ok(len)
+}
+
+/// Whether an error is about the place that was read, so that others may be readable: a sector, a block whose checksum does
+/// not fit, a disk or a server that does not answer.
+pub(crate) fn is_of_place(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let system = [libc::ENODATA, libc::EUCLEAN, libc::EREMOTEIO];
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let system = [];
+        let known = [libc::EIO, libc::EBADMSG, libc::EILSEQ, libc::ETIMEDOUT];
+        error.raw_os_error().is_some_and(|code| known.contains(&code) || system.contains(&code))
+    }
+    #[cfg(windows)]
+    {
+        // ERROR_CRC, ERROR_SECTOR_NOT_FOUND, ERROR_READ_FAULT, ERROR_DEVICE_HARDWARE_ERROR, ERROR_IO_DEVICE,
+        // ERROR_FILE_CORRUPT.
+        matches!(error.raw_os_error(), Some(23 | 27 | 30 | 483 | 1117 | 1392))
+    }
+    #[cfg(not(any(unix, windows)))]
+    {
+        let _ = error;
+        false
+    }
+}
+
+/// An error as of a bad sector.
+#[cfg(all(test, any(unix, windows)))]
+pub(crate) fn bad_place() -> io::Error {
+    #[cfg(unix)]
+    let code = libc::EIO;
+    #[cfg(windows)]
+    let code = 23;
+    io::Error::from_raw_os_error(code)
 }
 
 /// Tells the system that the file will be read from front to back. Only a hint: errors mean nothing.

@@ -33,19 +33,13 @@ pub(crate) fn hash<S: Source>(
             work.function.root(mode, &left, &right)
         }
         _ => {
+            // It fits into one tile, as only trees come here.
             let mut scratch = source.scratch();
-            let mut state = work.function.start();
-            let mut offset = 0;
-            while offset < len {
-                let now = (len - offset).min(tile as u64);
-                source.with(offset, now as usize, &mut scratch, |bytes| {
-                    state.update(bytes);
-                })?;
-                offset += now;
-                work.progress.add_bytes(now);
-            }
+            let hash = |bytes: &[u8]| work.function.start().update(bytes).finish();
+            let output = source.with(0, len as usize, &mut scratch, hash)?;
+            work.progress.add_bytes(len);
             source.done(scratch);
-            state.finish()
+            output
         }
     };
     source.check()?;
@@ -67,12 +61,17 @@ struct TiledFile<'a, S> {
 impl<S: Source> TiledFile<'_, S> {
     fn run(&self, workers: usize) -> Result<[[u8; 32]; 2], Error> {
         let merger = Mutex::new(Merger::new(self.mode));
-        let failure = Mutex::new(None);
+        let failure = Mutex::new(None::<Error>);
         let work = || {
             let _alarm = Alarm(&self.stop);
             if let Err(error) = self.work(&merger) {
                 self.stop.store(true, Ordering::Relaxed);
-                lock(&failure).get_or_insert(error);
+                let mut failure = lock(&failure);
+                // Of two bad places the first, whichever thread came to its own before.
+                let is_first = |there: &Error| error.offset() < there.offset();
+                if failure.as_ref().is_none_or(is_first) {
+                    *failure = Some(error);
+                }
             }
         };
         match self.work.pool.get() {

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::plan::{MMAP_TILE, MMAP_WINDOW, SMALL};
+use crate::rescue::Rescue;
 use crate::source::{Source, mmap::Mapped};
 use hashmill_hash::blake3::Hasher;
 use std::fs::File;
@@ -55,18 +56,29 @@ fn take<'a>(
     if !metadata.is_file() || len < SMALL as u64 {
         return hasher.update_reader(file);
     }
-    windows(&file, len, |bytes| update(hasher, bytes)).map_err(io::Error::from)?;
+    windows(&file, len, hasher, update)?;
     Ok(hasher)
 }
 
-/// Calls `update` with the first `len` bytes of `file`, in order.
-fn windows(file: &File, len: u64, mut update: impl FnMut(&[u8])) -> Result<(), Error> {
-    let source = Mapped::new(file, len, MMAP_WINDOW);
+/// Gives the first `len` bytes of `file` to the hasher, in order.
+fn windows(
+    file: &File,
+    len: u64,
+    hasher: &mut Hasher,
+    update: impl Fn(&mut Hasher, &[u8]),
+) -> Result<(), Error> {
+    let rescue = Rescue::new(false);
+    let source = Mapped::new(file, len, MMAP_WINDOW, &rescue);
     let mut scratch = source.scratch();
     let mut offset = 0;
     while offset < len {
         let now = (len - offset).min(MMAP_TILE as u64);
-        source.with(offset, now as usize, &mut scratch, &mut update)?;
+        // A window may turn out not to be what the file has, and is read then.
+        *hasher = source.with(offset, now as usize, &mut scratch, |bytes| {
+            let mut next = hasher.clone();
+            update(&mut next, bytes);
+            next
+        })?;
         offset += now;
     }
     source.check()

@@ -19,6 +19,11 @@ pub struct Options {
     /// The most bytes of a file that one thread takes at a time, where a strategy works in tiles: rounded down to a power
     /// of two, and never less than 64 KiB or more than the strategy takes by itself. `None` leaves it to the strategy.
     pub tile: Option<NonZero<usize>>,
+    /// What becomes of a file that cannot be read everywhere. It is an error in any case, [`Error::Unreadable`]; with this, the
+    /// rest is read all the same, and the error says all that cannot be. On a failing disk each bad place takes seconds.
+    ///
+    /// [`Error::Unreadable`]: crate::Error::Unreadable
+    pub keep_going: bool,
 }
 
 pub(crate) struct Work {

@@ -82,6 +82,13 @@ pub(crate) struct SumArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "tree", "raw", "keyed"], help_heading = "Directories")]
     pub(crate) files_from: Option<PathBuf>,
 
+    /// Read what is left of a file that cannot be read everywhere, and say where it cannot
+    ///
+    /// It is a failure in any case. With this, all bad places are named, and the digest with zeros in their place, which is
+    /// not that of the file. Each bad place of a failing disk takes seconds.
+    #[arg(long, conflicts_with_all = ["job", "tree", "raw"], help_heading = "Output")]
+    pub(crate) keep_going: bool,
+
     /// One digest for each directory with everything in it (docs/tree-digest.md)
     ///
     /// In lists such names end with a slash, and --check knows them by that. With --check: every line is one.

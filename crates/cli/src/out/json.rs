@@ -43,6 +43,29 @@ pub(crate) struct Failed {
     #[serde(flatten)]
     pub(crate) name: Name,
     pub(crate) error: String,
+    #[serde(flatten)]
+    pub(crate) unreadable: Option<Unreadable>,
+}
+
+/// Where a file could not be read.
+#[derive(Serialize)]
+pub(crate) struct Unreadable {
+    /// The first place, or with `--keep-going` all, up to a limit.
+    pub(crate) unreadable: Vec<Place>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unreadable_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) size: Option<u64>,
+    /// Not called `digest`, as it is not that of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) digest_with_zeros: Option<String>,
+}
+
+/// A stretch of a file.
+#[derive(Serialize)]
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
 }
 
 /// A line of a list that was checked.

@@ -3,14 +3,17 @@
 use super::operands::Operands;
 use super::{Form, Lossy};
 use crate::out::json::{self, Name};
-use crate::out::{Closed, Out, shown, write_hex};
+use crate::out::{Closed, Out, hex, shown, write_hex};
 use crate::program::Program;
 use hashmill_files::checkfile::{Frame, Mode, Style};
-use hashmill_files::{Digest, Error, Files, Output, Sink};
+use hashmill_files::{Digest, Error, Files, Gap, Output, Sink, Unreadable};
 use hashmill_hash::blake3::OutputReader;
 use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+
+/// So many bad places of a file are named; further ones are counted.
+const NAMED: usize = 20;
 
 /// What to hash and how to show it.
 pub(super) struct How {
@@ -84,16 +87,57 @@ impl Printer<'_> {
             Error::Io(cause) if cause.kind() == ErrorKind::IsADirectory => {
                 self.out.fail(&format!("{name}: {error}; see --recursive and --tree"));
             }
-            Error::EndsEarly { .. } | Error::PageLost => {
+            Error::EndsEarly { .. } => {
                 self.out.fail(&format!("{name}: {error}; see --strategy read"));
             }
+            Error::Unreadable(unreadable) => self.unreadable(&name, unreadable),
             _ => self.out.fail(&format!("{name}: {error}")),
         }
         if self.how.form != Form::Json {
             return ControlFlow::Continue(());
         }
-        let line = json::Failed { name: Name::of(path), error: error.to_string() };
+        let unreadable = match error {
+            Error::Unreadable(unreadable) => Some(json::Unreadable {
+                unreadable: unreadable.gaps.iter().map(place).collect(),
+                unreadable_bytes: unreadable.digest.as_ref().map(|_| unreadable.bytes),
+                size: unreadable.digest.as_ref().map(|digest| digest.len),
+                digest_with_zeros: unreadable.digest.as_ref().map(|digest| self.beginning(digest)),
+            }),
+            _ => None,
+        };
+        let line = json::Failed { name: Name::of(path), error: error.to_string(), unreadable };
         self.out.print(|out| json::line(out, &line))
+    }
+
+    /// Says where a file cannot be read, and what is known of the rest. Nothing of it goes into a list: whoever checks that
+    /// shall find no digest there that was not the file's.
+    fn unreadable(&mut self, name: &str, unreadable: &Unreadable) {
+        let Some(digest) = &unreadable.digest else {
+            // Of what has no end nothing comes after a bad place.
+            let hint = if unreadable.bytes > 0 { "; see --keep-going" } else { "" };
+            return self.out.fail(&format!("{name}: {unreadable}{hint}"));
+        };
+        self.out.fail(&format!("{name}: {unreadable}"));
+        if unreadable.places > 1 {
+            for Gap { offset, len } in unreadable.gaps.iter().take(NAMED) {
+                self.out.note(&format!("{name}: {len} bytes at offset {offset} cannot be read"));
+            }
+            let more = unreadable.places.saturating_sub(NAMED as u64);
+            if more > 0 {
+                self.out.note(&format!("{name}: and {more} more places; see --json"));
+            }
+        }
+        let digest = self.beginning(digest);
+        self.out
+            .note(&format!("{name}: {digest} is the digest with zeros in their place, not that of the file"));
+    }
+
+    /// The digest in hex; of one that is longer than those of lists, the first digits.
+    fn beginning(&self, digest: &Digest) -> String {
+        let mut bytes = vec![0; self.how.length.min(64) as usize];
+        digest.output.fill(self.how.seek, &mut bytes);
+        let more = if self.how.length > 64 { "…" } else { "" };
+        format!("{}{more}", hex(&bytes))
     }
 
     /// A JSON object around a digest that may be too long to hold: everything before it, everything after it.
@@ -112,6 +156,10 @@ impl Printer<'_> {
         before.truncate(before.len() - 2);
         Frame { before: before.into_bytes(), after: b"\"}\n".to_vec() }
     }
+}
+
+fn place(gap: &Gap) -> json::Place {
+    json::Place { offset: gap.offset, length: gap.len }
 }
 
 #[derive(Clone, Copy)]

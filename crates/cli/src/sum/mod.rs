@@ -323,6 +323,7 @@ impl HiArgs {
         let mut options = Options::default();
         options.strategy = if low.no_mmap { Strategy::Read } else { low.strategy.unwrap_or_default() };
         options.threads = threads(low.num_threads);
+        options.keep_going = low.keep_going;
         let style = Style {
             algorithm,
             length: low.length.filter(|_| low.check).and_then(NonZero::new),

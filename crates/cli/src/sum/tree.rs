@@ -51,7 +51,7 @@ fn one(
             if how.form != Form::Json {
                 return ControlFlow::Continue(());
             }
-            let line = json::Failed { name: Name::of(path), error };
+            let line = json::Failed { name: Name::of(path), error, unreadable: None };
             return out.print(|out| json::line(out, &line));
         }
     };

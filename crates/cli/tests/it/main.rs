@@ -21,6 +21,10 @@ mod doc_tls;
 #[cfg(feature = "doc")]
 mod doc_view;
 mod expect;
+#[cfg(target_os = "linux")]
+mod failing_disk;
+#[cfg(target_os = "linux")]
+mod failing_media;
 #[cfg(feature = "generate")]
 mod generate;
 #[cfg(all(unix, feature = "doc", feature = "generate", feature = "lab"))]

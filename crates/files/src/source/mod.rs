@@ -5,6 +5,7 @@ pub(crate) mod pread;
 
 use crate::error::Error;
 use crate::os;
+use crate::rescue::Rescue;
 use std::fs::File;
 
 /// A way to get at the bytes of a tile.
@@ -15,15 +16,16 @@ pub(crate) trait Source: Sync {
     /// Prepares one thread.
     fn scratch(&self) -> Self::Scratch;
 
-    /// Calls `hash` with the `len` bytes at `offset`.
+    /// Calls `hash` with the `len` bytes at `offset`, and again if what it saw the first time were not all of them.
     ///
-    /// The value of `hash` is returned only if what it saw were the bytes of the file.
+    /// The value of `hash` is returned only if what it saw were the bytes of the file, or zeros where the rescue has noted
+    /// that they cannot be read.
     fn with<R>(
         &self,
         offset: u64,
         len: usize,
         scratch: &mut Self::Scratch,
-        hash: impl FnOnce(&[u8]) -> R,
+        hash: impl Fn(&[u8]) -> R,
     ) -> Result<R, Error>;
 
     /// Called once when all tiles are hashed: whether the file was the same all the time, as far as can be seen.
@@ -34,8 +36,19 @@ pub(crate) trait Source: Sync {
 }
 
 /// Fills `tile` with the bytes at `offset` of a file that reported `len` bytes.
-fn read_tile<'a>(file: &File, len: u64, offset: u64, tile: &'a mut [u8]) -> Result<&'a [u8], Error> {
-    let found = os::read_at(file, tile, offset)?;
+fn read_tile<'a>(
+    file: &File,
+    len: u64,
+    offset: u64,
+    tile: &'a mut [u8],
+    rescue: &Rescue,
+) -> Result<&'a [u8], Error> {
+    let found = match os::read_at(file, tile, offset) {
+        Err(error) if os::is_of_place(&error) => {
+            rescue.fill(tile, offset, |piece, at| os::read_at(file, piece, at))?
+        }
+        found => found?,
+    };
     if found == tile.len() {
         return Ok(tile);
     }

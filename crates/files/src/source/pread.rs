@@ -4,18 +4,20 @@ use super::{Source, read_tile};
 use crate::error::Error;
 use crate::os;
 use crate::pool::{Buffer, Buffers};
+use crate::rescue::Rescue;
 use std::fs::File;
 
 pub(crate) struct Pread<'a> {
     file: &'a File,
     len: u64,
     buffers: &'a Buffers,
+    rescue: &'a Rescue,
 }
 
 impl<'a> Pread<'a> {
-    pub(crate) fn new(file: &'a File, len: u64, buffers: &'a Buffers) -> Pread<'a> {
+    pub(crate) fn new(file: &'a File, len: u64, buffers: &'a Buffers, rescue: &'a Rescue) -> Pread<'a> {
         os::advise_sequential(file);
-        Pread { file, len, buffers }
+        Pread { file, len, buffers, rescue }
     }
 }
 
@@ -31,9 +33,9 @@ impl Source for Pread<'_> {
         offset: u64,
         len: usize,
         scratch: &mut Buffer,
-        hash: impl FnOnce(&[u8]) -> R,
+        hash: impl Fn(&[u8]) -> R,
     ) -> Result<R, Error> {
-        read_tile(self.file, self.len, offset, &mut scratch[..len]).map(hash)
+        read_tile(self.file, self.len, offset, &mut scratch[..len], self.rescue).map(hash)
     }
 
     fn check(&self) -> Result<(), Error> {

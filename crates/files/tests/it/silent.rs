@@ -39,6 +39,8 @@ const PLAIN: &[(&str, &str)] = &[
     ("names::Names", "names of files"),
     ("os::FileId", "numbers of a file"),
     ("replacement::Replacement", "a path"),
+    ("rescue::Gap", "a place in a file"),
+    ("rescue::Unreadable", "places in a file; its digest is looked at by itself"),
     ("time::Time", "a number"),
     ("work::Options", "choices"),
     ("work::Progress", "counts"),

@@ -76,8 +76,9 @@ impl Watch {
 
     /// Whether zeros took the place of a page.
     pub(super) fn page_lost(&self) -> bool {
-        // The handler ran on a thread that read the window. Of several that read one window, at least that thread sees
-        // the loss, and one failure is enough for the file.
+        // The handler may have run on another thread that reads the same window. It says so before it puts zeros anywhere,
+        // and whoever reads one of these had to ask the system for its page after that. So all that was read comes first.
+        fence(Ordering::SeqCst);
         self.0.lost.load(Ordering::Relaxed)
     }
 }
@@ -144,6 +145,8 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
 /// Puts zeros in the place of the window's rest, from the page of `address` on, if the window has that address.
 fn repair(slot: &Slot, address: usize) -> bool {
     let Some(window) = slot.window().filter(|window| window.contains(&address)) else { return false };
+    // Before there are zeros: other threads that read them must find out, see `Watch::page_lost`.
+    slot.lost.store(true, Ordering::SeqCst);
     let from = address & !(PAGE.load(Ordering::Relaxed) - 1);
     let place = ptr::with_exposed_provenance_mut(from);
     // SAFETY: the pages from `from` to the end of the window belong to a live mapping that this crate made: the thread
@@ -159,11 +162,7 @@ fn repair(slot: &Slot, address: usize) -> bool {
             0,
         )
     };
-    if blank == libc::MAP_FAILED {
-        return false;
-    }
-    slot.lost.store(true, Ordering::Relaxed);
-    true
+    blank != libc::MAP_FAILED
 }
 
 /// Does with the signal what would have been done without us.

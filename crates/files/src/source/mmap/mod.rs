@@ -4,7 +4,8 @@
 //! raises SIGBUS, which kills the process. And a mapping of a whole file counts as resident memory for as long as it
 //! lives. So a file is mapped window by window, and while a window is hashed it is registered with a handler for
 //! SIGBUS: if a page of it cannot be had, the handler puts zeros in its place, hashing runs on to the end of the
-//! window, and its result is thrown away.
+//! window, and its result is thrown away. If the file is still as long as it was, the medium has failed, and the bytes
+//! are read instead.
 //!
 //! Truncation inside the last page raises nothing (the rest of the page reads as zeros), so the size is looked at
 //! once more when all windows are hashed.
@@ -21,6 +22,7 @@ use super::{Source, read_tile};
 use crate::error::Error;
 use crate::os;
 use crate::pool::Buffer;
+use crate::rescue::Rescue;
 use guard::Watch;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
@@ -29,6 +31,7 @@ use std::ops::Range;
 pub(crate) struct Mapped<'a> {
     file: &'a File,
     len: u64,
+    rescue: &'a Rescue,
     /// All of a file that fits into one window, for all threads: taking a window away interrupts every other thread.
     whole: Option<Window>,
 }
@@ -41,31 +44,20 @@ struct Window {
 
 impl<'a> Mapped<'a> {
     /// A file of `len` bytes, to be seen through windows of `window` bytes.
-    pub(crate) fn new(file: &'a File, len: u64, window: usize) -> Mapped<'a> {
+    pub(crate) fn new(file: &'a File, len: u64, window: usize, rescue: &'a Rescue) -> Mapped<'a> {
         os::advise_sequential(file);
         guard::prepare();
         let whole = if len <= window as u64 { map(file, 0, len as usize) } else { None };
-        Mapped { file, len, whole }
+        Mapped { file, len, rescue, whole }
     }
+}
 
-    /// Calls `hash` with a part of a window. Its value counts unless a page was missing.
-    fn look<R>(
-        &self,
-        window: &Window,
-        part: Range<usize>,
-        hash: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, Error> {
-        let bytes = &window.map[part];
-        touch(bytes);
-        let value = hash(bytes);
-        if window.watch.page_lost() {
-            return Err(match self.file.metadata() {
-                Ok(now) if now.len() < self.len => Error::Shrunk { expected: self.len, found: now.len() },
-                _ => Error::PageLost,
-            });
-        }
-        Ok(value)
-    }
+/// Calls `hash` with a part of a window. Its value counts unless a page was missing.
+fn look<R>(window: &Window, part: Range<usize>, hash: impl Fn(&[u8]) -> R) -> Option<R> {
+    let bytes = &window.map[part];
+    touch(bytes);
+    let value = hash(bytes);
+    (!window.watch.page_lost()).then_some(value)
 }
 
 impl Source for Mapped<'_> {
@@ -80,22 +72,22 @@ impl Source for Mapped<'_> {
         offset: u64,
         len: usize,
         scratch: &mut Option<Buffer>,
-        hash: impl FnOnce(&[u8]) -> R,
+        hash: impl Fn(&[u8]) -> R,
     ) -> Result<R, Error> {
-        if let Some(whole) = &self.whole {
-            return self.look(whole, offset as usize..offset as usize + len, hash);
+        let seen = match &self.whole {
+            Some(whole) => look(whole, offset as usize..offset as usize + len, &hash),
+            // Nothing on a file system without mappings, or with more threads than there are places to watch.
+            None => map(self.file, offset, len).and_then(|window| look(&window, 0..len, &hash)),
+        };
+        if let Some(value) = seen {
+            return Ok(value);
         }
-        match map(self.file, offset, len) {
-            Some(window) => self.look(&window, 0..len, hash),
-            // A file system without mappings, or more threads than there are places to watch.
-            None => {
-                let buffer = match scratch {
-                    Some(buffer) if buffer.len() >= len => buffer,
-                    _ => scratch.insert(Buffer::new(len)),
-                };
-                read_tile(self.file, self.len, offset, &mut buffer[..len]).map(hash)
-            }
-        }
+        self.check()?;
+        let buffer = match scratch {
+            Some(buffer) if buffer.len() >= len => buffer,
+            _ => scratch.insert(Buffer::new(len)),
+        };
+        read_tile(self.file, self.len, offset, &mut buffer[..len], self.rescue).map(hash)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -138,7 +130,8 @@ mod tests {
     fn a_file_cut_while_its_window_is_read_is_an_error_and_no_death() {
         let _alone = crate::pool::lock(&ALONE);
         let file = file_of(1 << 20);
-        let mapped = Mapped::new(&file, 1 << 20, 1 << 16);
+        let rescue = Rescue::new(false);
+        let mapped = Mapped::new(&file, 1 << 20, 1 << 16, &rescue);
         let result = mapped.with(0, 1 << 20, &mut None, |bytes| {
             file.set_len(5000).expect("truncation");
             bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
@@ -155,7 +148,8 @@ mod tests {
     fn a_cut_within_the_last_page_is_seen_by_the_final_check() {
         let _alone = crate::pool::lock(&ALONE);
         let file = file_of(8192);
-        let mapped = Mapped::new(&file, 8192, 4096);
+        let rescue = Rescue::new(false);
+        let mapped = Mapped::new(&file, 8192, 4096, &rescue);
         let result = mapped.with(0, 8192, &mut None, |bytes| {
             file.set_len(8000).expect("truncation");
             bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
@@ -168,7 +162,8 @@ mod tests {
     fn with_every_place_taken_bytes_are_read_instead() {
         let _alone = crate::pool::lock(&ALONE);
         let file = file_of(1 << 17);
-        let mapped = Mapped::new(&file, 1 << 17, 1 << 16);
+        let rescue = Rescue::new(false);
+        let mapped = Mapped::new(&file, 1 << 17, 1 << 16, &rescue);
         let window = [0; 1];
         let mut watches = Vec::new();
         while let Some(watch) = Watch::over(&window) {
