@@ -3,7 +3,7 @@
 use super::operands::Operands;
 use crate::out::json;
 use crate::out::{Closed, Out, shown};
-use hashmill_files::manifest::{File as Row, Scope, Update, tidy};
+use hashmill_files::manifest::{File as Row, Scope, Shut, Update, tidy};
 use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink, Time};
 use std::cell::RefCell;
 use std::fs;
@@ -50,10 +50,14 @@ pub(super) fn run(
     let others = keep_others(&mut update.borrow_mut(), &scope, &mut counts);
     let done = others.and_then(|in_scope| {
         let items = items.map(|item| question(item, &update.borrow(), how.paranoid));
-        let mut keeper = Keeper { update: &update, counts: &mut counts, met: 0, out };
+        let mut keeper = Keeper { update: &update, counts: &mut counts, met: 0, shut: Shut::default(), out };
         match files.hash_many(items, &mut keeper) {
             ControlFlow::Break(error) => Err(error),
-            ControlFlow::Continue(()) => Ok(in_scope.saturating_sub(keeper.met)),
+            ControlFlow::Continue(()) => {
+                let (met, shut) = (keeper.met, keeper.shut);
+                let kept = keep(&mut update.borrow_mut(), &mut counts, |name| shut.holds(name))?;
+                Ok(in_scope.saturating_sub(met + kept))
+            }
         }
     });
     let done = done.and_then(|gone| {
@@ -80,14 +84,22 @@ pub(super) fn run(
 
 /// Writes what the manifest has of files elsewhere, and tells how many it has here.
 fn keep_others(update: &mut Update, scope: &Scope, counts: &mut json::Updated) -> io::Result<u64> {
-    let others: Vec<Vec<u8>> =
-        update.old().files().filter(|file| !scope.counts(file.name)).map(|file| file.name.to_vec()).collect();
-    for name in &others {
-        update.keep_old(name)?;
+    let others = keep(update, counts, |name| !scope.counts(name))?;
+    Ok(update.old().len() as u64 - others)
+}
+
+/// Writes what the manifest has of some files, and tells how many these are.
+fn keep(update: &mut Update, counts: &mut json::Updated, which: impl Fn(&[u8]) -> bool) -> io::Result<u64> {
+    let mut kept = 0;
+    for number in 0..update.old().len() as u32 {
+        if which(update.old().file(number).name) {
+            update.keep_number(number)?;
+            kept += 1;
+        }
     }
-    counts.files += others.len() as u64;
-    counts.kept += others.len() as u64;
-    Ok((update.old().len() - others.len()) as u64)
+    counts.files += kept;
+    counts.kept += kept;
+    Ok(kept)
 }
 
 /// A file as a question, or with its answer if nothing has changed.
@@ -113,6 +125,8 @@ struct Keeper<'a> {
     counts: &'a mut json::Updated,
     /// Files that the manifest had before.
     met: u64,
+    /// What could not be read, and is not in the manifest: directories, among others.
+    shut: Shut,
     out: &'a mut Out,
 }
 
@@ -156,6 +170,8 @@ impl Keeper<'_> {
                     self.met += 1;
                     self.counts.files += 1;
                     self.counts.kept += 1;
+                } else {
+                    self.shut.add(&name);
                 }
                 return Ok(());
             }

@@ -157,6 +157,25 @@ fn a_place_that_can_be_read_in_the_end_is_not_bad() {
     }
 }
 
+/// What is in a directory that cannot be read is not gone, and a manifest keeps what it has of it.
+#[test]
+fn a_directory_that_cannot_be_read_has_lost_nothing() {
+    let world = World::new();
+    let Some(disk) = disk(b"x", &[]) else { return };
+    let (file, name) = (disk.file(), disk.file().display().to_string());
+    let dir = file.parent().expect("a directory").display().to_string();
+    let list = format!("{}  {name}\n", digest(b"x"));
+    world.write("list", &list);
+    let done = world.sum(["--audit", "list", &dir]);
+    let said = format!("unread   {dir}\n0 same, 0 changed, 0 moved, 0 new, 0 gone, 1 unread\n");
+    assert_eq!((done.code(), done.text()), (1, said), "{}", done.err);
+    let done = world.sum(["--update", "list", &dir]);
+    let said = "list: 1 files, 0 hashed, 1 kept; 0 new, 0 changed, 0 gone\n";
+    assert_eq!((done.code(), &*done.text()), (1, said), "{}", done.err);
+    let kept = std::fs::read_to_string(world.path("list")).expect("a manifest");
+    assert!(kept.ends_with(&list), "{kept}");
+}
+
 /// The memory of a process is a file that nobody can read at its beginning, and that has no end.
 #[test]
 fn what_has_no_end_is_given_up_at_its_bad_place() {

@@ -244,4 +244,15 @@ fn a_tree_that_differs_names_the_files() {
     let done = world.sum(["-c", "--ignore-missing", "both"]);
     assert!(done.err.contains("d/: d/x was d/c/x\n"), "{}", done.err);
     assert_eq!(world.sum(["-c", "--status", "both"]).failure(1, &[]), "");
+    // What the lists that cannot be read say of it is not passed over.
+    for (list, reason) in
+        [("none", "No such file or directory (os error 2)"), ("d", "Is a directory (os error 21)")]
+    {
+        let unknown = format!(
+            "hashmill: d/: {list} cannot be read, so what it says of files there is unknown: {reason}\n"
+        );
+        let done = world.sum(["-c", "--ignore-missing", "both", list]);
+        assert!(done.err.starts_with(&unknown) && done.err.contains("d/: d/x was d/c/x\n"), "{}", done.err);
+        assert!(world.sum(["-c", "trees", list]).err.starts_with(&unknown));
+    }
 }

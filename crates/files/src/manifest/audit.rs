@@ -1,6 +1,6 @@
 //! What became of the files of a manifest: pure, of names and digests alone.
 
-use super::{File, Manifest, TooMany};
+use super::{File, Manifest, Shut, TooMany};
 
 /// What became of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,12 +38,19 @@ pub struct Audit<'a> {
     seen: Vec<u64>,
     /// Those that are not in the manifest.
     fresh: Manifest,
+    /// What could not be read, and is not in the manifest: directories, among others.
+    shut: Shut,
 }
 
 impl<'a> Audit<'a> {
     /// Begins with what was.
     pub fn new(old: &'a Manifest) -> Audit<'a> {
-        Audit { old, seen: vec![0; old.len().div_ceil(64)], fresh: Manifest::default() }
+        Audit {
+            old,
+            seen: vec![0; old.len().div_ceil(64)],
+            fresh: Manifest::default(),
+            shut: Shut::default(),
+        }
     }
 
     /// A file as it is. Of one that was not there before, nothing can be said until all are known.
@@ -60,10 +67,11 @@ impl<'a> Audit<'a> {
         Ok(Some(if same { Found::Same } else { Found::Changed }))
     }
 
-    /// A file that could not be read: it is not gone.
+    /// A file or directory that could not be read: it is not gone, and neither is what is below it.
     pub fn unread(&mut self, name: &[u8]) {
-        if let Some(number) = self.old.find(name) {
-            self.see(number);
+        match self.old.find(name) {
+            Some(number) => self.see(number),
+            None => self.shut.add(name),
         }
     }
 
@@ -83,7 +91,10 @@ impl<'a> Audit<'a> {
         mut tell: impl FnMut(Finding<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut gone: Vec<u32> = (0..self.old.len() as u32)
-            .filter(|&number| !self.is_seen(number) && counts(self.old.name(number)))
+            .filter(|&number| {
+                let name = self.old.name(number);
+                !self.is_seen(number) && counts(name) && !self.shut.holds(name)
+            })
             .collect();
         let mut fresh: Vec<u32> = (0..self.fresh.len() as u32).collect();
         // Where a file was, plus one.
@@ -199,6 +210,14 @@ mod tests {
             ["Same a", "Changed b", "Moved x/c from c", "New n", "Gone d"]
         );
         assert!(audit(&[], &[], &[]).is_empty());
+    }
+
+    #[test]
+    fn what_is_below_a_directory_that_cannot_be_read_is_not_gone() {
+        assert_eq!(
+            audit(&[("a/x", 1), ("b/y", 2), ("b/c/z", 3)], &[("n", 3)], &["b"]),
+            ["New n", "Gone a/x"]
+        );
     }
 
     #[test]

@@ -11,10 +11,12 @@
 
 mod audit;
 mod scope;
+mod shut;
 mod update;
 
 pub use audit::{Audit, Finding, Found};
 pub use scope::{Scope, tidy};
+pub use shut::Shut;
 pub use update::{Update, UpdateError};
 
 use crate::checkfile::{Algorithm, Entry, Frame, LineError, List, MANIFEST, Mode, Parsed, Style};

@@ -152,13 +152,21 @@ impl Update {
         write_file(&mut self.new, row, self.algorithm)
     }
 
+    /// Keeps the line with this number.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn keep_number(&mut self, number: u32) -> io::Result<()> {
+        write_file(&mut self.new, self.old.file(number), self.algorithm)
+    }
+
     /// Keeps the line of a file that was known before, if it was.
     ///
     /// # Errors
     /// What the system reports.
     pub fn keep_old(&mut self, name: &[u8]) -> io::Result<bool> {
         match self.old.find(name) {
-            Some(number) => write_file(&mut self.new, self.old.file(number), self.algorithm).map(|()| true),
+            Some(number) => self.keep_number(number).map(|()| true),
             None => Ok(false),
         }
     }

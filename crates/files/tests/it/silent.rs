@@ -33,6 +33,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("manifest::Manifest", "names and digests of files"),
     ("manifest::ReadError", "a line of a list"),
     ("manifest::Scope", "paths"),
+    ("manifest::Shut", "names of files"),
     ("manifest::TooMany", "nothing"),
     ("manifest::Update", "names and digests of files"),
     ("manifest::UpdateError", "what the system says"),

@@ -7,9 +7,9 @@ use hashmill_files::manifest::{Audit, File as Row, Finding, Found, Manifest, Sco
 use hashmill_files::walk::{Visit, Walk};
 use hashmill_files::{Digest, Error, Input, Item};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// So many files are named; further ones are counted.
 const NAMED: u64 = 20;
@@ -23,7 +23,7 @@ impl Check<'_> {
         }
         let directory = shown(&tree.path).into_owned();
         let scope = Scope::Below(vec![tidy(tree.path.as_os_str().as_encoded_bytes()).into_owned()]);
-        let known = self.files_below(&scope);
+        let known = self.files_below(&scope, &directory);
         if known.is_empty() {
             return;
         }
@@ -31,16 +31,22 @@ impl Check<'_> {
         let mut lines = Lines::default();
         let files = Walk::new(tree.path.clone(), false).filter_map(|visit| match visit {
             Visit::File(path) => Some(Item { path, input: Input::File, tag: () }),
+            Visit::Failed(path, error) => Some(Item { path, input: Input::Failed(error), tag: () }),
             _ => None,
         });
         let _: ControlFlow<()> =
             self.hashers.tree.hash_many(files, |path: PathBuf, (), result: Result<Digest, Error>| {
                 let name = scope.name(&path);
-                let digest = result.ok().and_then(|digest| digest.output.bytes_at(0));
-                match digest.map(|digest| audit.file(&name, &digest)) {
-                    Some(Ok(Some(Found::Changed))) => lines.take(Found::Changed, &name, None),
-                    Some(_) => {}
-                    None => audit.unread(&name),
+                let digest = match result {
+                    Ok(digest) => digest.output.bytes_at(0).unwrap_or_default(),
+                    Err(error) => {
+                        audit.unread(&name);
+                        lines.unread(&path, &error);
+                        return ControlFlow::Continue(());
+                    }
+                };
+                if let Ok(Some(Found::Changed)) = audit.file(&name, &digest) {
+                    lines.take(Found::Changed, &name, None);
                 }
                 ControlFlow::Continue(())
             });
@@ -60,24 +66,35 @@ impl Check<'_> {
         }
     }
 
-    /// What all lists of this check say of files there.
-    fn files_below(&self, scope: &Scope) -> Manifest {
+    /// What all lists of this check say of files there. Of a list that cannot be read, that is said: what it has would look
+    /// new.
+    fn files_below(&mut self, scope: &Scope, directory: &str) -> Manifest {
         let mut known = Manifest::new(Algorithm::Blake3);
         for list in self.lists.iter().filter(|list| list.as_os_str() != "-") {
-            let Ok(file) = File::open(list) else { continue };
-            let mut lines = List::new(BufReader::new(file), self.style);
-            while let Ok(Some((_, parsed))) = lines.next_line() {
-                let Ok(Parsed::Entry(entry)) = parsed else { continue };
-                let name = tidy(entry.path.as_os_str().as_encoded_bytes());
-                let is_blake3 = entry.algorithm.is_none_or(|by| by == Algorithm::Blake3);
-                if is_blake3 && !entry.is_tree() && entry.digest.len() == 32 && scope.counts(&name) {
-                    let row = Row { name: &name, digest: &entry.digest, size: None, modified: None };
-                    // Beyond four thousand million files nobody reads on.
-                    let _ = known.insert(row);
-                }
+            let read = self.read_list(list, scope, &mut known);
+            if let Err(error) = read {
+                let list = shown(list);
+                self.out.note(&format!(
+                    "{directory}: {list} cannot be read, so what it says of files there is unknown: {error}"
+                ));
             }
         }
         known
+    }
+
+    fn read_list(&self, list: &Path, scope: &Scope, known: &mut Manifest) -> io::Result<()> {
+        let mut lines = List::new(BufReader::new(File::open(list)?), self.style);
+        while let Some((_, parsed)) = lines.next_line()? {
+            let Ok(Parsed::Entry(entry)) = parsed else { continue };
+            let name = tidy(entry.path.as_os_str().as_encoded_bytes());
+            let is_blake3 = entry.algorithm.is_none_or(|by| by == Algorithm::Blake3);
+            if is_blake3 && !entry.is_tree() && entry.digest.len() == 32 && scope.counts(&name) {
+                let row = Row { name: &name, digest: &entry.digest, size: None, modified: None };
+                // Beyond four thousand million files nobody reads on.
+                let _ = known.insert(row);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -88,6 +105,13 @@ struct Lines {
 }
 
 impl Lines {
+    fn unread(&mut self, path: &Path, error: &Error) {
+        self.count += 1;
+        if self.count <= NAMED {
+            self.first.push(format!("{} cannot be read: {error}", shown(path)));
+        }
+    }
+
     fn take(&mut self, found: Found, name: &[u8], from: Option<&[u8]>) {
         self.count += 1;
         if self.count > NAMED {
