@@ -11,6 +11,7 @@
 //! | a directory that needs one digest | [`Files::hash_tree`] |
 //! | a list of digests to write or to read | [`checkfile`] |
 //! | what files were, to be compared with what they are | [`manifest`] |
+//! | a digest to keep in the attributes of its file | [`tag`] |
 //! | a hasher of my own, and a file for it | [`HasherExt::update_mmap`] |
 //!
 //! Data flows one way: facts about a file → a [`plan`] (pure) → bytes from a source → chaining values → one digest.
@@ -48,6 +49,7 @@ mod work;
 pub mod checkfile;
 pub mod manifest;
 pub mod plan;
+pub mod tag;
 pub mod walk;
 
 pub use error::Error;

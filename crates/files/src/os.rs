@@ -197,6 +197,103 @@ impl FileId {
     }
 }
 
+impl FileId {
+    /// The device that the file is on.
+    pub(crate) fn device(self) -> u64 {
+        self.device
+    }
+}
+
+/// Opens what is at `path`, for reading; a link is an error, and a pipe no reason to wait.
+pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Whether [`open_itself`] met a link.
+pub(crate) fn is_link(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        // FreeBSD says the latter.
+        [Some(libc::ELOOP), Some(libc::EMLINK)].contains(&error.raw_os_error())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
+/// When anything about the file was last changed: seconds and nanoseconds.
+pub(crate) fn changed(metadata: &Metadata) -> (i64, i64) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (metadata.ctime(), metadata.ctime_nsec())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        (0, 0)
+    }
+}
+
+/// The value of an extended attribute, if the file has it. One that is longer than this has room for is none of ours.
+pub(crate) fn attribute(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::io::Errno;
+        #[cfg(target_vendor = "apple")]
+        const ABSENT: Errno = Errno::NOATTR;
+        #[cfg(not(target_vendor = "apple"))]
+        const ABSENT: Errno = Errno::NODATA;
+        let mut value = [0; 512];
+        match rustix::fs::fgetxattr(file, name, &mut value[..]) {
+            Ok(len) => Ok(Some(value[..len].to_vec())),
+            Err(ABSENT) => Ok(None),
+            Err(Errno::RANGE) => Ok(Some(Vec::new())),
+            Err(error) if has_none(error) => Err(io::ErrorKind::Unsupported.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    {
+        let _ = (file, name);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Whether a file system says so that it has no attributes. The two first are one number on some systems.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn has_none(error: rustix::io::Errno) -> bool {
+    use rustix::io::Errno;
+    [Errno::OPNOTSUPP, Errno::NOTSUP, Errno::NOSYS].contains(&error)
+}
+
+/// Sets an extended attribute.
+pub(crate) fn set_attribute(file: &File, name: &str, value: &[u8]) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        match rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty()) {
+            Err(error) if has_none(error) => Err(io::ErrorKind::Unsupported.into()),
+            done => Ok(done?),
+        }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    {
+        let _ = (file, name, value);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 /// Whether an entry may be this file, as far as can be told without asking for more than the entry.
 pub(crate) fn may_be(entry: &DirEntry, id: &FileId) -> bool {
     #[cfg(unix)]

@@ -247,7 +247,7 @@ mod tests {
             ),
             (
                 "hashmill sum --quiet f",
-                "the following required arguments were not provided: <--check|--expect <HEX>|--audit <MANIFEST>|--update <MANIFEST>|--duplicates> (see --help)",
+                "the following required arguments were not provided: <--check|--expect <HEX>|--audit <MANIFEST>|--update <MANIFEST>|--duplicates|--xattr> (see --help)",
             ),
             (
                 "hashmill sum --keyed --derive-key c f",

@@ -79,7 +79,8 @@ pub(crate) struct SumArgs {
     pub(crate) one_file_system: bool,
 
     /// Hash the files whose names are in FILE, ended by NUL or by lines; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "tree", "raw", "keyed"], help_heading = "Directories")]
+    #[arg(long, value_name = "FILE", conflicts_with_all =
+        ["check", "expect", "audit", "update", "duplicates", "tree", "raw", "keyed"], help_heading = "Directories")]
     pub(crate) files_from: Option<PathBuf>,
 
     /// Read what is left of a file that cannot be read everywhere, and say where it cannot
@@ -153,7 +154,7 @@ pub(crate) struct SumArgs {
     #[arg(
         long,
         value_name = "MANIFEST",
-        group = "job",
+        groups = ["job", "names"],
         conflicts_with_all = ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree"],
         help_heading = "Manifests"
     )]
@@ -185,11 +186,33 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) duplicates: bool,
 
-    /// With --audit: name files that are the same, too
-    #[arg(short, long, requires = "audit", help_heading = "Manifests")]
+    /// Keep the digest and the time of each file in its extended attributes, and name files that changed without a new time
+    ///
+    /// A file is new, ok (named with --verbose), outdated (other contents and another time), touched (another time only), or
+    /// corrupt: other contents, and the time that it had. Where nothing is corrupt, the tag becomes that of the file as it is.
+    /// Tags of cshatag are read; with --algorithm sha256 it reads ours.
+    #[arg(
+        long,
+        groups = ["job", "names"],
+        conflicts_with_all =
+            ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree", "zero", "follow"],
+        help_heading = "Manifests"
+    )]
+    pub(crate) xattr: bool,
+
+    /// With --xattr: give corrupt files a new tag, too
+    #[arg(long, requires = "xattr", conflicts_with = "dry_run", help_heading = "Manifests")]
+    pub(crate) retag: bool,
+
+    /// With --xattr: write no attributes, only tell
+    #[arg(long, requires = "xattr", help_heading = "Manifests")]
+    pub(crate) dry_run: bool,
+
+    /// With --audit and --xattr: name files that are the same, too
+    #[arg(short, long, requires = "names", help_heading = "Manifests")]
     pub(crate) verbose: bool,
 
-    /// Do not print OK for each file that matches; with --audit and --update: no numbers
+    /// Do not print OK for each file that matches; with --audit, --update and --xattr: no numbers
     #[arg(short, long, requires = "job", help_heading = "Checking")]
     pub(crate) quiet: bool,
 

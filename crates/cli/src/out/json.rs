@@ -147,6 +147,44 @@ pub(crate) struct Updated {
     pub(crate) gone: u64,
 }
 
+/// What became of a file that has its digest with it.
+#[derive(Serialize)]
+pub(crate) struct Tagged {
+    /// `ok`, `new`, `outdated`, `touched`, `corrupt`, `changed`, `unread` or `untagged`.
+    pub(crate) status: &'static str,
+    #[serde(flatten)]
+    pub(crate) name: Name,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) algorithm: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<String>,
+    /// What the file had with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stored: Option<String>,
+    /// Why it has no new tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// How many files, by what became of them.
+#[derive(Serialize, Default)]
+pub(crate) struct TagCounts {
+    pub(crate) ok: u64,
+    pub(crate) new: u64,
+    pub(crate) outdated: u64,
+    pub(crate) touched: u64,
+    pub(crate) corrupt: u64,
+    pub(crate) changed: u64,
+    pub(crate) unread: u64,
+    pub(crate) untagged: u64,
+}
+
+/// The last line of `--xattr`.
+#[derive(Serialize)]
+pub(crate) struct TagSummary {
+    pub(crate) summary: TagCounts,
+}
+
 /// Files with the same contents.
 #[derive(Serialize)]
 pub(crate) struct Group {

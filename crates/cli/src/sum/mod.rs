@@ -8,6 +8,7 @@ mod hash;
 mod operands;
 mod tree;
 mod update;
+mod xattr;
 
 use crate::findings::Findings;
 use crate::flags::{EngineName, Misuse, SumArgs};
@@ -58,6 +59,7 @@ enum Action {
     Audit(PathBuf, Findings),
     Update(PathBuf, update::How),
     Duplicates(duplicates::How),
+    Xattr(xattr::How),
 }
 
 /// How a file is named in the output.
@@ -176,6 +178,16 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             duplicates::run(&files, items, &how, &mut out);
             out.finish().code(OK, FAILED)
         }
+        Action::Xattr(how) => {
+            let hashers = check::Hashers::new(style.algorithm, &files, make);
+            let paths = match &files_from {
+                Some(from) => Paths::from(from)?,
+                None => Paths::given(paths),
+            };
+            let mut out = out(hashers.all(), None);
+            xattr::run(&hashers, Operands::new(paths, rules, mode), &how, &mut out);
+            out.finish().answer(OK, FAILED)
+        }
         Action::Expect(how) => {
             let hashers = check::Hashers::new(style.algorithm, &files, make);
             let mut out = out(hashers.all(), Some(&paths));
@@ -226,6 +238,10 @@ impl HiArgs {
         }
         if walks && paths.iter().any(|path| path.as_os_str() == "-") {
             bail!(Misuse("manifests are about files, not about standard input".into()));
+        }
+        let names_stdin = paths.iter().any(|path| path.as_os_str() == "-");
+        if low.xattr && names_stdin && low.files_from.is_none() {
+            bail!(Misuse("--xattr is about files, not about standard input".into()));
         }
         if low.raw && paths.len() > 1 {
             bail!(Misuse("only one file can be hashed with --raw".into()));
@@ -285,6 +301,15 @@ impl HiArgs {
                 quiet: low.quiet,
                 digest_len: algorithm.digest_len(),
                 algorithm: algorithm.key(),
+            })
+        } else if low.xattr {
+            Action::Xattr(xattr::How {
+                said,
+                retag: low.retag,
+                dry_run: low.dry_run,
+                json: low.json,
+                quiet: low.quiet,
+                verbose: low.verbose,
             })
         } else if let Some(text) = &low.expect {
             if paths.len() > 1 {

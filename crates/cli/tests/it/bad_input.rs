@@ -38,7 +38,7 @@ fn flags_that_make_no_sense() {
         (&["--check", "--length", "0", "f"], "--check compares nothing with --length 0"),
         (
             &["--quiet", "f"],
-            "the following required arguments were not provided: <--check|--expect <HEX>|--audit <MANIFEST>|--update <MANIFEST>|--duplicates> (see --help)",
+            "the following required arguments were not provided: <--check|--expect <HEX>|--audit <MANIFEST>|--update <MANIFEST>|--duplicates|--xattr> (see --help)",
         ),
         (
             &["--expect", "00", "--check", "f"],

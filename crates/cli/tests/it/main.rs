@@ -41,6 +41,8 @@ mod password_kdf;
 mod password_terminal;
 mod password_upgrade;
 mod sum;
+#[cfg(target_os = "linux")]
+mod tags;
 mod terminal;
 mod unfinished;
 mod walks;
