@@ -31,14 +31,14 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
     };
     let within = |root: &Path| Scope::Within(root.to_owned());
     // A list may lie in the tree that it is compared with.
-    let besides = |id: Option<FileId>| {
+    let besides = |ids: Vec<FileId>| {
         let mut rules = rules.clone();
-        rules.except.extend(id);
+        rules.except.extend(ids);
         Arc::new(rules)
     };
     let out = match (a.is_dir(), b.is_dir()) {
         (true, true) => {
-            let rules = besides(None);
+            let rules = besides(Vec::new());
             let files = Arc::new(make(Algorithm::Blake3));
             let mut out = out(&files);
             let mut differ = Differ { findings, out: &mut out };
@@ -47,18 +47,18 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             out
         }
         (false, true) => {
-            let Old { manifest, scope, algorithm, id } =
+            let Old { manifest, scope, algorithm, ids } =
                 Old::read(&a, false, std::slice::from_ref(&b), None, make)?;
-            let rules = besides(id);
+            let rules = besides(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files);
             Differ { findings, out: &mut out }.tree(&files, &manifest, &b, &scope, &rules, algorithm);
             out
         }
         (true, false) => {
-            let Old { manifest, scope, algorithm, id } =
+            let Old { manifest, scope, algorithm, ids } =
                 Old::read(&b, false, std::slice::from_ref(&a), None, make)?;
-            let rules = besides(id);
+            let rules = besides(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files);
             let mut differ = Differ { findings, out: &mut out };

@@ -1,10 +1,12 @@
 //! What differs by operating system: file descriptors, and in files of their own the terminal, signals and the standard
 //! streams.
 
+mod leftover;
 mod prompt;
 mod signals;
 mod streams;
 
+pub(crate) use leftover::Leftover;
 pub(crate) use prompt::read_hidden;
 pub(crate) use signals::{Hold, end_unread, give_in};
 pub(crate) use streams::{Output, stdin};

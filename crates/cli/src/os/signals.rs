@@ -5,7 +5,7 @@
 //! at once, as in any program. What whoever started the program told it to ignore is never held, and stays ignored.
 
 #[cfg(unix)]
-pub(crate) use unix::{Hold, Kind, end_unread, give_in};
+pub(crate) use unix::{Hold, Kind, end_unread, give_in, spare, take_away};
 #[cfg(not(unix))]
 pub(crate) use without::{Hold, end_unread, give_in};
 
@@ -16,9 +16,11 @@ mod unix {
     use signal_hook::iterator::backend::SignalDelivery;
     use signal_hook::iterator::exfiltrator::SignalOnly;
     use signal_hook::low_level::emulate_default_handler;
+    use std::fs;
     use std::io;
     use std::mem::MaybeUninit;
     use std::os::unix::net::UnixStream;
+    use std::path::{Path, PathBuf};
     use std::ptr;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
@@ -157,8 +159,26 @@ mod unix {
         }
     }
 
+    /// Files that go before the program does.
+    static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+    /// Has a file taken away when a signal that was held ends the program.
+    pub(crate) fn take_away(path: &Path) {
+        FILES.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    }
+
+    /// Leaves it where it is.
+    pub(crate) fn spare(path: &Path) {
+        FILES.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != path);
+    }
+
     /// Lets a signal that was held have its effect. Comes back only from a stop.
     pub(crate) fn give_in(signal: i32) {
+        if ENDING.contains(&signal) {
+            for path in FILES.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                let _ = fs::remove_file(path);
+            }
+        }
         emulate_default_handler(signal).expect("every signal that is held has a known effect");
     }
 

@@ -3,7 +3,7 @@
 pub(crate) mod json;
 pub(crate) mod progress;
 
-use crate::os::{self, Output};
+use crate::os::{self, Leftover, Output};
 use crate::program::Program;
 use anyhow::Context;
 use hashmill_files::{FileId, Replacement};
@@ -91,6 +91,7 @@ pub(crate) struct Target {
     file: Replacement,
     /// The file that is there already, which the new one replaces.
     there: Option<FileId>,
+    _leftover: Option<Leftover>,
 }
 
 impl Target {
@@ -98,7 +99,8 @@ impl Target {
         let name = shown(path).into_owned();
         let there = fs::metadata(path).ok().as_ref().and_then(FileId::of);
         let file = Replacement::begin(path).with_context(|| name.clone())?;
-        Ok(Target { name, file, there })
+        let leftover = Leftover::of(file.name());
+        Ok(Target { name, file, there, _leftover: leftover })
     }
 
     /// The files that are at work here.

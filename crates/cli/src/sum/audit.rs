@@ -5,7 +5,7 @@ use crate::findings::Findings;
 use crate::out::{Closed, Out, shown};
 use anyhow::{Context, Result, bail};
 use hashmill_files::checkfile::{Algorithm, Style};
-use hashmill_files::manifest::{Audit, Finding, Manifest, Scope};
+use hashmill_files::manifest::{Audit, Finding, Manifest, Scope, leftovers};
 use hashmill_files::{Error, FileId, Files, Sink};
 use std::fs::File;
 use std::io::BufReader;
@@ -20,16 +20,18 @@ pub(crate) struct Old {
     pub(crate) manifest: Manifest,
     pub(crate) scope: Scope,
     pub(crate) algorithm: Algorithm,
-    pub(crate) id: Option<FileId>,
+    /// Its own file, and those that an update of it may have left: no part of what is audited.
+    pub(crate) ids: Vec<FileId>,
 }
 
 /// Reads a manifest.
-pub(crate) fn read(path: &Path, zero: bool) -> Result<(Manifest, Option<FileId>)> {
+pub(crate) fn read(path: &Path, zero: bool) -> Result<(Manifest, Vec<FileId>)> {
     let name = || shown(path).into_owned();
     let file = File::open(path).with_context(name)?;
-    let id = FileId::of(&file.metadata().with_context(name)?);
+    let mut ids = leftovers(path);
+    ids.extend(FileId::of(&file.metadata().with_context(name)?));
     let style = Style { zero, ..Style::default() };
-    Ok((Manifest::read(BufReader::new(file), style).with_context(name)?, id))
+    Ok((Manifest::read(BufReader::new(file), style).with_context(name)?, ids))
 }
 
 impl Old {
@@ -41,13 +43,13 @@ impl Old {
         said: Option<Algorithm>,
         make: impl Fn(Algorithm) -> Files,
     ) -> Result<Old> {
-        let (manifest, id) = read(path, zero)?;
+        let (manifest, ids) = read(path, zero)?;
         let Some(scope) = Scope::of(&manifest, roots) else {
             let roots: Vec<_> = roots.iter().map(|root| shown(root)).collect();
             bail!("{}: none of its names is below {}", shown(path), roots.join(", "));
         };
         let algorithm = function(&manifest, path, &scope, said, make)?;
-        Ok(Old { manifest, scope, algorithm, id })
+        Ok(Old { manifest, scope, algorithm, ids })
     }
 }
 
@@ -58,7 +60,8 @@ pub(super) fn function_of(
     said: Option<Algorithm>,
     make: impl Fn(Algorithm) -> Files,
 ) -> Result<Option<Algorithm>> {
-    if said.is_some() || !path.exists() {
+    // What is no file is refused later, and not read first: a pipe would have to be waited for.
+    if said.is_some() || !path.is_file() {
         return Ok(said);
     }
     let (manifest, _) = read(path, false)?;

@@ -158,13 +158,14 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             let old = audit::Old::read(&manifest, style.zero, &paths, said, make)?;
             let files = if old.algorithm == style.algorithm { files } else { Arc::new(make(old.algorithm)) };
             let mut out = out(vec![Arc::clone(&files)], None);
-            let items = Operands::new(Paths::given(paths), besides(rules, old.id), mode);
+            let items = Operands::new(Paths::given(paths), besides(rules, old.ids.iter().copied()), mode);
             audit::run(&files, items, &old, findings, &mut out);
             out.finish().answer(OK, FAILED)
         }
         Action::Update(manifest, how) => {
             let said = audit::function_of(&manifest, &paths, said, make)?;
             let update = Update::begin(&manifest, said).with_context(|| shown(&manifest).into_owned())?;
+            let _leftover = os::Leftover::of(update.name());
             let algorithm = update.algorithm();
             let files = if algorithm == style.algorithm { files } else { Arc::new(make(algorithm)) };
             let mut out = out(vec![Arc::clone(&files)], None);

@@ -32,6 +32,8 @@ mod guides;
 mod info;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(target_os = "linux")]
+mod leftovers;
 mod limits;
 mod links;
 mod lists;

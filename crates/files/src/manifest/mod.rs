@@ -17,7 +17,7 @@ mod update;
 pub use audit::{Audit, Finding, Found};
 pub use scope::{Scope, tidy};
 pub use shut::Shut;
-pub use update::{Update, UpdateError};
+pub use update::{Update, UpdateError, leftovers};
 
 use crate::checkfile::{Algorithm, Entry, Frame, LineError, List, MANIFEST, Mode, Parsed, Style};
 use crate::os;

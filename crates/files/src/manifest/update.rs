@@ -2,7 +2,8 @@
 //! stands until the new one is whole.
 //!
 //! Beside the manifest are, while a run is at work: `.NAME.journal` with what was hashed so far, which the next run uses if
-//! this one is interrupted, and which is locked, so that there is one run at a time; and `.NAME.new`, the new manifest.
+//! this one is interrupted, and which is locked, so that there is one run at a time; and the new manifest, without a name, or
+//! as `.NAME.new` where files must have one.
 
 use super::{File as Row, Manifest, ReadError, write_file, write_header};
 use crate::checkfile::{Algorithm, Style};
@@ -71,10 +72,27 @@ impl Update {
             Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
             Err(error) => return Err(error.into()),
         };
+        if fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "no file that could be replaced").into());
+        }
         let journal_path = beside(&target, ".journal")?;
-        let mut journal = lock(&journal_path)?;
+        let journal = lock(&journal_path)?;
         // From here on nobody else is at work.
-        let (old, there) = match File::open(&target) {
+        let written = journal.metadata()?.len() > 0;
+        let update = Update::alone(&target, journal, journal_path.clone(), said);
+        if update.is_err() && !written {
+            let _ = fs::remove_file(journal_path);
+        }
+        update
+    }
+
+    fn alone(
+        target: &Path,
+        mut journal: File,
+        journal_path: PathBuf,
+        said: Option<Algorithm>,
+    ) -> Result<Update, UpdateError> {
+        let (old, there) = match File::open(target) {
             Ok(file) => {
                 let there = FileId::of(&file.metadata()?);
                 let old =
@@ -106,7 +124,7 @@ impl Update {
             journal.seek(SeekFrom::Start(0))?;
             write_header(&mut journal, algorithm)?;
         }
-        let mut new = BufWriter::with_capacity(64 * 1024, Replacement::called(&target, ".new")?);
+        let mut new = BufWriter::with_capacity(64 * 1024, Replacement::called(target, ".new")?);
         write_header(&mut new, algorithm)?;
         Ok(Update { algorithm, old, recent, journal, journal_path, new, there })
     }
@@ -119,6 +137,12 @@ impl Update {
     /// What was known before.
     pub fn old(&self) -> &Manifest {
         &self.old
+    }
+
+    /// Where the new manifest is until it is in its place, if it has a name: that is to be removed where the process ends
+    /// before. The journal is to stay.
+    pub fn name(&self) -> Option<&Path> {
+        self.new.get_ref().name()
     }
 
     /// The files that this run itself is about.
@@ -199,6 +223,13 @@ impl Update {
         // Whoever waits for the lock finds out that this journal is no longer the one.
         fs::remove_file(&self.journal_path)
     }
+}
+
+/// The files that a run on the manifest at `path` may have left beside it.
+pub fn leftovers(path: &Path) -> Vec<FileId> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let beside = [".journal", ".new"].into_iter().flat_map(|ending| beside(&target, ending));
+    beside.flat_map(fs::symlink_metadata).flat_map(|metadata| FileId::of(&metadata)).collect()
 }
 
 /// Opens the journal for this run alone.
