@@ -228,6 +228,7 @@ impl HiArgs {
         };
         let algorithm = said.unwrap_or_default();
         only_blake3(&low, algorithm)?;
+        of_one_job(&low)?;
         let function = Function::by(algorithm);
         let walks = low.audit.is_some() || low.update.is_some() || low.duplicates;
         let mut paths = std::mem::take(&mut low.files);
@@ -401,6 +402,25 @@ fn rules(low: &SumArgs, walks: bool) -> Result<Option<Rules>> {
         }
     }
     Ok(None)
+}
+
+/// Flags of one job with another. The parser lets them pass: what they need cannot be there beside what is.
+fn of_one_job(low: &SumArgs) -> Result<()> {
+    for (given, flag, is_there, job) in [
+        (low.paranoid, "--paranoid", low.update.is_some(), "--update"),
+        (low.verbose, "--verbose", low.audit.is_some() || low.xattr, "--audit and --xattr"),
+        (low.retag, "--retag", low.xattr, "--xattr"),
+        (low.dry_run, "--dry-run", low.xattr, "--xattr"),
+        (low.status, "--status", low.check, "--check"),
+        (low.ignore_missing, "--ignore-missing", low.check, "--check"),
+        (low.warn, "--warn", low.check, "--check"),
+        (low.strict, "--strict", low.check, "--check"),
+    ] {
+        if given && !is_there {
+            bail!(Misuse(format!("{flag} is for {job}")));
+        }
+    }
+    Ok(())
 }
 
 fn only_blake3(low: &SumArgs, algorithm: Algorithm) -> Result<()> {

@@ -152,6 +152,65 @@ fn an_interrupted_update_is_resumed() {
     assert_eq!(world.sum(["-c", "--quiet", "SUMS"]).quiet_success(), "");
 }
 
+/// Somebody writes to one file all the time: that is one line, and the manifest has no time for it that proves anything.
+#[test]
+fn a_file_that_changes_while_it_is_read_is_told_and_read_again() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let world = world();
+    world.write("d/big", "");
+    let file = File::options().write(true).open(world.path("d/big")).expect("our own file");
+    file.set_len(64 << 20).expect("a sparse file");
+    let done = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut nanos = 0;
+            while !done.load(Ordering::Relaxed) {
+                nanos += 1;
+                file.set_modified(SystemTime::UNIX_EPOCH + Duration::new(1_600_000_000, nanos))
+                    .expect("our own file");
+            }
+        });
+        let result = finish(world.start(Command::new(hashmill()).args(["sum", "--update", "SUMS", "d"])));
+        done.store(true, Ordering::Relaxed);
+        result
+    });
+    let out = result.failure(1, &["d/big: it changed while it was read"]);
+    assert_eq!(out, "SUMS: 5 files, 5 hashed, 0 kept; 5 new, 0 changed, 0 gone\n");
+    let manifest = fs::read_to_string(world.path("SUMS")).expect("a manifest");
+    assert!(manifest.contains("# 67108864 -\n"), "{manifest}");
+    let again = "SUMS: 5 files, 1 hashed, 4 kept; 0 new, 0 changed, 0 gone\n";
+    assert_eq!(world.sum(["--update", "SUMS", "d"]).quiet_success(), again);
+}
+
+#[test]
+fn flags_that_are_for_other_jobs_are_one_line_and_change_nothing() {
+    let world = world();
+    world.sum(["--update", "SUMS", "d"]).quiet_success();
+    let text = fs::read(world.path("SUMS")).expect("a manifest");
+    for flags in [
+        &["--update", "SUMS", "--audit", "SUMS"][..],
+        &["--update", "SUMS", "--check"],
+        &["--update", "SUMS", "--keep-going"],
+        &["--update", "SUMS", "--xattr"],
+        &["--update", "SUMS", "-o", "OUT"],
+        &["--update", "SUMS", "--tree"],
+        &["--update", "SUMS", "-v"],
+        &["--audit", "SUMS", "--keep-going"],
+        &["--audit", "SUMS", "--paranoid"],
+        &["--audit", "SUMS", "--retag"],
+        &["--audit", "SUMS", "--status"],
+        &["--duplicates", "--strict"],
+        &["--xattr", "--update", "SUMS"],
+        &["--check", "--keep-going", "SUMS"],
+    ] {
+        let done = world.sum([flags, &["d"]].concat());
+        assert_eq!((done.code(), done.err.lines().count()), (2, 1), "{flags:?}: {}", done.err);
+        assert_eq!(done.text(), "", "{flags:?}");
+    }
+    assert_eq!(fs::read(world.path("SUMS")).expect("a manifest"), text);
+    assert_eq!(fs::read_dir(world.path("")).expect("a directory").count(), 2, "nothing is left beside it");
+}
+
 #[test]
 fn trees_and_lists_are_compared() {
     let world = world();
