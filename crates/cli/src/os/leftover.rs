@@ -27,10 +27,19 @@ mod unix {
     }
 
     impl Leftover {
-        /// For a file that has a name, if it has one.
-        pub(crate) fn of(path: Option<&Path>) -> Option<Leftover> {
-            let path = path?.to_owned();
-            let mut hold = Hold::ending().ok()?;
+        /// Makes a file, and watches over it if it has a name. No signal comes between the two.
+        pub(crate) fn of<T, E>(
+            make: impl FnOnce() -> Result<T, E>,
+            name: impl FnOnce(&T) -> Option<&Path>,
+        ) -> Result<(T, Option<Leftover>), E> {
+            let hold = Hold::ending();
+            let file = make()?;
+            let leftover = name(&file).zip(hold.ok()).and_then(|(path, hold)| Leftover::watch(path, hold));
+            Ok((file, leftover))
+        }
+
+        fn watch(path: &Path, mut hold: Hold) -> Option<Leftover> {
+            let path = path.to_owned();
             take_away(&path);
             let (done, ended) = mpsc::channel();
             let watch = move || {
@@ -42,8 +51,8 @@ mod unix {
                     }
                 }
             };
-            let thread = thread::Builder::new().name("signals".into()).spawn(watch).ok();
-            Some(Leftover { path, done: Some(done), thread })
+            let thread = thread::Builder::new().name("signals".into()).spawn(watch).ok()?;
+            Some(Leftover { path, done: Some(done), thread: Some(thread) })
         }
     }
 
@@ -66,8 +75,11 @@ mod without {
     pub(crate) struct Leftover;
 
     impl Leftover {
-        pub(crate) fn of(_: Option<&Path>) -> Option<Leftover> {
-            None
+        pub(crate) fn of<T, E>(
+            make: impl FnOnce() -> Result<T, E>,
+            _: impl FnOnce(&T) -> Option<&Path>,
+        ) -> Result<(T, Option<Leftover>), E> {
+            Ok((make()?, None))
         }
     }
 }

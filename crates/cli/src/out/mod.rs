@@ -98,8 +98,8 @@ impl Target {
     pub(crate) fn begin(path: &Path) -> anyhow::Result<Target> {
         let name = shown(path).into_owned();
         let there = fs::metadata(path).ok().as_ref().and_then(FileId::of);
-        let file = Replacement::begin(path).with_context(|| name.clone())?;
-        let leftover = Leftover::of(file.name());
+        let (file, leftover) =
+            Leftover::of(|| Replacement::begin(path), Replacement::name).with_context(|| name.clone())?;
         Ok(Target { name, file, there, _leftover: leftover })
     }
 

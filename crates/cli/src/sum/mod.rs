@@ -164,8 +164,8 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
         }
         Action::Update(manifest, how) => {
             let said = audit::function_of(&manifest, &paths, said, make)?;
-            let update = Update::begin(&manifest, said).with_context(|| shown(&manifest).into_owned())?;
-            let _leftover = os::Leftover::of(update.name());
+            let (update, _leftover) = os::Leftover::of(|| Update::begin(&manifest, said), Update::name)
+                .with_context(|| shown(&manifest).into_owned())?;
             let algorithm = update.algorithm();
             let files = if algorithm == style.algorithm { files } else { Arc::new(make(algorithm)) };
             let mut out = out(vec![Arc::clone(&files)], None);
