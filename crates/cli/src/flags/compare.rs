@@ -8,6 +8,10 @@ use std::path::PathBuf;
 /// Files are same, changed, moved, new or gone in B. Links are not followed, and dates and owners do not count. Exit codes: 0 all
 /// are the same, 1 something differs or could not be read, 2 the command line cannot be used.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill compare photos /backup/photos
+  hashmill compare PHOTOS photos --exclude '*.tmp'")]
 pub(crate) struct CompareArgs {
     /// A directory, or a list of whatever kind `hashmill sum --audit` reads
     pub(crate) a: PathBuf,

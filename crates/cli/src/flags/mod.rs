@@ -7,6 +7,7 @@ mod compare;
 mod doc;
 #[cfg(feature = "generate")]
 mod generate;
+mod help;
 mod info;
 #[cfg(feature = "lab")]
 mod lab;
@@ -121,7 +122,7 @@ pub(crate) fn absent(feature: &str) -> anyhow::Error {
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Early> {
     let args: Vec<OsString> = args.collect();
     if args.get(1).is_some_and(|word| word == "sum") {
-        let mut parser = Line::<Quick>::command();
+        let mut parser = help::short(Line::<Quick>::command());
         let (args, operands) = operands::take_out(&parser, "sum", args.into_iter());
         let mut command = parse_as::<Quick>(&mut parser, args, false)?;
         let Quick::Sum(low) = &mut command;
@@ -129,13 +130,12 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Ear
         return Ok(command.into());
     }
     let near_passwords = args.get(1).is_some_and(|word| word == "password");
-    parse_as(&mut Line::<Command>::command(), with_long_id(args), near_passwords)
+    parse_as(&mut definition(), with_long_id(args), near_passwords)
 }
 
 /// All of it.
-#[cfg(feature = "generate")]
 pub(crate) fn definition() -> clap::Command {
-    Line::<Command>::command()
+    help::short(Line::<Command>::command())
 }
 
 fn parse_as<C: Subcommand>(
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        Line::<Command>::command().debug_assert();
-        Line::<Quick>::command().debug_assert();
+        definition().debug_assert();
+        help::short(Line::<Quick>::command()).debug_assert();
     }
 
     #[test]

@@ -17,6 +17,10 @@ use std::time::Duration;
 /// cannot be used, a hash is malformed or over a limit, or the machine lacks something.
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
+#[command(after_help = "\
+Examples:
+  hashmill password hash <password.txt
+  hashmill password verify --file htpasswd --passwords passwords.txt")]
 pub(crate) struct PasswordArgs {
     #[command(subcommand)]
     pub(crate) command: PasswordCommand,
@@ -68,7 +72,9 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) layout: FileFlags,
 
-    /// Line N of this file is the password for line N of --file, and both are as long; - is standard input
+    /// A file with the password for each line of --file; - is standard input
+    ///
+    /// Line N is for line N, and both files are as long.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_fd", "prompt"])]
     pub(crate) passwords: Option<PathBuf>,
 
@@ -91,7 +97,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) limits: LimitFlags,
 }
 
-/// Check a password, and replace its hash by one of Argon2 that meets the costs asked for
+/// Check a password, and replace its hash by one of Argon2 as costly as asked for
 ///
 /// With --hash, the string to store is printed if the password matches: a new one, or the old one where that may stay. With
 /// --file, the file gets new hashes where passwords match; whatever has no password given, and every other byte, stays. The
@@ -108,7 +114,9 @@ pub(crate) struct UpgradeArgs {
     #[command(flatten)]
     pub(crate) stored: StoredFlags,
 
-    /// Line N of this file is the password for line N of --file, an empty one is none; - is standard input
+    /// A file with a password or none for each line of --file; - is standard input
+    ///
+    /// Line N is for line N, and an empty one is none.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_fd", "prompt", "name"])]
     pub(crate) passwords: Option<PathBuf>,
 
@@ -145,10 +153,10 @@ pub(crate) struct UpgradeArgs {
     pub(crate) limits: LimitFlags,
 }
 
-/// Tell whether a hash should be replaced to meet the costs asked for, and how it stands to them
+/// Tell whether a hash should be replaced to meet the costs asked for
 ///
-/// A hash is weaker, stronger, different or the same. Weaker ones, and those of another variant, should be replaced, unless
-/// that would lower a cost. More lanes are neither weaker nor stronger.
+/// And how it stands to them: a hash is weaker, stronger, different or the same. Weaker ones, and those of another variant,
+/// should be replaced, unless that would lower a cost. More lanes are neither weaker nor stronger.
 ///
 /// Hashes of other functions are foreign, and should be replaced.
 ///
@@ -178,7 +186,7 @@ pub(crate) struct NeedsRehashArgs {
     pub(crate) json: bool,
 }
 
-/// Choose costs for a time and a memory on this machine, and say what an attacker pays
+/// Choose costs for a time on this machine, and say what an attacker pays
 #[derive(Args, Debug)]
 #[command(after_help = CALIBRATE_EXAMPLES)]
 pub(crate) struct CalibrateArgs {
@@ -245,9 +253,9 @@ pub(crate) struct CalibrateArgs {
     pub(crate) json: bool,
 }
 
-/// Derive a key as the reference implementation's program `argon2` does: same flags, same lines
+/// Derive a key as the program `argon2` does: same flags, same lines
 ///
-/// The password is all of standard input, newlines included.
+/// That is the program of the reference implementation. The password is all of standard input, newlines included.
 #[derive(Args, Debug)]
 #[command(after_help = KDF_EXAMPLES)]
 pub(crate) struct KdfArgs {
@@ -296,7 +304,13 @@ pub(crate) struct KdfArgs {
     pub(crate) r: bool,
 
     /// The version: 10 or 13, in hexadecimal digits
-    #[arg(short = 'v', value_name = "VERSION", default_value = "13", value_parser = ["10", "13"])]
+    #[arg(
+        short = 'v',
+        value_name = "VERSION",
+        default_value = "13",
+        value_parser = ["10", "13"],
+        hide_possible_values = true
+    )]
     pub(crate) v: String,
 }
 
@@ -321,7 +335,7 @@ pub(crate) struct BenchArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Costs")]
 pub(crate) struct PolicyFlags {
-    /// Costs by name [default: owasp]; `password bench` lists them
+    /// Costs by name; `password bench` lists them [default: owasp]
     #[arg(long, value_name = "NAME", value_parser = preset)]
     pub(crate) preset: Option<Preset>,
 
@@ -374,7 +388,9 @@ pub(crate) struct InputFlags {
 /// How the lines of a file are to be read.
 #[derive(Args, Debug)]
 pub(crate) struct FileFlags {
-    /// The file is CSV, and this column has the hashes: a name of the first line, or a number from 1
+    /// The file is CSV with hashes in this column: a name, or a number from 1
+    ///
+    /// A name is one of the first line.
     #[arg(long, value_name = "COLUMN", conflicts_with = "hash")]
     pub(crate) csv: Option<CsvColumn>,
 
@@ -408,11 +424,13 @@ impl FromStr for CsvColumn {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(crate) struct StoredFlags {
-    /// The stored string; others can see it in the list of processes, see --file
+    /// The stored string; others can see it among the processes, see --file
     #[arg(long, value_name = "STRING")]
     pub(crate) hash: Option<OsString>,
 
-    /// A file with a hash on each line, alone or after a name and a colon, as in shadow and htpasswd; - is standard input
+    /// A file of hashes, a line each, also as in htpasswd; - is standard input
+    ///
+    /// They stand alone, or after a name and a colon, as in shadow and htpasswd.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -457,37 +475,27 @@ pub(crate) struct LimitFlags {
 const HASH_EXAMPLES: &str = "\
 Examples:
   hashmill password hash
-  hashmill password hash --preset rfc9106-second <password.txt
-
---help has all flags.";
+  hashmill password hash --preset rfc9106-second <password.txt";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
   hashmill password verify --hash '$argon2id$v=19$m=19456,t=2,p=1$…'
-  hashmill password verify --file htpasswd --passwords passwords.txt
-
---help has all flags.";
+  hashmill password verify --file htpasswd --passwords passwords.txt";
 
 const UPGRADE_EXAMPLES: &str = "\
 Examples:
   hashmill password upgrade --hash '$2y$12$…'
-  hashmill password upgrade --file users.csv --csv password --name ann
-
---help has all flags.";
+  hashmill password upgrade --file users.csv --csv password --name ann";
 
 const REHASH_EXAMPLES: &str = "\
 Examples:
   hashmill password needs-rehash --hash '$argon2id$v=19$m=4096,t=3,p=1$…'
-  hashmill password needs-rehash --file users.csv --csv password --preset owasp-46m
-
---help has all flags.";
+  hashmill password needs-rehash --file users.csv --csv password --preset owasp-46m";
 
 const CALIBRATE_EXAMPLES: &str = "\
 Examples:
   hashmill password calibrate
-  hashmill password calibrate --time 1s --memory 1GiB --lanes 4
-
---help has all flags.";
+  hashmill password calibrate --time 1s --memory 1GiB --lanes 4";
 
 const KDF_EXAMPLES: &str = "\
 Examples:

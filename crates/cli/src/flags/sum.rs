@@ -11,15 +11,13 @@ use std::path::PathBuf;
 /// key cannot be used.
 #[allow(rustdoc::broken_intra_doc_links, reason = "help for terminals, where brackets are brackets")]
 #[derive(Args, Debug, Default)]
-#[command(next_line_help = false)]
+#[command(next_line_help = false, after_help = EXAMPLES)]
 pub(crate) struct SumArgs {
-    /// Files to hash, or lists to check
-    ///
-    /// When no file is given, or when - is given, read standard input.
+    /// Files to hash, or lists to check; - or none is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Use the keyed mode, reading the 32-byte key from standard input
+    /// Use the keyed mode, with the 32-byte key on standard input
     #[arg(long, requires = "files", help_heading = "Function")]
     pub(crate) keyed: bool,
 
@@ -27,20 +25,20 @@ pub(crate) struct SumArgs {
     #[arg(long, value_name = "CONTEXT", conflicts_with = "keyed", help_heading = "Function")]
     pub(crate) derive_key: Option<String>,
 
-    /// The number of output bytes, before hex encoding [default: 32]
+    /// The number of output bytes [default: 32]
     ///
-    /// With --check: that of the digests in the list, where it is not 32.
-    #[arg(short, long, value_name = "LEN", help_heading = "Function")]
+    /// They are counted before hex encoding. With --check: that of the digests in the list, where it is not 32.
+    #[arg(short, long, value_name = "LEN", help_heading = "Function", hide_short_help = true)]
     pub(crate) length: Option<u64>,
 
     /// The starting output byte offset, before hex encoding
-    #[arg(long, value_name = "SEEK", default_value_t = 0, help_heading = "Function")]
+    #[arg(long, value_name = "SEEK", default_value_t = 0, help_heading = "Function", hide_short_help = true)]
     pub(crate) seek: u64,
 
-    /// The hash function: blake3, sha256, sha512, sha1 or md5 [default: blake3; with --check: found out]
+    /// blake3 (the default), sha256, sha512, sha1 or md5
     ///
-    /// All but BLAKE3 are for lists that other programs made or want. Lists are told apart by themselves, except for files
-    /// that match by no function.
+    /// The hash function; with --check it is found out if not said. All but BLAKE3 are for lists that other programs made
+    /// or want. Lists are told apart by themselves, except for files that match by no function.
     #[arg(long, value_name = "NAME", hide_possible_values = true, help_heading = "Function")]
     pub(crate) algorithm: Option<AlgorithmName>,
 
@@ -52,10 +50,10 @@ pub(crate) struct SumArgs {
     pub(crate) recursive: bool,
 
     /// With --recursive, follow symbolic links
-    #[arg(short = 'L', long, help_heading = "Directories")]
+    #[arg(short = 'L', long, help_heading = "Directories", hide_short_help = true)]
     pub(crate) follow: bool,
 
-    /// Leave out what matches a pattern as in .gitignore: `*.tmp`, `/build`, `cache/`
+    /// Leave out what matches a pattern as in .gitignore, like `*.tmp`
     ///
     /// Without a slash, patterns are compared with names at any depth; with one, they begin where the walk does; a slash at
     /// the end is for directories only. What is named as an operand is never left out.
@@ -63,36 +61,42 @@ pub(crate) struct SumArgs {
     pub(crate) exclude: Vec<String>,
 
     /// Of files, hash only those that match such a pattern; --exclude has the last word
-    #[arg(long, value_name = "GLOB", help_heading = "Directories")]
+    #[arg(long, value_name = "GLOB", help_heading = "Directories", hide_short_help = true)]
     pub(crate) include: Vec<String>,
 
     /// Leave out names that begin with a dot
-    #[arg(long, help_heading = "Directories")]
+    #[arg(long, help_heading = "Directories", hide_short_help = true)]
     pub(crate) no_hidden: bool,
 
     /// Leave out what the files .gitignore and .ignore in the directories say
-    #[arg(long, help_heading = "Directories")]
+    #[arg(long, help_heading = "Directories", hide_short_help = true)]
     pub(crate) ignore_files: bool,
 
     /// Stay on the file system of each operand
-    #[arg(short = 'x', long, help_heading = "Directories")]
+    #[arg(short = 'x', long, help_heading = "Directories", hide_short_help = true)]
     pub(crate) one_file_system: bool,
 
     /// Hash the files whose names are in FILE, ended by NUL or by lines; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all =
-        ["check", "expect", "audit", "update", "duplicates", "tree", "raw", "keyed"], help_heading = "Directories")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["check", "expect", "audit", "update", "duplicates", "tree", "raw", "keyed"],
+        help_heading = "Directories",
+        hide_short_help = true
+    )]
     pub(crate) files_from: Option<PathBuf>,
 
     /// Read what is left of a file that cannot be read everywhere, and say where it cannot
     ///
     /// It is a failure in any case. With this, all bad places are named, and the digest with zeros in their place, which is
     /// not that of the file. Each bad place of a failing disk takes seconds.
-    #[arg(long, conflicts_with_all = ["job", "tree", "raw"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["job", "tree", "raw"], help_heading = "Output", hide_short_help = true)]
     pub(crate) keep_going: bool,
 
-    /// One digest for each directory with everything in it (docs/tree-digest.md)
+    /// One digest for each directory with everything in it
     ///
-    /// In lists such names end with a slash, and --check knows them by that. With --check: every line is one.
+    /// See docs/tree-digest.md. In lists such names end with a slash, and --check knows them by that. With --check: every
+    /// line is one.
     #[arg(
         long,
         conflicts_with_all = ["recursive", "keyed", "derive_key", "length", "seek", "raw"],
@@ -100,27 +104,27 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) tree: bool,
 
-    /// Write to FILE instead of standard output: all of it or nothing, and never its own digest
+    /// Write to FILE, all or nothing, and never its own digest
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
     /// Omit file names in the output
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) no_names: bool,
 
     /// Write raw output bytes, rather than hex
     ///
     /// --no-names is implied. In this case, only a single input is allowed.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) raw: bool,
 
     /// Output BSD-style checksums: `BLAKE3 (FILE) = HASH`
     #[arg(long, help_heading = "Output")]
     pub(crate) tag: bool,
 
-    /// End lines with NUL, not LF, and write names as they are, without escapes
+    /// End lines with NUL, and write names as they are
     ///
-    /// With --check: read such lists. They keep names that are no UTF-8.
+    /// Nothing is escaped then. With --check: read such lists. They keep names that are no UTF-8.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) zero: bool,
 
@@ -138,7 +142,9 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) check: bool,
 
-    /// Compare the digest of one file with this one, as from a web page; `sha256:HEX` says by which function
+    /// Compare one file with this digest, as from a web page
+    ///
+    /// `sha256:HEX` says by which function it is.
     #[arg(
         long,
         value_name = "HEX",
@@ -148,9 +154,10 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) expect: Option<String>,
 
-    /// What became of the files of a list: same, changed, moved, new, gone below FILE [default: .]
+    /// What became of the files of a list: changed, moved, new, gone
     ///
-    /// Reads every list that --check reads, rclone's, and hashdeep's files. Names are paths, or paths within the only FILE.
+    /// It is about what is below FILE [default: .]. Reads every list that --check reads, rclone's, and hashdeep's files.
+    /// Names are paths, or paths within the only FILE.
     #[arg(
         long,
         value_name = "MANIFEST",
@@ -160,9 +167,10 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) audit: Option<PathBuf>,
 
-    /// Bring a manifest up to date for what is below FILE [default: .], hashing what has another size or time
+    /// Make a manifest of FILE [default: .], or bring it up to date
     ///
-    /// It is a list with sizes and times in comments. It is replaced as a whole, and an interrupted run is resumed.
+    /// Below FILE, what has another size or time is hashed. A manifest is a list with sizes and times in comments. It is replaced as a
+    /// whole, and an interrupted run is resumed.
     #[arg(
         long,
         value_name = "MANIFEST",
@@ -174,10 +182,12 @@ pub(crate) struct SumArgs {
     pub(crate) update: Option<PathBuf>,
 
     /// With --update: hash everything, whatever sizes and times say
-    #[arg(long, requires = "update", help_heading = "Manifests")]
+    #[arg(long, requires = "update", help_heading = "Manifests", hide_short_help = true)]
     pub(crate) paranoid: bool,
 
-    /// Files below FILE [default: .] with the same contents, largest waste first
+    /// Files below FILE [default: .] with the same contents
+    ///
+    /// What wastes most comes first.
     #[arg(
         long,
         group = "job",
@@ -186,7 +196,7 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) duplicates: bool,
 
-    /// Keep the digest and the time of each file in its extended attributes, and name files that changed without a new time
+    /// Keep the digest and the time of each file in its extended attributes, and name files that rotted
     ///
     /// A file is new, ok (named with --verbose), outdated (other contents and another time), touched (another time only), or
     /// corrupt: other contents, and the time that it had. Where nothing is corrupt, the tag becomes that of the file as it is.
@@ -201,35 +211,43 @@ pub(crate) struct SumArgs {
     pub(crate) xattr: bool,
 
     /// With --xattr: give corrupt files a new tag, too
-    #[arg(long, requires = "xattr", conflicts_with = "dry_run", help_heading = "Manifests")]
+    #[arg(
+        long,
+        requires = "xattr",
+        conflicts_with = "dry_run",
+        help_heading = "Manifests",
+        hide_short_help = true
+    )]
     pub(crate) retag: bool,
 
     /// With --xattr: write no attributes, only tell
-    #[arg(long, requires = "xattr", help_heading = "Manifests")]
+    #[arg(long, requires = "xattr", help_heading = "Manifests", hide_short_help = true)]
     pub(crate) dry_run: bool,
 
     /// With --audit and --xattr: name files that are the same, too
-    #[arg(short, long, requires = "names", help_heading = "Manifests")]
+    #[arg(short, long, requires = "names", help_heading = "Manifests", hide_short_help = true)]
     pub(crate) verbose: bool,
 
-    /// Do not print OK for each file that matches; with --audit, --update and --xattr: no numbers
+    /// Do not print OK for each file that matches
+    ///
+    /// With --audit, --update and --xattr: no numbers.
     #[arg(short, long, requires = "job", help_heading = "Checking")]
     pub(crate) quiet: bool,
 
     /// Print nothing about files; the exit code says it all
-    #[arg(long, requires = "check", help_heading = "Checking")]
+    #[arg(long, requires = "check", help_heading = "Checking", hide_short_help = true)]
     pub(crate) status: bool,
 
     /// Neither report nor fail for files that do not exist
-    #[arg(long, requires = "check", help_heading = "Checking")]
+    #[arg(long, requires = "check", help_heading = "Checking", hide_short_help = true)]
     pub(crate) ignore_missing: bool,
 
     /// Name each line that is accepted although no sum program writes it so
-    #[arg(short, long, requires = "check", help_heading = "Checking")]
+    #[arg(short, long, requires = "check", help_heading = "Checking", hide_short_help = true)]
     pub(crate) warn: bool,
 
     /// Refuse such lines: comments, blank lines, uppercase digests, *NAME, a single space
-    #[arg(long, requires = "check", help_heading = "Checking")]
+    #[arg(long, requires = "check", help_heading = "Checking", hide_short_help = true)]
     pub(crate) strict: bool,
 
     /// Put GNU's mark for binary files before names, as `sha256sum -b` does
@@ -244,29 +262,48 @@ pub(crate) struct SumArgs {
     ///
     /// By default, this is the number of logical cores. If this flag is omitted, or if its value is 0,
     /// RAYON_NUM_THREADS is also respected.
-    #[arg(short = 'j', long, visible_alias = "threads", value_name = "NUM", help_heading = "Speed")]
+    #[arg(
+        short = 'j',
+        long,
+        visible_alias = "threads",
+        value_name = "NUM",
+        help_heading = "Speed",
+        hide_short_help = true
+    )]
     pub(crate) num_threads: Option<usize>,
 
     /// Disable memory mapping: the same as --strategy read
-    #[arg(long, help_heading = "Speed")]
+    #[arg(long, help_heading = "Speed", hide_short_help = true)]
     pub(crate) no_mmap: bool,
 
     /// How bytes are fetched: auto, read, pread, mmap, mmap-parallel [default: auto]
-    #[arg(long, value_name = "NAME", conflicts_with = "no_mmap", help_heading = "Speed")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "no_mmap",
+        help_heading = "Speed",
+        hide_short_help = true
+    )]
     pub(crate) strategy: Option<Strategy>,
 
     /// Use one BLAKE3 kernel for everything (`hashmill info` lists them)
-    #[arg(long, value_name = "NAME", help_heading = "Speed")]
+    #[arg(long, value_name = "NAME", help_heading = "Speed", hide_short_help = true)]
     pub(crate) kernel: Option<String>,
 
     /// What hashes
-    #[arg(long, value_name = "NAME", default_value = "cpu", help_heading = "Speed")]
+    #[arg(long, value_name = "NAME", default_value = "cpu", help_heading = "Speed", hide_short_help = true)]
     pub(crate) engine: EngineName,
 
     /// Show no progress bar
-    #[arg(long, help_heading = "Speed")]
+    #[arg(long, help_heading = "Speed", hide_short_help = true)]
     pub(crate) no_progress: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  hashmill sum -r photos > PHOTOS && hashmill sum --check PHOTOS
+  hashmill sum debian.iso --expect sha256:98ea6e4f…
+  hashmill sum --audit PHOTOS photos";
 
 /// Hash functions by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

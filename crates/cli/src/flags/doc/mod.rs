@@ -77,7 +77,7 @@ pub(crate) struct ChangeFlags {
     pub(crate) actor: Option<ActorId>,
 
     /// When the change was made, in seconds since 1970; now if not given
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) time: Option<i64>,
 }
 

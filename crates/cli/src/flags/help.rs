@@ -1,0 +1,126 @@
+//! What `-h` shows: no more than a screen, with examples. `--help` has everything.
+
+use clap::{Arg, ArgAction, Command};
+
+/// Leaves out of `-h`, below the first level, what is the same for every command.
+pub(super) fn short(command: Command) -> Command {
+    command.mut_subcommands(|command| {
+        let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
+        let version = version.help("Print version").hide_short_help(true);
+        short(command.disable_version_flag(true).arg(version))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Command as Parsed, Line, parse};
+    use super::short;
+    use clap::{Command, CommandFactory};
+    use std::ffi::OsString;
+
+    /// The lines of a small terminal.
+    const SCREEN: usize = 24;
+
+    /// Commands of which one screen would not show what people look for in `-h`.
+    const LONGER: [(&str, usize); 3] =
+        [("hashmill sum", 40), ("hashmill doc", 40), ("hashmill password upgrade", 30)];
+
+    /// Every command that is defined here, by what is typed. Those of the lab are the lab's own.
+    fn all(mut command: Command) -> Vec<(String, Command)> {
+        fn below(path: String, command: &Command, all: &mut Vec<(String, Command)>) {
+            let theirs = ["help", "lab"];
+            for inner in command.get_subcommands().filter(|inner| !theirs.contains(&inner.get_name())) {
+                below(format!("{path} {}", inner.get_name()), inner, all);
+            }
+            all.push((path, command.clone()));
+        }
+        command.build();
+        let mut found = Vec::new();
+        below("hashmill".to_owned(), &command, &mut found);
+        found
+    }
+
+    fn rendered(command: &Command, path: &str, columns: usize) -> String {
+        let mut command = command.clone().bin_name(path).term_width(columns);
+        command.render_help().to_string()
+    }
+
+    /// The command lines of the program in a line for a shell, as words.
+    fn calls(line: &str) -> Vec<Vec<String>> {
+        let (mut commands, mut words, mut word, mut quote) = (Vec::new(), Vec::new(), None::<String>, None);
+        let mut chars = line.chars().peekable();
+        while let Some(c) = chars.next() {
+            match (quote, c) {
+                (Some(open), c) if c == open => quote = None,
+                (Some(_), c) => word.get_or_insert_default().push(c),
+                (None, '\'' | '"') => {
+                    quote = Some(c);
+                    word.get_or_insert_default();
+                }
+                (None, '#') if word.is_none() => break,
+                (None, ' ' | '|' | '&' | ';' | '>' | '<') => {
+                    words.extend(word.take());
+                    match c {
+                        ' ' => {}
+                        // The name of a file follows, which is no word of the command.
+                        '>' | '<' => {
+                            while chars.next_if(|c| *c == ' ').is_some() {}
+                            while chars.next_if(|c| *c != ' ').is_some() {}
+                        }
+                        _ => commands.push(std::mem::take(&mut words)),
+                    }
+                }
+                (None, c) => word.get_or_insert_default().push(c),
+            }
+        }
+        assert_eq!(quote, None, "an open quotation mark: {line}");
+        words.extend(word);
+        commands.push(words);
+        commands.retain(|words| words.first().is_some_and(|first| first == "hashmill"));
+        commands
+    }
+
+    #[test]
+    fn a_line_for_a_shell_comes_apart() {
+        let line = "echo '{\"a b\": 1}' | hashmill doc x - --y ''  >out z && hashmill sum <in  # hashmill no";
+        assert_eq!(calls(line), [vec!["hashmill", "doc", "x", "-", "--y", "", "z"], vec!["hashmill", "sum"]]);
+    }
+
+    #[test]
+    fn the_help_of_every_command_fits_a_screen_and_has_examples_that_parse() {
+        let commands = all(short(Line::<Parsed>::command()));
+        assert!(commands.len() > 10);
+        let mut faults = Vec::new();
+        for (path, command) in &commands {
+            let limit = LONGER.iter().find(|(name, _)| name == path).map_or(SCREEN, |(_, lines)| *lines);
+            for columns in [80, 100] {
+                let help = rendered(command, path, columns);
+                let lines = help.lines().count();
+                // A narrow terminal may take two lines for what is one, here and there.
+                let limit = if columns == 100 { limit } else { limit + 6 };
+                if lines > limit {
+                    faults.push(format!("{path}: {lines} lines of {columns} columns, not {limit}"));
+                }
+                let widest = help.lines().map(|line| line.chars().count()).max();
+                if widest > Some(100) {
+                    faults.push(format!("{path}: {widest:?} columns"));
+                }
+            }
+            let help = rendered(command, path, 100);
+            let examples: Vec<&str> = help.lines().skip_while(|line| *line != "Examples:").skip(1).collect();
+            let calls: Vec<_> = examples.iter().flat_map(|line| calls(line)).collect();
+            let own = calls.iter().filter(|words| words.join(" ").starts_with(path.as_str())).count();
+            if own < 2 {
+                faults.push(format!("{path}: {own} examples"));
+            }
+            for words in calls {
+                if let Err(early) = parse(words.iter().map(OsString::from))
+                    && early.error.use_stderr()
+                {
+                    faults.push(format!("{}: {}", words.join(" "), early.message()));
+                }
+            }
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+}
