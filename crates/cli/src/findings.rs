@@ -1,5 +1,6 @@
 //! What became of files, as text or JSON: for audits and for comparisons.
 
+use crate::out::colour::Ink;
 use crate::out::json::{self, Name};
 use crate::out::{Closed, Out, shown};
 use hashmill_files::checkfile::escape;
@@ -30,13 +31,13 @@ impl Findings {
 
     /// Counts one, and shows it unless nothing happened to the file.
     pub(crate) fn take(&mut self, finding: Finding<'_>, out: &mut Out) -> ControlFlow<Closed> {
-        let (word, count) = match finding.found {
-            Found::Same => ("same", &mut self.same),
-            Found::Changed => ("changed", &mut self.changed),
-            Found::New => ("new", &mut self.new),
-            Found::Moved => ("moved", &mut self.moved),
-            Found::Gone => ("gone", &mut self.gone),
-            Found::Unread => ("unread", &mut self.unread),
+        let (word, count, ink) = match finding.found {
+            Found::Same => ("same", &mut self.same, None),
+            Found::Changed => ("changed", &mut self.changed, Some(Ink::Odd)),
+            Found::New => ("new", &mut self.new, Some(Ink::Good)),
+            Found::Moved => ("moved", &mut self.moved, Some(Ink::Aside)),
+            Found::Gone => ("gone", &mut self.gone, Some(Ink::Bad)),
+            Found::Unread => ("unread", &mut self.unread, Some(Ink::Bad)),
         };
         *count += 1;
         if finding.found == Found::Same && !self.verbose {
@@ -59,7 +60,8 @@ impl Findings {
             Some(from) => format!("{} -> {}", name(from), name(&path)),
             None => name(&path),
         };
-        out.print(|out| writeln!(out, "{word:<7}  {name}"))
+        let (begin, end) = ink.map_or(("", ""), |ink| out.ink(ink));
+        out.print(|out| writeln!(out, "{begin}{word:<7}{end}  {name}"))
     }
 
     /// A file that could not be read.

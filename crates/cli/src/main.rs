@@ -30,10 +30,11 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let args = program::Program::called(wild::args_os());
-    let command = match flags::parse(args.into_iter()) {
-        Ok(command) => command,
+    let flags::Line { command, screen } = match flags::parse(args) {
+        Ok(line) => line,
         Err(early) => return early.show(),
     };
+    out::colour::choose(screen.color);
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
         Command::Compare(low) => compare::run(low),

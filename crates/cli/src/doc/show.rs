@@ -3,6 +3,7 @@
 use super::report::words;
 use super::{changed, file, named, view};
 use crate::flags::{BlameArgs, CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
+use crate::out::colour::Ink;
 use crate::out::{self, Ended, Out, Unread, json};
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
@@ -281,7 +282,8 @@ pub(super) fn who(hash: &ChangeHash, actor: &ActorId, seq: u64, time: i64) -> St
         Ok(seconds) => hashmill_machine::date::utc(seconds),
     };
     let (hash, actor) = (hash.to_string(), actor.to_string());
-    format!("{}  {when:<20}  {}/{seq}", &hash[..10], &actor[..actor.len().min(8)])
+    let hash = console::Style::new().yellow().apply_to(&hash[..10]);
+    format!("{hash}  {when:<20}  {}/{seq}", &actor[..actor.len().min(8)])
 }
 
 pub(super) fn export(low: &ExportArgs) -> Result<()> {
@@ -366,7 +368,9 @@ pub(super) fn check(low: &CheckArgs) -> Result<u8> {
                 out.print(|out| json::line(out, &Checked { name, ok: error.is_none(), changes, error }))
             }
             (Ok((changes, _)), None) => {
-                out.print(|out| writeln!(out, "{}: OK, {}", file::name(path), counted(*changes, "change")))
+                let (begin, end) = out.ink(Ink::Good);
+                let changes = counted(*changes, "change");
+                out.print(|out| writeln!(out, "{}: {begin}OK{end}, {changes}", file::name(path)))
             }
             (_, error) => {
                 out.fail(&error.unwrap_or_default());

@@ -114,7 +114,7 @@ mod tests {
                 faults.push(format!("{path}: {own} examples"));
             }
             for words in calls {
-                if let Err(early) = parse(words.iter().map(OsString::from))
+                if let Err(early) = parse(words.iter().map(OsString::from).collect())
                     && early.error.use_stderr()
                 {
                     faults.push(format!("{}: {}", words.join(" "), early.message()));

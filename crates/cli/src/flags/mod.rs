@@ -14,6 +14,7 @@ mod lab;
 mod mistake;
 mod operands;
 mod password;
+mod screen;
 mod sum;
 
 #[cfg(not(feature = "doc"))]
@@ -40,11 +41,13 @@ pub(crate) use password::{
 pub(crate) use sum::{EngineName, SumArgs};
 
 use crate::os::{self, Output};
+use crate::out::colour;
 use crate::program::Program;
 use crate::{FAILED, out};
 use clap::error::{ContextKind, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use mistake::one_line;
+use screen::ScreenFlags;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -61,9 +64,12 @@ use std::process::ExitCode;
     arg_required_else_help(true),
     after_help = EXAMPLES
 )]
-struct Line<C: Subcommand> {
+pub(crate) struct Line<C: Subcommand> {
     #[command(subcommand)]
-    command: C,
+    pub(crate) command: C,
+
+    #[command(flatten)]
+    pub(crate) screen: ScreenFlags,
 }
 
 const EXAMPLES: &str = "\
@@ -119,18 +125,19 @@ pub(crate) fn absent(feature: &str) -> anyhow::Error {
 }
 
 /// Parses a command line.
-pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Early> {
-    let args: Vec<OsString> = args.collect();
+pub(crate) fn parse(args: Vec<OsString>) -> Result<Line<Command>, Early> {
+    let args = screen::behind_the_command(args);
+    let choice = screen::of_the_parser(&args);
     if args.get(1).is_some_and(|word| word == "sum") {
-        let mut parser = help::short(Line::<Quick>::command());
+        let mut parser = help::short(Line::<Quick>::command()).color(choice);
         let (args, operands) = operands::take_out(&parser, "sum", args.into_iter());
-        let mut command = parse_as::<Quick>(&mut parser, args, false)?;
+        let Line { mut command, screen } = parse_as::<Quick>(&mut parser, args, false)?;
         let Quick::Sum(low) = &mut command;
         low.files.extend(operands.into_iter().map(PathBuf::from));
-        return Ok(command.into());
+        return Ok(Line { command: command.into(), screen });
     }
     let near_passwords = args.get(1).is_some_and(|word| word == "password");
-    parse_as(&mut definition(), with_long_id(args), near_passwords)
+    parse_as(&mut definition().color(choice), with_long_id(args), near_passwords)
 }
 
 /// All of it.
@@ -142,10 +149,11 @@ fn parse_as<C: Subcommand>(
     parser: &mut clap::Command,
     args: Vec<OsString>,
     near_passwords: bool,
-) -> Result<C, Early> {
-    let early = |error| Early { error, near_passwords };
+) -> Result<Line<C>, Early> {
+    let colour = parser.get_color();
+    let early = |error| Early { error, near_passwords, colour };
     let mut matches = parser.try_get_matches_from_mut(args).map_err(early)?;
-    Ok(Line::<C>::from_arg_matches_mut(&mut matches).map_err(early)?.command)
+    Line::<C>::from_arg_matches_mut(&mut matches).map_err(early)
 }
 
 /// `-id` of the program `argon2` is one flag, where the parser sees two.
@@ -162,6 +170,8 @@ pub(crate) struct Early {
     error: clap::Error,
     /// What was typed may be a password.
     near_passwords: bool,
+    /// What the command line says about colours.
+    colour: ColorChoice,
 }
 
 impl Early {
@@ -180,6 +190,11 @@ impl Early {
     pub(crate) fn show(&self) -> ExitCode {
         let code = self.error.exit_code().clamp(0, 255) as u8;
         let is_help = self.error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        colour::choose(match self.colour {
+            ColorChoice::Auto => colour::When::Auto,
+            ColorChoice::Always => colour::When::Always,
+            ColorChoice::Never => colour::When::Never,
+        });
         if self.error.use_stderr() && !is_help {
             out::complain(&self.message());
             // What scripts know of GNU's programs.
@@ -206,7 +221,7 @@ mod tests {
     use super::*;
 
     fn mistake(line: &str) -> String {
-        let args = line.split(' ').map(OsString::from);
+        let args = line.split(' ').map(OsString::from).collect();
         let early = parse(args).expect_err("a mistake");
         assert_eq!(early.error.exit_code(), 2);
         early.message()

@@ -4,7 +4,7 @@
 //! that a small file takes altogether. So all operands but the first are taken out before it runs and put back behind
 //! the first afterwards. The parser still sees every flag, and that there are operands.
 
-use clap::Command;
+use clap::{Arg, Command};
 use std::collections::HashSet;
 use std::ffi::OsString;
 
@@ -21,7 +21,7 @@ pub(super) fn take_out(
         kept.extend(args);
         return (kept, Vec::new());
     };
-    let valued = Valued::of(subcommand);
+    let valued = Valued::of(command, subcommand);
     let mut operands = Vec::new();
     let mut seen_operand = false;
     let mut flags_ended = false;
@@ -54,10 +54,13 @@ struct Valued {
 }
 
 impl Valued {
-    fn of(command: &Command) -> Valued {
-        let valued = || command.get_opts().filter(|option| option.get_action().takes_values());
+    fn of(program: &Command, command: &Command) -> Valued {
+        // The parser itself hands flags of every command down only when it runs.
+        let global = || program.get_opts().filter(|option| option.is_global_set());
+        let valued =
+            || command.get_opts().chain(global()).filter(|option| option.get_action().takes_values());
         Valued {
-            long: valued().filter_map(|option| option.get_long()).map(str::to_owned).collect(),
+            long: valued().flat_map(names).collect(),
             short: valued().filter_map(|option| u8::try_from(option.get_short()?).ok()).collect(),
         }
     }
@@ -73,6 +76,12 @@ impl Valued {
     }
 }
 
+/// The long names of a flag.
+fn names(option: &Arg) -> Vec<String> {
+    let aliases = option.get_all_aliases().unwrap_or_default();
+    option.get_long().into_iter().chain(aliases).map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Command as Parsed, Line, parse};
@@ -83,13 +92,11 @@ mod tests {
     fn directly(args: &[OsString]) -> Result<String, String> {
         let matches =
             Line::<Parsed>::command().try_get_matches_from(args).map_err(|error| error.to_string())?;
-        Line::<Parsed>::from_arg_matches(&matches)
-            .map(|line| shown(&line.command))
-            .map_err(|error| error.to_string())
+        Line::<Parsed>::from_arg_matches(&matches).map(|line| shown(&line)).map_err(|error| error.to_string())
     }
 
-    fn shown(command: &Parsed) -> String {
-        format!("{command:?}")
+    fn shown(line: &Line<Parsed>) -> String {
+        format!("{line:?}")
     }
 
     /// Every line of up to four words out of a list that has each kind of them.
@@ -113,6 +120,8 @@ mod tests {
             "-q",
             "--seek",
             "--tree=1",
+            "--color",
+            "--threads",
         ];
         let mut lines = vec![vec![]];
         for _ in 0..4 {
@@ -121,7 +130,7 @@ mod tests {
             for line in &longer {
                 let args: Vec<OsString> =
                     ["hashmill", "sum"].iter().chain(line).map(OsString::from).collect();
-                let around = parse(args.iter().cloned()).map(|command| shown(&command));
+                let around = parse(args.clone()).map(|line| shown(&line));
                 match (around, directly(&args)) {
                     (Ok(around), Ok(directly)) => assert_eq!(around, directly, "{line:?}"),
                     (Err(_), Err(_)) => {}

@@ -1,11 +1,13 @@
 //! Words: what goes to standard output and standard error, and what happens when nobody listens any more.
 
+pub(crate) mod colour;
 pub(crate) mod json;
 pub(crate) mod progress;
 
 use crate::os::{self, Leftover, Output};
 use crate::program::Program;
 use anyhow::Context;
+use colour::{Ink, Strokes};
 use hashmill_files::{FileId, Replacement};
 use progress::Bar;
 use std::borrow::Cow;
@@ -15,10 +17,20 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// One line on standard error.
+/// One line on standard error about something that failed.
 pub(crate) fn complain(message: &str) {
+    say(Ink::Bad, message);
+}
+
+/// One line on standard error about something that somebody should know.
+pub(crate) fn remark(message: &str) {
+    say(Ink::Odd, message);
+}
+
+fn say(ink: Ink, message: &str) {
+    let (begin, end) = ink.on_stderr();
     // In one piece: standard error has no buffer, and other programs may write there too.
-    let line = format!("{}: {message}\n", Program::this().name());
+    let line = format!("{begin}{}:{end} {message}\n", Program::this().name());
     // If even that fails there is nobody left to tell.
     let _ = io::stderr().write_all(line.as_bytes());
 }
@@ -203,7 +215,7 @@ impl Out {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => self.closed = Some(Ended::Unread),
             Err(error) => {
                 self.closed = Some(Ended::Badly);
-                self.aside(&format!("{}: {error}", self.sink.get_ref().name()));
+                self.aside(|| complain(&format!("{}: {error}", self.sink.get_ref().name())));
             }
         }
         if self.closed.is_some() { ControlFlow::Break(Closed) } else { ControlFlow::Continue(()) }
@@ -212,20 +224,32 @@ impl Out {
     /// A line on standard error about something that failed.
     pub(crate) fn fail(&mut self, message: &str) {
         self.failed = true;
-        self.note(message);
+        self.tell(message, complain);
     }
 
     /// A line on standard error, after everything printed so far.
     pub(crate) fn note(&mut self, message: &str) {
-        // If that breaks, so does whatever is printed next, and `finish` tells.
-        let _ = self.flush();
-        self.aside(message);
+        self.tell(message, remark);
     }
 
-    fn aside(&self, message: &str) {
+    fn tell(&mut self, message: &str, say: fn(&str)) {
+        // If that breaks, so does whatever is printed next, and `finish` tells.
+        let _ = self.flush();
+        self.aside(|| say(message));
+    }
+
+    fn aside(&self, say: impl FnOnce()) {
         match &self.bar {
-            Some(bar) => bar.aside(|| complain(message)),
-            None => complain(message),
+            Some(bar) => bar.aside(say),
+            None => say(),
+        }
+    }
+
+    /// What stands before and behind a word in this colour, in the output.
+    pub(crate) fn ink(&self, ink: Ink) -> Strokes {
+        match self.sink.get_ref() {
+            Sink::Stdout(_) => ink.on_stdout(),
+            Sink::File(_) => ink.strokes(false),
         }
     }
 

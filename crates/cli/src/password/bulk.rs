@@ -82,7 +82,7 @@ pub(super) fn run(
     };
     for (mishap, times) in count.mishaps.iter().filter(|_| !low.quiet) {
         let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
-        out::complain(&format!("take note: {mishap}{times}"));
+        out::remark(&format!("take note: {mishap}{times}"));
     }
     // Passwords that are left over have no hash on their line: the two files may not belong together.
     let left = if whole { each.as_mut().map(Lines::next).transpose()?.flatten() } else { None };

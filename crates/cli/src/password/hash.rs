@@ -38,10 +38,10 @@ pub(super) fn run(low: &HashArgs) -> Result<u8> {
         print(&format!("{hash}\n"))?;
     }
     if let Some(mishap) = input::mishap(&password) {
-        out::complain(&format!("take note: {mishap}"));
+        out::remark(&format!("take note: {mishap}"));
     }
     if let Err(error) = hash.to_string().parse::<PasswordHash>() {
-        out::complain(&format!(
+        out::remark(&format!(
             "take note: verify will refuse this hash unless told otherwise: {}",
             words(&error.into())
         ));

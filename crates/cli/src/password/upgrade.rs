@@ -138,7 +138,7 @@ fn of_one(keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeArgs) -> Result<
         _ => {}
     }
     if let Some(mishap) = mishap {
-        out::complain(&format!("take note: {mishap}"));
+        out::remark(&format!("take note: {mishap}"));
     }
     Ok(code(std::iter::once(&fate)))
 }
@@ -193,7 +193,7 @@ fn of_file(file: &Path, keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeAr
     let ended = out.finish();
     for (mishap, times) in mishaps.iter().filter(|_| !low.quiet) {
         let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
-        out::complain(&format!("take note: {mishap}{times}"));
+        out::remark(&format!("take note: {mishap}{times}"));
     }
     Ok(ended.answer(code(rows.iter().map(|row| &row.fate)), UNKNOWN))
 }

@@ -63,7 +63,7 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
     match (&answer, mishap) {
         (Answer { error: Some(error), .. }, _) if !low.json => out::complain(error),
         (Answer { matches: Some(false), .. }, Some(mishap)) if !low.quiet => {
-            out::complain(&format!("take note: {mishap}"));
+            out::remark(&format!("take note: {mishap}"));
         }
         _ => {}
     }

@@ -3,6 +3,7 @@
 use super::check::{Hashers, same};
 use crate::flags::Misuse;
 use crate::os;
+use crate::out::colour::Ink;
 use crate::out::json::{self, Name};
 use crate::out::{Closed, Out, hex, shown};
 use hashmill_files::checkfile::{Algorithm, escape};
@@ -157,7 +158,8 @@ fn digest(
 
 fn print(path: &Path, word: &str, out: &mut Out) -> ControlFlow<Closed> {
     let (escaped, name) = escape(path.to_string_lossy());
-    out.print(|out| writeln!(out, "{}{name}: {word}", if escaped { "\\" } else { "" }))
+    let (begin, end) = out.ink(if word == "OK" { Ink::Good } else { Ink::Bad });
+    out.print(|out| writeln!(out, "{}{name}: {begin}{word}{end}", if escaped { "\\" } else { "" }))
 }
 
 fn print_json(

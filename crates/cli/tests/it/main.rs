@@ -4,6 +4,7 @@ mod b3sum;
 mod bad_input;
 mod changing_files;
 mod check;
+mod colour;
 #[cfg(feature = "doc")]
 mod doc;
 #[cfg(feature = "doc")]

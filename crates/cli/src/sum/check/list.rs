@@ -8,6 +8,7 @@ use super::tally::Tally;
 use super::which::{Which, other};
 use super::{Hashers, How, words};
 use crate::os;
+use crate::out::colour::Ink;
 use crate::out::json::{self, Name};
 use crate::out::{Closed, Out, shown};
 use crate::program::Program;
@@ -431,13 +432,16 @@ impl<'a> Check<'a> {
             return ControlFlow::Continue(());
         }
         let zero = self.style.zero;
+        let (begin, end) = self.out.ink(if ok { Ink::Good } else { Ink::Bad });
         let printed = self.out.print(|out| {
             out.write_all(&entry.label)?;
+            write!(out, ": {begin}")?;
             match (ok, &error) {
-                (true, _) => out.write_all(b": OK")?,
-                (false, None) => out.write_all(b": FAILED")?,
-                (false, Some(error)) => write!(out, ": {}", words::unread(program, error))?,
+                (true, _) => out.write_all(b"OK")?,
+                (false, None) => out.write_all(b"FAILED")?,
+                (false, Some(error)) => out.write_all(words::unread(program, error).as_bytes())?,
             }
+            out.write_all(end.as_bytes())?;
             out.write_all(if zero { b"\0" } else { b"\n" })
         });
         printed.map_break(Stop::from)
