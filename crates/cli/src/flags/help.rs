@@ -28,8 +28,9 @@ mod tests {
     /// Every command that is defined here, by what is typed. Those of the lab are the lab's own.
     fn all(mut command: Command) -> Vec<(String, Command)> {
         fn below(path: String, command: &Command, all: &mut Vec<(String, Command)>) {
-            let theirs = ["help", "lab"];
-            for inner in command.get_subcommands().filter(|inner| !theirs.contains(&inner.get_name())) {
+            let is_ours =
+                |inner: &Command| !inner.is_hide_set() && !["help", "lab"].contains(&inner.get_name());
+            for inner in command.get_subcommands().filter(|inner| is_ours(inner)) {
                 below(format!("{path} {}", inner.get_name()), inner, all);
             }
             all.push((path, command.clone()));

@@ -1,7 +1,9 @@
 //! What the parser of the command line says, on one line. The lab has this for itself: it is mounted by other programs, too.
 
-/// The message of a mistake on one line: what is wrong, the parser's tips, where to read on.
-pub(super) fn one_line(error: &clap::Error) -> String {
+/// The message of a mistake on one line: what is wrong, what was meant, where to read on.
+///
+/// The parser's own tip stands where nothing better is known, but what it calls similar often is not.
+pub(super) fn one_line(error: &clap::Error, hint: Option<&str>) -> String {
     let rendered = error.render().to_string();
     let mut lines = rendered.lines();
     let first = lines.next().unwrap_or_default();
@@ -10,12 +12,18 @@ pub(super) fn one_line(error: &clap::Error) -> String {
         let text = line.trim();
         let continues = message.ends_with(':') || (line.starts_with("  ") && !text.is_empty());
         if let Some(tip) = text.strip_prefix("tip: ") {
-            message = format!("{message}; {tip}");
+            let guess = ["a similar argument", "a similar subcommand", "some similar"];
+            if hint.is_none() && !guess.iter().any(|words| tip.starts_with(words)) {
+                message = format!("{message}; {tip}");
+            }
         } else if line.starts_with("Usage:") {
             break;
         } else if continues && !text.is_empty() {
             message = format!("{message} {text}");
         }
     }
-    format!("{message} (see --help)")
+    match hint {
+        Some(hint) => format!("{message}; {hint} (see --help)"),
+        None => format!("{message} (see --help)"),
+    }
 }

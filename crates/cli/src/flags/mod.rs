@@ -7,7 +7,9 @@ mod compare;
 mod doc;
 #[cfg(feature = "generate")]
 mod generate;
+mod habits;
 mod help;
+mod hint;
 mod info;
 #[cfg(feature = "lab")]
 mod lab;
@@ -150,10 +152,20 @@ fn parse_as<C: Subcommand>(
     args: Vec<OsString>,
     near_passwords: bool,
 ) -> Result<Line<C>, Early> {
-    let colour = parser.get_color();
-    let early = |error| Early { error, near_passwords, colour };
-    let mut matches = parser.try_get_matches_from_mut(args).map_err(early)?;
-    Line::<C>::from_arg_matches_mut(&mut matches).map_err(early)
+    let (colour, words) = (parser.get_color(), args.clone());
+    match parser.try_get_matches_from_mut(args) {
+        Ok(mut matches) => Line::<C>::from_arg_matches_mut(&mut matches).map_err(|error| Early {
+            error,
+            near_passwords,
+            colour,
+            hint: None,
+        }),
+        Err(error) => {
+            // A command that is not known may be one of those that were not defined for speed.
+            let hint = hint::hint(&error, &definition(), &words);
+            Err(Early { error, near_passwords, colour, hint })
+        }
+    }
 }
 
 /// `-id` of the program `argon2` is one flag, where the parser sees two.
@@ -172,6 +184,8 @@ pub(crate) struct Early {
     near_passwords: bool,
     /// What the command line says about colours.
     colour: ColorChoice,
+    /// What was meant, if that is known.
+    hint: Option<String>,
 }
 
 impl Early {
@@ -183,7 +197,7 @@ impl Early {
             return "a word that is not expected here; passwords are no arguments, as others could see them (see --help)"
                 .to_owned();
         }
-        one_line(&self.error)
+        one_line(&self.error, self.hint.as_deref())
     }
 
     /// Prints it and tells the exit code.

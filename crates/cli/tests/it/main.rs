@@ -30,6 +30,7 @@ mod failing_media;
 mod generate;
 #[cfg(all(unix, feature = "doc", feature = "generate", feature = "lab"))]
 mod guides;
+mod hints;
 mod info;
 #[cfg(feature = "lab")]
 mod lab;

@@ -1,0 +1,77 @@
+//! Flags and commands that do not exist: one line says what was meant.
+
+use crate::world::{World, hashmill};
+
+#[test]
+fn one_line_names_what_was_meant() {
+    let world = World::new();
+    let unknown = |what: &str, hint: &str| format!("unexpected argument '{what}' found; {hint} (see --help)");
+    let no_command =
+        |what: &str, hint: &str| format!("unrecognized subcommand '{what}'; {hint} (see --help)");
+    let near = |name: &str| format!("a similar argument exists: '{name}'");
+    let near_command = |name: &str| format!("a similar subcommand exists: '{name}'");
+    let audit = "an audit is '--audit MANIFEST', a function '--algorithm NAME'";
+    for (line, message) in [
+        // Slips of the fingers, and words with more or less behind them.
+        ("sum --recursve d", unknown("--recursve", &near("--recursive"))),
+        ("sum --check-list SUMS", unknown("--check-list", &near("--check"))),
+        ("sum --dup", unknown("--dup", &near("--duplicates"))),
+        ("sum --exlude=*.tmp -r d", unknown("--exlude", &near("--exclude"))),
+        ("sum --no-progres f", unknown("--no-progres", &near("--no-progress"))),
+        ("sum f --colr never", unknown("--colr", &near("--color"))),
+        ("password verify --pasword-fd 3", unknown("--pasword-fd", &near("--password-fd"))),
+        ("summ", no_command("summ", &near_command("sum"))),
+        ("sun f", no_command("sun", &near_command("sum"))),
+        ("hlep", no_command("hlep", &near_command("help"))),
+        ("password hsh", no_command("hsh", &near_command("hash"))),
+        // What other programs call it.
+        ("passwd hash", no_command("passwd", "that is 'hashmill password'")),
+        ("sum -a -k known -r d", unknown("-a", audit)),
+        ("sum -k known d", unknown("-k", "the list of known files is '--audit MANIFEST'")),
+        ("sum --checkfile SUMS", unknown("--checkfile", "a list is checked with '--check LIST'")),
+        ("sum --copy-links d", unknown("--copy-links", "symbolic links are followed with '--follow'")),
+        ("sum --sha256 f", unknown("--sha256", "functions are '--algorithm sha256'")),
+        (
+            "sum --silent f",
+            unknown("--silent", "without OK lines is '--quiet', with no line at all '--status'"),
+        ),
+        ("compare -r a b", unknown("-r", "everything below directories is compared anyway")),
+        ("password hash --stdin", unknown("--stdin", "standard input is read without a flag")),
+        ("sha256sum f", no_command("sha256sum", "that is 'hashmill sum --algorithm sha256'")),
+        // In front of the command that has it.
+        ("--check SUMS", unknown("--check", "'sum --check' has it")),
+        ("f.iso", no_command("f.iso", "files are for 'hashmill sum', documents for 'hashmill doc show'")),
+        // Nothing is near, and nothing is guessed.
+        ("sum --foo", "unexpected argument '--foo' found (see --help)".to_owned()),
+        ("frobnicate", "unrecognized subcommand 'frobnicate' (see --help)".to_owned()),
+        ("sum -y", unknown("-y", "to pass '-y' as a value, use '-- -y'")),
+    ] {
+        let done = world.run(&hashmill(), line.split(' '), b"");
+        assert_eq!(done.failure(2, &[&message]), "", "{line}");
+    }
+}
+
+/// GNU's flags for checks exist, and say what they need.
+#[test]
+fn flags_for_checks_name_the_check() {
+    let world = World::new();
+    for flag in ["--ignore-missing", "--strict", "--warn", "--status"] {
+        let message = "the following required arguments were not provided: --check (see --help)";
+        world.sum([flag, "f"]).failure(2, &[message]);
+    }
+}
+
+#[cfg(feature = "doc")]
+#[test]
+fn verbs_of_other_tools_have_a_name_here() {
+    let world = World::new();
+    for (verb, hint) in [
+        ("rm", "that is 'hashmill doc delete'"),
+        ("histroy", "that is 'hashmill doc log'"),
+        ("n.amrg", "documents stand behind a verb: 'hashmill doc show'"),
+        ("lgo", "a similar subcommand exists: 'log'"),
+    ] {
+        let message = format!("unrecognized subcommand '{verb}'; {hint} (see --help)");
+        world.run(&hashmill(), ["doc", verb, "n.amrg"], b"").failure(2, &[&message]);
+    }
+}
