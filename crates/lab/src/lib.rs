@@ -20,7 +20,6 @@ mod profile;
 pub mod report;
 mod session;
 pub mod stats;
-pub mod tune;
 
 /// What the page of the crate shows compiles and runs.
 #[cfg(doctest)]

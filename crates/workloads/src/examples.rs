@@ -2,7 +2,7 @@
 
 use hashmill_lab::model::registry::Registry;
 
-const EXAMPLES: [(&str, [&str; 2]); 17] = [
+const EXAMPLES: [(&str, [&str; 2]); 16] = [
     ("list", ["headline", "--classes"]),
     ("run", ["headline", "blake3/hash/oneshot/64KiB argon2id/hasher/backend --floor"]),
     (
@@ -17,7 +17,6 @@ const EXAMPLES: [(&str, [&str; 2]); 17] = [
     ("prove", ["blake3-64k", "blake3-64k --publish"]),
     ("gate", ["bench/gates.toml", "bench/gates.toml --list"]),
     ("count", ["doc-load doc-save --record before.json", "doc-load doc-save --against before.json"]),
-    ("tune", ["tune-threads", "file/sum/file:auto/64MiB/t* --show"]),
     ("doctor", ["", "--strict"]),
     ("profile", ["blake3/hash/oneshot/64KiB/t1", "doc-load/hashmill/kernel/10000/t1 --sample-ms 1000"]),
     ("import", ["hyperfine.json", "target/criterion"]),

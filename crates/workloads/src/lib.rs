@@ -16,7 +16,6 @@ mod file;
 mod headline;
 mod input;
 mod pow;
-mod settings;
 mod slices;
 mod stop;
 mod work;
@@ -44,7 +43,6 @@ pub fn registry() -> Registry {
     answers::register(&mut registry);
     headline::register(&mut registry);
     examples::register(&mut registry);
-    settings::register(&mut registry);
     registry
 }
 

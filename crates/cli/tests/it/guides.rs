@@ -165,7 +165,7 @@ fn understood(line: &str) -> String {
     let [_, _, command, rest @ ..] = &*words else { return line.to_owned() };
     let cases: Vec<&str> = rest.iter().copied().take_while(|word| !word.starts_with("--")).collect();
     match *command {
-        "run" | "tune" => format!("{line} --help && hashmill lab list '{}'", cases.join("' '")),
+        "run" => format!("{line} --help && hashmill lab list '{}'", cases.join("' '")),
         "list" => line.to_owned(),
         _ => format!("{line} --help"),
     }

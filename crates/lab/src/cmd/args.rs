@@ -54,8 +54,6 @@ pub(super) enum Command {
     Gate(super::gate::GateArgs),
     /// Count instructions per call under Valgrind; a guard against accidents, no proof of speed.
     Count(super::count::Count),
-    /// Race settings – threads, kernels, knobs – and keep the choice for this machine.
-    Tune(super::tune::Tune),
     /// Say what this machine allows to be measured, and what stands in the way.
     Doctor(super::doctor::Doctor),
     /// Show where the time of a case goes: events per call, functions, and what they mean.
@@ -173,7 +171,6 @@ pub(super) enum Kind {
     Report,
     Noise,
     Count,
-    Tune,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

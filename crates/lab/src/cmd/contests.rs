@@ -53,13 +53,6 @@ pub(super) fn duel(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Er
     Ok(Contest { title, sides, together: true })
 }
 
-/// Several cases of one build, measured against the first of them.
-pub(super) fn race<'a>(title: &str, keys: impl Iterator<Item = &'a Key>) -> Contest {
-    let role = |place| if place == 0 { Role::Baseline } else { Role::Candidate };
-    let sides = keys.enumerate().map(|(place, key)| side(&key.to_string(), role(place), 0, key));
-    Contest { title: title.to_owned(), sides: sides.collect(), together: true }
-}
-
 /// A case against itself, or against itself with more work: what it measures is the measurement.
 pub(super) fn trial(title: &str, key: &Key, slower: &Key, together: bool) -> Contest {
     let second = usize::from(!together);

@@ -76,7 +76,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
     }
     let created = date::now_utc();
     let id = run_id(&created);
-    let folder = options.out.clone().unwrap_or_else(|| folder_of(&id));
+    let folder = options.out.clone().unwrap_or_else(|| Path::new("lab-results").join(&id));
     let noise = doctor::stored(&machine).and_then(|record| record.card());
     let works = job.contests.iter().map(|contest| mount.registry.work(&contest.sides[0].key)).collect();
     let heading = Heading {
@@ -141,15 +141,6 @@ fn run_id(created: &str) -> String {
     let digits: String = created.chars().filter(|c| c.is_ascii_digit()).collect();
     let unique = sha256_hex(format!("{created} {moment} {}", std::process::id()).as_bytes());
     format!("{}-{}-{}", &digits[..8], &digits[8..], &unique[..4])
-}
-
-fn folder_of(id: &str) -> PathBuf {
-    Path::new("lab-results").join(id)
-}
-
-/// Where a command that began at `created` writes, if it is not told.
-pub(super) fn default_folder(created: &str) -> PathBuf {
-    folder_of(&run_id(created))
 }
 
 /// Keeps the report on disk current, so that a kill loses at most a second.

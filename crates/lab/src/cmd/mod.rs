@@ -35,7 +35,6 @@ mod progress;
 mod reports;
 mod run;
 mod soak;
-mod tune;
 
 use crate::model::registry::Registry;
 use crate::report::schema::Build;
@@ -180,7 +179,6 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::Gate(args) => gate::main(mount, &args, console),
         Command::Count(args) => count::main(mount, &args, console),
         Command::Doctor(args) => doctor::main(mount, &args, console),
-        Command::Tune(args) => tune::main(mount, &args, console),
         Command::Profile(args) => profile::main(mount, &args, console),
         Command::Import(args) => import::main(mount, &args, console),
         Command::Soak(args) => soak::main(mount, &args, console),

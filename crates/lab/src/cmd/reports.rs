@@ -8,7 +8,6 @@ use crate::report::document::Document;
 use crate::report::noise::NoiseRecord;
 use crate::report::schema::Report;
 use crate::report::{html, markdown, text};
-use crate::tune::TuneRecord;
 use std::path::Path;
 
 pub(super) fn check(args: &Check, console: &mut Console<'_>) -> Result<Exit, Error> {
@@ -52,7 +51,6 @@ pub(super) fn schema(args: &Schema, console: &mut Console<'_>) -> Result<Exit, E
         Kind::Report => schemars::schema_for!(Report),
         Kind::Noise => schemars::schema_for!(NoiseRecord),
         Kind::Count => schemars::schema_for!(CountRecord),
-        Kind::Tune => schemars::schema_for!(TuneRecord),
     };
     let schema = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
     writeln!(console.out, "{schema}")?;

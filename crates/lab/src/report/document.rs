@@ -6,13 +6,11 @@ use super::noise::{self, NoiseRecord};
 use super::schema::Report;
 use super::store::{self, ReadError};
 use super::view::View;
-use crate::tune::{self, TuneRecord};
 use std::path::Path;
 
 pub(crate) enum Document {
     Report(Box<Report>),
     Noise(NoiseRecord),
-    Tune(TuneRecord),
     Count(CountRecord),
 }
 
@@ -21,7 +19,6 @@ impl Document {
         let bytes = store::read_bytes(path)?;
         Ok(match store::schema_of(&bytes)?.as_deref() {
             Some(noise::SCHEMA) => Document::Noise(serde_json::from_slice(&bytes)?),
-            Some(tune::SCHEMA) => Document::Tune(serde_json::from_slice(&bytes)?),
             Some(count::SCHEMA) => Document::Count(serde_json::from_slice(&bytes)?),
             _ => Document::Report(Box::new(store::parse(&bytes)?)),
         })
@@ -32,7 +29,6 @@ impl Document {
         match self {
             Document::Report(report) => check::problems(report).iter().map(ToString::to_string).collect(),
             Document::Noise(record) => record.problems(),
-            Document::Tune(record) => record.problems(),
             Document::Count(record) => record.problems(),
         }
     }
@@ -48,9 +44,6 @@ impl Document {
                 let trials: usize = record.series.iter().map(|series| series.trials.len()).sum();
                 format!("{trials} comparisons judged again")
             }
-            Document::Tune(record) => {
-                format!("the choice among {} settings made again", record.candidates.len())
-            }
             Document::Count(record) => format!("{} counts", record.rows.len()),
         }
     }
@@ -59,7 +52,6 @@ impl Document {
         match self {
             Document::Report(report) => View::of(report),
             Document::Noise(record) => record.view(),
-            Document::Tune(record) => tune::view::view(std::slice::from_ref(record)),
             Document::Count(record) => record.view(None),
         }
     }
@@ -68,7 +60,6 @@ impl Document {
         match self {
             Document::Report(report) => store::to_json(report),
             Document::Noise(record) => store::pretty(record),
-            Document::Tune(record) => store::pretty(record),
             Document::Count(record) => store::pretty(record),
         }
     }

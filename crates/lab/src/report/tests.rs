@@ -270,7 +270,6 @@ fn the_committed_schema_is_that_of_the_types() {
     for (name, schema) in [
         ("noise", schemars::schema_for!(super::noise::NoiseRecord)),
         ("count", schemars::schema_for!(super::count::CountRecord)),
-        ("tune", schemars::schema_for!(crate::tune::TuneRecord)),
     ] {
         let text = serde_json::to_string_pretty(&schema).expect("plain data");
         golden(&format!("schema/{name}.v1.json"), &format!("{text}\n"));

@@ -14,4 +14,3 @@ mod program;
 mod schema;
 mod signed_rank;
 mod soak;
-mod tune;
