@@ -24,13 +24,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// The official `blake3` crate, in duels of the lab: every gate of bench/gates.toml about it.
+    /// The official `blake3` crate, in the lab: every gate of bench/gates.toml about it.
     Blake3(Gates),
-    /// Argon2 in duels of the lab: the crates `argon2-rust` and `argon2`, and the reference in C.
+    /// Argon2 in the lab: the crates `argon2-rust` and `argon2`, and the reference in C.
     Argon2(Gates),
     #[command(flatten)]
     Rival(Rival),
-    /// The lab with rivals in it: duels, gates and claims that name them.
+    /// The lab with rivals in it: comparisons, gates and claims that name them.
     #[command(disable_help_flag = true)]
     Lab(LabArgs),
 }

@@ -2,35 +2,24 @@
 
 use hashmill_lab::model::registry::Registry;
 
-const EXAMPLES: [(&str, [&str; 2]); 16] = [
+const EXAMPLES: [(&str, [&str; 2]); 8] = [
     ("list", ["headline", "--classes"]),
-    ("run", ["headline", "blake3/hash/oneshot/64KiB argon2id/hasher/backend --floor"]),
+    ("run", ["headline", "blake3/context/sustained/64MiB/all --for 10m"]),
     (
-        "duel",
-        [
-            "blake3/*/oneshot/1MiB/t1 --engines hash,hasher",
-            "file/sum/file:mmap/64MiB/t1 file/sum/file:read/64MiB/t1",
-        ],
+        "compare",
+        ["--engines hash,hasher blake3/*/oneshot/1MiB/t1", ". main --cases doc-load --fail-on slower"],
     ),
-    ("ab", ["blake3/hash/oneshot --base main", "doc-load --base old/hashmill --cand new/hashmill"]),
-    ("claim", ["check", "render --file bench/claims.toml"]),
-    ("prove", ["blake3-64k", "blake3-64k --publish"]),
     ("gate", ["bench/gates.toml", "bench/gates.toml --list"]),
-    ("count", ["doc-load doc-save --record before.json", "doc-load doc-save --against before.json"]),
-    ("doctor", ["", "--strict"]),
-    ("profile", ["blake3/hash/oneshot/64KiB/t1", "doc-load/hashmill/kernel/10000/t1 --sample-ms 1000"]),
-    ("import", ["hyperfine.json", "target/criterion"]),
-    ("soak", ["blake3/context/sustained/64MiB/all", "pow/workers/sustained/64MiB/t1 --seconds 600"]),
-    ("noise", ["--seconds 300", "blake3/hash/oneshot/64KiB/t1 --together"]),
+    ("claim", ["check", "prove blake3-64k"]),
     ("check", ["report.json", "lab-results/*/report.json"]),
-    ("report", ["report.json", "report.json --format markdown"]),
-    ("schema", ["", "noise"]),
+    ("report", ["report.json --format markdown", "import hyperfine.json"]),
+    ("doctor", ["--strict", "--noise --seconds 300"]),
 ];
 
 pub(crate) fn register(registry: &mut Registry) {
     for (command, lines) in EXAMPLES {
         for line in lines {
-            registry.example(command, format!("{command} {line}").trim_end());
+            registry.example(command, &format!("{command} {line}"));
         }
     }
 }

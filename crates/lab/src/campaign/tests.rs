@@ -150,7 +150,7 @@ pub(crate) fn heading(plan: &Plan) -> Heading {
         kind: Kind::Duel,
         id: "test".into(),
         created: "2026-01-31T12:00:00Z".into(),
-        command: vec!["lab".into(), "duel".into()],
+        command: vec!["lab".into(), "compare".into()],
         machine,
         builds: vec![Build {
             label: "self".into(),

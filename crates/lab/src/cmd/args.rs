@@ -4,6 +4,7 @@ use crate::plan::{Control, Plan};
 use crate::stats::verdict::Rule;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Measure so that a stranger can check the result.
 #[derive(Debug, Parser)]
@@ -19,7 +20,7 @@ report.json, report.html and report.md, and keeps what was measured when it is i
 
 Exit codes:
   0  done, and nothing speaks against the result
-  1  a gate failed, a check found something, a claim does not hold
+  1  a gate failed, a check found something, a claim does not hold, a comparison is what --fail-on names
   2  the command makes no sense: unknown case, number out of range, unreadable or unwritable file
   3  nothing was proven: interrupted, or inconclusive under --strict
   4  the result must not be used: wrong digest, failed control, damaged or foreign report";
@@ -36,40 +37,39 @@ fn not_negative(text: &str) -> Result<f64, String> {
     if value.is_finite() && value >= 0.0 { Ok(value) } else { Err("it must be 0 or more".to_owned()) }
 }
 
+/// A length of time: a number with ms, s, m or h.
+fn length(text: &str) -> Result<Duration, String> {
+    let wrong = || "it is no length of time, such as 500ms, 90s, 10m or 2h".to_owned();
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(unit);
+    let seconds = match unit {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    Duration::try_from_secs_f64(positive(number)? * seconds).map_err(|_| wrong())
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the cases that can be measured, or explain the timing classes.
     List(List),
-    /// Measure cases alone: time, interval, rate.
+    /// Measure cases alone: time, interval, rate; for minutes with --for, and in their parts with --explain.
     Run(Run),
-    /// Set two engines of this program against each other, both in one process per session.
-    Duel(Duel),
-    /// Compare two builds: a revision, a directory or a program against another, built alike and measured side by side.
-    Ab(super::ab::Ab),
-    /// Numbers in documents that come from reports: check them, render them, make new ones.
-    Claim(super::claim::ClaimArgs),
-    /// Measure a claim again, on this machine: holds, weaker, or does not hold here.
-    Prove(super::claim::Prove),
+    /// Compare ours with another, side by side: engines, cases, or builds.
+    Compare(super::compare::Compare),
     /// Hold comparisons against a file of gates: pass, fail or unproven.
     Gate(super::gate::GateArgs),
-    /// Count instructions per call under Valgrind; a guard against accidents, no proof of speed.
-    Count(super::count::Count),
-    /// Say what this machine allows to be measured, and what stands in the way.
-    Doctor(super::doctor::Doctor),
-    /// Show where the time of a case goes: events per call, functions, and what they mean.
-    Profile(super::profile::ProfileArgs),
-    /// Show results of hyperfine and criterion as a table.
-    Import(super::import::Import),
-    /// Run cases for minutes: is the last quarter as fast as the first?
-    Soak(super::soak::SoakArgs),
-    /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.
-    Noise(Noise),
+    /// Numbers in documents that come from reports: check, render, make, or measure them again.
+    Claim(super::claim::ClaimArgs),
     /// Check reports: shape, rules, and every conclusion computed again from the raw samples.
     Check(Check),
-    /// Render a report, or another document of the lab, again.
-    Report(Render),
-    /// Print the JSON Schema of reports, or of another document of the lab.
-    Schema(Schema),
+    /// Show a report again in another form; import results of other tools; print schemas.
+    Report(super::reports::ReportArgs),
+    /// Say what this machine allows to be measured, and what stands in the way.
+    Doctor(super::doctor::Doctor),
     /// Take samples for a parent process.
     #[command(hide = true)]
     Session,
@@ -78,7 +78,7 @@ pub(super) enum Command {
 impl Command {
     /// Whether the exit code answers a question, so that one who breaks off the output has had no answer.
     pub(super) fn is_verdict(&self) -> bool {
-        !matches!(self, Command::List(_) | Command::Report(_) | Command::Schema(_) | Command::Session)
+        !matches!(self, Command::List(_) | Command::Report(_) | Command::Session)
     }
 }
 
@@ -97,88 +97,37 @@ pub(super) struct Run {
     #[arg(required = true)]
     pub(super) patterns: Vec<String>,
     /// Also measure what the machine can do at best, and show how far each row is from it. A suite may ask for it.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["length", "explain"])]
     pub(super) floor: bool,
+    /// Run each case for so long, such as 90s or 10m: is the last quarter as fast as the first? With --strict, exit with 1
+    /// where it is not.
+    #[arg(long = "for", value_name = "LENGTH", value_parser = length, conflicts_with_all = SESSIONS)]
+    pub(super) length: Option<Duration>,
+    /// Windows of the run, each of which is one sample.
+    #[arg(long, hide_short_help = true, value_name = "LENGTH", value_parser = length, default_value = "1s", requires = "length")]
+    pub(super) window: Duration,
+    /// Say where the time goes instead of how long it is: instructions, events, functions, and what they mean.
+    #[arg(long, conflicts_with = "length", conflicts_with_all = SESSIONS)]
+    pub(super) explain: bool,
+    /// With --explain: compare the instructions with those in a counts.json from before.
+    #[arg(long, value_name = "FILE", requires = "explain")]
+    pub(super) against: Option<PathBuf>,
+    /// Exit with 1 when instructions grew by more than this.
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", default_value_t = 0.2, requires = "against", value_parser = positive)]
+    pub(super) limit_pct: f64,
     #[command(flatten)]
     pub(super) measuring: Measuring,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Duel {
-    /// Cases, as in `list`; with --engines, the engine segment of each pattern is filled in.
-    #[arg(required = true)]
-    pub(super) patterns: Vec<String>,
-    /// Two engines: the verdict is about OURS, compared with RIVAL. Without it, give exactly two cases: ours, rival.
-    #[arg(long, value_name = "OURS,RIVAL", value_delimiter = ',')]
-    pub(super) engines: Vec<String>,
-    #[command(flatten)]
-    pub(super) measuring: Measuring,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Noise {
-    /// Cases to set against themselves [default: the lab's own probes of CPU and memory].
-    pub(super) cases: Vec<String>,
-    /// 300 A/A comparisons of each probe, and 100 with each known slowdown.
-    #[arg(long)]
-    pub(super) full: bool,
-    /// Both sides in one process per session, as in a duel, instead of one process each, as in an A/B run.
-    #[arg(long)]
-    pub(super) together: bool,
-    /// Stop after this many seconds; the same command with the same --record goes on.
-    #[arg(long, value_name = "S")]
-    pub(super) seconds: Option<u64>,
-    /// Let the scheduler move the sides between processors.
-    #[arg(long)]
-    pub(super) no_pin: bool,
-    /// File that collects the comparisons.
-    #[arg(long, value_name = "FILE")]
-    pub(super) record: Option<PathBuf>,
-    /// Most rounds per session.
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub(super) rounds: usize,
-    /// Length of a sample in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive)]
-    pub(super) sample_ms: f64,
-}
+/// Options about sessions, where there is but one.
+const SESSIONS: [&str; 8] =
+    ["publish", "sessions", "rounds", "warm_ups", "sample_ms", "cool_down_secs", "control", "no_pin"];
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// Report files.
     #[arg(required = true)]
     pub(super) files: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Render {
-    /// Report file.
-    pub(super) file: PathBuf,
-    /// Form of the output.
-    #[arg(long, value_enum, default_value = "text")]
-    pub(super) format: Format,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Schema {
-    /// Which document.
-    #[arg(value_enum, default_value = "report")]
-    pub(super) of: Kind,
-}
-
-/// The documents that the lab writes.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Kind {
-    Report,
-    Noise,
-    Count,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Format {
-    Text,
-    Markdown,
-    Html,
-    Json,
 }
 
 /// Options of every command that measures.

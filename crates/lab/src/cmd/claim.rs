@@ -1,4 +1,4 @@
-//! `lab claim` and `lab prove`: numbers in documents, tied to reports, and measured again by whoever doubts them.
+//! `lab claim`: numbers in documents, tied to reports, and measured again by whoever doubts them.
 
 use super::args::Measuring;
 use super::contests::duel;
@@ -45,15 +45,14 @@ enum What {
         #[arg(long, value_name = "DATE")]
         expires: String,
     },
+    /// Measure a claim again, on this machine: holds, weaker, or does not hold here.
+    Prove(Prove),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Prove {
+struct Prove {
     /// Name of the claim.
     id: String,
-    /// File of claims.
-    #[arg(long, value_name = "FILE", default_value = "bench/claims.toml")]
-    file: PathBuf,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -62,6 +61,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
     match &args.what {
         What::Check => check(mount, &args.file, console),
         What::Render => write(mount, &args.file, console),
+        What::Prove(wish) => prove(mount, wish, &args.file, console),
         What::New { id, report, case, vs, expires } => {
             let bytes =
                 store::read_bytes(report).map_err(|source| Error::Read { path: report.clone(), source })?;
@@ -206,12 +206,12 @@ fn write(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Ex
 }
 
 /// Measures a claim again, here.
-pub(super) fn prove(mount: &Mount<'_>, args: &Prove, console: &mut Console<'_>) -> Result<Exit, Error> {
-    let (claims, root) = read(&args.file)?;
+fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let (claims, root) = read(file)?;
     let claim = claims.get(&args.id).map_err(|error| Error::Usage(error.to_string()))?;
     if claim.program != mount.name {
         return Err(Error::Usage(format!(
-            "claim `{}` is measured with `{} prove {}`",
+            "claim `{}` is measured with `{} claim prove {}`",
             claim.id, claim.program, claim.id
         )));
     }

@@ -17,9 +17,10 @@ pub(super) fn alone(key: &Key) -> Contest {
     Contest { title: key.to_string(), sides, together: true }
 }
 
-/// One case of two builds, each in processes of its own.
-pub(super) fn builds(key: &Key, control: bool) -> Contest {
-    let mut sides = vec![side("A", Role::Baseline, 0, key), side("B", Role::Candidate, 1, key)];
+/// One case of two builds, the other and ours, each in processes of its own.
+pub(super) fn builds(key: &Key, labels: [&str; 2], control: bool) -> Contest {
+    let [other, ours] = labels;
+    let mut sides = vec![side(other, Role::Baseline, 0, key), side(ours, Role::Candidate, 1, key)];
     if control {
         sides.push(side("control", Role::Control, 0, key));
     }
@@ -41,7 +42,9 @@ pub(super) fn duel(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Er
         return Err(Error::Usage(format!("{ours} and {rival} are different workloads")));
     }
     if ours == rival {
-        return Err(Error::Usage(format!("{ours} is set against itself; `noise` does that on purpose")));
+        return Err(Error::Usage(format!(
+            "{ours} is set against itself; `doctor --noise` does that on purpose"
+        )));
     }
     refuse_sustained(std::slice::from_ref(ours))?;
     let (a, b) = labels(rival, ours);
@@ -56,7 +59,7 @@ pub(super) fn duel(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Er
 /// A case against itself, or against itself with more work: what it measures is the measurement.
 pub(super) fn trial(title: &str, key: &Key, slower: &Key, together: bool) -> Contest {
     let second = usize::from(!together);
-    let sides = vec![side("A", Role::Baseline, 0, key), side("B", Role::Candidate, second, slower)];
+    let sides = vec![side("itself", Role::Baseline, 0, key), side("again", Role::Candidate, second, slower)];
     Contest { title: title.to_owned(), sides, together }
 }
 
@@ -72,7 +75,7 @@ pub(super) fn wants_control(control: Control, index: usize) -> bool {
 /// A sustained case is a run of minutes, not of samples.
 pub(super) fn refuse_sustained(keys: &[Key]) -> Result<(), Error> {
     match keys.iter().find(|key| key.class.sampling() == Sampling::Sustained) {
-        Some(key) => Err(Error::Usage(format!("{key} is sustained; measure it with `soak`"))),
+        Some(key) => Err(Error::Usage(format!("{key} is sustained; measure it with `run --for 2m`"))),
         None => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! `lab doctor`: what this machine allows to be measured, and what stands in the way.
 
 use super::error::Error;
+use super::noise::{self, Trials};
 use super::{Console, Exit, Mount, paths};
 use crate::report::noise::NoiseRecord;
 use crate::report::store::read_bytes;
@@ -24,6 +25,11 @@ pub(super) struct Doctor {
     /// Exit with 1 when something stands in the way of numbers that could be published.
     #[arg(long)]
     strict: bool,
+    /// Find out what this machine can prove: identical sides and known slowdowns, compared again and again.
+    #[arg(long, conflicts_with = "strict")]
+    noise: bool,
+    #[command(flatten)]
+    trials: Trials,
 }
 
 /// Everything that the findings follow from.
@@ -58,13 +64,13 @@ struct Finding {
 }
 
 const TOOLS: [(&str, &str); 4] = [
-    ("git", "`ab` cannot build revisions"),
-    ("valgrind", "`count` has nothing to count with; Debian: apt-get install valgrind"),
-    ("perf", "`profile` has neither counters nor functions; Debian: apt-get install linux-perf"),
+    ("git", "`compare` cannot build revisions"),
+    ("valgrind", "`run --explain` counts no instructions; Debian: apt-get install valgrind"),
+    ("perf", "`run --explain` has neither counters nor functions; Debian: apt-get install linux-perf"),
     ("samply", "no sampled profile with a picture; cargo install samply"),
 ];
 
-/// Where `noise` keeps the card of a machine.
+/// Where `doctor --noise` keeps the card of a machine.
 pub(super) fn card(machine: &Machine) -> Result<PathBuf, Error> {
     Ok(paths::cache()?.join("noise").join(format!("{}.json", machine.id)))
 }
@@ -76,7 +82,10 @@ pub(super) fn stored(machine: &Machine) -> Option<NoiseRecord> {
     (record.machine.id == machine.id && record.problems().is_empty()).then_some(record)
 }
 
-pub(super) fn main(_: &Mount<'_>, args: &Doctor, console: &mut Console<'_>) -> Result<Exit, Error> {
+pub(super) fn main(mount: &Mount<'_>, args: &Doctor, console: &mut Console<'_>) -> Result<Exit, Error> {
+    if args.noise {
+        return noise::main(mount, &args.trials, console);
+    }
     let machine = Machine::read();
     let before = Load::read();
     std::thread::sleep(WATCH);
@@ -187,7 +196,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             "hardware counters",
             "none",
             Weight::Lack,
-            "`profile` shows page faults, switches and huge pages instead",
+            "`run --explain` shows page faults, switches and huge pages instead",
         ),
     });
     found.push(match machine.governor.as_deref() {
@@ -263,10 +272,10 @@ fn noise_card(facts: &Facts) -> Vec<Finding> {
         None => vec![finding(
             "none".to_owned(),
             Weight::Lack,
-            "run `noise`: nobody knows what this machine can prove",
+            "run `doctor --noise`: nobody knows what this machine can prove",
         )],
         Some((age, _)) if *age > CARD_DAYS => {
-            vec![finding(format!("{age} days old"), Weight::Lack, "run `noise` again")]
+            vec![finding(format!("{age} days old"), Weight::Lack, "run `doctor --noise` again")]
         }
         Some((age, lines)) => {
             lines.iter().map(|line| finding(format!("{age} days old"), Weight::Good, line)).collect()

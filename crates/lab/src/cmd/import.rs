@@ -1,7 +1,7 @@
-//! `lab import`: results of hyperfine and criterion as a table.
+//! `lab report import`: results of hyperfine and criterion as a table.
 
 use super::error::Error;
-use super::{Console, Exit, Mount};
+use super::{Console, Exit};
 use crate::import::{Imported, read};
 use crate::model::units::{duration, percent};
 use crate::report::store::{ReadError, read_bytes};
@@ -20,7 +20,7 @@ pub(super) struct Import {
     sources: Vec<PathBuf>,
 }
 
-pub(super) fn main(_: &Mount<'_>, args: &Import, console: &mut Console<'_>) -> Result<Exit, Error> {
+pub(super) fn main(args: &Import, console: &mut Console<'_>) -> Result<Exit, Error> {
     let mut all = Vec::new();
     for source in &args.sources {
         let mut files = Vec::new();
@@ -39,10 +39,7 @@ pub(super) fn main(_: &Mount<'_>, args: &Import, console: &mut Console<'_>) -> R
         }
     }
     console.out.write_all(table(&all, console.colour).as_bytes())?;
-    writeln!(
-        console.out,
-        "\nmeasured one after the other: no verdict follows; `duel` and `ab` compare in pairs"
-    )?;
+    writeln!(console.out, "\nmeasured one after the other: no verdict follows; `compare` measures in pairs")?;
     Ok(Exit::Ok)
 }
 

@@ -116,7 +116,7 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
 
 /// The known answers of all engines. Nothing is timed after a wrong one.
 fn known_answers(mount: &Mount<'_>, kind: Kind) -> Result<Vec<Answers>, Error> {
-    // The builds of an A/B run answer for themselves, by their digests.
+    // Two builds answer for themselves, by their digests.
     if !matches!(kind, Kind::Run | Kind::Duel) {
         return Ok(Vec::new());
     }
@@ -135,7 +135,7 @@ fn command_line(mount: &Mount<'_>) -> Vec<String> {
 }
 
 /// The time of the start, readable and sortable, with four digits against collisions.
-fn run_id(created: &str) -> String {
+pub(super) fn run_id(created: &str) -> String {
     let moment =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.subsec_nanos());
     let digits: String = created.chars().filter(|c| c.is_ascii_digit()).collect();

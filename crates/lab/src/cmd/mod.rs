@@ -14,14 +14,14 @@
 //! ```
 #![expect(clippy::disallowed_methods, reason = "commands: arguments, the terminal, the program to run again")]
 
-mod ab;
 mod args;
 mod claim;
+mod compare;
 mod contests;
-mod count;
 mod doctor;
-mod duel;
+mod endurance;
 mod error;
+mod explain;
 mod gate;
 mod import;
 mod interrupt;
@@ -30,11 +30,9 @@ mod measure;
 mod mistake;
 mod noise;
 mod paths;
-mod profile;
 mod progress;
 mod reports;
 mod run;
-mod soak;
 
 use crate::model::registry::Registry;
 use crate::report::schema::Build;
@@ -48,7 +46,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use mistake::one_line;
+use mistake::{one_line, renamed};
 
 /// How a program carries the lab.
 pub struct Mount<'a> {
@@ -150,7 +148,8 @@ pub fn definition(mount: &Mount<'_>) -> clap::Command {
         let text = format!("Examples:\n{}{more}", lines.join("\n"));
         if lines.is_empty() { command } else { command.after_help(text) }
     };
-    with_numbers(Lab::command()).mut_subcommands(examples)
+    let definition = with_numbers(Lab::command()).mut_subcommands(examples);
+    definition.mut_subcommand("compare", |command| command.override_usage(compare::usage(mount.name)))
 }
 
 fn parse(definition: clap::Command, arguments: impl Iterator<Item = OsString>) -> Result<Lab, clap::Error> {
@@ -161,7 +160,8 @@ fn parse(definition: clap::Command, arguments: impl Iterator<Item = OsString>) -
 /// Help, or a mistake: the command ends before it does anything.
 fn early(mount: &Mount<'_>, error: &clap::Error) -> Exit {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        writeln!(std::io::stderr(), "{}: {}", mount.name, one_line(error)).ok();
+        let message = renamed(error).unwrap_or_else(|| one_line(error));
+        writeln!(std::io::stderr(), "{}: {message} (see --help)", mount.name).ok();
     } else {
         error.print().ok();
     }
@@ -172,20 +172,12 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
     match command {
         Command::List(args) => list::main(mount, &args, console),
         Command::Run(args) => run::main(mount, &args, console),
-        Command::Duel(args) => duel::main(mount, &args, console),
-        Command::Ab(args) => ab::main(mount, &args, console),
-        Command::Claim(args) => claim::main(mount, &args, console),
-        Command::Prove(args) => claim::prove(mount, &args, console),
+        Command::Compare(args) => compare::main(mount, &args, console),
         Command::Gate(args) => gate::main(mount, &args, console),
-        Command::Count(args) => count::main(mount, &args, console),
-        Command::Doctor(args) => doctor::main(mount, &args, console),
-        Command::Profile(args) => profile::main(mount, &args, console),
-        Command::Import(args) => import::main(mount, &args, console),
-        Command::Soak(args) => soak::main(mount, &args, console),
-        Command::Noise(args) => noise::main(mount, &args, console),
+        Command::Claim(args) => claim::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
-        Command::Report(args) => reports::render(&args, console),
-        Command::Schema(args) => reports::schema(&args, console),
+        Command::Report(args) => reports::main(&args, console),
+        Command::Doctor(args) => doctor::main(mount, &args, console),
         Command::Session => {
             let clock = Monotonic::new();
             let input = std::io::stdin().lock();

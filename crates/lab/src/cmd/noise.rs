@@ -1,7 +1,7 @@
-//! `lab noise`: what this machine can prove. Identical sides, and sides with a slowdown of known size, compared
+//! `lab doctor --noise`: what this machine can prove. Identical sides, and sides with a slowdown of known size, compared
 //! again and again by the same rule as everything else.
 
-use super::args::Noise;
+use super::args::positive;
 use super::error::Error;
 use super::measure::own_program;
 use super::{Console, Exit, Mount, contests, doctor, interrupt};
@@ -15,11 +15,42 @@ use crate::report::store::{read_bytes, write_atomically};
 use crate::report::text::lay_out_view;
 use crate::session::process::{Processes, Program};
 use crate::stats::order::median;
+use clap::Args;
 use hashmill_machine::clock::{Clock, Monotonic};
 use hashmill_machine::date::now_utc;
 use hashmill_machine::{Load, Machine};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::path::PathBuf;
 use std::time::Duration;
+
+/// What is tried, and how.
+#[derive(Debug, Args)]
+pub(super) struct Trials {
+    /// Cases to set against themselves [default: the lab's own probes of CPU and memory].
+    #[arg(requires = "noise")]
+    cases: Vec<String>,
+    /// 300 A/A comparisons of each probe, and 100 with each known slowdown.
+    #[arg(long, requires = "noise")]
+    full: bool,
+    /// Both sides in one process per session, as engines are compared, instead of one process each, as builds are.
+    #[arg(long, requires = "noise")]
+    together: bool,
+    /// Stop after this many seconds; the same command with the same --record goes on.
+    #[arg(long, value_name = "S", requires = "noise")]
+    seconds: Option<u64>,
+    /// File that collects the comparisons.
+    #[arg(long, value_name = "FILE", requires = "noise")]
+    record: Option<PathBuf>,
+    /// Let the scheduler move the sides between processors.
+    #[arg(long, requires = "noise")]
+    no_pin: bool,
+    /// Most rounds per session.
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "noise")]
+    rounds: usize,
+    /// Length of a sample in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive, requires = "noise")]
+    sample_ms: f64,
+}
 
 /// What to try, and how often for a full record: case, extra work in thousandths, trials.
 const FULL: [(&str, u64, usize); 6] = [
@@ -40,7 +71,7 @@ const NOTHING: &str = "lab.nothing";
 /// Trials of each A/A series when only a first impression is wanted.
 const QUICK: usize = 10;
 
-pub(super) fn main(mount: &Mount<'_>, args: &Noise, console: &mut Console<'_>) -> Result<Exit, Error> {
+pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) -> Result<Exit, Error> {
     let sample_ns = (args.sample_ms * 1e6) as u64;
     let plan = Plan { rounds: args.rounds, sample_ns, pin: !args.no_pin, ..Plan::default() };
     plan.validate()?;
@@ -144,7 +175,7 @@ fn finish(contest: Contest, plan: &Plan, program: &Program) -> Result<Option<Mea
     }
 }
 
-fn wanted(mount: &Mount<'_>, args: &Noise) -> Result<Vec<(String, u64, usize)>, Error> {
+fn wanted(mount: &Mount<'_>, args: &Trials) -> Result<Vec<(String, u64, usize)>, Error> {
     let key = |pattern: &str| -> Result<String, Error> {
         Ok(mount.registry.select(&[pattern])?.remove(0).to_string())
     };
@@ -178,7 +209,7 @@ fn next(record: &NoiseRecord, wanted: &[(String, u64, usize)], together: bool) -
 }
 
 /// The record so far, if it is of this machine, program and plan; a new one otherwise.
-fn open(args: &Noise, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord, Error> {
+fn open(args: &Trials, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord, Error> {
     let fresh = NoiseRecord {
         schema: SCHEMA.to_owned(),
         tool: env!("CARGO_PKG_VERSION").to_owned(),
@@ -207,7 +238,7 @@ fn open(args: &Noise, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord, 
     Ok(old)
 }
 
-fn save(args: &Noise, record: &mut NoiseRecord) -> Result<(), Error> {
+fn save(args: &Trials, record: &mut NoiseRecord) -> Result<(), Error> {
     record.seal = record.compute_seal();
     let Some(path) = &args.record else { return Ok(()) };
     let text = crate::report::store::pretty(record);

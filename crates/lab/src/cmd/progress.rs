@@ -14,7 +14,7 @@ impl Display {
         let bar = ProgressBar::new(rows as u64);
         let style = ProgressStyle::with_template("[{elapsed}] {bar:30} {pos} of {len} sessions  {wide_msg}");
         bar.set_style(style.expect("the template is a constant"));
-        // A session of `soak` lasts minutes, and nothing else moves meanwhile.
+        // A session of `run --for` lasts minutes, and nothing else moves meanwhile.
         bar.enable_steady_tick(Duration::from_secs(1));
         Display { bar }
     }

@@ -1,16 +1,22 @@
-//! `lab run`: cases alone.
+//! `lab run`: cases alone; `--for` and `--explain` are in files of their own.
 
 use super::args::Run;
 use super::contests::{alone, refuse_sustained};
 use super::error::Error;
 use super::measure::{Job, conclude, conclude_as, measure, own_program};
-use super::{Console, Exit, Mount};
+use super::{Console, Exit, Mount, endurance, explain};
 use crate::model::key::Key;
 use crate::model::registry::{Registry, Suite};
 use crate::probe::limits;
 use crate::report::{self, schema::Kind};
 
 pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> Result<Exit, Error> {
+    if args.explain {
+        return explain::main(mount, args, console);
+    }
+    if let Some(length) = args.length {
+        return endurance::main(mount, args, length, console);
+    }
     let mut keys = mount.registry.select(&args.patterns)?;
     refuse_sustained(&keys)?;
     let mut suites = mount.registry.suites().iter().filter(|suite| args.patterns.contains(&suite.name));

@@ -62,7 +62,7 @@ pub(crate) struct Gate {
     /// What the star in their size segment stands for; the sizes worth measuring, or those of the bars, when empty.
     #[serde(default)]
     pub(crate) sizes: Vec<String>,
-    /// The engine that they are compared with, in the same program; without one, the baseline build of an A/B report.
+    /// The engine that they are compared with, in the same program; without one, the other build of a report that compares builds.
     pub(crate) rival: Option<String>,
     /// The ratio that must be reached: for all cases, or by size. Without one they are only reported.
     pub(crate) must: Option<Bars>,
@@ -124,7 +124,7 @@ pub(crate) struct Demand {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) ours: Key,
-    /// The other case of a duel; none where builds are compared.
+    /// The other case; none where builds are compared.
     pub(crate) rival: Option<Key>,
 }
 

@@ -85,7 +85,7 @@ impl Found {
                 [card.near, card.far].into_iter().flatten().all(|share| share.is_finite() && share > 0.0);
             let sound =
                 sound && hashmill_machine::date::parse_utc(&card.measured).is_some() && is_sha256(&card.seal);
-            self.require(sound, "noise", || "the noise card is none that `noise` writes".to_owned());
+            self.require(sound, "noise", || "the noise card is none that `doctor --noise` writes".to_owned());
         }
         for build in builds {
             let place = format!("build {}", build.label);

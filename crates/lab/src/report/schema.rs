@@ -42,7 +42,7 @@ pub struct Report {
     /// Known answers that were computed before anything was timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answers>,
-    /// What `lab noise` had found on this machine before; absent where nobody had asked.
+    /// What `lab doctor --noise` had found on this machine before; absent where nobody had asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseCard>,
     /// What was measured and concluded.
@@ -63,7 +63,7 @@ pub struct NoiseCard {
     pub near: Option<f64>,
     /// The same where they do not.
     pub far: Option<f64>,
-    /// Seal of the record of `lab noise`.
+    /// Seal of the record of `lab doctor --noise`.
     pub seal: String,
 }
 

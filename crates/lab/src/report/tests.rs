@@ -144,7 +144,7 @@ pub(crate) fn report() -> Report {
         tool: "0.1.0".to_owned(),
         id: "20260131-120000-0000".to_owned(),
         created: "2026-01-31T12:00:00Z".to_owned(),
-        command: ["lab", "duel", "hash"].map(str::to_owned).to_vec(),
+        command: ["lab", "compare", "hash"].map(str::to_owned).to_vec(),
         kind: Kind::Duel,
         state: State::Complete,
         machine: machine(),

@@ -43,9 +43,8 @@ impl View {
     pub(crate) fn of(report: &Report) -> Self {
         let title = match report.kind {
             Kind::Run => "lab run",
-            Kind::Duel => "lab duel",
-            Kind::Ab => "lab ab",
-            Kind::Soak => "lab soak",
+            Kind::Duel | Kind::Ab => "lab compare",
+            Kind::Soak => "lab run --for",
         };
         let (contests, alone): (Vec<&Row>, Vec<&Row>) =
             report.rows.iter().partition(|row| row.sides.len() > 1);

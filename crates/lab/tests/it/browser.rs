@@ -11,7 +11,7 @@ fn a_browser_shows_the_report() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report.html");
     let dom = browse(name, &folder.join("dom"), &["--dump-dom"], &browser::url(&page));
     let count = |what: &str| dom.matches(what).count();
-    assert!(dom.contains("<h1>lab duel 20260131-120000-0000</h1>"), "{dom}");
+    assert!(dom.contains("<h1>lab compare 20260131-120000-0000</h1>"), "{dom}");
     assert_eq!(count("<tbody>"), 2, "duels and rows alone");
     assert_eq!(count("<figure>"), 5, "a strip for each comparison, and the curve");
     assert_eq!(count("<svg"), 5);

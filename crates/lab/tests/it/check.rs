@@ -72,9 +72,10 @@ fn what_is_no_report_is_said_to_be_none() {
 #[test]
 fn sides_of_unequal_work_are_compared_by_the_time_for_the_same_work() {
     let folder = Folder::new("uneven");
-    let mut duel = lab();
-    duel.args(["duel", "sum/copied/kernel/1KiB", "sum/copied/kernel/64KiB", "--control", "off"]);
-    let measured = said(duel.args(["--rounds", "2", "--sample-ms", "0.02", "--out"]).arg(folder.join("r")));
+    let mut compare = lab();
+    compare.args(["compare", "sum/copied/kernel/1KiB", "sum/copied/kernel/64KiB", "--control", "off"]);
+    let measured =
+        said(compare.args(["--rounds", "2", "--sample-ms", "0.02", "--out"]).arg(folder.join("r")));
     assert_eq!(measured.code, Some(0), "{measured:?}");
     assert!(measured.out.contains("the times for the same work"), "{}", measured.out);
 

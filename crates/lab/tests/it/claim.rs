@@ -1,4 +1,4 @@
-//! `lab claim` and `lab prove`: from a report to a number in a document, and back.
+//! `lab claim`: from a report to a number in a document, and back.
 
 use crate::program::{Folder, Said, lab, said};
 use std::fs;
@@ -11,12 +11,13 @@ fn in_folder(folder: &Folder, args: &[&str]) -> Said {
     said(lab().current_dir(folder.join("")).args(args))
 }
 
-/// A folder with a duel, its claim, and a document that waits for the number.
+/// A folder with a comparison, its claim, and a document that waits for the number.
 fn world() -> Folder {
     let folder = Folder::new("claim");
-    let duel = [&["duel", "chain/*/kernel/10000/t1", "--engines", "plain,twice", "--out", "r"], &SHORT[..]];
-    let duel = in_folder(&folder, &duel.concat());
-    assert_eq!(duel.code, Some(0), "{duel:?}");
+    let compared =
+        [&["compare", "chain/*/kernel/10000/t1", "--engines", "plain,twice", "--out", "r"], &SHORT[..]];
+    let compared = in_folder(&folder, &compared.concat());
+    assert_eq!(compared.code, Some(0), "{compared:?}");
     let case = ["--case", "chain/plain/kernel/10000/t1", "--vs", "twice", "--expires", "2999-12-31"];
     let new =
         in_folder(&folder, &[&["claim", "new", "one", "--report", "r/report.json"], &case[..]].concat());
@@ -52,8 +53,10 @@ fn a_number_is_rendered_checked_and_proven_again() {
     let checked = claim(&folder, "check");
     assert_eq!((checked.code, checked.err.as_str()), (Some(0), ""), "{checked:?}");
     assert_eq!(checked.out, "1 of 1 claims are proven, 1 numbers in documents are theirs\n");
-    let proven =
-        in_folder(&folder, &[&["prove", "one", "--file", "claims.toml", "--out", "p"], &SHORT[..]].concat());
+    let proven = in_folder(
+        &folder,
+        &[&["claim", "prove", "one", "--file", "claims.toml", "--out", "p"], &SHORT[..]].concat(),
+    );
     let answer = proven.out.lines().nth(3).unwrap_or_default();
     // Noise may make it less than it was a moment ago; it cannot make twice the work no slower.
     assert!(matches!((answer, proven.code), ("holds", Some(0)) | ("weaker", Some(1))), "{proven:?}");
@@ -92,12 +95,12 @@ fn what_cannot_be_claimed_or_proven_is_one_line() {
     let folder = world();
     let same = ["--case", "chain/slow5/kernel/10000/t1", "--vs", "twice", "--expires", "2999-12-31"];
     let new = [&["claim", "new", "x", "--report", "r/report.json"], &same[..]].concat();
-    let prove = |id: &'static str, file: &'static str| vec!["prove", id, "--file", file];
+    let prove = |id: &'static str, file: &'static str| vec!["claim", "prove", id, "--file", file];
     edit(&folder.join("claims.toml"), "program = \"lab\"", "program = \"other lab\"");
     for (args, code, says) in [
         (new, 4, "claim `x`: its report does not compare"),
         (prove("on", "claims.toml"), 2, "there is no claim `on` (did you mean `one`?)"),
-        (prove("one", "claims.toml"), 2, "claim `one` is measured with `other lab prove one`"),
+        (prove("one", "claims.toml"), 2, "claim `one` is measured with `other lab claim prove one`"),
         (prove("one", "none.toml"), 2, "cannot read none.toml"),
         (prove("one", "page.md"), 2, "page.md: TOML parse error"),
     ] {

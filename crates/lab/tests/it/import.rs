@@ -1,4 +1,4 @@
-//! `lab import` of files as hyperfine and criterion write them.
+//! `lab report import` of files as hyperfine and criterion write them.
 
 use crate::program::{Folder, lab, said};
 
@@ -12,7 +12,7 @@ fn both_make_one_table() {
     std::fs::create_dir_all(&sample).expect("writable");
     std::fs::write(sample.join("sample.json"), r#"{"iters":[1.0,2.0],"times":[1000000.0,2000000.0]}"#)
         .expect("writable");
-    let result = said(lab().arg("import").arg(&hyperfine).arg(folder.join("criterion")));
+    let result = said(lab().args(["report", "import"]).arg(&hyperfine).arg(folder.join("criterion")));
     assert_eq!(result.code, Some(0), "{result:?}");
     let lines: Vec<&str> = result.out.lines().collect();
     assert!(lines[1].starts_with("true") && lines[1].contains("2.000 ms"), "{}", result.out);
@@ -20,10 +20,10 @@ fn both_make_one_table() {
     assert!(result.out.contains("no verdict follows"), "{}", result.out);
 
     std::fs::write(&hyperfine, "{}").expect("writable");
-    let foreign = said(lab().arg("import").arg(&hyperfine));
+    let foreign = said(lab().args(["report", "import"]).arg(&hyperfine));
     assert_eq!(foreign.code, Some(4), "{foreign:?}");
-    let absent = said(lab().args(["import", "/nowhere"]));
+    let absent = said(lab().args(["report", "import", "/nowhere"]));
     assert_eq!(absent.code, Some(2), "{absent:?}");
-    let empty = said(lab().arg("import").arg(folder.join("criterion/group/sum/new")));
+    let empty = said(lab().args(["report", "import"]).arg(folder.join("criterion/group/sum/new")));
     assert_eq!(empty.code, Some(0), "the folder of one benchmark will do: {empty:?}");
 }

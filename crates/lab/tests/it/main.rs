@@ -1,16 +1,16 @@
 //! Behaviour of the lab as its users see it, one module per behaviour.
 
-mod ab;
 mod browser;
+mod builds;
 mod check;
 mod claim;
-mod count;
 mod doctor;
+mod endurance;
+mod explain;
 mod gate;
 mod import;
 mod noise;
-mod profile;
 mod program;
 mod schema;
 mod signed_rank;
-mod soak;
+mod verbs;

@@ -1,4 +1,4 @@
-//! `lab noise`: records that grow over several calls and are judged again by `lab check`. What this machine shows is
+//! `lab doctor --noise`: records that grow over several calls and are judged again by `lab check`. What this machine shows is
 //! no matter of a test.
 
 use crate::program::{Folder, lab, said};
@@ -10,7 +10,15 @@ fn a_record_grows_over_several_calls_and_is_checked() {
     let record = folder.join("record.json");
     let noise = |seconds: &str, rounds: &str| {
         let mut command = lab();
-        command.args(["noise", "lab.cpu/probe/kernel/300", "--sample-ms", "0.02", "--rounds", rounds]);
+        command.args([
+            "doctor",
+            "--noise",
+            "lab.cpu/probe/kernel/300",
+            "--sample-ms",
+            "0.02",
+            "--rounds",
+            rounds,
+        ]);
         said(command.args(["--seconds", seconds, "--record"]).arg(&record))
     };
     let read =

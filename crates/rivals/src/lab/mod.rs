@@ -1,4 +1,4 @@
-//! `cargo rivals lab`: the lab with the engines of competitors beside ours, so that a duel, a gate or a claim can name
+//! `cargo rivals lab`: the lab with the engines of competitors beside ours, so that a comparison, a gate or a claim can name
 //! them.
 
 mod argon2;

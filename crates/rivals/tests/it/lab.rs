@@ -1,4 +1,4 @@
-//! The engines of rivals in the lab: each computes what the workload's own reference does, and meets ours in a duel.
+//! The engines of rivals in the lab: each computes what the workload's own reference does, and meets ours.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -50,8 +50,10 @@ fn every_rival_computes_what_the_reference_does() {
 #[test]
 fn a_rival_meets_ours_in_one_process() {
     // Without the control: on a busy machine samples this short can tell identical sides apart, and that is about time.
-    let report =
-        tiny("duel", &["duel", "blake3/*/oneshot/64/t1", "--engines", "hash,official", "--control", "off"]);
+    let report = tiny(
+        "compare",
+        &["compare", "blake3/*/oneshot/64/t1", "--engines", "hash,official", "--control", "off"],
+    );
     let row = &report["rows"][0];
     assert_eq!(row["together"], true);
     let sides = row["sides"].as_array().expect("sides");

@@ -142,7 +142,7 @@ fn by_measuring(
 ) -> Result<Gauged, Error> {
     let builds = Builds::gather(mount, gates, demands)?;
     let all: Vec<&Demand> = demands.iter().collect();
-    let (report, folder) = builds.duel(mount, &args.measuring, gates, &all, None)?;
+    let (report, folder) = builds.compare(mount, &args.measuring, gates, &all, None)?;
     let mut exit = exit_of(&report, false);
     let reports = [report];
     let mut judged: Vec<Judged> = demands.iter().map(|demand| judge(demand, &reports)).collect();
@@ -152,7 +152,7 @@ fn by_measuring(
         if failed.is_empty() || exit != Exit::Ok {
             break;
         }
-        let (again, _) = builds.duel(mount, &args.measuring, gates, &failed, Some(run))?;
+        let (again, _) = builds.compare(mount, &args.measuring, gates, &failed, Some(run))?;
         exit = worst(exit, exit_of(&again, false));
         let again = [again];
         for (demand, first) in demands.iter().zip(&mut judged) {
@@ -182,8 +182,8 @@ impl Builds {
         Ok(builds)
     }
 
-    /// Measures the demands as duels; `again` numbers the runs that repeat.
-    fn duel(
+    /// Measures the demands in pairs; `again` numbers the runs that repeat.
+    fn compare(
         &self,
         mount: &Mount<'_>,
         measuring: &Measuring,

@@ -81,7 +81,7 @@ fn not_here(
     }
     if gate.rival.is_none() && args.report.is_empty() {
         return Some(
-            "it compares builds: measure them with `ab` and name the report with --report".to_owned(),
+            "it compares builds: measure them with `compare` and name the report with --report".to_owned(),
         );
     }
     None

@@ -1,4 +1,4 @@
-//! `lab count` under a real Valgrind.
+//! `lab run --explain`: with whatever this machine can count, and under a real Valgrind.
 
 use crate::program::{Folder, lab, said};
 use serde_json::{Value, json};
@@ -23,9 +23,9 @@ fn the_known_slowdown_is_one_percent_of_the_instructions() {
         );
         return;
     }
-    let folder = Folder::new("count");
-    let record = folder.join("counts.json");
-    let result = said(lab().args(["count", PLAIN, EXTRA, "--record"]).arg(&record));
+    let folder = Folder::new("explain");
+    let record = folder.join("before/counts.json");
+    let result = said(lab().args(["run", PLAIN, EXTRA, "--explain", "--out"]).arg(folder.join("before")));
     assert_eq!(result.code, Some(0), "{result:?}");
     let ratio = instructions(&record, 1) / instructions(&record, 0);
     assert!((1.0095..1.0105).contains(&ratio), "{ratio}: {}", result.out);
@@ -34,8 +34,8 @@ fn the_known_slowdown_is_one_percent_of_the_instructions() {
     assert!(check.out.ends_with("ok; 2 counts\n"), "{check:?}");
     let against = |baseline: &Path, case: &str, limit: &str| {
         let mut command = lab();
-        command.args(["count", case, "--limit-pct", limit, "--against"]);
-        said(command.arg(baseline))
+        command.args(["run", case, "--explain", "--limit-pct", limit, "--against"]).arg(baseline);
+        said(command.arg("--out").arg(folder.join("after")))
     };
     let same = against(&record, PLAIN, "0.2");
     assert_eq!(same.code, Some(0), "{same:?}");
@@ -57,4 +57,21 @@ fn the_known_slowdown_is_one_percent_of_the_instructions() {
     assert_eq!(absent.code, Some(2));
     assert!(absent.err.contains("no count of lab.cpu/probe/kernel/3000/t1"), "{}", absent.err);
     assert_eq!(against(&record, PLAIN, "-1").code, Some(2), "a negative limit");
+}
+
+#[test]
+fn every_machine_tells_time_faults_and_pages() {
+    let folder = Folder::new("explain-plain");
+    let explain = |case: &str| said(lab().current_dir(folder.join("")).args(["run", "--explain", case]));
+    let result = explain("lab.memory/probe/kernel/4MiB");
+    assert_eq!(result.code, Some(0), "{result:?}");
+    for what in ["kernel scalar, ", "instructions", "events per call ("] {
+        assert!(result.out.contains(what), "{what}: {}", result.out);
+    }
+    if cfg!(target_os = "linux") {
+        assert!(result.out.contains("page-faults") && result.out.contains("in huge pages"), "{}", result.out);
+    }
+    let broken = explain("sum/crashing/kernel/1KiB");
+    assert_eq!(broken.code, Some(4), "{broken:?}");
+    assert!(broken.out.contains("this engine always crashes"), "{}", broken.out);
 }

@@ -1,4 +1,4 @@
-//! `lab ab` from repository to verdict. The program of the toy repository has a clock of its own, so that its
+//! `lab compare` of builds, from repository to verdict. The program of the toy repository has a clock of its own, so that its
 //! speed is known to the digit and no test waits or depends on this machine's.
 
 use crate::program::{Folder, Said, lab, said};
@@ -55,13 +55,24 @@ impl Toy {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = lab();
-        command.current_dir(self.repository()).args(["ab", "toy"]).args(arguments);
-        command.args(["--rounds", "3", "--warm-ups", "1", "--sample-ms", "1", "--set", BUILD]);
+        command.current_dir(self.repository()).arg("compare").args(arguments);
+        command.args([
+            "--cases",
+            "toy",
+            "--rounds",
+            "3",
+            "--warm-ups",
+            "1",
+            "--sample-ms",
+            "1",
+            "--set",
+            BUILD,
+        ]);
         command.arg("--cache").arg(self.folder.join("cache")).arg("--out").arg(self.folder.join("out"));
         command
     }
 
-    fn ab(&self, arguments: &[&str]) -> Said {
+    fn compare(&self, arguments: &[&str]) -> Said {
         said(&mut self.command(arguments))
     }
 
@@ -80,7 +91,7 @@ fn a_commit_that_is_slower_by_three_percent_is_found_to_the_digit() {
     let toy = Toy::new();
     toy.set("NS: u64 = 1000", "NS: u64 = 1030");
     toy.commit("slower");
-    let result = toy.ab(&["--base", "first", "--cand", "slower", "--strict"]);
+    let result = toy.compare(&["slower", "first", "--strict"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let report = toy.report();
     let versus = &report["rows"][0]["comparisons"][0];
@@ -93,7 +104,17 @@ fn a_commit_that_is_slower_by_three_percent_is_found_to_the_digit() {
     assert_eq!(builds[0]["settings"], builds[1]["settings"], "built alike");
     assert_eq!(toy.check().code, Some(0));
 
-    let again = toy.ab(&["--base", "first", "--cand", "slower"]);
+    for (wish, sides, code) in [
+        ("slower", ["slower", "first"], 1),
+        ("changed", ["slower", "first"], 1),
+        ("slower", ["first", "slower"], 0),
+        ("changed", ["first", "slower"], 1),
+    ] {
+        let judged = toy.compare(&[sides[0], sides[1], "--fail-on", wish]);
+        assert_eq!(judged.code, Some(code), "{wish} of {sides:?}: {judged:?}");
+    }
+
+    let again = toy.compare(&["slower", "first"]);
     assert!(result.err.contains("building first"), "{}", result.err);
     assert_eq!(again.err, "", "the second time both programs are found");
 }
@@ -103,7 +124,7 @@ fn a_commit_of_words_alone_is_the_same() {
     let toy = Toy::new();
     toy.write("README.md", "words\n");
     toy.commit("words");
-    let result = toy.ab(&["--base", "first", "--cand", "words"]);
+    let result = toy.compare(&["words", "first"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(result.err.contains("same bytes"), "{}", result.err);
     let report = toy.report();
@@ -117,7 +138,7 @@ fn uncommitted_changes_are_built_as_they_are_and_flagged() {
     let toy = Toy::new();
     toy.set("NS: u64 = 1000", "NS: u64 = 900");
     toy.write("junk.tmp", "ignored");
-    let result = toy.ab(&["--base", "HEAD"]);
+    let result = toy.compare(&[".", "HEAD"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let report = toy.report();
     assert_eq!(report["builds"][0]["dirty"], false);
@@ -135,11 +156,11 @@ fn a_failing_build_shows_the_end_of_what_the_compiler_said() {
     let toy = Toy::new();
     toy.write("main.rs", "compile_error!(\"broken on purpose\");\n");
     toy.commit("broken");
-    let result = toy.ab(&["--base", "first", "--cand", "broken"]);
+    let result = toy.compare(&["broken", "first"]);
     assert_eq!(result.code, Some(4), "{result:?}");
     assert!(result.err.contains("the build of broken failed with exit status: 1"), "{}", result.err);
     assert!(result.err.contains("broken on purpose"), "{}", result.err);
-    let nothing = toy.ab(&["--base", "first", "--cand-set", "build=true"]);
+    let nothing = toy.compare(&[".", "first", "--ours-set", "build=true"]);
     assert_eq!(nothing.code, Some(4));
     assert!(nothing.err.contains("left no program at"), "{}", nothing.err);
 }
@@ -149,7 +170,7 @@ fn a_session_that_crashes_ends_its_row_and_keeps_what_there_was() {
     let toy = Toy::new();
     toy.set("CRASH_AT_SAMPLE: u64 = 0", "CRASH_AT_SAMPLE: u64 = 3");
     toy.commit("crashing");
-    let result = toy.ab(&["--base", "first", "--cand", "crashing", "--control", "off"]);
+    let result = toy.compare(&["crashing", "first", "--control", "off"]);
     assert_eq!(result.code, Some(4), "{result:?}");
     assert!(result.out.contains("crashing on purpose"), "the last words are shown: {}", result.out);
     let report = toy.report();
@@ -173,13 +194,13 @@ fn builds_from_before_and_after_a_new_word_are_compared() {
     });
     toy.write("main.rs", &text);
     toy.commit("newer");
-    let result = toy.ab(&["--base", "first", "--cand", "newer"]);
+    let result = toy.compare(&["newer", "first"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     assert_eq!(toy.report()["rows"][0]["comparisons"][0]["verdict"], "faster");
 
     toy.set(r#""protocol":1"#, r#""protocol":2"#);
     toy.commit("other-words");
-    let other = toy.ab(&["--base", "first", "--cand", "other-words"]);
+    let other = toy.compare(&["other-words", "first"]);
     assert_eq!(other.code, Some(4), "{other:?}");
     assert!(other.out.contains("the session speaks protocol 2, this lab speaks 1"), "{}", other.out);
 }
@@ -191,10 +212,10 @@ fn wrong_results_have_no_speed() {
     toy.commit("wrong");
     toy.set("= \"07\"", "= \"08\"");
     toy.commit("other");
-    let wrong = toy.ab(&["--base", "first", "--cand", "wrong"]);
+    let wrong = toy.compare(&["wrong", "first"]);
     assert_eq!(wrong.code, Some(4), "{wrong:?}");
     assert!(wrong.out.contains("computed 08, the reference is 07"), "{}", wrong.out);
-    let other = toy.ab(&["--base", "first", "--cand", "other"]);
+    let other = toy.compare(&["other", "first"]);
     assert_eq!(other.code, Some(4), "{other:?}");
     assert!(other.out.contains("from one input, "), "both agree with themselves: {}", other.out);
 }
@@ -203,7 +224,7 @@ fn wrong_results_have_no_speed() {
 fn a_killed_run_leaves_a_report_that_says_so() {
     let toy = Toy::new();
     toy.set("PAUSE_MS: u64 = 0", "PAUSE_MS: u64 = 50");
-    let mut command = toy.command(&["--base", "first"]);
+    let mut command = toy.command(&[".", "first"]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let patience = Instant::now();
     let has_sessions = || {
@@ -238,7 +259,7 @@ fn a_directory_outside_of_git_and_a_program_are_sides_too() {
         said(rustc.args(["--edition", "2024", "main.rs", "-o"]).arg(&program).current_dir(toy.repository()));
     assert_eq!(rustc.code, Some(0), "{}", rustc.err);
     let path = |path: &PathBuf| path.to_str().expect("UTF-8").to_owned();
-    let result = toy.ab(&["--base", &path(&program), "--cand", &path(&bare)]);
+    let result = toy.compare(&[&path(&bare), &path(&program)]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let report = toy.report();
     assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "slower");
@@ -255,13 +276,13 @@ fn cargo_builds_a_workspace_with_the_settings_of_each_side() {
     );
     toy.commit("cargo");
     let mut command = lab();
-    command.current_dir(toy.repository()).args(["ab", "toy", "--base", "cargo", "--cand", "cargo"]);
+    command.current_dir(toy.repository()).args(["compare", "cargo", "cargo", "--cases", "toy"]);
     command.args([
         "--set",
         "bin=toy",
         "--set",
         "profile=dev",
-        "--cand-set",
+        "--ours-set",
         "features=slow",
         "--rounds",
         "2",
@@ -279,11 +300,11 @@ fn cargo_builds_a_workspace_with_the_settings_of_each_side() {
 fn what_cannot_be_asked_is_refused_in_one_line() {
     let toy = Toy::new();
     for (arguments, code, says) in [
-        (&["--base", "nonesuch"][..], 2, "`nonesuch` is neither a file nor a directory nor a revision of"),
-        (&["--base", "first", "--set", "profil=x"], 2, "did you mean `profile`?"),
-        (&["--base", "first", "--sessions", "0"], 2, "sessions is 0"),
+        (&[".", "nonesuch"][..], 2, "`nonesuch` is neither a file nor a directory nor a revision of"),
+        (&[".", "first", "--set", "profil=x"], 2, "did you mean `profile`?"),
+        (&[".", "first", "--sessions", "0"], 2, "sessions is 0"),
     ] {
-        let result = toy.ab(arguments);
+        let result = toy.compare(arguments);
         assert_eq!(result.code, Some(code), "{arguments:?}: {result:?}");
         assert!(result.err.contains(says), "{arguments:?}: {}", result.err);
         assert_eq!(result.err.trim_end().lines().count(), 1, "{}", result.err);

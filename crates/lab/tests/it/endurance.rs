@@ -1,4 +1,4 @@
-//! `lab soak` from command to report.
+//! `lab run --for` from command to report.
 
 use crate::program::{Folder, lab, said};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 #[test]
 fn windows_become_a_timeline() {
     let folder = Folder::new("soak");
-    let soak = |case: &str, more: &[&str]| {
+    let run = |case: &str, more: &[&str]| {
         let mut command = lab();
-        command.args(["soak", case, "--window-ms", "20", "--out"]).arg(folder.join("out"));
+        command.args(["run", case, "--window", "20ms", "--out"]).arg(folder.join("out"));
         said(command.args(more))
     };
-    let result = soak("sum/copied/sustained/1KiB", &["--seconds", "0.4"]);
+    let result = run("sum/copied/sustained/1KiB", &["--for", "0.4s"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let text = std::fs::read(folder.join("out/report.json")).expect("a report");
     let report: Value = serde_json::from_slice(&text).expect("JSON");
@@ -24,11 +24,11 @@ fn windows_become_a_timeline() {
     assert_eq!(check.code, Some(0), "{check:?}");
 
     for (case, more, says) in [
-        ("sum/copied/cold", &["--seconds", "1"][..], "its second call is another case"),
-        ("sum/copied/sustained/1KiB", &["--seconds", "-1"], "must be a number above 0"),
-        ("sum/copied/sustained/1KiB", &["--seconds", "90"], "rounds is 4500"),
+        ("sum/copied/cold", &["--for", "1s"][..], "its second call is another case"),
+        ("sum/copied/sustained/1KiB", &["--for", "0s"], "must be a number above 0"),
+        ("sum/copied/sustained/1KiB", &["--for", "90s"], "rounds is 4500"),
     ] {
-        let refused = soak(case, more);
+        let refused = run(case, more);
         assert_eq!(refused.code, Some(2), "{refused:?}");
         assert!(refused.err.contains(says), "{}", refused.err);
     }

@@ -1,0 +1,122 @@
+//! Two builds of one program, built alike, in sessions side by side.
+
+use crate::build::{Recipe, Source, Workshop};
+use crate::cmd::contests::{self, refuse_sustained, wants_control};
+use crate::cmd::error::Error;
+use crate::cmd::measure::{Job, session_arguments};
+use crate::cmd::{Mount, paths};
+use crate::model::key::Key;
+use crate::plan::Plan;
+use crate::report::schema::Kind;
+use crate::session::process::Program;
+use clap::Args;
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Cases that two builds are compared in although nobody chose.
+const FEW: usize = 16;
+
+#[derive(Debug, Args)]
+pub(super) struct Building {
+    /// A setting of both builds: build (a shell command that writes $LAB_PROGRAM), bin, profile, features,
+    /// no-default-features, native, rustflags [default: cargo's release build of this program].
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// A setting of our build alone.
+    #[arg(long, hide_short_help = true, value_name = "NAME=VALUE")]
+    ours_set: Vec<String>,
+    /// A setting of the other build alone.
+    #[arg(long, hide_short_help = true, value_name = "NAME=VALUE")]
+    other_set: Vec<String>,
+    /// Folder for sources and programs [default: lab in the user's cache].
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+/// What has to be measured for two builds, ours first.
+pub(super) fn job(
+    mount: &Mount<'_>,
+    sides: &[String; 2],
+    cases: &[String],
+    building: &Building,
+    plan: Plan,
+) -> Result<Job, Error> {
+    let workshop = Workshop::new(cache(building.cache.as_deref())?, env::consts::EXE_SUFFIX);
+    let recipe = default_recipe()?.with(&building.set)?;
+    let recipes = [recipe.clone().with(&building.other_set)?, recipe.with(&building.ours_set)?];
+    let says = |what: &str| drop(writeln!(std::io::stderr(), "{what}"));
+    let here = env::current_dir().map_err(Error::Program)?;
+    let [ours, other] = sides;
+    let labels = labels(ours, other);
+    let mut builds = Vec::new();
+    let mut programs = Vec::new();
+    for ((label, name), recipe) in labels.iter().zip([other, ours]).zip(&recipes) {
+        let made = workshop.provide(label, &Source::parse(name, &here), recipe, &says)?;
+        builds.push(made.build);
+        programs.push(Program { path: made.program, arguments: session_arguments(mount) });
+    }
+    let same_code = builds[0].program_sha256 == builds[1].program_sha256;
+    if same_code {
+        says("both sides are the same bytes: whatever is found between them is an error of the measurement");
+    }
+    let keys = offered(mount, &programs[1].path, cases)?;
+    refuse_sustained(&keys)?;
+    let meetings = keys.iter().enumerate();
+    let labels = [labels[0].as_str(), labels[1].as_str()];
+    let meetings =
+        meetings.map(|(i, key)| contests::builds(key, labels, wants_control(plan.control, i) && !same_code));
+    let contests = meetings.collect();
+    Ok(Job { kind: Kind::Ab, contests, builds, programs, plan, same_code })
+}
+
+/// What the other and ours are called: as they were typed, told apart where that was the same.
+fn labels(ours: &str, other: &str) -> [String; 2] {
+    let name = |word: &str| if word == "." { "work tree".to_owned() } else { word.to_owned() };
+    match ours == other {
+        true => [format!("{}, other", name(other)), format!("{}, ours", name(ours))],
+        false => [name(other), name(ours)],
+    }
+}
+
+/// The release build of the program that runs now, with the flags that the environment gives to every build.
+fn default_recipe() -> Result<Recipe, Error> {
+    let own = env::current_exe().map_err(Error::Program)?;
+    let bin = own.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    Ok(Recipe::new(bin, env::var("RUSTFLAGS").unwrap_or_default()))
+}
+
+/// Where programs are kept: an absolute path, because builds run elsewhere.
+fn cache(given: Option<&Path>) -> Result<PathBuf, Error> {
+    let path = match given {
+        Some(path) => path.to_owned(),
+        None => paths::cache()?.join("builds"),
+    };
+    std::path::absolute(&path).map_err(|source| Error::Write { path, source })
+}
+
+/// Our own build's answer to `list`, because this program may know other cases.
+fn offered(mount: &Mount<'_>, program: &Path, patterns: &[String]) -> Result<Vec<Key>, Error> {
+    let all = ["*".to_owned()];
+    let asked = if patterns.is_empty() { &all } else { patterns };
+    let output = Command::new(program).args(mount.arguments).arg("list").args(asked).output();
+    let output = output.map_err(Error::Program)?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::Usage(format!("our build lists no such cases: {}", words.trim())));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut keys: Vec<Key> = text.lines().map(str::parse).collect::<Result<_, _>>()?;
+    if patterns.is_empty() {
+        // The lab's own probes are about the machine.
+        keys.retain(|key| !key.workload.starts_with("lab."));
+        if keys.len() > FEW {
+            return Err(Error::Usage(format!("there are {} cases: choose some with --cases", keys.len())));
+        }
+    }
+    if keys.is_empty() {
+        return Err(Error::Usage("our build lists no such cases".to_owned()));
+    }
+    Ok(keys)
+}

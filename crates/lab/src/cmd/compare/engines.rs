@@ -1,0 +1,71 @@
+//! Cases of one program against each other, in one process per session.
+
+use crate::cmd::Mount;
+use crate::cmd::contests::{self, wants_control};
+use crate::cmd::error::Error;
+use crate::cmd::measure::{Job, own_program};
+use crate::model::key::Key;
+use crate::model::registry::Registry;
+use crate::plan::Plan;
+use crate::report::schema::Kind;
+
+/// What has to be measured for the pairs, ours first in each.
+pub(super) fn job(mount: &Mount<'_>, pairs: &[(Key, Key)], plan: Plan) -> Result<Job, Error> {
+    let (build, program) = own_program(mount)?;
+    let meetings = pairs.iter().enumerate();
+    let meetings =
+        meetings.map(|(i, (ours, other))| contests::duel(ours, other, wants_control(plan.control, i)));
+    let contests = meetings.collect::<Result<_, _>>()?;
+    Ok(Job {
+        kind: Kind::Duel,
+        contests,
+        builds: vec![build],
+        programs: vec![program],
+        plan,
+        same_code: false,
+    })
+}
+
+/// Two cases that were written out.
+pub(super) fn two(registry: &Registry, ours: &str, other: &str) -> Result<(Key, Key), Error> {
+    let one = |word: &str| match <[Key; 1]>::try_from(registry.select(&[word])?) {
+        Ok([key]) => Ok(key),
+        Err(keys) => Err(Error::Usage(format!(
+            "`{word}` names {} cases, and a side is one; with --engines OURS,OTHER there may be many",
+            keys.len()
+        ))),
+    };
+    Ok((one(ours)?, one(other)?))
+}
+
+/// Each case of ours with the other engine's of the same name.
+pub(super) fn pairs(
+    registry: &Registry,
+    patterns: &[String],
+    engines: &[String],
+) -> Result<Vec<(Key, Key)>, Error> {
+    let [ours, other] = engines else {
+        return Err(Error::Usage("--engines takes exactly two: OURS,OTHER".to_owned()));
+    };
+    let with = |engine: &str| -> Vec<String> { patterns.iter().map(|p| with_engine(p, engine)).collect() };
+    let left = registry.select(&with(ours))?;
+    let right = registry.select(&with(other))?;
+    let same_but_engine = |a: &Key, b: &Key| Key { engine: b.engine.clone(), ..a.clone() } == *b;
+    let pairs: Vec<(Key, Key)> = left
+        .into_iter()
+        .filter_map(|a| right.iter().find(|b| same_but_engine(&a, b)).cloned().map(|b| (a, b)))
+        .collect();
+    if pairs.is_empty() {
+        return Err(Error::Usage(format!("no case of `{ours}` has a counterpart of `{other}`")));
+    }
+    Ok(pairs)
+}
+
+fn with_engine(pattern: &str, engine: &str) -> String {
+    let mut segments: Vec<&str> = pattern.split('/').collect();
+    match segments.get_mut(1) {
+        Some(segment) => *segment = engine,
+        None => segments.push(engine),
+    }
+    segments.join("/")
+}

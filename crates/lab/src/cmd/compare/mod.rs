@@ -1,0 +1,104 @@
+//! `lab compare`: ours against another, in sessions side by side.
+//!
+//! What is set against what follows from the words: engines of this program, two of its cases, or two builds. Each kind
+//! has a file of its own, which makes its contests; measuring and ending are the same for all.
+
+mod builds;
+mod engines;
+
+use super::args::Measuring;
+use super::error::Error;
+use super::measure::{Job, conclude, measure};
+use super::{Console, Exit, Mount};
+use crate::model::key::Key;
+use crate::report::schema::{Report, Verdict};
+use builds::Building;
+use clap::{Args, ValueEnum};
+use std::path::Path;
+
+#[derive(Debug, Args)]
+pub(super) struct Compare {
+    /// Two sides, ours first: two cases, or two builds, each a revision, a folder (`.` is the work tree) or a program. With
+    /// --engines any number of cases.
+    #[arg(required = true, value_name = "WHAT")]
+    what: Vec<String>,
+    /// Two engines of this program, ours first, which meet in one process per session.
+    #[arg(long, value_name = "OURS,OTHER", value_delimiter = ',', conflicts_with = "cases")]
+    engines: Vec<String>,
+    /// Cases of two builds, as in `list`; ours is asked which there are [default: all, if they are few].
+    #[arg(long, value_name = "CASE", num_args = 1..)]
+    cases: Vec<String>,
+    #[command(flatten)]
+    building: Building,
+    /// Exit with 1 when ours is proven to be slower, or to have changed at all [default: exit with 0].
+    #[arg(long, value_name = "VERDICT", value_enum)]
+    fail_on: Option<FailOn>,
+    #[command(flatten)]
+    measuring: Measuring,
+}
+
+/// The forms of the command, where `name` is what is typed before it.
+pub(super) fn usage(name: &str) -> String {
+    format!(
+        "{name} compare --engines OURS,OTHER CASE...\n       {name} compare OURS OTHER [--cases CASE...]\n       {name} compare CASE CASE"
+    )
+}
+
+/// What of a verdict is a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Slower,
+    Changed,
+}
+
+/// What is set against what.
+enum Meeting {
+    /// Cases of this program: ours and the other.
+    Cases(Vec<(Key, Key)>),
+    /// Cases of two builds: ours and the other.
+    Builds([String; 2]),
+}
+
+pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let plan = args.measuring.plan();
+    plan.validate()?;
+    let job: Job = match meeting(mount, args)? {
+        Meeting::Cases(pairs) => engines::job(mount, &pairs, plan)?,
+        Meeting::Builds(sides) => builds::job(mount, &sides, &args.cases, &args.building, plan)?,
+    };
+    let (report, folder) = measure(mount, &args.measuring, job)?;
+    let exit = conclude(&report, &folder, &args.measuring, console)?;
+    let fails = args.fail_on.is_some_and(|wish| wish.is_met(&report));
+    Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
+}
+
+impl FailOn {
+    fn is_met(self, report: &Report) -> bool {
+        report.candidates().any(|(_, comparison)| match self {
+            FailOn::Slower => comparison.verdict == Verdict::Slower,
+            FailOn::Changed => comparison.verdict.is_claim(),
+        })
+    }
+}
+
+/// What the words mean. A word that names a case is one, unless a file or a folder is called so.
+fn meeting(mount: &Mount<'_>, args: &Compare) -> Result<Meeting, Error> {
+    if !args.engines.is_empty() {
+        return Ok(Meeting::Cases(engines::pairs(mount.registry, &args.what, &args.engines)?));
+    }
+    let [ours, other] = &args.what[..] else {
+        return Err(Error::Usage(
+            "a comparison has two sides, ours first: two cases, or two builds; with --engines OURS,OTHER any number of \
+             cases"
+                .to_owned(),
+        ));
+    };
+    let is_case = |word: &String| {
+        let workload = word.split('/').next().unwrap_or_default();
+        !Path::new(word).exists() && mount.registry.select(&[workload]).is_ok()
+    };
+    if args.cases.is_empty() && (is_case(ours) || is_case(other)) {
+        return Ok(Meeting::Cases(vec![engines::two(mount.registry, ours, other)?]));
+    }
+    Ok(Meeting::Builds([ours.clone(), other.clone()]))
+}

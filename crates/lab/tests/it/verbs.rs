@@ -1,0 +1,74 @@
+//! The eight commands: what each says of itself, what became of other names, and how the words of `compare` are taken.
+
+use crate::program::{Folder, Said, lab, said};
+
+const VERBS: [&str; 8] = ["list", "run", "compare", "gate", "claim", "check", "report", "doctor"];
+
+fn typed(words: &[&str]) -> Said {
+    said(lab().args(words))
+}
+
+#[test]
+fn there_are_eight_and_the_help_of_each_fits_a_screen() {
+    let help = typed(&["--help"]).out;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, [&VERBS[..], &["help"]].concat());
+    for verb in VERBS {
+        let help = typed(&[verb, "-h"]);
+        assert_eq!(help.code, Some(0), "{help:?}");
+        assert!(help.out.lines().count() <= 40, "{verb}: {}", help.out);
+    }
+}
+
+#[test]
+fn a_name_of_before_is_answered_with_the_one_of_now() {
+    for (old, new) in [
+        ("ab", "compare OURS OTHER"),
+        ("duel", "compare --engines OURS,OTHER"),
+        ("soak", "run --for"),
+        ("count", "run --explain"),
+        ("profile", "run --explain"),
+        ("noise", "doctor --noise"),
+        ("prove", "claim prove"),
+        ("import", "report import"),
+        ("schema", "report schema"),
+        ("tune", "run CASE"),
+    ] {
+        let answer = typed(&[old, "sum"]);
+        assert_eq!((answer.code, answer.out.as_str()), (Some(2), ""), "{answer:?}");
+        assert!(answer.err.starts_with(&format!("lab: `{old}` is `{new}")), "{}", answer.err);
+        assert_eq!(answer.err.lines().count(), 1, "{}", answer.err);
+        let new = new.split(' ').next().expect("a command");
+        assert!(VERBS.contains(&new), "{new}");
+    }
+}
+
+#[test]
+fn words_of_a_comparison_that_make_no_sense_take_one_line() {
+    for (words, says) in [
+        (&["sum/copied/kernel/1KiB"][..], "a comparison has two sides, ours first"),
+        (&["a", "b", "c"], "a comparison has two sides, ours first"),
+        (&["sum/copied/kernel/1KiB", "sum/copyed/kernel/1KiB"], "(did you mean `copied`?)"),
+        (&["sum/copied/kernel/*", "sum/copied/kernel/1KiB"], "names 3 cases, and a side is one"),
+        (&["sum", "--engines", "copied"], "--engines takes exactly two: OURS,OTHER"),
+        (&["sum", "--engines", "copied,copied", "--cases", "sum"], "cannot be used with"),
+        (&["sum/copied/kernel/1KiB", "sum/copied/kernel/1KiB"], "is set against itself"),
+        (&["nonesuch", "nonesuch"], "`nonesuch` is neither a file nor a directory nor a revision of"),
+    ] {
+        let folder = Folder::new("verbs");
+        let refused = said(lab().current_dir(folder.join("")).arg("compare").args(words));
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.err.contains(says), "{words:?}: {}", refused.err);
+        assert_eq!(refused.err.trim_end().lines().count(), 1, "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_length_of_time_has_a_unit() {
+    for length in ["90", "s", "1d", "0s", "1e30h"] {
+        let refused = typed(&["run", "sum/copied/sustained/1KiB", "--for", length]);
+        assert_eq!(refused.code, Some(2), "{length}: {refused:?}");
+    }
+}
