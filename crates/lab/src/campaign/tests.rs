@@ -6,9 +6,11 @@ use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
 use crate::report::assemble::{self, Heading};
 use crate::report::check::problems;
+use crate::report::samples::{self, SamplesFile};
 use crate::report::schema::{Build, Kind, Report, State, Status, Verdict};
 use crate::session::peer::Local;
 use crate::session::worker::Worker;
+use crate::stats::order::six_digits;
 use hashmill_machine::Machine;
 use hashmill_machine::clock::Scripted;
 use std::cell::Cell;
@@ -201,14 +203,14 @@ fn a_known_slowdown_is_measured_to_the_digit() {
     assert_eq!(row.sides[0].summary.expect("measured").median_ns, 1000.0);
     assert_eq!(row.sides[1].summary.expect("measured").median_ns, 1020.0);
     let [versus, control] = row.comparisons[..] else { panic!("two comparisons") };
-    assert_eq!((versus.verdict, versus.sessions, versus.p), (Verdict::Slower, 10, 2.0 / 1024.0));
+    assert_eq!((versus.verdict, versus.sessions, versus.p), (Verdict::Slower, 10, six_digits(2.0 / 1024.0)));
     assert!((versus.ratio - 1.02).abs() < 1e-12);
     assert_eq!(
         (control.verdict, control.ratio),
         (Verdict::Inconclusive, 1.0),
         "too few sessions for sameness"
     );
-    assert_eq!(row.samples.ns.len(), 10 * 5 * 3);
+    assert_eq!(all[0].samples.len(), 10 * 5 * 3);
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn a_wrong_result_a_fault_and_a_lack_each_end_their_row_and_no_other() {
     let report = report_of(&all, &plan);
     assert!(matches!(&report.rows[0].status, Status::Incorrect(why) if why.contains("the reference is 40")));
     assert_eq!(report.rows[1].status, Status::Failed("it broke".into()));
-    assert!(!report.rows[1].samples.ns.is_empty(), "samples before the fault are kept");
+    assert!(!all[1].samples.is_empty(), "samples before the fault are kept");
     assert_eq!(report.rows[2].status, Status::Skipped("only two threads here".into()));
     assert_eq!(report.rows[3].status, Status::Ok);
     assert_eq!(report.rows[3].sessions.len(), 10);
@@ -277,7 +279,7 @@ fn an_interrupt_keeps_the_samples_and_says_so() {
     let row = &report.rows[0];
     assert_eq!(row.status, Status::Unfinished);
     assert_eq!(row.sessions.len(), 3);
-    assert!(row.samples.ns.len() > 3 * 10, "the torn session's samples are kept, but in no conclusion");
+    assert!(all[0].samples.len() > 3 * 10, "the torn session's samples are kept, but in no conclusion");
     assert_eq!(row.comparisons[0].sessions, 3);
     assert_eq!(row.comparisons[0].verdict, Verdict::Inconclusive);
 }
@@ -292,7 +294,7 @@ fn cold_cases_take_one_call_of_a_fresh_session_each() {
     assert_eq!(problems(&report), []);
     let row = &report.rows[0];
     assert_eq!((row.rounds, row.sides[0].iterations), (1, 1));
-    assert_eq!(row.samples.ns.len(), 10 * 2);
+    assert_eq!(all[0].samples.len(), 10 * 2);
     assert_eq!(row.comparisons[0].verdict, Verdict::Slower);
 }
 
@@ -316,6 +318,7 @@ fn orders_differ_between_rounds_and_repeat_with_the_seed() {
 }
 
 type Change<'a> = &'a dyn Fn(&mut Report);
+type Spoil<'a> = &'a dyn Fn(&mut SamplesFile);
 
 /// Every way to tamper with a report is found, each with its reason, even when the seal was made anew.
 #[test]
@@ -339,27 +342,29 @@ fn tampered_reports_are_rejected_each_with_its_reason() {
         let reasons: Vec<String> = problems(&report).iter().map(ToString::to_string).collect();
         reasons.join("\n")
     };
-    let cases: [(Change<'_>, &str); 22] = [
-        (&|r| r.rows[0].samples.ns[17] += 1, "mean_ns is stated as"),
-        (&|r| r.rows[0].samples.ns[3] = 0, "took no time at all"),
+    let cases: [(Change<'_>, &str); 24] = [
+        (&|r| r.rows[0].sides[1].deltas.iter_mut().for_each(|d| *d *= 0.5), "ratio is stated as"),
+        (&|r| r.rows[0].sides[0].session_ns[3] = 0.0, "a time or a difference that is none"),
         (
             &|r| r.rows[0].comparisons[0].verdict = Verdict::Faster,
-            "stated as faster, but the samples say slower",
+            "stated as faster, but the sessions say slower",
         ),
         (&|r| r.rows[0].comparisons[0].ratio = 0.9, "ratio is stated as 0.9"),
         (&|r| r.rows[0].comparisons[0].interval = Some([1.01, 1.03]), "interval is stated as 1.01"),
         (&|r| r.rows[0].comparisons[0].sessions = 40, "claims 40 sessions, but there are 10"),
         (&|r| r.rows[0].comparisons.truncate(1), "one comparison for each side"),
-        (&|r| r.rows[0].sides[1].digest = "42".into(), "it computed 42, but the reference is 40"),
+        (&|r| r.rows[0].sides[1].reference = "42".into(), "but the reference is 42"),
+        (&|r| r.rows[0].sides[2].digest = "42".into(), "different references for one case"),
         (&|r| r.rows[0].sides[1].digest = String::new(), "no digest"),
         (&|r| r.rows[0].sides[1].key = "nap/late/oneshot/64/t1".into(), "they time different phases"),
-        (&|r| r.rows[0].class.includes.push("digest: reading".into()), "not those of the class"),
-        (&|r| r.rows[0].samples.ns.truncate(3), "differ in length"),
-        (&|r| drop_session(r), "make 135 samples, but there are"),
-        (&|r| r.rows[0].samples.side[0] = 7, "outside of the sessions"),
-        (&|r| r.rows[0].samples.round[3] = 0, "repeats the place"),
+        (&|r| r.classes[0].includes.push("digest: reading".into()), "not those of the class"),
+        (&|r| r.classes.clear(), "must be those of the rows"),
+        (&|r| r.samples_sha256 = Some("abc".into()), "their hash is none"),
+        (&|r| r.rows[0].sides[1].deltas.truncate(3), "10 sessions give 10 times and 10 differences"),
+        (&|r| r.rows[0].sessions.truncate(9), "9 sessions give 9 times and 0 differences"),
+        (&|r| r.rows[0].windows_ns.push(1), "only a sustained run has windows"),
         (&|r| r.machine.cpu = "Faster CPU".into(), "belongs to another machine"),
-        (&|r| r.plan.min_effect = 0.05, "stated as slower, but the samples say"),
+        (&|r| r.plan.min_effect = 0.05, "stated as slower, but the sessions say"),
         (&|r| r.plan.family = 7, "the family is 7, but 1 comparisons"),
         (&|r| r.plan.alpha[0] = 0.2, "more than the 1 %"),
         (&|r| r.plan.looks[0] = 9, "stopped after 10 sessions, before the rule was settled"),
@@ -372,18 +377,47 @@ fn tampered_reports_are_rejected_each_with_its_reason() {
     }
 }
 
-/// Makes the last session disappear from the list, but not its samples.
-fn drop_session(report: &mut Report) {
-    report.rows[0].sessions.pop();
-    report.rows[0].status = Status::Ok;
-    let samples = &mut report.rows[0].samples;
-    let first = samples.ns.len() - 16;
-    samples.session.drain(first..first + 1);
-    samples.round.drain(first..first + 1);
-    samples.position.drain(first..first + 1);
-    samples.side.drain(first..first + 1);
-    samples.ns.drain(first..first + 1);
-    samples.cpu_ns.drain(first..first + 1);
-    samples.faults.drain(first..first + 1);
-    samples.switches.drain(first..first + 1);
+/// The file beside a report: whoever has it finds a changed session, also when nothing else shows it.
+#[test]
+fn sessions_that_do_not_follow_from_the_samples_are_found() {
+    let stage = Stage::new();
+    let plan = plan();
+    let contests = vec![stage.contest("nap/even/kernel", Some("nap/late/kernel"), true)];
+    let all = stage.run(contests, &plan, &mut endless());
+    let file = SamplesFile::of("test", &all);
+    let judge = |change: Change<'_>, spoil: Spoil<'_>| {
+        let (mut report, mut file) = (report_of(&all, &plan), file.clone());
+        report.id = "test".to_owned();
+        change(&mut report);
+        spoil(&mut file);
+        let text = crate::report::store::pretty(&file);
+        report.samples_sha256 = Some(crate::fingerprint::sha256_hex(text.as_bytes()));
+        let found = samples::verify(&report, text.as_bytes());
+        found.map_err(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    };
+    let keep = |_: &mut SamplesFile| {};
+    assert_eq!(judge(&|_| {}, &keep), Ok(10 * 5 * 3));
+    let changed: [Change<'_>; 3] = [
+        &|r| r.rows[0].sides[2].session_ns[7] *= 1.000_01,
+        &|r| r.rows[0].sides[1].deltas[7] += 1e-6,
+        &|r| r.rows[0].sides[1].iterations += 1,
+    ];
+    for change in changed {
+        assert!(judge(change, &keep).is_err_and(|why| why.contains("does not follow from the samples")));
+    }
+    let spoilt: [(Spoil<'_>, &str); 7] = [
+        (&|f| f.rows[0].ns.truncate(3), "differ in length"),
+        (&|f| f.rows[0].ns[3] = 0, "took no time at all"),
+        (&|f| f.rows[0].session.iter_mut().for_each(|s| *s += 1), "make 150 samples, but there are 135"),
+        (&|f| f.rows[0].side[0] = 7, "outside of the sessions"),
+        (&|f| f.rows[0].round[3] = 0, "repeats the place"),
+        (&|f| f.id.clear(), "those of another run"),
+        (&|f| f.rows.clear(), "those of another run"),
+    ];
+    for (spoil, says) in spoilt {
+        let found = judge(&|_| {}, spoil);
+        assert!(found.as_ref().is_err_and(|why| why.contains(says)), "`{says}` is not in {found:?}");
+    }
+    let foreign = samples::verify(&report_of(&all, &plan), b"{}").expect_err("another file");
+    assert_eq!(foreign[0].to_string(), "samples: the file is not the one that the report names");
 }

@@ -64,7 +64,7 @@ pub(super) enum Command {
     Gate(super::gate::GateArgs),
     /// Numbers in documents that come from reports: check, render, make, or measure them again.
     Claim(super::claim::ClaimArgs),
-    /// Check reports: shape, rules, and every conclusion computed again from the raw samples.
+    /// Check reports: shape, rules, and every conclusion computed again from what the sessions gave.
     Check(Check),
     /// Show a report again in another form; import results of other tools; print schemas.
     Report(super::reports::ReportArgs),
@@ -128,12 +128,15 @@ pub(super) struct Check {
     /// Report files.
     #[arg(required = true)]
     pub(super) files: Vec<PathBuf>,
+    /// The samples behind a report [default: samples.json beside it, where there is one].
+    #[arg(long, value_name = "FILE")]
+    pub(super) samples: Option<PathBuf>,
 }
 
 /// Options of every command that measures.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Measuring {
-    /// Folder for report.json, report.html and report.md [default: lab-results/<id>].
+    /// Folder for report.json, report.html, report.md and samples.json [default: lab-results/<id>].
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// Print the report as JSON instead of tables.

@@ -8,6 +8,7 @@ use crate::campaign::{self, Contest, Measured, Observer};
 use crate::fingerprint::{sha256_file, sha256_hex};
 use crate::plan::Plan;
 use crate::report::assemble::{self, Heading};
+use crate::report::samples::{self, SamplesFile};
 use crate::report::schema::{Answers, Build, Kind, Report, Row, State, Status};
 use crate::report::{html, markdown, store, text};
 use crate::session::process::{Processes, Program};
@@ -108,9 +109,12 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
         Processes { programs: job.programs, timeout: Duration::from_secs(recorder.heading.plan.timeout_s) };
     let plan = recorder.heading.plan.clone();
     let all = campaign::run(job.contests, &plan, &processes, &mut recorder);
-    let report = recorder.report(&all);
+    let mut report = recorder.report(&all);
     drop(recorder);
-    write_files(&report, &folder)?;
+    let samples = store::pretty(&SamplesFile::of(&report.id, &all));
+    report.samples_sha256 = Some(sha256_hex(samples.as_bytes()));
+    report.seal = report.compute_seal();
+    write_files(&report, &samples, &folder)?;
     Ok((report, folder))
 }
 
@@ -180,8 +184,9 @@ impl Observer for Recorder {
     }
 }
 
-fn write_files(report: &Report, folder: &Path) -> Result<(), Error> {
+fn write_files(report: &Report, samples: &str, folder: &Path) -> Result<(), Error> {
     let files = [
+        (samples::NAME, samples.to_owned()),
         ("report.json", store::to_json(report)),
         ("report.html", html::render(report)),
         ("report.md", markdown::render(report)),

@@ -4,11 +4,13 @@ use super::args::Check;
 use super::error::Error;
 use super::import::{self, Import};
 use super::{Console, Exit};
+use crate::report::check::Problem;
 use crate::report::count::CountRecord;
 use crate::report::document::Document;
 use crate::report::noise::NoiseRecord;
+use crate::report::samples::{self, SamplesFile};
 use crate::report::schema::Report;
-use crate::report::{html, markdown, text};
+use crate::report::{html, markdown, store, text};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +43,7 @@ enum What {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
     Report,
+    Samples,
     Noise,
     Count,
 }
@@ -54,13 +57,28 @@ enum Format {
 }
 
 pub(super) fn check(args: &Check, console: &mut Console<'_>) -> Result<Exit, Error> {
+    if args.samples.is_some() && args.files.len() > 1 {
+        return Err(Error::Usage("--samples belongs to one report, but several are given".to_owned()));
+    }
     let mut exit = Exit::Ok;
     for path in &args.files {
         let shown = path.display();
         let document = read(path)?;
-        let problems = document.problems();
+        let mut problems = document.problems();
+        let mut checked = document.checked();
+        match &document {
+            Document::Report(report) => match behind(report, path, args.samples.as_deref())? {
+                Some(Ok(count)) => checked += &format!(", {count} samples behind them"),
+                Some(Err(found)) => problems.extend(found.iter().map(ToString::to_string)),
+                None => {}
+            },
+            _ if args.samples.is_some() => {
+                return Err(Error::Usage(format!("{shown} is no report, so it has no samples")));
+            }
+            _ => {}
+        }
         if problems.is_empty() {
-            writeln!(console.out, "{shown}: ok; {}", document.checked())?;
+            writeln!(console.out, "{shown}: ok; {checked}")?;
             continue;
         }
         exit = Exit::Failed;
@@ -70,6 +88,22 @@ pub(super) fn check(args: &Check, console: &mut Console<'_>) -> Result<Exit, Err
         }
     }
     Ok(exit)
+}
+
+/// What the samples say of a report: those that are given, or those beside it, where it names some.
+fn behind(
+    report: &Report,
+    path: &Path,
+    given: Option<&Path>,
+) -> Result<Option<Result<usize, Vec<Problem>>>, Error> {
+    let beside = path.with_file_name(samples::NAME);
+    let file = match given {
+        Some(file) => file,
+        None if report.samples_sha256.is_some() && beside.exists() => &beside,
+        None => return Ok(None),
+    };
+    let bytes = store::read_bytes(file).map_err(|source| Error::Read { path: file.to_owned(), source })?;
+    Ok(Some(samples::verify(report, &bytes)))
 }
 
 pub(super) fn main(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
@@ -103,6 +137,7 @@ fn schema(of: Kind, console: &mut Console<'_>) -> Result<Exit, Error> {
         Kind::Report => schemars::schema_for!(Report),
         Kind::Noise => schemars::schema_for!(NoiseRecord),
         Kind::Count => schemars::schema_for!(CountRecord),
+        Kind::Samples => schemars::schema_for!(SamplesFile),
     };
     let schema = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
     writeln!(console.out, "{schema}")?;

@@ -123,7 +123,8 @@ fn in_build(demand: &Demand, report: &Report, build: usize) -> Judged {
 /// The geometric mean of several comparisons with its exact interval: first session with first session and so on, so
 /// that each session of the whole is one number again.
 fn mean(all: &[(&Row, &Comparison)]) -> (f64, Option<[f64; 2]>) {
-    let series: Vec<Vec<f64>> = all.iter().map(|(row, comparison)| row.deltas(comparison.side)).collect();
+    let series: Vec<Vec<f64>> =
+        all.iter().map(|(row, comparison)| row.sides[comparison.side].deltas.clone()).collect();
     let sessions = series.iter().map(Vec::len).min().unwrap_or(0);
     let of_session = |session: usize| series.iter().map(|deltas| deltas[session]).sum::<f64>();
     let deltas: Vec<f64> = (0..sessions).map(|s| of_session(s) / series.len() as f64).collect();

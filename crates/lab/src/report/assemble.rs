@@ -1,16 +1,16 @@
 //! From what was measured to a report. All conclusions are drawn here, and [`check`](super::check) draws them again
-//! by the same functions from the columns of the report.
+//! by the same functions from what the sessions gave.
 
 use super::floor;
 use super::schema::{
-    Answers, Build, Comparison, Kind, NoiseCard, Plan, Quality, Report, Role, Row, SCHEMA, Samples, Session,
-    Side, State, Status, Summary, TimingClass, Units,
+    Answers, Build, Comparison, Kind, NoiseCard, Plan, Quality, Report, Role, Row, SCHEMA, Session, Side,
+    State, Status, Summary, TimingClass, Units,
 };
-use crate::campaign::{self, Contest, Measured, Outcome};
+use crate::campaign::{self, Contest, Measured, MemorySeen, Outcome, SessionSeen};
+use crate::model::class::Class;
 use crate::model::floor::Work;
 use crate::plan;
-use crate::stats::order::{mad, median, median_interval, percentile};
-use crate::stats::paired::{Placed, by_session, deltas};
+use crate::stats::order::{median, median_interval, six_digits};
 use crate::stats::verdict::{self, Evidence, LEVEL, Look, Rule};
 use hashmill_machine::{Load, Machine};
 
@@ -58,6 +58,8 @@ pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_m
         plan,
         answers: heading.answers.clone(),
         noise: heading.noise.clone(),
+        samples_sha256: None,
+        classes: classes(&contests),
         rows,
         quality: Quality { before: heading.before, after, elapsed_ms, flags: Vec::new() },
         seal: String::new(),
@@ -106,9 +108,10 @@ impl Plan {
 
 fn row(measured: &Measured, work: Option<Work>) -> Row {
     let contest = &measured.contest;
-    let class = &contest.sides[0].key.class;
+    let gave = measured.gave();
     let sides = contest.sides.iter().zip(&measured.seen);
-    let sides = sides.map(|(side, seen)| Side {
+    let sides = sides.zip(gave.session_ns.into_iter().zip(gave.deltas));
+    let sides = sides.map(|((side, seen), (session_ns, deltas))| Side {
         label: side.label.clone(),
         role: side.role,
         build: side.build,
@@ -117,28 +120,15 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
         iterations: seen.iterations.max(1),
         units_per_iteration: (seen.units != measured.seen[0].units).then_some(seen.units),
         digest: seen.digest.clone(),
-        reference: seen.reference.clone(),
+        reference: if seen.reference == seen.digest { String::new() } else { seen.reference.clone() },
+        session_ns,
+        deltas,
         summary: None,
         floor: None,
     });
-    let mut samples = Samples::default();
-    for sample in &measured.samples {
-        samples.session.push(sample.session);
-        samples.round.push(sample.round);
-        samples.position.push(sample.position);
-        samples.side.push(sample.side);
-        samples.ns.push(sample.ns);
-        samples.cpu_ns.push(sample.cpu_ns);
-        samples.faults.push(sample.faults);
-        samples.switches.push(sample.switches);
-    }
     Row {
         title: contest.title.clone(),
-        class: TimingClass {
-            name: class.to_string(),
-            includes: class.includes(),
-            excludes: class.excludes(),
-        },
+        class: contest.sides[0].key.class.to_string(),
         units: Units { kind: measured.seen[0].unit.clone(), per_iteration: measured.seen[0].units },
         work,
         reach: measured.reach(),
@@ -152,25 +142,52 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
             Outcome::Failed(why) => Status::Failed(why.clone()),
         },
         sides: sides.collect(),
-        samples,
-        sessions: measured
-            .sessions
-            .iter()
-            .map(|seen| Session {
-                before: seen.before,
-                after: seen.after,
-                huge_bytes: seen.memory.huge,
-                resident_bytes: seen.memory.resident,
-                reserved_bytes: seen.memory.reserved,
-                gigantic_bytes: seen.memory.gigantic,
-                cpu: seen.cpu,
-            })
-            .collect(),
+        sessions: measured.sessions.iter().map(|seen| Session::of(contest, seen)).collect(),
+        windows_ns: gave.windows_ns,
         comparisons: Vec::new(),
     }
 }
 
-/// Computes every summary and comparison from the samples of the rows: the only source of conclusions.
+impl Session {
+    /// The memory of small cases is that of their program.
+    fn of(contest: &Contest, seen: &SessionSeen) -> Self {
+        let MemorySeen { huge, resident, reserved, gigantic } = match contest.sides.iter().any(is_large) {
+            true => seen.memory,
+            false => MemorySeen::default(),
+        };
+        Session {
+            huge_bytes: huge,
+            resident_bytes: resident,
+            reserved_bytes: reserved,
+            gigantic_bytes: gigantic,
+        }
+    }
+}
+
+/// Whether a side is of a case that can fill a huge page.
+fn is_large(side: &campaign::Side) -> bool {
+    side.key.size.0 >= super::pages::LARGE
+}
+
+/// The timing classes of all contests, each once.
+fn classes(contests: &[Contest]) -> Vec<TimingClass> {
+    let mut classes: Vec<TimingClass> = Vec::new();
+    for contest in contests {
+        let class = TimingClass::of(&contest.sides[0].key.class);
+        if !classes.contains(&class) {
+            classes.push(class);
+        }
+    }
+    classes
+}
+
+impl TimingClass {
+    pub(crate) fn of(class: &Class) -> Self {
+        TimingClass { name: class.to_string(), includes: class.includes(), excludes: class.excludes() }
+    }
+}
+
+/// Computes every summary and comparison from what the sessions of the rows gave: the only source of conclusions.
 ///
 /// Candidates of all rows are one family; controls are another, since they are a test of the measurement.
 pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
@@ -202,56 +219,26 @@ fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
     Comparison {
         side,
         sessions: result.sessions,
-        ratio: result.ratio,
-        interval: result.interval.map(|(low, high)| [low, high]),
-        p: result.p,
-        p_family: result.p_family,
-        spread: result.spread,
+        ratio: six_digits(result.ratio),
+        interval: result.interval.map(|(low, high)| [low, high].map(six_digits)),
+        p: six_digits(result.p),
+        p_family: six_digits(result.p_family),
+        spread: six_digits(result.spread),
         verdict: result.verdict,
         sessions_needed: result.sessions_needed,
     }
 }
 
 impl Row {
-    /// Nanoseconds per iteration of the samples of `side`, grouped by whole sessions.
-    fn by_session(&self, side: usize) -> Vec<Vec<f64>> {
-        self.grouped(side, |side| side.iterations as f64)
-    }
-
-    /// The paired log ratio of `side` to the first side, for each whole session: of the times for the same work.
-    pub(crate) fn deltas(&self, side: usize) -> Vec<f64> {
-        let work = |side: &Side| {
-            let units = side.units_per_iteration.unwrap_or(self.units.per_iteration);
-            side.iterations as f64 * units.max(1) as f64
-        };
-        deltas(&self.grouped(0, work), &self.grouped(side, work))
-    }
-
-    fn grouped(&self, side: usize, divisor: impl Fn(&Side) -> f64) -> Vec<Vec<f64>> {
-        let columns = self.samples.session.iter().zip(&self.samples.side).zip(&self.samples.ns);
-        let placed = columns.map(|((&session, &side), &ns)| Placed {
-            session,
-            side,
-            ns: ns as f64 / divisor(&self.sides[side]),
-        });
-        by_session(placed, self.sessions.len(), side)
-    }
-
     pub(crate) fn evidence(&self, side: usize) -> Evidence {
-        Evidence { deltas: self.deltas(side), reach: self.reach }
+        Evidence { deltas: self.sides[side].deltas.clone(), reach: self.reach }
     }
 }
 
 fn summary(row: &Row, side: usize) -> Option<Summary> {
-    let sessions = row.by_session(side);
-    let medians: Vec<f64> = sessions.iter().filter(|s| !s.is_empty()).map(|s| median(s)).collect();
-    let all: Vec<f64> = sessions.concat();
-    (!all.is_empty()).then(|| Summary {
-        samples: all.len(),
-        median_ns: median(&medians),
-        interval_ns: median_interval(&medians, LEVEL).map(|(low, high)| [low, high]),
-        mad_ns: mad(&medians),
-        mean_ns: all.iter().sum::<f64>() / all.len() as f64,
-        p95_ns: percentile(&all, 0.95),
+    let medians = &row.sides[side].session_ns;
+    (!medians.is_empty()).then(|| Summary {
+        median_ns: six_digits(median(medians)),
+        interval_ns: median_interval(medians, LEVEL).map(|(low, high)| [low, high]),
     })
 }

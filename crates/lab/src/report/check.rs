@@ -1,15 +1,18 @@
 //! Distrust: everything that can be wrong with a report, each with its place and its reason.
 //!
-//! First the shape, then the rules that published benchmarks broke, then every conclusion computed again from the
-//! raw samples.
+//! First the shape, then the rules that published benchmarks broke, then every conclusion computed again from what the
+//! sessions gave. That this follows from the samples is for [`samples`](super::samples) to say, where they are at hand.
 
 use super::assemble::conclude;
 use super::quality;
-use super::schema::{Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Summary, Verdict};
-use crate::model::class::Class;
+use super::schema::{
+    Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Summary, TimingClass, Verdict,
+};
+use crate::model::class::{Class, Sampling};
 use crate::model::key::Key;
 use crate::stats::MAX_SESSIONS;
 use crate::stats::verdict::LEVEL;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// One thing that is wrong.
@@ -27,7 +30,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems of a report; none means that its conclusions follow from its samples.
+/// All problems of a report; none means that its conclusions follow from its sessions.
 #[must_use]
 pub fn problems(report: &Report) -> Vec<Problem> {
     let mut found = Found::default();
@@ -35,7 +38,7 @@ pub fn problems(report: &Report) -> Vec<Problem> {
     for row in &report.rows {
         found.row(report, row);
     }
-    // Conclusions can be computed again only from samples whose shape is right.
+    // Conclusions can be computed again only from sessions whose shape is right.
     if found.0.is_empty() {
         found.conclusions(report);
         found.course(report);
@@ -80,6 +83,21 @@ impl Found {
                 format!("{}: {why}", answers.engine)
             });
         }
+        let names: BTreeSet<&str> = report.classes.iter().map(|class| class.name.as_str()).collect();
+        let used: BTreeSet<&str> = rows.iter().map(|row| row.class.as_str()).collect();
+        self.require(names == used && names.len() == report.classes.len(), "classes", || {
+            "they must be those of the rows, each once".to_owned()
+        });
+        for stated in &report.classes {
+            match stated.name.parse::<Class>() {
+                Err(error) => self.add("classes", error),
+                Ok(class) => self.require(*stated == TimingClass::of(&class), "classes", || {
+                    format!("the phases listed are not those of the class `{class}`")
+                }),
+            }
+        }
+        let hash = report.samples_sha256.as_deref();
+        self.require(hash.is_none_or(is_sha256), "samples", || "their hash is none".to_owned());
         if let Some(card) = &report.noise {
             let sound =
                 [card.near, card.far].into_iter().flatten().all(|share| share.is_finite() && share > 0.0);
@@ -117,24 +135,18 @@ impl Found {
 
     fn row(&mut self, report: &Report, row: &Row) {
         let place = &row.title;
-        match row.class.name.parse::<Class>() {
-            Err(error) => self.add(place, error),
-            Ok(class) => self.require(
-                row.class.includes == class.includes() && row.class.excludes == class.excludes(),
-                place,
-                || format!("the phases listed are not those of the class `{class}`"),
-            ),
+        if !row.is_whole() {
+            return self.add(place, "speaks of a side that it does not have");
         }
-        self.require(!row.sides.is_empty(), place, || "has no side".to_owned());
         for (index, side) in row.sides.iter().enumerate() {
             self.side(report, row, index, side);
             let first = &row.sides[0];
-            let equal = side.key != first.key || side.reference == first.reference;
+            let equal = side.key != first.key || side.right() == first.right();
             self.require(equal || row.status != Status::Ok, place, || {
                 format!("{} and {} have different references for one case", first.label, side.label)
             });
         }
-        self.samples(row);
+        self.sessions(row);
     }
 
     fn side(&mut self, report: &Report, row: &Row, index: usize, side: &Side) {
@@ -148,70 +160,52 @@ impl Found {
         self.require(side.iterations > 0, &place, || "a sample has at least one iteration".to_owned());
         match side.key.parse::<Key>() {
             Err(error) => self.add(&place, error),
-            Ok(key) => self.require(key.class.to_string() == row.class.name, &place, || {
+            Ok(key) => self.require(key.class.to_string() == row.class, &place, || {
                 format!(
                     "its class is `{}`, the row's is `{}`; they time different phases",
-                    key.class, row.class.name
+                    key.class, row.class
                 )
             }),
         }
         if row.status == Status::Ok {
             self.require(is_hex(&side.digest), &place, || "there is no digest of its result".to_owned());
-            self.require(is_hex(&side.reference), &place, || "there is no reference digest".to_owned());
-            self.require(side.digest == side.reference, &place, || {
+            self.require(side.reference.is_empty(), &place, || {
                 format!("it computed {}, but the reference is {}", side.digest, side.reference)
             });
         }
     }
 
-    /// Every whole session must hold each side once in every round, at distinct positions.
-    fn samples(&mut self, row: &Row) {
+    /// Every session gave a time to each side, and a difference to each but the first.
+    fn sessions(&mut self, row: &Row) {
         let place = &row.title;
-        let samples = &row.samples;
-        let count = samples.ns.len();
-        let columns = [
-            samples.session.len(),
-            samples.round.len(),
-            samples.position.len(),
-            samples.side.len(),
-            samples.cpu_ns.len(),
-            samples.faults.len(),
-            samples.switches.len(),
-        ];
-        if columns.iter().any(|length| *length != count) {
-            return self.add(place, "the columns of samples differ in length");
+        let sessions = row.sessions.len();
+        self.require(sessions <= MAX_SESSIONS, place, || {
+            format!("{sessions} sessions are more than {MAX_SESSIONS}")
+        });
+        for (index, side) in row.sides.iter().enumerate() {
+            let deltas = if index == 0 { 0 } else { sessions };
+            let whole = side.session_ns.len() == sessions && side.deltas.len() == deltas;
+            self.require(whole, place, || {
+                format!("{sessions} sessions give {sessions} times and {deltas} differences to {}, but there are {} and {}",
+                    side.label, side.session_ns.len(), side.deltas.len())
+            });
+            let sound = side.session_ns.iter().all(|ns| ns.is_finite() && *ns > 0.0)
+                && side.deltas.iter().all(|delta| delta.is_finite());
+            self.require(sound, place, || format!("{} has a time or a difference that is none", side.label));
         }
-        let (sessions, rounds, sides) = (row.sessions.len(), row.rounds, row.sides.len());
-        if sessions > MAX_SESSIONS {
-            return self.add(place, format!("{sessions} sessions are more than {MAX_SESSIONS}"));
+        let sustained = row.class.parse().is_ok_and(|class: Class| class.sampling() == Sampling::Sustained);
+        let windows = row.windows_ns.len();
+        let due = sessions * row.rounds * row.sides.len();
+        self.require(row.windows_ns.iter().all(|ns| *ns > 0), place, || {
+            "a window took no time at all".to_owned()
+        });
+        match (sustained, row.status == Status::Ok) {
+            (true, true) => self.require(windows == due, place, || {
+                format!("{due} windows were planned, but there are {windows}")
+            }),
+            (true, false) => {}
+            (false, _) => self.require(windows == 0, place, || "only a sustained run has windows".to_owned()),
         }
-        self.require(samples.ns.iter().all(|ns| *ns > 0), place, || {
-            "a sample took no time at all".to_owned()
-        });
-        let mut seen = std::collections::BTreeSet::new();
-        let mut places = std::collections::BTreeSet::new();
-        for i in 0..count {
-            let (session, round, position, side) =
-                (samples.session[i], samples.round[i], samples.position[i], samples.side[i]);
-            if session > sessions || round >= rounds || position >= sides || side >= sides {
-                return self.add(place, format!("sample {i} lies outside of the sessions, rounds or sides"));
-            }
-            let fresh = seen.insert((session, round, side)) && places.insert((session, round, position));
-            self.require(fresh, place, || format!("sample {i} repeats the place of another"));
-        }
-        let whole = seen.range(..(sessions, 0, 0)).count();
-        let expected = sessions * rounds * sides;
-        self.require(whole == expected, place, || {
-            format!("{sessions} sessions of {rounds} rounds and {sides} sides make {expected} samples, but there are {whole}")
-        });
-        let beyond = count - whole;
-        self.require(beyond == 0 || row.status != Status::Ok, place, || {
-            format!("{beyond} samples belong to no whole session, but the row claims to be complete")
-        });
-        let ordered = samples.session.iter().zip(&samples.round).is_sorted();
-        self.require(ordered, place, || {
-            "the samples are not in the order of their sessions and rounds".to_owned()
-        });
     }
 
     fn conclusions(&mut self, report: &Report) {
@@ -223,7 +217,7 @@ impl Found {
                 match (&side.summary, &side_again.summary) {
                     (None, None) => {}
                     (Some(stated), Some(computed)) => self.summary(&place, stated, computed),
-                    _ => self.add(&place, "the summary and the samples do not belong together"),
+                    _ => self.add(&place, "the summary and the sessions do not belong together"),
                 }
                 self.floor(&place, side.floor.as_ref(), side_again.floor.as_ref());
             }
@@ -246,15 +240,9 @@ impl Found {
     }
 
     fn summary(&mut self, place: &str, stated: &Summary, computed: &Summary) {
-        self.require(stated.samples == computed.samples, place, || {
-            format!("it claims {} samples, but there are {}", stated.samples, computed.samples)
-        });
         let pair = |interval: Option<[f64; 2]>, i: usize| interval.map(|ends| ends[i]);
         for (name, stated, computed) in [
             ("median_ns", Some(stated.median_ns), Some(computed.median_ns)),
-            ("mad_ns", Some(stated.mad_ns), Some(computed.mad_ns)),
-            ("mean_ns", Some(stated.mean_ns), Some(computed.mean_ns)),
-            ("p95_ns", stated.p95_ns, computed.p95_ns),
             ("interval_ns", pair(stated.interval_ns, 0), pair(computed.interval_ns, 0)),
             ("interval_ns", pair(stated.interval_ns, 1), pair(computed.interval_ns, 1)),
         ] {
@@ -279,7 +267,7 @@ impl Found {
         let place = &place;
         self.require(stated.verdict == computed.verdict, place, || {
             format!(
-                "the verdict is stated as {}, but the samples say {}",
+                "the verdict is stated as {}, but the sessions say {}",
                 stated.verdict.word(),
                 computed.verdict.word()
             )
@@ -288,7 +276,7 @@ impl Found {
             format!("it claims {} sessions, but there are {}", stated.sessions, computed.sessions)
         });
         self.require(stated.sessions_needed == computed.sessions_needed, place, || {
-            "the number of sessions still needed does not follow from the samples".to_owned()
+            "the number of sessions still needed does not follow from the sessions".to_owned()
         });
         let pair = |interval: Option<[f64; 2]>, i: usize| interval.map(|ends| ends[i]);
         for (name, stated, computed) in [
@@ -316,7 +304,7 @@ impl Found {
         };
         let show = |value: Option<f64>| value.map_or_else(|| "nothing".to_owned(), |value| value.to_string());
         self.require(equal, place, || {
-            format!("{name} is stated as {}, but the samples give {}", show(stated), show(computed))
+            format!("{name} is stated as {}, but the sessions give {}", show(stated), show(computed))
         });
     }
 
@@ -356,6 +344,13 @@ fn is_hex(text: &str) -> bool {
 
 fn is_sha256(text: &str) -> bool {
     text.len() == 64 && is_hex(text)
+}
+
+impl Side {
+    /// The digest of the right result.
+    fn right(&self) -> &str {
+        if self.reference.is_empty() { &self.digest } else { &self.reference }
+    }
 }
 
 impl Report {

@@ -37,8 +37,12 @@ impl Document {
     pub(crate) fn checked(&self) -> String {
         match self {
             Document::Report(report) => {
-                let samples: usize = report.rows.iter().map(|row| row.samples.ns.len()).sum();
-                format!("{samples} samples, {} verdicts computed again", report.candidates().count())
+                let sides = report.rows.iter().flat_map(|row| &row.sides);
+                let medians: usize = sides.map(|side| side.session_ns.len()).sum();
+                format!(
+                    "{medians} medians of sessions, {} verdicts computed again",
+                    report.candidates().count()
+                )
             }
             Document::Noise(record) => {
                 let trials: usize = record.series.iter().map(|series| series.trials.len()).sum();

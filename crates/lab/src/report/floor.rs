@@ -5,6 +5,7 @@ use super::schema::{Floor, Row, Status};
 use crate::model::floor::Bound;
 use crate::model::key::Key;
 use crate::probe::PREFIX;
+use crate::stats::order::six_digits;
 
 /// How fast the machine does one kind of work alone.
 struct Limit {
@@ -28,7 +29,11 @@ pub(super) fn conclude(rows: &mut [Row]) {
                 .filter(|limit| limit.serves(key.threads))
                 .map(|limit| (limit.bound, work.of(limit.bound) as f64 * limit.ns_per_unit));
             let slowest = times.filter(|(_, ns)| *ns > 0.0).max_by(|a, b| a.1.total_cmp(&b.1));
-            side.floor = slowest.map(|(bound, ns)| Floor { bound, ns, share: ns / summary.median_ns });
+            side.floor = slowest.map(|(bound, ns)| Floor {
+                bound,
+                ns: six_digits(ns),
+                share: six_digits(ns / summary.median_ns),
+            });
         }
     }
 }
@@ -69,17 +74,10 @@ mod tests {
     use super::*;
     use crate::model::floor::Work;
     use crate::model::reach::Reach;
-    use crate::report::schema::{Role, Samples, Side, Summary, TimingClass, Units};
+    use crate::report::schema::{Role, Side, Summary, Units};
 
     fn row(key: &str, work: Work, median_ns: f64) -> Row {
-        let summary = Summary {
-            samples: 1,
-            median_ns,
-            interval_ns: None,
-            mad_ns: 0.0,
-            mean_ns: median_ns,
-            p95_ns: None,
-        };
+        let summary = Summary { median_ns, interval_ns: None };
         let side = Side {
             label: String::new(),
             role: Role::Baseline,
@@ -90,12 +88,14 @@ mod tests {
             units_per_iteration: None,
             digest: String::new(),
             reference: String::new(),
+            session_ns: vec![median_ns],
+            deltas: Vec::new(),
             summary: Some(summary),
             floor: None,
         };
         Row {
             title: key.to_owned(),
-            class: TimingClass { name: "kernel".to_owned(), includes: Vec::new(), excludes: Vec::new() },
+            class: "kernel".to_owned(),
             units: Units { kind: "bytes".to_owned(), per_iteration: 1 },
             work: Some(work),
             reach: Reach::Near,
@@ -103,8 +103,8 @@ mod tests {
             rounds: 1,
             status: Status::Ok,
             sides: vec![side],
-            samples: Samples::default(),
             sessions: Vec::new(),
+            windows_ns: Vec::new(),
             comparisons: Vec::new(),
         }
     }

@@ -88,7 +88,7 @@ fn charts(report: &Report) -> String {
     let mut out = String::new();
     for row in &report.rows {
         for comparison in row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate) {
-            let ratios: Vec<f64> = row.deltas(comparison.side).into_iter().map(f64::exp).collect();
+            let ratios: Vec<f64> = row.sides[comparison.side].deltas.iter().map(|d| d.exp()).collect();
             if ratios.is_empty() {
                 continue;
             }

@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub(crate) mod brief;
 pub mod check;
+mod columns;
 pub mod count;
 pub(crate) mod document;
 mod floor;
@@ -11,6 +12,7 @@ pub mod markdown;
 pub mod noise;
 mod pages;
 pub mod quality;
+pub mod samples;
 mod scaling;
 pub mod schema;
 pub mod soak;

@@ -6,7 +6,7 @@ use crate::model::class::Phase;
 use crate::model::key::Key;
 
 /// From here on a case can fill a huge page.
-const LARGE: u64 = 2 << 20;
+pub(super) const LARGE: u64 = 2 << 20;
 
 /// Shares of a session's memory by kind of page; they add up to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,7 +119,6 @@ mod tests {
                 huge_bytes: Some(huge * GIB),
                 reserved_bytes: Some(reserved * GIB),
                 gigantic_bytes: Some(gigantic * GIB),
-                ..template.sessions[0]
             };
             row.sessions = sessions.iter().map(session).collect();
             row

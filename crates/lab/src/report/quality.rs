@@ -63,7 +63,10 @@ pub(crate) fn flags(report: &Report) -> Vec<String> {
                 && row.units.kind == "bytes"
                 && row.sessions.iter().any(|session| session.huge_bytes == Some(0))
         }),
-        "short-samples" => report.rows.iter().any(|row| row.samples.ns.iter().any(|ns| *ns < 100_000)),
+        "short-samples" => report.rows.iter().flat_map(|row| &row.sides).any(|side| {
+            let sample = |ns: &f64| ns * side.iterations as f64;
+            side.session_ns.iter().map(sample).any(|ns| ns < 100_000.0)
+        }),
         _ => false,
     };
     FLAGS.iter().filter(|(name, _)| holds(name)).map(|(name, _)| (*name).to_owned()).collect()

@@ -64,14 +64,7 @@ mod tests {
             row.sides.truncate(1);
             row.sides[0].key = key.to_owned();
             row.units.per_iteration = units;
-            let summary = Summary {
-                samples: 1,
-                median_ns,
-                interval_ns: None,
-                mad_ns: 0.0,
-                mean_ns: median_ns,
-                p95_ns: None,
-            };
+            let summary = Summary { median_ns, interval_ns: None };
             row.sides[0].summary = Some(summary);
             row
         };

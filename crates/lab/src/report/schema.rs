@@ -1,8 +1,11 @@
-//! `lab.report/1`: the wire form of everything that was measured and concluded.
+//! `lab.report/2`: the wire form of everything that was measured and concluded.
 //!
-//! The raw samples are the evidence; every number under `summary` and `comparisons` can be computed again from
-//! them and is, by [`check`](super::check). The JSON Schema under `schema/` is generated from these types.
+//! What each session gave is the evidence: a median time for each side, a paired difference for each but the first.
+//! Every number under `summary` and `comparisons` can be computed again from them and is, by [`check`](super::check).
+//! The samples behind the sessions lie in a file of their own, [`samples`](super::samples), whose hash the report names.
+//! The JSON Schema under `schema/` is generated from these types.
 
+use super::columns;
 use crate::model::floor::{Bound, Work};
 use crate::model::reach::Reach;
 use hashmill_machine::{Load, Machine};
@@ -13,13 +16,13 @@ pub use crate::campaign::Role;
 pub use crate::stats::verdict::Verdict;
 
 /// What stands in [`Report::schema`].
-pub const SCHEMA: &str = "lab.report/1";
+pub const SCHEMA: &str = "lab.report/2";
 
 /// A report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// Always `lab.report/1`.
+    /// Always `lab.report/2`.
     pub schema: String,
     /// Version of the lab that wrote it.
     pub tool: String,
@@ -45,6 +48,11 @@ pub struct Report {
     /// What `lab doctor --noise` had found on this machine before; absent where nobody had asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseCard>,
+    /// SHA-256 of the file of samples that was written with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples_sha256: Option<String>,
+    /// The timing classes of the rows.
+    pub classes: Vec<TimingClass>,
     /// What was measured and concluded.
     pub rows: Vec<Row>,
     /// How disturbed the machine was.
@@ -89,7 +97,7 @@ pub enum State {
     Running,
     /// As planned.
     Complete,
-    /// Stopped from outside; the samples until then are kept.
+    /// Stopped from outside; what was measured until then is kept.
     Interrupted,
 }
 
@@ -173,8 +181,8 @@ pub struct Plan {
 pub struct Row {
     /// What a table shows on its left.
     pub title: String,
-    /// Timing class of all sides.
-    pub class: TimingClass,
+    /// Name of the timing class of all sides; [`Report::classes`] says what it times.
+    pub class: String,
     /// Work of one iteration.
     pub units: Units,
     /// The least work of one iteration, where the workload counts it.
@@ -191,11 +199,14 @@ pub struct Row {
     pub status: Status,
     /// Who was measured.
     pub sides: Vec<Side>,
-    /// Every sample that was taken.
-    pub samples: Samples,
-    /// One entry per whole session.
+    /// One entry per whole session, written as columns.
+    #[serde(with = "columns")]
+    #[schemars(with = "columns::Columns")]
     pub sessions: Vec<Session>,
-    /// What follows from the samples.
+    /// Time of each window of a sustained run, of all iterations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows_ns: Vec<u64>,
+    /// What follows from the sessions.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -258,9 +269,16 @@ pub struct Side {
     pub units_per_iteration: Option<u64>,
     /// What it computed.
     pub digest: String,
-    /// What is right.
+    /// What is right, where that is something else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reference: String,
-    /// What its samples say.
+    /// Median time of an iteration in each session, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub session_ns: Vec<f64>,
+    /// Paired log ratio of its time to that of the first side in each session; empty for the first side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deltas: Vec<f64>,
+    /// What its sessions say.
     pub summary: Option<Summary>,
     /// How far that is from what the machine can do, where its limits were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -279,67 +297,27 @@ pub struct Floor {
     pub share: f64,
 }
 
-/// What the samples of one side say, in nanoseconds per iteration.
+/// What the sessions of one side say, in nanoseconds per iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Samples.
-    pub samples: usize,
     /// Median of the session medians.
     pub median_ns: f64,
     /// Exact interval of that median; absent with fewer than eight sessions.
     pub interval_ns: Option<[f64; 2]>,
-    /// Median absolute deviation of the session medians.
-    pub mad_ns: f64,
-    /// Mean of all samples; with bursts it is no measure of speed, but no sample can change without it.
-    pub mean_ns: f64,
-    /// 95th percentile of the samples, when they are enough for one.
-    pub p95_ns: Option<f64>,
 }
 
-/// Samples as columns of equal length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Samples {
-    /// Session of each sample.
-    pub session: Vec<usize>,
-    /// Round within the session.
-    pub round: Vec<usize>,
-    /// Place in the order of the round.
-    pub position: Vec<usize>,
-    /// Side: index into [`Row::sides`].
-    pub side: Vec<usize>,
-    /// Time of all iterations.
-    pub ns: Vec<u64>,
-    /// Processor time of all threads.
-    pub cpu_ns: Vec<Option<u64>>,
-    /// Page faults.
-    pub faults: Vec<Option<u64>>,
-    /// Involuntary context switches of the main thread.
-    pub switches: Vec<Option<u64>>,
-}
-
-/// The surroundings of one session.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// The memory of one session, where the case is large enough for it to matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Session {
-    /// Before it.
-    pub before: Load,
-    /// After it.
-    pub after: Load,
     /// Bytes of its processes in huge pages.
     pub huge_bytes: Option<u64>,
     /// Bytes of its processes in memory, in pages of any size.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_bytes: Option<u64>,
     /// Bytes of its processes in pages that were reserved as huge ones; the other huge pages are transparent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved_bytes: Option<u64>,
     /// Bytes of its processes in reserved pages of 1 GiB and more; the other reserved ones have 2 MiB or so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gigantic_bytes: Option<u64>,
-    /// Processor on which all its sides were kept.
-    pub cpu: Option<usize>,
 }
 
 /// One side against the baseline.
@@ -363,6 +341,7 @@ pub struct Comparison {
     /// The decision.
     pub verdict: Verdict,
     /// Sessions that would settle an inconclusive one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_needed: Option<u64>,
 }
 
@@ -378,6 +357,14 @@ pub struct Quality {
     pub elapsed_ms: u64,
     /// What a reader should know; flags never remove samples.
     pub flags: Vec<String>,
+}
+
+impl Row {
+    /// Whether it has a side, and each of those that its comparisons name.
+    pub(super) fn is_whole(&self) -> bool {
+        let known = |comparison: &Comparison| (1..self.sides.len()).contains(&comparison.side);
+        !self.sides.is_empty() && self.comparisons.iter().all(known)
+    }
 }
 
 impl Report {

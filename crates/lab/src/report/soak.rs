@@ -1,6 +1,6 @@
 //! What a sustained run shows: its first quarter against its last, by time, and the slope between.
 //!
-//! Nothing of this is stored: it is computed from the samples of the row whenever it is shown.
+//! Nothing of this is stored: it is computed from the windows of the row whenever it is shown.
 
 use super::schema::Row;
 use crate::stats::order::median;
@@ -57,8 +57,8 @@ impl Soak {
     pub fn of(row: &Row) -> Option<Self> {
         let units = row.units.per_iteration as f64 * row.sides.first()?.iterations as f64;
         let mut now = 0.0;
-        let mut windows = Vec::with_capacity(row.samples.ns.len());
-        for ns in &row.samples.ns {
+        let mut windows = Vec::with_capacity(row.windows_ns.len());
+        for ns in &row.windows_ns {
             let ns = *ns as f64;
             windows.push(((now + ns / 2.0) / 1e9, units / ns));
             now += ns;

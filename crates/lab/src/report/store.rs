@@ -28,6 +28,12 @@ pub enum ReadError {
     /// Not JSON, or not of the schema that it names.
     #[error("{}: {_0}", misfit(_0))]
     Invalid(#[from] serde_json::Error),
+    /// A row speaks of a side that it does not have.
+    #[error("it does not fit the schema that it names: {row} speaks of a side that it does not have")]
+    Sideless {
+        /// Title of the row.
+        row: String,
+    },
     /// JSON of something else.
     #[error("not a report of this lab: `schema` is {found}, this version reads {SCHEMA}")]
     Foreign {
@@ -61,7 +67,14 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
 pub fn parse(bytes: &[u8]) -> Result<Report, ReadError> {
     // The name first: of a newer or foreign file, no other message would help.
     match schema_of(bytes)?.as_deref() {
-        Some(SCHEMA) => serde_json::from_slice(bytes).map_err(ReadError::Invalid),
+        Some(SCHEMA) => {
+            let report: Report = serde_json::from_slice(bytes)?;
+            // What points to a side must find one, also for those who show a report without a check of it.
+            match report.rows.iter().find(|row| !row.is_whole()) {
+                Some(row) => Err(ReadError::Sideless { row: row.title.clone() }),
+                None => Ok(report),
+            }
+        }
         other => Err(ReadError::Foreign {
             found: other.map_or_else(|| "missing".to_owned(), |name| format!("`{name}`")),
         }),
@@ -80,7 +93,8 @@ pub fn to_json(report: &Report) -> String {
     pretty(report)
 }
 
-/// JSON for people who also read the file: indented, but each column of numbers on one line.
+/// JSON for people who also read the file: indented, but what fits a line stands on one, and so does each column of
+/// numbers.
 pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(document).expect("documents are plain data");
     let mut text = String::new();
@@ -89,33 +103,34 @@ pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
     text
 }
 
+/// Longest object or list on one line.
+const LINE: usize = 200;
+
 fn write_value(value: &serde_json::Value, indent: usize, out: &mut String) {
     use serde_json::Value;
-    let pad = |n: usize| " ".repeat(n);
-    match value {
-        Value::Object(fields) if !fields.is_empty() => {
-            out.push_str("{\n");
-            for (i, (name, field)) in fields.iter().enumerate() {
-                out.push_str(&pad(indent + 1));
-                out.push_str(&format!("{}: ", Value::from(name.as_str())));
-                write_value(field, indent + 1, out);
-                out.push_str(if i + 1 < fields.len() { ",\n" } else { "\n" });
-            }
-            out.push_str(&pad(indent));
-            out.push('}');
-        }
-        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            out.push_str("[\n");
-            for (i, item) in items.iter().enumerate() {
-                out.push_str(&pad(indent + 1));
-                write_value(item, indent + 1, out);
-                out.push_str(if i + 1 < items.len() { ",\n" } else { "\n" });
-            }
-            out.push_str(&pad(indent));
-            out.push(']');
-        }
-        flat => out.push_str(&flat.to_string()),
+    let nested = |item: &Value| item.is_object() || item.is_array();
+    let parts: Vec<(Option<&String>, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, field)| (Some(name), field)).collect(),
+        Value::Array(items) if items.iter().any(nested) => items.iter().map(|item| (None, item)).collect(),
+        _ => Vec::new(),
+    };
+    let line = value.to_string();
+    if parts.is_empty() || line.len() <= LINE {
+        return out.push_str(&line);
     }
+    let (open, close) = if value.is_object() { ('{', '}') } else { ('[', ']') };
+    let pad = |n: usize| format!("\n{}", " ".repeat(n));
+    out.push(open);
+    for (i, (name, part)) in parts.into_iter().enumerate() {
+        out.push_str(if i > 0 { "," } else { "" });
+        out.push_str(&pad(indent + 1));
+        if let Some(name) = name {
+            out.push_str(&format!("{}: ", Value::from(name.as_str())));
+        }
+        write_value(part, indent + 1, out);
+    }
+    out.push_str(&pad(indent));
+    out.push(close);
 }
 
 /// Replaces the file at `path` in one step, so that whoever reads it finds a whole one, also after a crash.

@@ -3,6 +3,7 @@
 //! `LAB_GOLDEN=write cargo test -p hashmill-lab` writes them anew; look at the difference before it is committed.
 
 use super::assemble::conclude;
+use super::samples::Gave;
 use super::schema::*;
 use super::{check, html, markdown, quality, store, svg, text};
 use crate::fingerprint::sha256_hex;
@@ -11,6 +12,7 @@ use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::model::units;
 use crate::plan::Plan as Asked;
+use crate::stats::order::{median, six_digits};
 use hashmill_machine::{Load, Machine};
 use std::path::PathBuf;
 
@@ -38,40 +40,23 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
     let key: Key = case.parse().expect("a case");
     let class: &Class = &key.class;
     let (rounds, iterations) = (2, 1000_u64);
-    let mut samples = Samples::default();
+    let mut samples = Vec::new();
     for session in 0..sessions {
         for round in 0..rounds {
             for position in 0..sides.len() {
                 let side = (position + round) % sides.len();
                 let (_, _, _, ns, scatter) = sides[side];
                 let zigzag = ((session * 7 + side * 5) % 11) as f64 / 5.0 - 1.0;
-                samples.session.push(session);
-                samples.round.push(round);
-                samples.position.push(position);
-                samples.side.push(side);
-                samples.ns.push((ns * (1.0 + scatter * zigzag) * iterations as f64) as u64);
-                samples.cpu_ns.push(None);
-                samples.faults.push(Some(0));
-                samples.switches.push(None);
+                samples.push((session, side, (ns * (1.0 + scatter * zigzag) * iterations as f64) as u64));
             }
         }
     }
-    let quiet = Session {
-        before: Load::default(),
-        after: Load::default(),
-        huge_bytes: None,
-        resident_bytes: None,
-        reserved_bytes: None,
-        gigantic_bytes: None,
-        cpu: Some(0),
-    };
+    let work = vec![(iterations, key.size.0); sides.len()];
+    let gave = Gave::of(class, samples.into_iter(), sessions, &work);
+    let quiet = Session::default();
     Row {
         title: title.to_owned(),
-        class: TimingClass {
-            name: class.to_string(),
-            includes: class.includes(),
-            excludes: class.excludes(),
-        },
+        class: class.to_string(),
         work: None,
         units: Units { kind: "bytes".to_owned(), per_iteration: key.size.0 },
         reach: Reach::Near,
@@ -80,7 +65,8 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
         status: Status::Ok,
         sides: sides
             .iter()
-            .map(|(label, role, engine, _, _)| Side {
+            .zip(gave.session_ns.into_iter().zip(gave.deltas))
+            .map(|((label, role, engine, _, _), (session_ns, deltas))| Side {
                 label: (*label).to_owned(),
                 role: *role,
                 build: 0,
@@ -89,15 +75,24 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
                 iterations,
                 units_per_iteration: None,
                 digest: "07".to_owned(),
-                reference: "07".to_owned(),
+                reference: String::new(),
+                session_ns,
+                deltas,
                 summary: None,
                 floor: None,
             })
             .collect(),
-        samples,
         sessions: vec![quiet; sessions],
+        windows_ns: gave.windows_ns,
         comparisons: Vec::new(),
     }
+}
+
+fn classes(rows: &[Row]) -> Vec<TimingClass> {
+    let mut names: Vec<&str> = rows.iter().map(|row| &*row.class).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.iter().map(|name| TimingClass::of(&name.parse().expect("a class"))).collect()
 }
 
 /// One of everything that a report can say.
@@ -126,13 +121,14 @@ pub(crate) fn report() -> Report {
         alone("64KiB", 21_000.0),
     ];
     let broken = |mut row: Row, status: Status| {
-        row.samples = Samples::default();
         row.sessions.clear();
+        row.sides.iter_mut().for_each(|side| side.session_ns.clear());
         row.status = status;
         row
     };
     let mut wrong = broken(alone("1MiB", 1.0), Status::Incorrect("computed 08, not 07".to_owned()));
     wrong.sides[0].digest = "08".to_owned();
+    wrong.sides[0].reference = "07".to_owned();
     rows.push(wrong);
     rows.push(broken(alone("2MiB", 1.0), Status::Skipped("no such device".to_owned())));
     let family = rows.iter().flat_map(|row| &row.sides).filter(|side| side.role == Role::Candidate).count();
@@ -162,6 +158,8 @@ pub(crate) fn report() -> Report {
             far: Some(0.0124),
             seal: sha256_hex(b"card"),
         }),
+        samples_sha256: None,
+        classes: classes(&rows),
         rows,
         quality: Quality { before: load(0.1), after: load(0.9), elapsed_ms: 61_500, flags: Vec::new() },
         seal: String::new(),
@@ -204,18 +202,10 @@ fn all_forms_of_a_report_are_as_they_were() {
 /// A sustained run: a window of a second at each rate, in bytes per nanosecond.
 fn sustained(title: &str, rates: &[f64]) -> Row {
     let mut row = row(title, "hash/ours/sustained/1MiB/t1", 1, &[("ours", Role::Baseline, "ours", 1.0, 0.0)]);
-    let windows = rates.len();
-    row.rounds = windows;
-    row.samples = Samples {
-        session: vec![0; windows],
-        round: (0..windows).collect(),
-        position: vec![0; windows],
-        side: vec![0; windows],
-        ns: rates.iter().map(|rate| (1000.0 * f64::from(1 << 20) / rate) as u64).collect(),
-        cpu_ns: vec![None; windows],
-        faults: vec![None; windows],
-        switches: vec![None; windows],
-    };
+    row.rounds = rates.len();
+    row.windows_ns = rates.iter().map(|rate| (1000.0 * f64::from(1 << 20) / rate) as u64).collect();
+    let windows: Vec<f64> = row.windows_ns.iter().map(|ns| *ns as f64 / 1000.0).collect();
+    row.sides[0].session_ns = vec![six_digits(median(&windows))];
     row
 }
 
@@ -229,7 +219,7 @@ fn a_sustained_run_is_judged_by_its_quarters() {
         sustained("one pause", &rates(&|t| if (0.5..0.52).contains(&t) { 0.1 } else { 1.0 })),
         sustained("short", &rates(&|_| 1.0)[..7]),
     ];
-    let mut soaked = Report { kind: Kind::Soak, rows, ..report() };
+    let mut soaked = Report { kind: Kind::Soak, classes: classes(&rows), rows, ..report() };
     soaked.plan.family = 1;
     conclude(&soaked.plan, &mut soaked.rows);
     soaked.quality.flags = quality::flags(&soaked);
@@ -266,12 +256,62 @@ fn charts_are_as_they_were() {
 #[test]
 fn the_committed_schema_is_that_of_the_types() {
     let text = serde_json::to_string_pretty(&Report::json_schema()).expect("plain data");
-    golden("schema/report.v1.json", &format!("{text}\n"));
+    golden("schema/report.v2.json", &format!("{text}\n"));
     for (name, schema) in [
+        ("samples", schemars::schema_for!(super::samples::SamplesFile)),
         ("noise", schemars::schema_for!(super::noise::NoiseRecord)),
         ("count", schemars::schema_for!(super::count::CountRecord)),
     ] {
         let text = serde_json::to_string_pretty(&schema).expect("plain data");
         golden(&format!("schema/{name}.v1.json"), &format!("{text}\n"));
     }
+}
+
+/// Every number of a stored report, by its place.
+fn numbers(value: &serde_json::Value, place: &str, found: &mut Vec<String>) {
+    use serde_json::Value;
+    match value {
+        Value::Number(_) => found.push(place.to_owned()),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, item)| numbers(item, &format!("{place}/{i}"), found));
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, field)| numbers(field, &format!("{place}/{name}"), found));
+        }
+        _ => {}
+    }
+}
+
+/// Whatever number is changed shows in the seal; and where it is a conclusion, a new seal does not hide it.
+#[test]
+fn no_number_can_change_unseen() {
+    let mut report = report();
+    report.rows.retain(|row| ["faster", "same", "hash/ours/oneshot/1KiB/t1"].contains(&&*row.title));
+    report.plan.family = 2;
+    conclude(&report.plan, &mut report.rows);
+    assert_eq!(check::problems(&report).len(), 1, "the seal");
+    report.seal = report.compute_seal();
+    let stored = serde_json::to_value(report).expect("plain data");
+    let mut places = Vec::new();
+    numbers(&stored, "", &mut places);
+    let (mut derived, mut missed) = (0, Vec::new());
+    for place in &places {
+        let mut changed = stored.clone();
+        let number = changed.pointer_mut(place).expect("its place");
+        *number = match number.as_u64() {
+            Some(whole) => (whole + 1).into(),
+            None => (number.as_f64().expect("a number") * 1.001 + 1e-6).into(),
+        };
+        let Ok(mut report) = serde_json::from_value::<Report>(changed) else { continue };
+        let seal = check::problems(&report).iter().any(|problem| problem.place == "seal");
+        report.seal = report.compute_seal();
+        let is_derived = place.contains("/summary/") || place.contains("/comparisons/");
+        let again = check::problems(&report);
+        if !seal || is_derived && again.is_empty() {
+            missed.push(place);
+        }
+        derived += usize::from(is_derived);
+    }
+    assert_eq!(missed, Vec::<&String>::new());
+    assert!(derived > 25 && places.len() > 200, "{derived} of {} numbers", places.len());
 }

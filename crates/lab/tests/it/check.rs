@@ -21,21 +21,25 @@ fn check(text: &str) -> Said {
 fn an_honest_report_is_accepted_and_its_verdicts_counted() {
     let result = check(&golden().to_string());
     assert_eq!(result.code, Some(0), "{result:?}");
-    assert!(result.out.ends_with("ok; 500 samples, 4 verdicts computed again\n"), "{}", result.out);
+    assert!(
+        result.out.ends_with("ok; 250 medians of sessions, 4 verdicts computed again\n"),
+        "{}",
+        result.out
+    );
 }
 
 #[test]
 fn each_tampering_is_rejected_with_its_reason() {
     let cases: [(&str, Value, &str); 6] = [
-        ("/rows/1/samples/ns/5", json!(1), "mean_ns is stated as"),
+        ("/rows/4/sides/0/session_ns/0", json!(1.0), "interval_ns is stated as"),
         (
             "/rows/1/comparisons/0/verdict",
             json!("faster"),
-            "the verdict is stated as faster, but the samples say slower",
+            "the verdict is stated as faster, but the sessions say slower",
         ),
-        ("/rows/0/sides/1/digest", json!("08"), "it computed 08, but the reference is 07"),
+        ("/rows/0/sides/2/digest", json!("08"), "rival and control have different references for one case"),
         ("/rows/0/comparisons/0/sessions", json!(40), "it claims 40 sessions, but there are 20"),
-        ("/rows/4/sides/0/summary/samples", json!(19), "it claims 19 samples, but there are 20"),
+        ("/rows/4/sides/0/summary/median_ns", json!(699.0), "median_ns is stated as 699"),
         ("/machine/cpu", json!("Faster 2"), "belongs to another machine"),
     ];
     for (place, value, reason) in cases {
@@ -56,7 +60,7 @@ fn what_is_no_report_is_said_to_be_none() {
     foreign["surprise"] = json!(1);
     for (text, code, says) in [
         ("", 4, "it is not JSON, or cut off"),
-        ("{\"results\": []}", 4, "`schema` is missing, this version reads lab.report/1"),
+        ("{\"results\": []}", 4, "`schema` is missing, this version reads lab.report/2"),
         (&newer.to_string(), 4, "`schema` is `lab.report/9`"),
         (&foreign.to_string(), 4, "unknown field `surprise`"),
     ] {
@@ -88,5 +92,21 @@ fn sides_of_unequal_work_are_compared_by_the_time_for_the_same_work() {
     let by_work = median(1) / median(0) * 64.0;
     let ratio = row["comparisons"][0]["ratio"].as_f64().expect("a ratio");
     assert!((by_work / 8.0..by_work * 8.0).contains(&ratio), "{ratio} is not near {by_work}");
-    assert_eq!(said(lab().arg("check").arg(path)).code, Some(0), "the rule stopped where the report says");
+    let checked = said(lab().arg("check").arg(&path));
+    assert_eq!(checked.code, Some(0), "the rule stopped where the report says: {checked:?}");
+    assert!(checked.out.contains(" samples behind them"), "{}", checked.out);
+
+    // The samples lie beside the report, and belong to it alone.
+    let samples = folder.join("r/samples.json");
+    let text = std::fs::read_to_string(&samples).expect("samples");
+    let moved = folder.join("moved.json");
+    std::fs::write(&moved, &text).expect("a writable folder");
+    std::fs::write(&samples, text.replacen("\"ns\": [", "\"ns\": [1", 1)).expect("a writable folder");
+    let spoilt = said(lab().arg("check").arg(&path));
+    assert_eq!(spoilt.code, Some(1), "{spoilt:?}");
+    assert!(spoilt.out.contains("samples: the file is not the one that the report names"), "{}", spoilt.out);
+    let given = said(lab().arg("check").arg(&path).arg("--samples").arg(&moved));
+    assert_eq!(given.code, Some(0), "{given:?}");
+    let two = said(lab().arg("check").args([&path, &path]).arg("--samples").arg(&moved));
+    assert_eq!(two.code, Some(2), "{two:?}");
 }

@@ -16,7 +16,7 @@ fn windows_become_a_timeline() {
     let text = std::fs::read(folder.join("out/report.json")).expect("a report");
     let report: Value = serde_json::from_slice(&text).expect("JSON");
     assert_eq!(report["kind"], "soak");
-    assert_eq!(report["rows"][0]["samples"]["ns"].as_array().map(Vec::len), Some(20));
+    assert_eq!(report["rows"][0]["windows_ns"].as_array().map(Vec::len), Some(20));
     assert!(result.out.contains("last/first"), "{}", result.out);
     let html = std::fs::read_to_string(folder.join("out/report.html")).expect("a page");
     assert!(html.contains("<svg"), "a timeline");

@@ -69,7 +69,7 @@ fn committed_documents_fit_their_schemas_and_broken_ones_do_not() {
     let folder = Folder::new("schema");
     let golden = read(&own("tests/golden/report.json"));
     let breaks: [(&str, Value, &str); 4] = [
-        ("/rows/0/samples/ns/0", json!("fast"), "rows/0/samples/ns/0: 'fast' is not"),
+        ("/rows/0/sides/0/session_ns/0", json!("fast"), "rows/0/sides/0/session_ns/0: 'fast' is not"),
         ("/rows/0/comparisons/0/verdict", json!("great"), "rows/0/comparisons/0/verdict: 'great' is not"),
         ("/plan", json!({}), "plan: 'looks' is a required property"),
         ("/quality/flags", json!(null), "quality/flags: None is not of type 'array'"),
@@ -79,13 +79,13 @@ fn committed_documents_fit_their_schemas_and_broken_ones_do_not() {
         *broken.pointer_mut(place).expect(place) = value.clone();
         let path = folder.join(&format!("{index}.json"));
         std::fs::write(&path, broken.to_string()).expect("writable");
-        pairs.push((own("schema/report.v1.json"), path));
+        pairs.push((own("schema/report.v2.json"), path));
     }
     let mut surprise = golden;
     surprise["surprise"] = json!(1);
     let path = folder.join("surprise.json");
     std::fs::write(&path, surprise.to_string()).expect("writable");
-    pairs.push((own("schema/report.v1.json"), path));
+    pairs.push((own("schema/report.v2.json"), path));
 
     python.args(["-c", VALIDATE]);
     let output = python.args(pairs.iter().flat_map(|(schema, document)| [schema, document])).output();

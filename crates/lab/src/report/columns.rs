@@ -1,0 +1,71 @@
+//! Sessions on paper: a column for each thing that was seen of them, instead of its name again and again.
+
+use super::schema::Session;
+use crate::stats::MAX_SESSIONS;
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What was seen of the sessions of a row, in their order. A column is absent where nothing was seen.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Columns {
+    /// How many whole sessions there were.
+    count: usize,
+    /// Bytes of its processes in memory, in pages of any size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resident_bytes: Vec<Option<u64>>,
+    /// Bytes of its processes in huge pages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    huge_bytes: Vec<Option<u64>>,
+    /// Bytes of its processes in pages that were reserved as huge ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reserved_bytes: Vec<Option<u64>>,
+    /// Bytes of its processes in reserved pages of 1 GiB and more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    gigantic_bytes: Vec<Option<u64>>,
+}
+
+pub(super) fn serialize<S: Serializer>(sessions: &[Session], to: S) -> Result<S::Ok, S::Error> {
+    Columns {
+        count: sessions.len(),
+        resident_bytes: column(sessions, |session| session.resident_bytes),
+        huge_bytes: column(sessions, |session| session.huge_bytes),
+        reserved_bytes: column(sessions, |session| session.reserved_bytes),
+        gigantic_bytes: column(sessions, |session| session.gigantic_bytes),
+    }
+    .serialize(to)
+}
+
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Session>, D::Error> {
+    let columns = Columns::deserialize(from)?;
+    let count = columns.count;
+    if count > MAX_SESSIONS {
+        return Err(D::Error::custom(format!("{count} sessions are more than {MAX_SESSIONS}")));
+    }
+    let lengths = [
+        columns.resident_bytes.len(),
+        columns.huge_bytes.len(),
+        columns.reserved_bytes.len(),
+        columns.gigantic_bytes.len(),
+    ];
+    if let Some(length) = lengths.into_iter().find(|length| ![0, count].contains(length)) {
+        return Err(D::Error::custom(format!("a column of {length} belongs to {count} sessions")));
+    }
+    let sessions = (0..count).map(|i| Session {
+        resident_bytes: at(&columns.resident_bytes, i),
+        huge_bytes: at(&columns.huge_bytes, i),
+        reserved_bytes: at(&columns.reserved_bytes, i),
+        gigantic_bytes: at(&columns.gigantic_bytes, i),
+    });
+    Ok(sessions.collect())
+}
+
+fn column<T>(sessions: &[Session], of: impl Fn(&Session) -> Option<T>) -> Vec<Option<T>> {
+    let column: Vec<Option<T>> = sessions.iter().map(of).collect();
+    if column.iter().any(Option::is_some) { column } else { Vec::new() }
+}
+
+fn at<T: Copy>(column: &[Option<T>], session: usize) -> Option<T> {
+    column.get(session).copied().flatten()
+}
