@@ -113,7 +113,13 @@ impl CountRecord {
         let mut facts = machine_facts(&self.machine);
         facts.push(("counted", format!("{} with {}", self.created, self.counter)));
         let notes = vec!["instructions of one call; a count proves nothing about speed".to_owned()];
-        View { title: "lab run --explain".to_owned(), facts, tables: vec![self.table(change)], notes }
+        View {
+            title: "lab run --explain".to_owned(),
+            banner: Vec::new(),
+            facts,
+            tables: vec![self.table(change)],
+            notes,
+        }
     }
 
     pub(crate) fn table(&self, change: Option<&Change>) -> Table {

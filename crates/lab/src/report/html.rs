@@ -1,54 +1,133 @@
-//! One static HTML file: tables and SVG, no script, nothing loaded from anywhere.
+//! One static HTML file: pictures, tables, notes; no script, nothing loaded from anywhere. Light, dark, narrow, printed.
 
-use super::schema::{Kind, Report, Role, Row};
-use super::soak::Soak;
-use super::svg::{Series, curve, escape, strip, timeline};
-use super::view::{Table, Tone, View, curves, row_units};
-use crate::model::units::Units;
-use std::mem::discriminant;
+use super::figures::{self, broken};
+use super::schema::Report;
+use super::svg::escape;
+use super::view::{Table, Tone, View};
+
+/// Colours by name: on light and on dark paper.
+const COLOURS: [(&str, &str, &str); 16] = [
+    ("paper", "#ffffff", "#15181b"),
+    ("ink", "#1b1e21", "#e6e8ea"),
+    ("dim", "#565c62", "#a7aeb5"),
+    ("good", "#1a6b2d", "#6fdc86"),
+    ("bad", "#b3201b", "#ff8f88"),
+    ("careful", "#5f4600", "#ffdf85"),
+    ("careful-paper", "#fff2c9", "#392c05"),
+    ("bad-paper", "#ffe3e1", "#471513"),
+    ("rule", "#d5d9dd", "#363c42"),
+    ("track", "#eef0f2", "#22272b"),
+    ("band", "#cfd8df", "#3d4953"),
+    ("c0", "#0b6e8f", "#4fb8d9"),
+    ("c1", "#c2410c", "#ff9a62"),
+    ("c2", "#2b8a3e", "#6fdc86"),
+    ("c3", "#7b2d8e", "#d69ae6"),
+    ("c4", "#9d174d", "#f78fb9"),
+];
 
 const STYLE: &str = "\
-:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1300px;margin:2rem auto;padding:0 1rem}\
-h1{font-size:1.5rem;overflow-wrap:break-word}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;margin:1.5rem 0;\
-font-variant-numeric:tabular-nums}caption{text-align:left;font-weight:600;padding:.3rem .6rem}\
-th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap;vertical-align:top}\
+*{box-sizing:border-box}\
+body{font:15px/1.45 system-ui,sans-serif;max-width:1280px;margin:1.5rem auto;padding:0 1rem;background:var(--paper);color:var(--ink)}\
+h1{font-size:1.4rem;margin:.2rem 0 .6rem;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:1.6rem 0 .1rem}\
+h3{font:600 .9rem ui-monospace,monospace;margin:.9rem 0 .2rem}hr{border:0;border-top:1px solid var(--rule);margin:.6rem 0 .3rem}\
+.dim,dt{color:var(--dim)}.good{color:var(--good)}.bad{color:var(--bad)}p{margin:.2rem 0;overflow-wrap:anywhere}\
+.banner{margin:.6rem 0;padding:.4rem .8rem;border-radius:.4rem;border-left:.4rem solid;overflow-wrap:anywhere}\
+.banner.careful{background:var(--careful-paper);color:var(--careful)}.banner.fatal{background:var(--bad-paper);color:var(--bad);font-weight:600}\
+.both{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,3fr);gap:0 2.5rem}\
+.both>div:last-child .line{grid-template-columns:minmax(0,3fr) minmax(0,4fr)}.both>div:last-child .says{text-align:right}.both>div:last-child .track{grid-column:1/-1;grid-row:2}\
+.line{display:grid;grid-template-columns:minmax(0,30%) minmax(0,1fr) minmax(0,31%);gap:0 .9rem;align-items:center;padding:.14rem 0}\
+.name{font-family:ui-monospace,monospace;font-size:.86rem;overflow-wrap:anywhere}\
+.says{font-size:.86rem;font-variant-numeric:tabular-nums}.says span{white-space:nowrap}\
+summary.line{cursor:pointer;list-style:none}summary::-webkit-details-marker{display:none}\
+summary .name::before{content:'▸ ';color:var(--dim)}details[open]>summary .name::before{content:'▾ '}\
+div.line .name{padding-left:.2rem}summary:hover{background:var(--track)}summary:focus-visible{outline:2px solid var(--c0)}\
+.track{position:relative;height:1.1rem;background:var(--track);border-radius:2px;overflow:hidden}\
+.track i,.key{position:absolute;top:0;bottom:0;-webkit-print-color-adjust:exact;print-color-adjust:exact}\
+.bar{background:var(--c0)}.bar.c1{background:var(--c1)}.bar.c2{background:var(--c2)}.bar.c3{background:var(--c3)}\
+.band{background:var(--band)}.one{border-left:1px solid var(--dim)}.ideal{border-left:3px solid var(--ink);margin-left:-3px}\
+.track .whisker{top:calc(50% - 1.5px);bottom:calc(50% - 1.5px);min-width:2px;background:var(--ink)}\
+.track .dot{width:.62rem;height:.62rem;top:calc(50% - .31rem);margin-left:-.31rem;border-radius:50%;background:var(--ink)}\
+.track .whisker.good,.track .dot.good{background:var(--good)}.track .whisker.bad,.track .dot.bad{background:var(--bad)}\
+.track .whisker.dim,.track .dot.dim{background:var(--dim)}\
+.ends,.ticks{background:none;overflow:visible;font-size:.8rem;color:var(--dim)}.ends{display:flex;justify-content:space-between;height:auto;gap:1rem}\
+.ends em{font-style:normal}.ticks b{position:absolute;transform:translateX(-50%);font-weight:400}\
+.legend{font-size:.82rem;color:var(--dim)}.key{position:static;display:inline-block;width:1rem;height:.7rem;margin:0 .3rem 0 .6rem}\
+.key.whisker{height:3px;background:var(--ink);vertical-align:.25rem}.key.dot{width:.62rem;height:.62rem;border-radius:50%;background:var(--ink)}\
+.key.dot.c0{background:var(--c0)}.key.dot.c1{background:var(--c1)}.key.dot.c2{background:var(--c2)}.key.dot.c3{background:var(--c3)}.key.dot.c4{background:var(--c4)}\
+.more{padding:.2rem 0 .6rem 1.1rem;font-size:.86rem;overflow-wrap:anywhere}\
+figure{margin:.6rem 0}.strip{max-width:640px}.strip svg{width:100%;display:block;background:var(--track)}\
+.strip figcaption span:first-child,.strip figcaption span:last-child,.legend span{white-space:nowrap}.strip figcaption{display:flex;justify-content:space-between;gap:.8rem;color:var(--dim);font-size:.8rem}\
+.many{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:0 2rem}figure>svg{width:100%;max-width:560px;height:auto}\
+.strip svg{max-width:none}svg text{font:12px system-ui,sans-serif;fill:var(--dim)}svg path{fill:none}.interval{fill:var(--band)}\
+.grid{stroke:var(--rule)}.axis{stroke:var(--dim)}.mark{stroke:var(--bad);stroke-dasharray:3 2}.level{stroke:var(--c1);stroke-width:3}\
+.line.c0,.line.c1,.line.c2,.line.c3,.line.c4{stroke-width:1.8}.dots{stroke-width:5;stroke-linecap:round;vector-effect:non-scaling-stroke}\
+path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}path.c2{stroke:var(--c2)}path.c3{stroke:var(--c3)}path.c4{stroke:var(--c4)}\
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;margin:1rem 0;font-size:.86rem;font-variant-numeric:tabular-nums}\
+caption{text-align:left;font-weight:600;padding:.3rem .6rem}\
+th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid var(--rule);white-space:nowrap;vertical-align:top}\
 th:first-child,td:first-child{text-align:left;font-family:ui-monospace,monospace;white-space:normal}\
 td:first-child{min-width:min(32ch,40vw)}th:last-child,td:last-child{text-align:left;white-space:normal;min-width:9ch}\
-.good{color:#2b8a3e;color:light-dark(#2b8a3e,#69db7c);font-weight:600}.bad{color:#c92a2a;color:light-dark(#c92a2a,#ff8787);font-weight:600}.dim{opacity:.65}\
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.65}dd{margin:0}dd,li,p{overflow-wrap:anywhere}\
-figure{margin:1.5rem 0}figcaption{font-family:ui-monospace,monospace}svg{width:100%;min-width:600px;height:auto}";
+td.good,td.bad{font-weight:600}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;font-size:.86rem}\
+dd{margin:0}dd,li{overflow-wrap:anywhere}.numbers>summary{font-size:1.1rem;font-weight:600;margin-top:1.6rem;cursor:pointer}\
+@media(max-width:1000px){.both{display:block}}\
+@media(max-width:640px){.line{grid-template-columns:minmax(11ch,2fr) minmax(0,3fr);padding:.3rem 0}.track{grid-column:1/-1;grid-row:2}.head .track,.foot .track{grid-row:1}\
+.head .name,.foot .name,.head .says,.foot .says{display:none}.says{text-align:right}}\
+@media print{body{max-width:none;margin:0}summary .name::before{content:''!important}details.numbers::details-content{content-visibility:visible;block-size:auto}\
+.line,figure{break-inside:avoid}}";
 
 /// Renders as one HTML file.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let closing = format!("schema {}, seal {}", report.schema, report.seal);
-    page(&View::of(report), &charts(report), &closing)
+    page(&View::of(report), &figures::all(report), &closing)
 }
 
-/// One page: what the view says, charts that are SVG already, and a line at the end.
-pub(crate) fn page(view: &View, charts: &str, closing: &str) -> String {
-    let mut body = format!("<h1>{}</h1>\n<dl>\n", escape(&view.title));
-    for (name, says) in &view.facts {
-        body += &format!("<dt>{name}</dt><dd>{}</dd>\n", escape(says));
+/// One page: what the view says, pictures that are HTML already, and a line at the end. Where there are pictures, the
+/// tables wait behind a word.
+pub(crate) fn page(view: &View, pictures: &str, closing: &str) -> String {
+    let mut body = format!("<h1>{}</h1>\n", escape(&view.title));
+    for (class, is_fatal) in [("fatal", true), ("careful", false)] {
+        let about = view.banner.iter().filter(|warning| warning.is_fatal == is_fatal);
+        let lines: String = about.map(|warning| format!("<p>{}</p>\n", escape(&warning.says))).collect();
+        if !lines.is_empty() {
+            body += &format!("<div class=\"banner {class}\" role=\"note\">\n{lines}</div>\n");
+        }
     }
-    body += "</dl>\n";
-    for table in &view.tables {
-        body += &lay_out(table);
+    let facts = view.facts.iter().map(|(name, says)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(says)));
+    let facts = format!("<dl>\n{}</dl>\n", facts.collect::<String>());
+    let tables: String = view.tables.iter().map(lay_out).collect();
+    let notes: String = view.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
+    if pictures.is_empty() {
+        body += &format!("{facts}{tables}<h2>Notes</h2>\n<ul>\n{notes}</ul>\n");
+    } else {
+        let told =
+            |name: &str| view.facts.iter().find(|(other, _)| *other == name).map(|(_, says)| escape(says));
+        let where_and_when: Vec<String> = ["machine", "measured"].into_iter().filter_map(told).collect();
+        body += &format!("<p class=\"dim\">{}</p>\n{pictures}", where_and_when.join("; "));
+        body += &format!(
+            "<details class=\"numbers\"><summary>Numbers</summary>\n{tables}</details>\n\
+             <h2>Conditions and notes</h2>\n{facts}<ul>\n{notes}</ul>\n"
+        );
     }
-    body += charts;
-    body += "<h2>Notes</h2>\n<ul>\n";
-    for note in &view.notes {
-        body += &format!("<li>{}</li>\n", escape(note));
-    }
-    body += "</ul>\n";
     if !closing.is_empty() {
         body += &format!("<p class=\"dim\">{}</p>\n", escape(closing));
     }
+    let title = escape(&view.title);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        escape(&view.title)
+         <title>{title}</title>\n<style>{}{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        colours()
+    )
+}
+
+/// The colours as properties: light, and dark on screens that ask for it. Paper is always light.
+fn colours() -> String {
+    let light: String = COLOURS.iter().map(|(name, light, _)| format!("--{name}:{light};")).collect();
+    let dark: String = COLOURS.iter().map(|(name, _, dark)| format!("--{name}:{dark};")).collect();
+    format!(
+        ":root{{color-scheme:light;{light}}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\n"
     )
 }
 
@@ -59,7 +138,7 @@ fn lay_out(table: &Table) -> String {
     }
     out += "<thead><tr>";
     for column in &table.columns {
-        out += &format!("<th>{}</th>", escape(column));
+        out += &format!("<th scope=\"col\">{}</th>", escape(column));
     }
     out += "</tr></thead>\n<tbody>\n";
     for line in &table.rows {
@@ -70,7 +149,7 @@ fn lay_out(table: &Table) -> String {
                 Tone::Plain => "",
                 Tone::Good => " class=\"good\"",
                 Tone::Bad => " class=\"bad\"",
-                Tone::Dim => " class=\"dim\"",
+                Tone::Warn | Tone::Dim => " class=\"dim\"",
             };
             out += &format!("<td{class}>{}</td>", if i == 0 { broken(cell) } else { escape(cell) });
         }
@@ -79,60 +158,51 @@ fn lay_out(table: &Table) -> String {
     out + "</tbody>\n</table></div>\n"
 }
 
-/// Text that a narrow page may break after each slash: in a case's name, and never inside one of its words.
-fn broken(text: &str) -> String {
-    escape(text).replace('/', "/<wbr>")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn charts(report: &Report) -> String {
-    let mut out = String::new();
-    for row in &report.rows {
-        for comparison in row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate) {
-            let ratios: Vec<f64> = row.sides[comparison.side].deltas.iter().map(|d| d.exp()).collect();
-            if ratios.is_empty() {
-                continue;
+    /// Relative luminance of `#rrggbb`, as WCAG 2 defines it.
+    fn luminance(colour: &str) -> f64 {
+        let channel = |at: usize| {
+            let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("two digits")) / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+    }
+
+    fn contrast(a: &str, b: &str) -> f64 {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn words_can_be_read_and_marks_be_seen_on_light_and_on_dark_paper() {
+        assert!((contrast("#ffffff", "#000000") - 21.0).abs() < 1e-9);
+        let of = |name: &str| {
+            let (_, light, dark) = COLOURS.iter().find(|(other, ..)| *other == name).expect("a colour");
+            [*light, *dark]
+        };
+        let words = [
+            ("ink", "paper"),
+            ("dim", "paper"),
+            ("good", "paper"),
+            ("bad", "paper"),
+            ("careful", "careful-paper"),
+            ("bad", "bad-paper"),
+            ("ink", "track"),
+            ("dim", "track"),
+            ("good", "track"),
+            ("bad", "track"),
+        ];
+        let marks = ["c0", "c1", "c2", "c3", "c4"].map(|mark| [(mark, "paper"), (mark, "track")]).concat();
+        for (pairs, least) in [(&words[..], 4.5), (&marks[..], 3.0)] {
+            for (front, back) in pairs {
+                for (front_colour, back_colour) in of(front).into_iter().zip(of(back)) {
+                    let found = contrast(front_colour, back_colour);
+                    assert!(found >= least, "{front} on {back}: {found:.2} is less than {least}");
+                }
             }
-            let meeting = format!("{} against {}", row.sides[comparison.side].label, row.sides[0].label);
-            let caption = if row.title.ends_with(&meeting) {
-                row.title.clone()
-            } else {
-                format!("{}: {meeting}", row.title)
-            };
-            let chart =
-                strip(&caption, &ratios, comparison.ratio, comparison.interval, report.plan.same_within);
-            out += &figure(&caption, &chart);
         }
     }
-    for row in report.rows.iter().filter(|_| report.kind == Kind::Soak) {
-        if let Some(soak) = Soak::of(row) {
-            let Some(units) = row_units(row) else { continue };
-            let chart = timeline(&row.title, &soak.windows, (soak.first, soak.last), units);
-            out += &figure(&row.title, &chart);
-        }
-    }
-    let curves = curves(report);
-    for kind in [Units::Bytes(1), Units::Hashes(1), Units::Operations(1)] {
-        let lines: Vec<Series<'_>> =
-            curves.iter().filter_map(|(name, points)| Some((name.as_str(), rates(points, kind)?))).collect();
-        if !lines.is_empty() {
-            out += &figure("rate over size", &curve("rate over size", &lines, kind));
-        }
-    }
-    if out.is_empty() { out } else { format!("<h2>Charts</h2>\n{out}") }
-}
-
-/// Units per nanosecond over sizes, if that is what the rows count.
-fn rates(points: &[(u64, &Row)], kind: Units) -> Option<Vec<(f64, f64)>> {
-    let rate = |(size, row): &(u64, &Row)| {
-        let units = row_units(row).filter(|units| discriminant(units) == discriminant(&kind))?;
-        Some((*size as f64, units.count() as f64 / row.sides[0].summary?.median_ns))
-    };
-    points.iter().map(rate).collect()
-}
-
-fn figure(caption: &str, chart: &str) -> String {
-    format!(
-        "<figure>\n<figcaption>{}</figcaption>\n<div class=\"wide\">{chart}</div></figure>\n",
-        broken(caption)
-    )
 }

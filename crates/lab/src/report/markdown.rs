@@ -11,6 +11,9 @@ pub fn render(report: &Report) -> String {
 
 pub(crate) fn lay_out_view(view: &View) -> String {
     let mut out = format!("## {}\n\n", escape(&view.title));
+    for warning in &view.banner {
+        out += &format!("**{}**\n\n", escape(&warning.says));
+    }
     for (name, says) in &view.facts {
         out += &format!("- {name}: {}\n", escape(says));
     }

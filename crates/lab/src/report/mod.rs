@@ -1,23 +1,26 @@
 //! Reports: one schema, what fills it, what distrusts it, and the forms in which people read it.
 
 pub(crate) mod assemble;
+pub(crate) mod banner;
 pub(crate) mod brief;
 pub mod check;
 mod columns;
 pub mod count;
 pub(crate) mod document;
+mod figures;
 mod floor;
 pub mod html;
 pub mod markdown;
 pub mod noise;
 mod pages;
+mod plot;
 pub mod quality;
 pub mod samples;
 mod scaling;
 pub mod schema;
 pub mod soak;
 pub mod store;
-pub mod svg;
+mod svg;
 pub mod text;
 pub(crate) mod view;
 

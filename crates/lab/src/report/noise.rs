@@ -212,7 +212,7 @@ impl NoiseRecord {
             ),
         ];
         let table = Table { caption: String::new(), columns, rows: tried().map(Series::line).collect() };
-        View { title: "lab doctor --noise".to_owned(), facts, tables: vec![table], notes }
+        View { title: "lab doctor --noise".to_owned(), banner: Vec::new(), facts, tables: vec![table], notes }
     }
 }
 

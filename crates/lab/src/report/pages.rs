@@ -10,16 +10,27 @@ pub(super) const LARGE: u64 = 2 << 20;
 
 /// Shares of a session's memory by kind of page; they add up to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Shares {
-    small: f64,
-    transparent: f64,
+pub(super) struct Shares {
+    pub(super) small: f64,
+    pub(super) transparent: f64,
     /// Reserved ones of 2 MiB or so.
-    reserved: f64,
+    pub(super) reserved: f64,
     /// Of 1 GiB and more.
-    gigantic: f64,
+    pub(super) gigantic: f64,
 }
 
 impl Shares {
+    /// The mean over sessions.
+    pub(super) fn mean(all: &[Shares]) -> Shares {
+        let mean = |of: fn(&Shares) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        Shares {
+            small: mean(|s| s.small),
+            transparent: mean(|s| s.transparent),
+            reserved: mean(|s| s.reserved),
+            gigantic: mean(|s| s.gigantic),
+        }
+    }
+
     fn of(session: &Session) -> Option<Shares> {
         let resident = session.resident_bytes.filter(|bytes| *bytes > 0)? as f64;
         let [huge, reserved, gigantic] =
@@ -34,7 +45,7 @@ impl Shares {
         })
     }
 
-    fn huge(&self) -> f64 {
+    pub(super) fn huge(&self) -> f64 {
         1.0 - self.small
     }
 }
@@ -67,10 +78,14 @@ pub(super) fn fact(report: &Report) -> Option<String> {
     (!says.is_empty()).then(|| says.join(", "))
 }
 
+/// Rows of large cases with what their sessions had.
+pub(super) fn of_large(rows: &[Row]) -> Vec<(&Row, Vec<Shares>)> {
+    rows.iter().map(|row| (row, shares(row))).filter(|(_, shares)| !shares.is_empty()).collect()
+}
+
 /// Each large case by kind of page, where that is more than [`fact`] says: where cases differ, or had reserved pages.
 pub(super) fn table(rows: &[Row]) -> Option<Table> {
-    let large: Vec<(&Row, Vec<Shares>)> =
-        rows.iter().map(|row| (row, shares(row))).filter(|(_, shares)| !shares.is_empty()).collect();
+    let large = of_large(rows);
     let all = || large.iter().flat_map(|(_, shares)| shares);
     let least = all().map(Shares::huge).fold(1.0, f64::min);
     let most = all().map(Shares::huge).fold(0.0, f64::max);

@@ -1,13 +1,14 @@
 //! What more threads are good for: rows that differ in their number alone, one line for each family of them.
 
+use super::floor::is_probe;
 use super::schema::Row;
 use super::view::{Line, Table, Tone};
 use crate::model::key::Key;
 
 /// Rows that differ in threads alone: their name, then threads and work a second of each, fewest threads first.
-fn families(rows: &[Row]) -> Vec<(String, Vec<(u32, f64)>)> {
+pub(super) fn families(rows: &[Row]) -> Vec<(String, Vec<(u32, f64)>)> {
     let mut families: Vec<(String, Vec<(u32, f64)>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.sides.len() == 1) {
+    for row in rows.iter().filter(|row| row.sides.len() == 1 && !is_probe(row)) {
         let side = &row.sides[0];
         let (Ok(key), Some(summary)) = (side.key.parse::<Key>(), side.summary) else { continue };
         let point = (key.threads, row.units.per_iteration as f64 / summary.median_ns);

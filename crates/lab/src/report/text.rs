@@ -11,6 +11,10 @@ pub fn render(report: &Report, colour: bool) -> String {
 
 pub(crate) fn lay_out_view(view: &View, colour: bool) -> String {
     let mut out = format!("{}\n", view.title);
+    for warning in &view.banner {
+        let tone = if warning.is_fatal { Tone::Bad } else { Tone::Warn };
+        out += &format!("{}\n", paint(&format!("! {}", warning.says), tone, colour));
+    }
     for (name, says) in &view.facts {
         out += &format!("{name:<10}{says}\n");
     }
@@ -61,6 +65,7 @@ fn paint(text: &str, tone: Tone, colour: bool) -> String {
     let code = match tone {
         Tone::Good => "32",
         Tone::Bad => "31;1",
+        Tone::Warn => "33",
         Tone::Dim => "2",
         Tone::Plain => return text.to_owned(),
     };

@@ -1,8 +1,9 @@
 //! What a report shows, before it has a form: facts, tables and notes in words. The renderers only lay it out.
 
+use super::banner::{self, Warning};
 use super::floor::is_probe;
 use super::quality::explain;
-use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Verdict};
+use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, Status, Verdict};
 use super::soak::{Course, Soak};
 use crate::model::key::Key;
 use crate::model::reach::Reach;
@@ -12,6 +13,8 @@ use hashmill_machine::Machine;
 /// Everything that every form shows.
 pub(crate) struct View {
     pub(crate) title: String,
+    /// What to know before anything else.
+    pub(crate) banner: Vec<Warning>,
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) tables: Vec<Table>,
     pub(crate) notes: Vec<String>,
@@ -36,6 +39,7 @@ pub(crate) enum Tone {
     Plain,
     Good,
     Bad,
+    Warn,
     Dim,
 }
 
@@ -61,7 +65,13 @@ impl View {
         }
         tables.extend(super::scaling::table(&report.rows));
         tables.extend(super::pages::table(&report.rows));
-        View { title: format!("{title} {}", report.id), facts: facts(report), tables, notes: notes(report) }
+        View {
+            title: format!("{title} {}", report.id),
+            banner: banner::warnings(report),
+            facts: facts(report),
+            tables,
+            notes: notes(report),
+        }
     }
 }
 
@@ -140,7 +150,7 @@ fn comparisons(rows: &[&Row]) -> Table {
     Table { caption: String::new(), columns, rows: lines }
 }
 
-fn side_time(side: &Side) -> String {
+pub(super) fn side_time(side: &Side) -> String {
     side.summary.map_or_else(|| "–".to_owned(), |summary| duration(summary.median_ns))
 }
 
@@ -166,7 +176,7 @@ fn verdict(row: &Row, comparison: &Comparison) -> String {
     words + unfinished
 }
 
-fn status(status: &Status) -> String {
+pub(super) fn status(status: &Status) -> String {
     match status {
         Status::Ok => "ok".to_owned(),
         Status::Unfinished => "unfinished".to_owned(),
@@ -286,13 +296,6 @@ differ in how much an iteration does, the one does not follow from the other";
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
-    match report.state {
-        State::Complete => {}
-        State::Interrupted => notes.push("The run was interrupted; what was measured until then is kept.".to_owned()),
-        State::Running => notes.push(
-            "The run is unfinished: it is still going on, or it was killed. What was measured until then is kept.".to_owned(),
-        ),
-    }
     for row in &report.rows {
         if let Status::Incorrect(why) | Status::Failed(why) = &row.status {
             notes.push(format!("{}: {why}", row.title));
@@ -315,7 +318,8 @@ fn notes(report: &Report) -> Vec<String> {
         checked.iter().filter(|ok| **ok).count(),
         checked.len()
     ));
-    notes.extend(report.quality.flags.iter().map(|flag| format!("{flag}: {}", explain(flag))));
+    let quiet = report.quality.flags.iter().filter(|flag| !banner::is_loud(flag));
+    notes.extend(quiet.map(|flag| format!("{flag}: {}", explain(flag))));
     if report.rows.iter().any(|row| row.sides.iter().any(|side| side.floor.is_some())) {
         notes.push(FLOOR.to_owned());
     }

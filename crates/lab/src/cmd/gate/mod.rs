@@ -305,7 +305,7 @@ fn write_pages(folder: &Path, machine: &Machine, gates: &Path, table: Table) -> 
         "ratio: the rival's time over ours; a gate passes where the whole interval is at or above its bar"
             .to_owned(),
     ];
-    let view = View { title: "lab gate".to_owned(), facts, tables: vec![table], notes };
+    let view = View { title: "lab gate".to_owned(), banner: Vec::new(), facts, tables: vec![table], notes };
     let pages = [("gates.html", html::page(&view, "", "")), ("gates.md", markdown::lay_out_view(&view))];
     for (name, text) in pages {
         let path = folder.join(name);

@@ -1,0 +1,94 @@
+//! What a reader must know before reading anything else of a report: wrong results, and conditions under which no
+//! measurement is worth much.
+
+use super::quality::explain;
+use super::schema::{Kind, Report, Role, Row, State, Status};
+use super::soak::{Course, Soak};
+use crate::model::units::percent;
+use hashmill_machine::Load;
+
+/// One thing to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Warning {
+    /// Nothing may be used of what it is about; otherwise caution is enough.
+    pub(crate) is_fatal: bool,
+    pub(crate) says: String,
+}
+
+/// Flags that stand in the banner and not among the notes.
+const LOUD: [&str; 5] = ["control-failed", "busy", "stolen-time", "cpu-pressure", "memory-pressure"];
+
+/// Whether a flag has its place in the banner.
+pub(super) fn is_loud(flag: &str) -> bool {
+    LOUD.contains(&flag)
+}
+
+pub(super) fn warnings(report: &Report) -> Vec<Warning> {
+    let fatal = |says: String| Warning { is_fatal: true, says };
+    let careful = |says: String| Warning { is_fatal: false, says };
+    let mut found = Vec::new();
+    for answers in &report.answers {
+        found.extend(
+            answers.wrong.as_ref().map(|why| fatal(format!("WRONG ANSWER of {}: {why}", answers.engine))),
+        );
+    }
+    let of = |word: &str, rows: Vec<&Row>| {
+        let titles: Vec<&str> = rows.iter().take(3).map(|row| row.title.as_str()).collect();
+        let more = if rows.len() > 3 { format!(" and {} more", rows.len() - 3) } else { String::new() };
+        (!rows.is_empty()).then(|| fatal(format!("{word}: {}{more}", titles.join(", "))))
+    };
+    let rows = |holds: fn(&Status) -> bool| report.rows.iter().filter(|row| holds(&row.status)).collect();
+    found.extend(of("WRONG RESULT", rows(|status| matches!(status, Status::Incorrect(_)))));
+    found.extend(of("FAILED", rows(|status| matches!(status, Status::Failed(_)))));
+    found.extend(match report.state {
+        State::Complete => None,
+        State::Interrupted => {
+            Some(careful("The run was interrupted; what was measured until then is kept.".to_owned()))
+        }
+        State::Running => Some(careful(
+            "The run is unfinished: it is still going on, or it was killed. What was measured until then is kept.".to_owned(),
+        )),
+    });
+    for flag in report.quality.flags.iter().filter(|flag| is_loud(flag)) {
+        let is_fatal = flag == "control-failed";
+        let loads = if flag == "busy" { loads(report) } else { String::new() };
+        found.push(Warning { is_fatal, says: format!("{flag}: {}{loads}", explain(flag)) });
+    }
+    found.extend(kernels(report).map(careful));
+    for row in report.rows.iter().filter(|_| report.kind == Kind::Soak) {
+        let soak = Soak::of(row).filter(|soak| soak.course == Course::Throttled);
+        found.extend(soak.map(|soak| {
+            let change = percent(soak.last / soak.first);
+            careful(format!(
+                "throttled: the last quarter of {} differs by {change} from its first",
+                row.title
+            ))
+        }));
+    }
+    found
+}
+
+fn loads(report: &Report) -> String {
+    let average = |load: &Load| load.average.map(|average| average.to_string());
+    let both = average(&report.quality.before).zip(average(&report.quality.after));
+    both.map_or_else(String::new, |(before, after)| {
+        format!(" ({before} then and {after} at the end, on {} cores)", report.machine.logical_cores)
+    })
+}
+
+/// Two builds of one case that ran different kernels: what is found between them may be that and nothing else.
+fn kernels(report: &Report) -> Option<String> {
+    let differ = |row: &&Row| {
+        let candidates =
+            row.sides.iter().filter(|side| side.role == Role::Candidate && side.key == row.sides[0].key);
+        candidates.into_iter().any(|side| side.kernel != row.sides[0].kernel)
+    };
+    let rows: Vec<&Row> = report.rows.iter().filter(differ).collect();
+    let first = rows.first()?;
+    let other = first.sides.iter().find(|side| side.kernel != first.sides[0].kernel)?;
+    let more = if rows.len() > 1 { format!(", and in {} more", rows.len() - 1) } else { String::new() };
+    Some(format!(
+        "different kernels: {} ran {} and {} ran {} in {}{more}",
+        first.sides[0].label, first.sides[0].kernel, other.label, other.kernel, first.title
+    ))
+}

@@ -1,0 +1,457 @@
+//! The pictures of the page: how far rows are from their floors, comparisons on one axis, what threads are good for, memory
+//! by pages, rates over sizes and over time. Each row opens to what its sessions gave.
+//!
+//! Tracks are boxes with places in percent, so that they are as wide as the screen; only lines need SVG.
+
+use super::floor::is_probe;
+use super::pages::{self, Shares};
+use super::plot::{Axis, Line};
+use super::scaling::families;
+use super::schema::{Comparison, Kind, Report, Role, Row, Side, Status, Verdict};
+use super::soak::Soak;
+use super::svg::{COLOURS, Chart, escape};
+use super::view::{curves, row_units, side_time, status};
+use crate::model::units::{Size, Units, duration};
+use std::mem::discriminant;
+
+/// All pictures of a report; empty where it has nothing to show.
+pub(super) fn all(report: &Report) -> String {
+    let (contests, alone): (Vec<&Row>, Vec<&Row>) = report.rows.iter().partition(|row| row.sides.len() > 1);
+    let alone: Vec<&Row> = alone.into_iter().filter(|row| !is_probe(row)).collect();
+    let main = [comparisons(report, &contests), sustained(report), bars(report, &alone)].concat();
+    let beside = [scaling(&report.rows), memory(&report.rows), sizes(report)].concat();
+    match (main.is_empty(), beside.is_empty()) {
+        (false, false) => format!("<div class=\"both\"><div>\n{main}</div><div>\n{beside}</div></div>\n"),
+        _ => main + &beside,
+    }
+}
+
+/// Text that a narrow page may break after each slash: in a case's name, and never inside one of its words.
+pub(super) fn broken(text: &str) -> String {
+    escape(text).replace('/', "/<wbr>")
+}
+
+fn section(title: &str, explains: &str, body: &str) -> String {
+    format!(
+        "<section><h2>{}</h2>\n<p class=\"dim\">{}</p>\n{body}</section>\n",
+        escape(title),
+        escape(explains)
+    )
+}
+
+/// One thing on a track: where it begins and how long it is, in shares of the track.
+fn mark(class: &str, from: f64, length: f64) -> String {
+    format!("<i class=\"{class}\" style=\"left:{:.2}%;width:{:.2}%\"></i>", from * 100.0, length * 100.0)
+}
+
+/// A point on a track.
+fn point(class: &str, at: f64) -> String {
+    format!("<i class=\"{class}\" style=\"left:{:.2}%\"></i>", at * 100.0)
+}
+
+/// A line with a name, a track and words, which opens to `more` where there is any.
+fn line(name: &str, track: &str, tone: &str, says: &str, more: &str) -> String {
+    let inner = format!(
+        "<span class=\"name\">{}</span><span class=\"track\" aria-hidden=\"true\">{track}</span>\
+         <span class=\"says {tone}\">{says}</span>",
+        broken(name)
+    );
+    if more.is_empty() {
+        format!("<div class=\"line\">{inner}</div>\n")
+    } else {
+        format!(
+            "<details><summary class=\"line\">{inner}</summary><div class=\"more\">{more}</div></details>\n"
+        )
+    }
+}
+
+/// Names without what all of them share, in groups by what stands before their second slash.
+fn grouped<'a>(titles: &[&'a str]) -> Vec<(Option<&'a str>, &'a str)> {
+    let group = |title: &'a str| {
+        let at = title.match_indices('/').nth(1).map(|(at, _)| at)?;
+        Some((&title[..at], &title[at + 1..]))
+    };
+    let members =
+        |name: &str| titles.iter().filter(|t| group(t).is_some_and(|(other, _)| other == name)).count();
+    let place = |title: &&'a str| match group(title) {
+        Some((name, rest)) if members(name) > 1 => (Some(name), rest),
+        _ => (None, *title),
+    };
+    titles.iter().map(place).collect()
+}
+
+/// Lines under the headings of their groups, each group where its first line would stand.
+fn under_headings(titles: &[&str], line: impl Fn(usize, &str) -> String) -> String {
+    let places = grouped(titles);
+    let first = |i: usize| match places[i].0 {
+        Some(group) => places.iter().position(|(other, _)| *other == Some(group)).unwrap_or(i),
+        None => i,
+    };
+    let mut order: Vec<usize> = (0..titles.len()).collect();
+    order.sort_by_key(|i| (first(*i), *i));
+    let (mut out, mut last) = (String::new(), None);
+    for i in order {
+        let (group, name) = places[i];
+        if group != last {
+            out +=
+                &group.map_or_else(|| "<hr>\n".to_owned(), |group| format!("<h3>{}</h3>\n", broken(group)));
+            last = group;
+        }
+        out += &line(i, name);
+    }
+    out
+}
+
+/// How the times or differences of the sessions are spread: a dot for each, the first at the top.
+fn strip(values: &[f64], interval: Option<[f64; 2]>, word: impl Fn(f64) -> String) -> String {
+    if values.is_empty() {
+        return String::new();
+    }
+    let scale = Line::over(values.iter().copied().chain(interval.into_iter().flatten()), 0.002);
+    let row = 1.0 / values.len() as f64;
+    let dots: String = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| format!("M{:.1} {:.1}h0", scale.at(*value) * 100.0, (i as f64 + 0.5) * row * 100.0))
+        .collect();
+    let band = interval.map_or_else(String::new, |[low, high]| {
+        let (low, high) = (scale.at(low) * 100.0, scale.at(high) * 100.0);
+        format!("<rect class=\"interval\" x=\"{low:.1}\" width=\"{:.1}\" height=\"100\"/>", high - low)
+    });
+    let (low, high) = scale.ends();
+    format!(
+        "<figure class=\"strip\"><svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\" \
+         style=\"height:{}px\">{band}<path class=\"dots c0\" d=\"{dots}\"/></svg>\n\
+         <figcaption><span>{}</span><span>{} sessions, the first at the top{}</span>\
+         <span>{}</span></figcaption></figure>\n",
+        (values.len() * 5).clamp(40, 200),
+        word(low),
+        values.len(),
+        if interval.is_some() { "; shaded: the 99 % interval" } else { "" },
+        word(high)
+    )
+}
+
+/// The speed of a side as a multiple of the first side's.
+fn speed(ratio: f64) -> f64 {
+    1.0 / ratio
+}
+
+fn times(value: f64) -> String {
+    if value < 9.9995 { format!("{value:.3}×") } else { format!("{value:.1}×") }
+}
+
+fn comparisons(report: &Report, rows: &[&Row]) -> String {
+    let shown: Vec<(&Row, Option<&Comparison>)> = rows
+        .iter()
+        .flat_map(|row| {
+            let of = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate);
+            let all: Vec<_> = of.map(|comparison| (*row, Some(comparison))).collect();
+            if all.is_empty() { vec![(*row, None)] } else { all }
+        })
+        .collect();
+    let mut names: Vec<[&str; 2]> = shown
+        .iter()
+        .filter_map(|(row, comparison)| Some([&*row.sides[0].label, &*row.sides[(*comparison)?.side].label]))
+        .collect();
+    names.dedup();
+    // Where all of them meet, the axis says so once.
+    let (meeting, [first, other]) = match names[..] {
+        [] => return String::new(),
+        [[first, other]] => (format!(": {other} against {first}"), [first, other]),
+        _ => (String::new(), ["the first side", "the other side"]),
+    };
+    let titles: Vec<String> = shown
+        .iter()
+        .map(|(row, comparison)| {
+            let candidates = row.sides.iter().filter(|side| side.role == Role::Candidate).count();
+            let side =
+                comparison.filter(|_| candidates > 1).map(|c| format!(": {}", row.sides[c.side].label));
+            row.title.replacen(&meeting, "", usize::from(!meeting.is_empty())) + &side.unwrap_or_default()
+        })
+        .collect();
+    let same = report.plan.same_within;
+    let numbers = shown.iter().filter_map(|(_, comparison)| *comparison).filter(|c| c.sessions > 0);
+    let ends = numbers.flat_map(|c| c.interval.into_iter().flatten().chain([c.ratio]).map(speed));
+    let axis = Axis::over(ends.chain([1.0 - same, 1.0 + same]));
+    let ground = mark("band", axis.at(1.0 - same), axis.at(1.0 + same) - axis.at(1.0 - same))
+        + &point("one", axis.at(1.0));
+    let ticks: String = axis
+        .ticks()
+        .iter()
+        .map(|tick| format!("<b style=\"left:{:.2}%\">{tick}×</b>", axis.at(*tick) * 100.0))
+        .collect();
+    let head = format!(
+        "<div class=\"line head\"><span class=\"name\"></span><span class=\"track ends\"><em>← {} faster</em>\
+         <em>{} faster →</em></span><span class=\"says\"></span></div>\n",
+        escape(first),
+        escape(other)
+    );
+    let foot = format!(
+        "<div class=\"line foot\"><span class=\"name\"></span><span class=\"track ticks\" aria-hidden=\"true\">{ticks}</span>\
+         <span class=\"says\"></span></div>\n\
+         <p class=\"legend\"><span><i class=\"key band\"></i>within ±{} %: the same</span> \
+         <span><i class=\"key whisker\"></i>99 % interval</span> <span><i class=\"key dot\"></i>estimate</span></p>\n",
+        same * 100.0
+    );
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let body = under_headings(&titles, |i, name| comparison(shown[i], name, &axis, &ground));
+    section(
+        "Comparisons",
+        "Speed as a multiple of the other side's, for the same work. Each line opens to its sessions.",
+        &(head + &body + &foot),
+    )
+}
+
+fn comparison(
+    (row, comparison): (&Row, Option<&Comparison>),
+    name: &str,
+    axis: &Axis,
+    ground: &str,
+) -> String {
+    let unusable = !matches!(row.status, Status::Ok | Status::Unfinished);
+    let Some(comparison) = comparison.filter(|comparison| comparison.sessions > 0 && !unusable) else {
+        let tone = if matches!(row.status, Status::Skipped(_)) { "dim" } else { "bad" };
+        return line(name, ground, tone, &escape(&status(&row.status)), "");
+    };
+    let tone = match comparison.verdict {
+        Verdict::Faster => "good",
+        Verdict::Slower => "bad",
+        Verdict::Same => "",
+        Verdict::Inconclusive => "dim",
+    };
+    let whisker = comparison.interval.map_or_else(String::new, |[low, high]| {
+        let (low, high) = (axis.at(speed(high)), axis.at(speed(low)));
+        mark(&format!("whisker {tone}"), low, high - low)
+    });
+    let track =
+        format!("{ground}{whisker}{}", point(&format!("dot {tone}"), axis.at(speed(comparison.ratio))));
+    let interval = comparison
+        .interval
+        .map_or_else(String::new, |[low, high]| format!(" [{:.3}, {:.3}]", speed(high), speed(low)));
+    let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
+    let says = format!(
+        "<b>{}{unfinished}</b> <span>{}{interval}</span>",
+        comparison.verdict.word(),
+        times(speed(comparison.ratio))
+    );
+    let speeds: Vec<f64> = row.sides[comparison.side].deltas.iter().map(|delta| speed(delta.exp())).collect();
+    let around = comparison.interval.map(|[low, high]| [speed(high), speed(low)]);
+    let needs = comparison.sessions_needed.filter(|_| comparison.verdict == Verdict::Inconclusive);
+    let needs = needs.map_or_else(String::new, |needed| format!(", about {needed} would settle it"));
+    let more = format!(
+        "{}<p>{}; p {:.2e} with all comparisons and looks; {} sessions{needs}</p>",
+        strip(&speeds, around, times),
+        [&row.sides[0], &row.sides[comparison.side]].map(told).join(", "),
+        comparison.p_family,
+        comparison.sessions,
+    );
+    line(name, &track, tone, &says, &more)
+}
+
+/// A side in the words of its details.
+fn told(side: &Side) -> String {
+    let kernel = if side.kernel.is_empty() { String::new() } else { format!(" ({})", side.kernel) };
+    escape(&format!("{}{kernel} {}", side.label, side_time(side)))
+}
+
+/// Rows alone: how far each is from its floor; where no floor is known, from the fastest of its group.
+fn bars(report: &Report, rows: &[&Row]) -> String {
+    if rows.is_empty() || report.kind == Kind::Soak {
+        return String::new();
+    }
+    let has_floors = rows.iter().any(|row| row.sides[0].floor.is_some());
+    let titles: Vec<&str> = rows.iter().map(|row| row.title.as_str()).collect();
+    let groups: Vec<(Option<&str>, &str)> = grouped(&titles);
+    let rate = |row: &Row| Some(row.units.per_iteration as f64 / row.sides[0].summary?.median_ns);
+    let best = |i: usize| {
+        let alike = |j: &usize| groups[*j].0.is_some() && groups[*j].0 == groups[i].0 || *j == i;
+        let rates = (0..rows.len()).filter(alike).filter_map(|j| rate(rows[j]));
+        rates.fold(0.0, f64::max)
+    };
+    let body = under_headings(&titles, |i, name| {
+        let row = rows[i];
+        let side = &row.sides[0];
+        let Some(summary) = side.summary else {
+            let tone = if matches!(row.status, Status::Skipped(_)) { "dim" } else { "bad" };
+            return line(name, "", tone, &escape(&status(&row.status)), "");
+        };
+        let share = match (has_floors, side.floor) {
+            (true, floor) => floor.map(|floor| floor.share),
+            (false, _) => rate(row).map(|rate| rate / best(i)),
+        };
+        let track = share.map_or_else(String::new, |share| mark("bar", 0.0, share.min(1.0)));
+        let reached = match side.floor {
+            Some(floor) => format!("<b>{:.0} %</b> of {}", floor.share * 100.0, floor.bound.word()),
+            None if has_floors => "no floor is known".to_owned(),
+            None => String::new(),
+        };
+        let units = row_units(row).map_or_else(String::new, |units| units.rate(summary.median_ns));
+        let mut says =
+            format!("<b>{}</b> <span>{units}</span> <span>{reached}</span>", duration(summary.median_ns));
+        if row.status != Status::Ok {
+            let tone = if row.status == Status::Unfinished { "dim" } else { "bad" };
+            says += &format!(" <b class=\"{tone}\">{}</b>", escape(&status(&row.status)));
+        }
+        let more = strip(&side.session_ns, summary.interval_ns, duration)
+            + &format!("<p>{}{}</p>", told(side), floor_words(side));
+        line(name, &track, "", &says, &more)
+    });
+    let (title, explains) = if has_floors {
+        (
+            "How far from the floor",
+            "The bar is full where the machine can do no more. Each line opens to its sessions.",
+        )
+    } else {
+        ("Rates", "The bar is the rate over the best of its group. Each line opens to its sessions.")
+    };
+    section(title, explains, &body)
+}
+
+fn floor_words(side: &Side) -> String {
+    side.floor.map_or_else(String::new, |floor| {
+        format!("; at least {}, because of {}", duration(floor.ns), floor.bound.word())
+    })
+}
+
+fn scaling(rows: &[Row]) -> String {
+    let mut body = String::new();
+    for (name, points) in families(rows) {
+        let (fewest, base) = points[0];
+        let most = points.iter().map(|(threads, _)| *threads).max().unwrap_or(1);
+        body += &format!("<h3>{}</h3>\n", broken(&name));
+        for (threads, rate) in &points {
+            let (speedup, ideal) = (rate / base, f64::from(*threads) / f64::from(fewest));
+            let full = (f64::from(most) / f64::from(fewest)).max(1.0);
+            let track =
+                mark("bar", 0.0, (speedup / full).min(1.0)) + &point("ideal", (ideal / full).min(1.0));
+            let says =
+                format!("<b>{speedup:.2}×</b> <span>{:.0} % of each thread</span>", speedup / ideal * 100.0);
+            let plural = if *threads == 1 { "" } else { "s" };
+            body += &line(&format!("{threads} thread{plural}"), &track, "", &says, "");
+        }
+    }
+    if body.is_empty() {
+        return body;
+    }
+    section("More threads", "What they are good for; the mark is where all of a thread would count.", &body)
+}
+
+fn memory(rows: &[Row]) -> String {
+    let mut body = String::new();
+    for (row, shares) in pages::of_large(rows) {
+        let mean = Shares::mean(&shares);
+        let parts = [mean.small, mean.transparent, mean.reserved, mean.gigantic];
+        let (mut from, mut track) = (0.0, String::new());
+        for (kind, part) in parts.into_iter().enumerate() {
+            track += &mark(&format!("bar c{kind}"), from, part);
+            from += part;
+        }
+        let resident = row.sessions.iter().filter_map(|session| session.resident_bytes).max().unwrap_or(0);
+        let says =
+            format!("<b>{}</b> <span>{:.0} % in huge pages</span>", bytes(resident), mean.huge() * 100.0);
+        body += &line(&row.title, &track, "", &says, "");
+    }
+    if body.is_empty() {
+        return body;
+    }
+    let keys = ["small", "transparent huge", "reserved 2 MiB", "reserved 1 GiB"];
+    let keys =
+        keys.iter().enumerate().map(|(i, key)| format!("<span><i class=\"key bar c{i}\"></i>{key}</span> "));
+    body += &format!("<p class=\"legend\">{}</p>\n", keys.collect::<String>());
+    section("Memory", "Of large cases: how much there was at most, and in which pages it lay.", &body)
+}
+
+fn bytes(count: u64) -> String {
+    let mib = count as f64 / f64::from(1 << 20);
+    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
+}
+
+/// Rates over sizes: both axes logarithmic.
+fn sizes(report: &Report) -> String {
+    let curves = curves(report);
+    let mut out = String::new();
+    for kind in [Units::Bytes(1), Units::Hashes(1), Units::Operations(1)] {
+        let rates = |points: &[(u64, &Row)]| -> Option<Vec<(f64, f64)>> {
+            let rate = |(size, row): &(u64, &Row)| {
+                let units = row_units(row).filter(|units| discriminant(units) == discriminant(&kind))?;
+                Some((*size as f64, units.count() as f64 / row.sides[0].summary?.median_ns))
+            };
+            points.iter().map(rate).collect()
+        };
+        let lines: Vec<(&str, Vec<(f64, f64)>)> =
+            curves.iter().filter_map(|(name, points)| Some((&**name, rates(points)?))).collect();
+        if !lines.is_empty() {
+            out += &over_sizes(&lines, kind);
+        }
+    }
+    if out.is_empty() { out } else { section("Rate over size", "Both axes are logarithmic.", &out) }
+}
+
+fn over_sizes(lines: &[(&str, Vec<(f64, f64)>)], kind: Units) -> String {
+    let points = || lines.iter().flat_map(|(_, points)| points);
+    let (x, y) = (Axis::over(points().map(|p| p.0.max(0.5))), Axis::over(points().map(|p| p.1)));
+    let (step, name) = kind.rate_step(points().map(|p| p.1).fold(0.0, f64::max));
+    let scaled = Axis::over(points().map(|p| p.1 / step));
+    let mut sizes: Vec<u64> = points().map(|p| p.0 as u64).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let chart = Chart {
+        describes: format!(
+            "rate over size: {}",
+            lines.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+        ),
+        x_ticks: sizes.iter().map(|size| (x.at((*size as f64).max(0.5)), Size(*size).to_string())).collect(),
+        y_ticks: scaled.ticks().iter().map(|tick| (scaled.at(*tick), format!("{tick} {name}"))).collect(),
+        lines: lines
+            .iter()
+            .map(|(_, points)| points.iter().map(|(size, rate)| (x.at(size.max(0.5)), y.at(*rate))).collect())
+            .collect(),
+        dots: true,
+        ..Chart::default()
+    };
+    let keys = lines.iter().enumerate().map(|(i, (name, _))| {
+        format!("<span><i class=\"key dot c{}\"></i>{}</span> ", i % COLOURS, broken(name))
+    });
+    format!(
+        "<figure>{}<figcaption class=\"legend\">{}</figcaption></figure>\n",
+        chart.draw(),
+        keys.collect::<String>()
+    )
+}
+
+fn sustained(report: &Report) -> String {
+    let mut out = String::new();
+    for row in report.rows.iter().filter(|_| report.kind == Kind::Soak) {
+        let (Some(soak), Some(units)) = (Soak::of(row), row_units(row)) else { continue };
+        let x = Line::over(soak.windows.iter().map(|w| w.0), 0.0);
+        let y = Line::over(soak.windows.iter().map(|w| w.1), 0.05);
+        let (step, name) = units.rate_step(y.ends().1);
+        let quarter = (x.at(soak.windows[soak.windows.len() - 1].0) - x.at(soak.windows[0].0)) / 4.0;
+        let (from, to) = (x.at(soak.windows[0].0), x.at(soak.windows[soak.windows.len() - 1].0));
+        let chart = Chart {
+            describes: format!("{}: rate over time, {}", row.title, soak.course.word()),
+            x_ticks: x
+                .ticks(6.0, 1.0)
+                .iter()
+                .filter(|t| **t >= 0.0)
+                .map(|t| (x.at(*t), format!("{t} s")))
+                .collect(),
+            y_ticks: y.ticks(4.0, step).iter().map(|t| (y.at(t * step), format!("{t} {name}"))).collect(),
+            lines: vec![soak.windows.iter().map(|(at, rate)| (x.at(*at), y.at(*rate))).collect()],
+            levels: vec![(from, from + quarter, y.at(soak.first)), (to - quarter, to, y.at(soak.last))],
+            ..Chart::default()
+        };
+        out += &format!(
+            "<figure><figcaption>{} <b>{}</b></figcaption>{}</figure>\n",
+            broken(&row.title),
+            soak.course.word(),
+            chart.draw()
+        );
+    }
+    if out.is_empty() {
+        return out;
+    }
+    let out = format!("<div class=\"many\">{out}</div>\n");
+    section("Rate over time", "Heavy: the medians of the first and the last quarter.", &out)
+}
