@@ -1,15 +1,17 @@
 //! The discipline of generated assembly: what a body reads, writes and leaves alone. Only tests ask.
 //!
-//! A body stands inside of `asm!`, so it has no prologue that saves anything and no return: a register that its shell does
-//! not give away is never written, the stack is nobody's, and the only way out is the last line. What a shell gives away
-//! is read where it is written down, see `shells`.
+//! A body stands inside of `asm!`, so it has no return: a register that its shell does not give away is never written, the
+//! stack is nobody's, and the only way out is the last line. What a shell gives away is read where it is written down, see
+//! `shells`. One body needs every register: it begins and ends with the lines of `general::frame`, and between them
+//! the frame and the registers that are saved in it are its own.
 
 use std::collections::BTreeSet;
 
+use super::general::{self, FRAME};
 use super::shells::Contract;
 
 /// Vector instructions that write their first operand and do not read it.
-const VECTOR: [&str; 46] = [
+const VECTOR: [&str; 47] = [
     "kmovq",
     "kmovw",
     "vbroadcasti128",
@@ -35,6 +37,7 @@ const VECTOR: [&str; 46] = [
     "vpbroadcastd",
     "vpcmpltud",
     "vpermq",
+    "vpinsrq",
     "vpmuludq",
     "vpor",
     "vpord",
@@ -80,19 +83,22 @@ const SSE_AND_READ: [&str; 12] = [
 
 /// The same of general registers.
 const GENERAL: [&str; 4] = ["bzhi", "lea", "mov", "movzx"];
-const GENERAL_AND_READ: [&str; 8] = ["add", "cmovz", "dec", "or", "shl", "shr", "sub", "xor"];
+const GENERAL_AND_READ: [&str; 9] = ["add", "cmovz", "dec", "or", "ror", "shl", "shr", "sub", "xor"];
 
 /// What writes no operand.
 const NOTHING: [&str; 4] = ["cmp", "prefetcht0", "prefetcht1", "test"];
 const JUMPS: [&str; 4] = ["jmp", "jne", "jnz", "jz"];
 
-const SETS_FLAGS: [&str; 10] = ["add", "bzhi", "cmp", "dec", "or", "shl", "shr", "sub", "test", "xor"];
+const SETS_FLAGS: [&str; 11] = ["add", "bzhi", "cmp", "dec", "or", "ror", "shl", "shr", "sub", "test", "xor"];
 const READS_FLAGS: [&str; 4] = ["cmovz", "jne", "jnz", "jz"];
 
 /// What is wrong with a body, line by line.
 pub(super) fn faults(text: &str, contract: &Contract) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).collect();
+    let mut lines: Vec<&str> = text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).collect();
     let mut body = Body::new(contract);
+    if take_frame(&mut lines) {
+        body.frame = FRAME;
+    }
     for (index, line) in lines.iter().enumerate() {
         body.line = index + 1;
         if let Some(label) = line.strip_suffix(':') {
@@ -108,8 +114,25 @@ pub(super) fn faults(text: &str, contract: &Contract) -> Vec<String> {
     body.faults
 }
 
+/// Whether a body begins and ends with the lines of a frame; blanks them.
+fn take_frame(lines: &mut [&str]) -> bool {
+    let (enter, leave) = general::frame();
+    let is_code = |line: &&str| !line.is_empty();
+    let Some(first) = lines.iter().position(is_code) else { return false };
+    let end = lines.iter().rposition(is_code).map_or(0, |last| last + 1);
+    let (begin, finish) = (first..first + enter.len(), end.saturating_sub(leave.len())..end);
+    if begin.end > finish.start || lines[begin.clone()] != enter || lines[finish.clone()] != leave {
+        return false;
+    }
+    lines[begin].fill("");
+    lines[finish].fill("");
+    true
+}
+
 struct Body<'a> {
     contract: &'a Contract,
+    /// Bytes of the frame of its own, 0 without one.
+    frame: usize,
     line: usize,
     /// The registers that hold something.
     known: BTreeSet<String>,
@@ -127,6 +150,7 @@ impl<'a> Body<'a> {
     fn new(contract: &'a Contract) -> Self {
         Self {
             contract,
+            frame: 0,
             line: 0,
             known: contract.inputs.clone(),
             flags_set: false,
@@ -202,9 +226,14 @@ impl<'a> Body<'a> {
                     }
                 }
             }
-            What::Memory(terms) => {
+            What::Memory(terms, offset) => {
                 if terms.is_empty() {
                     self.fault("an absolute address");
+                }
+                // The last eight bytes of a frame say where the stack was before it.
+                let mine = 0..=self.frame as i64 - 16;
+                if terms == &["rsp"] && mine.contains(offset) {
+                    return;
                 }
                 terms.iter().for_each(|name| self.read(name));
             }
@@ -212,17 +241,23 @@ impl<'a> Body<'a> {
     }
 
     fn read(&mut self, name: &str) {
-        if ["rsp", "rbp"].contains(&name) {
+        if self.is_stack(name) {
             self.fault("uses the stack");
         } else if !self.known.contains(name) {
             self.fault(&format!("reads {name}, which nobody has written"));
         }
     }
 
+    /// Whether a register is the stack's: in a frame of its own a body may do with `rbp` what it likes.
+    fn is_stack(&self, name: &str) -> bool {
+        name == "rsp" || name == "rbp" && self.frame == 0
+    }
+
     fn write(&mut self, name: &str) {
-        if ["rsp", "rbp"].contains(&name) {
+        let saved = self.frame > 0 && ["rbx", "rbp"].contains(&name);
+        if self.is_stack(name) {
             self.fault("uses the stack");
-        } else if !self.contract.writes.contains(name) {
+        } else if !saved && !self.contract.writes.contains(name) {
             self.fault(&format!("writes {name}, which its shell does not give away"));
         }
         self.known.insert(name.to_owned());
@@ -268,8 +303,8 @@ enum What {
         name: String,
         wide: bool,
     },
-    /// The registers of the address.
-    Memory(Vec<String>),
+    /// The registers of the address, and what is added to them.
+    Memory(Vec<String>, i64),
     Number,
     Unknown(String),
 }
@@ -285,7 +320,7 @@ impl Operand {
             Some(open) => address(main[open..].trim_matches(['[', ']', ' '])),
             None => match register(main.trim()) {
                 Some((name, wide)) => What::Register { name, wide },
-                None if is_number(main.trim()) => What::Number,
+                None if number(main.trim()).is_some() => What::Number,
                 None => What::Unknown(main.trim().to_owned()),
             },
         };
@@ -295,14 +330,20 @@ impl Operand {
 
 fn address(inside: &str) -> What {
     let mut registers = Vec::new();
-    for term in inside.split(['+', '-', '*']).map(str::trim).filter(|term| !term.is_empty()) {
-        match register(term) {
-            Some((name, _)) => registers.push(name),
-            None if is_number(term) => {}
-            None => return What::Unknown(term.to_owned()),
+    let (mut offset, mut rest) = (0, inside);
+    while let Some(at) = rest.find(|c: char| !c.is_whitespace()) {
+        let minus = rest[at..].starts_with('-');
+        let term = rest[at..].trim_start_matches(['+', '-', '*', ' ']);
+        let end = term.find(['+', '-', '*']).unwrap_or(term.len());
+        rest = &term[end..];
+        let term = term[..end].trim();
+        match (register(term), number(term)) {
+            (Some((name, _)), _) => registers.push(name),
+            (None, Some(value)) => offset += if minus { -value } else { value },
+            (None, None) => return What::Unknown(term.to_owned()),
         }
     }
-    What::Memory(registers)
+    What::Memory(registers, offset)
 }
 
 /// At commas outside of brackets.
@@ -324,9 +365,11 @@ pub(super) fn split(text: &str) -> Vec<String> {
     parts.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 
-fn is_number(text: &str) -> bool {
-    text.strip_prefix("0x")
-        .map_or_else(|| text.parse::<i64>().is_ok(), |hex| i64::from_str_radix(hex, 16).is_ok())
+fn number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// The whole register that a name stands for, and whether it names more than 128 bits of a vector.
@@ -440,17 +483,45 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_frame_is_a_bodys_own_and_nothing_beyond_it() {
+        let (enter, leave) = general::frame();
+        let framed = |line: &str| [&enter.join("\n"), line, &leave.join("\n")].join("\n");
+        for line in ["mov rbx, [rsp + 8]", "mov dword ptr [rsp], esi", "xor ebp, ebp", "lea rax, [rsp + 176]"]
+        {
+            assert_eq!(faults(&framed(line), &contract()), [""; 0], "{line}");
+        }
+        for (line, what) in [
+            (format!("mov [rsp + {}], rdi", FRAME - 8), "uses the stack"),
+            (format!("mov [rsp + {FRAME}], rdi"), "uses the stack"),
+            ("mov [rsp - 8], rdi".into(), "uses the stack"),
+            ("mov [rsp + rdi], rdi".into(), "uses the stack"),
+            ("mov rsp, rdi".into(), "uses the stack"),
+            ("push rdi".into(), "uses the stack"),
+            ("mov r12, rdi".into(), "writes r12, which"),
+        ] {
+            let found = faults(&framed(&line), &contract());
+            assert!(found.iter().any(|fault| fault.contains(what)), "{line}: {found:?}");
+        }
+        let unfinished = [&enter.join("\n"), "mov rbx, rdi", &leave[..2].join("\n")].join("\n");
+        assert!(!faults(&unfinished, &contract()).is_empty());
+    }
+
     /// The real bodies are long: lines that break rules are found in the middle of each.
     #[test]
     fn bad_lines_are_found_in_every_body() {
         let bad = ["call memcpy", "push rax", "mov rbx, rdi", "mov rsp, rdi", "std", "vmovdqu ymm0, [r15]"];
         for (path, text) in files() {
-            let lines: Vec<&str> = text.lines().collect();
+            let lines: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.starts_with('#')).collect();
             let (before, after) = lines.split_at(lines.len() / 2);
             let mutant = [before, &bad, after].concat().join("\n");
             for contract in shells::of(&path) {
                 let found = faults(&mutant, &contract);
-                for (line, bad) in (before.len() + 1..).zip(bad) {
+                // A body with a frame of its own has these registers.
+                let framed = take_frame(&mut lines.clone());
+                let fine = |bad: &str| framed && (bad.contains("rbx") || bad.contains("r15"));
+                for (line, bad) in (before.len() + 1..).zip(bad).filter(|(_, bad)| !fine(bad)) {
                     let place = format!("line {line}: ");
                     assert!(found.iter().any(|it| it.starts_with(&place)), "{}: {bad}", path.display());
                 }

@@ -13,6 +13,7 @@ mod argon2_order;
 mod column;
 #[cfg(test)]
 mod discipline;
+mod general;
 mod isa;
 mod row;
 #[cfg(test)]
@@ -34,6 +35,7 @@ fn files() -> Vec<(PathBuf, String)> {
     add("avx512_lanes8.s", column::advance(&isa::AVX512_YMM));
     add("avx512_lanes16.s", column::advance(&isa::AVX512_ZMM));
     add("avx512_lanes2x8.s", column::advance(&isa::AVX512_2YMM));
+    add("avx512_lanes2x16.s", column::advance(&isa::AVX512_2ZMM));
     add("sse41_xof4.s", column::xof(&isa::SSE41));
     add("avx2_xof8.s", column::xof(&isa::AVX2));
     add("avx512_xof16.s", column::xof(&isa::AVX512_ZMM));
@@ -41,6 +43,7 @@ fn files() -> Vec<(PathBuf, String)> {
     for (name, isa) in &row::RUNS {
         add(&format!("{name}.s"), row::run(isa));
     }
+    add("avx512_run_general.s", general::run());
     let pair = isa::Isa { letter: 'y', lanes: 8, ..isa::AVX512_ROW };
     add("avx512_lanes2.s", row::lanes(&[pair]));
     add("avx512_lanes2_fused.s", row::lanes(&[isa::Isa { rotate: isa::Rotate::Fused, ..pair }]));

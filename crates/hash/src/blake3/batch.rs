@@ -76,14 +76,14 @@ fn hash_each(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) 
 /// All messages of at most a chunk: neighbours of one length together, the others lane by lane.
 fn single_chunks(plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
     let lanes = plan.lanes();
-    let wide = plan.pass_of(lanes).filter(|_| lanes > 1);
+    let wide = |group: &[&[u8]]| plan.pass_of(group.len()).filter(|_| lanes > 1);
     let mut even = EvenPasses::new(key);
     let mut uneven = false;
     for (group, out) in messages.chunks(lanes).zip(out.chunks_mut(lanes)) {
-        uneven |= !wide.is_some_and(|wide| even.pass(wide, group, out));
+        uneven |= !wide(group).is_some_and(|wide| even.pass(wide, group, out));
     }
     if uneven {
-        let is_even = |group: &[&[u8]]| wide.is_some_and(|wide| EvenPasses::fit(wide, group));
+        let is_even = |group: &[&[u8]]| wide(group).is_some_and(|wide| EvenPasses::fit(wide, group));
         let groups = messages.chunks(lanes).enumerate().filter(|(_, group)| !is_even(group));
         let ids = groups.flat_map(|(index, group)| (index * lanes..).zip(group));
         let jobs = ids.filter(|(_, message)| chunks_of(message) == 1);

@@ -15,7 +15,10 @@ use crate::kernels;
 pub(super) type Cv = [u32; 8];
 
 /// The most lanes that any kernel works on at once.
-pub(super) const MAX_LANES: usize = 16;
+pub(super) const MAX_LANES: usize = 32;
+
+/// How many of them a [`Lanes`] has.
+pub(super) const GROUP: usize = 16;
 
 /// The domain flags of a run of blocks: some hold for every block, some only for the first or the last.
 #[derive(Clone, Copy)]
@@ -68,8 +71,9 @@ pub(super) struct Wide {
     /// Cycles per block step, to weigh passes against each other. Those of x86-64 were measured on Emerald Rapids, those
     /// of `avx512-ymm` on Zen 4, each kernel alone; only ratios matter.
     pub(super) cost: u16,
-    /// `blocks` block steps in every lane.
-    pub(super) advance: unsafe fn(lanes: &mut Lanes, blocks: usize),
+    /// `blocks` block steps in every lane. There is a [`Lanes`] for each [`GROUP`] of them; `cv` and `key` of the first
+    /// hold for all.
+    pub(super) advance: unsafe fn(lanes: &mut [Lanes], blocks: usize),
     /// The same for lanes at equal distances. Filling [`Words`] takes as long as half a block step
     /// unless it is compiled for the instruction set of the kernel, so the kernels do it themselves.
     pub(super) uniform: unsafe fn(job: &Uniform),
@@ -96,6 +100,19 @@ pub(super) struct Uniform {
 }
 
 impl Uniform {
+    /// The lanes of the group at `index`.
+    #[inline(always)]
+    pub(super) fn group(&self, index: usize) -> Uniform {
+        let before = index * GROUP;
+        Uniform {
+            input: self.input.wrapping_add(before.min(self.count - 1) * self.stride),
+            count: self.count.saturating_sub(before).max(1),
+            counter: self.counter.wrapping_add(if self.step { before as u64 } else { 0 }),
+            cv: self.cv.wrapping_add(before),
+            ..*self
+        }
+    }
+
     /// Where each lane begins. One after the other and not as a vector: the kernel waits for the first.
     #[inline(always)]
     pub(super) fn inputs<const N: usize>(&self) -> [*const u8; N] {
@@ -112,7 +129,7 @@ impl Uniform {
 #[repr(C, align(64))]
 pub(super) struct Lanes {
     /// Where each lane's next block begins.
-    pub(super) input: [*const u8; MAX_LANES],
+    pub(super) input: [*const u8; GROUP],
     pub(super) words: Words,
     /// Chaining values, lane after lane: written always, read first unless `key` is set.
     pub(super) cv: *mut Cv,
@@ -124,14 +141,14 @@ pub(super) struct Lanes {
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Words {
-    pub(super) counter_low: [u32; MAX_LANES],
-    pub(super) counter_high: [u32; MAX_LANES],
+    pub(super) counter_low: [u32; GROUP],
+    pub(super) counter_high: [u32; GROUP],
     /// The flags of the first, the last and every other block of this step; a single block takes `first | last`.
-    pub(super) first: [u32; MAX_LANES],
-    pub(super) middle: [u32; MAX_LANES],
-    pub(super) last: [u32; MAX_LANES],
+    pub(super) first: [u32; GROUP],
+    pub(super) middle: [u32; GROUP],
+    pub(super) last: [u32; GROUP],
     /// The length of the last block; all others are full.
-    pub(super) last_len: [u32; MAX_LANES],
+    pub(super) last_len: [u32; GROUP],
 }
 
 impl Lanes {
@@ -148,15 +165,15 @@ impl Words {
     #[inline(always)]
     pub(super) fn of(flags: RunFlags, counter: u64, step: bool) -> Words {
         let mut words = Words {
-            counter_low: [counter as u32; MAX_LANES],
-            counter_high: [(counter >> 32) as u32; MAX_LANES],
-            first: [flags.at(true, false); MAX_LANES],
-            middle: [flags.at(false, false); MAX_LANES],
-            last: [flags.at(false, true); MAX_LANES],
-            last_len: [BLOCK_LEN as u32; MAX_LANES],
+            counter_low: [counter as u32; GROUP],
+            counter_high: [(counter >> 32) as u32; GROUP],
+            first: [flags.at(true, false); GROUP],
+            middle: [flags.at(false, false); GROUP],
+            last: [flags.at(false, true); GROUP],
+            last_len: [BLOCK_LEN as u32; GROUP],
         };
         if step {
-            for lane in 0..MAX_LANES {
+            for lane in 0..GROUP {
                 words.counter_low[lane] = words.counter_low[lane].wrapping_add(lane as u32);
                 words.counter_high[lane] =
                     words.counter_high[lane].wrapping_add(u32::from(words.counter_low[lane] < lane as u32));
@@ -192,6 +209,8 @@ impl kernels::Table for Table {
         &x86_64::AVX512_YMM,
         #[cfg(kernels = "x86_64")]
         &x86_64::AVX512,
+        #[cfg(kernels = "x86_64")]
+        &x86_64::AVX512_TWIN,
         #[cfg(kernels = "aarch64")]
         &aarch64::NEON,
     ];

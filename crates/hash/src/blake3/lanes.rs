@@ -5,9 +5,13 @@
 //! padded pass costs no more than a full one and far less than a cascade of narrower ones.
 #![expect(unsafe_code, reason = "calls into the kernel tables")]
 
-use super::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, Words, XofJob};
+use super::kernel::{Cv, GROUP, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, Words, XofJob};
 use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT};
+use arrayvec::ArrayVec;
 use core::ptr;
+
+/// The most [`Lanes`] that a kernel takes.
+const GROUPS: usize = MAX_LANES / GROUP;
 
 /// What all compressions of one hash share: its starting value and its mode.
 #[derive(Clone, Copy)]
@@ -70,7 +74,7 @@ pub(super) fn run_jobs<'a>(
 ) {
     let mut active = Ragged::new(key, start);
     loop {
-        while active.len < plan.lanes()
+        while active.len < plan.lanes().min(GROUP)
             && let Some(job) = jobs.next()
         {
             active.push(job);
@@ -93,19 +97,19 @@ struct Ragged<'a> {
     /// How many lanes have their first block before them. Only if all have, the kernel can start from the key.
     fresh: usize,
     /// The bytes before each lane.
-    job: [Job<'a>; MAX_LANES],
-    started: [bool; MAX_LANES],
+    job: [Job<'a>; GROUP],
+    started: [bool; GROUP],
     lanes: Lanes,
-    cv: [Cv; MAX_LANES],
+    cv: [Cv; GROUP],
 }
 
 impl<'a> Ragged<'a> {
     fn new(key: &'a Key, start: u8) -> Ragged<'a> {
         let every = RunFlags::new(key.flags, 0, 0);
         let words = Words::of(every, 0, false);
-        let lanes = Lanes { input: [ptr::null(); MAX_LANES], words, cv: ptr::null_mut(), key: ptr::null() };
+        let lanes = Lanes { input: [ptr::null(); GROUP], words, cv: ptr::null_mut(), key: ptr::null() };
         let job = core::array::from_fn(|_| Job { id: 0, input: &[], counter: 0, end: 0 });
-        let (started, cv) = ([false; MAX_LANES], [[0; 8]; MAX_LANES]);
+        let (started, cv) = ([false; GROUP], [[0; 8]; GROUP]);
         Ragged { key, start, len: 0, fresh: 0, job, started, lanes, cv }
     }
 
@@ -174,10 +178,10 @@ impl<'a> Ragged<'a> {
     /// `blocks` blocks in every lane, of which the last ends those messages that have no more, if `ending`.
     fn advance(&mut self, plan: Plan, blocks: usize, ending: bool) {
         let wide = plan.pass_of(self.len).expect("no more lanes than the plan has");
-        assert!(self.len <= wide.lanes && wide.lanes <= MAX_LANES);
+        assert!(self.len <= wide.lanes && wide.lanes <= GROUP);
         let len = blocks * BLOCK_LEN;
         let every = u32::from(self.key.flags);
-        let mut padded = [[0; BLOCK_LEN]; MAX_LANES];
+        let mut padded = [[0; BLOCK_LEN]; GROUP];
         for (lane, padded) in padded[..self.len].iter_mut().enumerate() {
             let ends = ending && self.blocks_left(lane) == blocks;
             let job = &mut self.job[lane];
@@ -207,7 +211,7 @@ impl<'a> Ragged<'a> {
         }
         // SAFETY: the kernel runs here (see `run`); each of its lanes has `blocks` readable blocks, since the
         // slices were split at that length or padded to one block; `cv` has sixteen places.
-        unsafe { (wide.advance)(&mut self.lanes, blocks) };
+        unsafe { (wide.advance)(core::slice::from_mut(&mut self.lanes), blocks) };
         if self.fresh > 0 {
             self.fresh = 0;
             self.started[..self.len].fill(true);
@@ -218,16 +222,10 @@ impl<'a> Ragged<'a> {
 
 /// One pass over up to `wide.lanes` consecutive chunks, of which the last may be short. Returns how many.
 ///
-/// All places of `out` may be written.
-pub(super) fn chunk_pass(
-    wide: &Wide,
-    key: &Key,
-    input: &[u8],
-    counter: u64,
-    out: &mut [Cv; MAX_LANES],
-) -> usize {
+/// `out` has a place for each lane, and all of them may be written.
+pub(super) fn chunk_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, out: &mut [Cv]) -> usize {
     let count = input.len().div_ceil(CHUNK_LEN);
-    assert!(0 < count && count <= wide.lanes && wide.lanes <= MAX_LANES);
+    assert!(0 < count && count <= wide.lanes && wide.lanes <= out.len());
     let tail = &input[(count - 1) * CHUNK_LEN..];
     if tail.len() < CHUNK_LEN {
         tail_pass(wide, key, input, counter, count - 1, out);
@@ -244,25 +242,18 @@ pub(super) fn chunk_pass(
         key: &key.words,
         cv: out.as_mut_ptr(),
     };
-    // SAFETY: the kernel runs here; every lane has a full chunk; `out` has sixteen places.
+    // SAFETY: the kernel runs here; every lane has a full chunk; `out` has a place for each.
     unsafe { (wide.uniform)(&job) };
     count
 }
 
 /// The pass of [`chunk_pass`] when the last chunk, in `tail_lane`, is short: all lanes go on together until the tail
 /// ends, its value is put aside, and its lane repeats the chunk before it for the rest.
-fn tail_pass(
-    wide: &Wide,
-    key: &Key,
-    input: &[u8],
-    counter: u64,
-    tail_lane: usize,
-    out: &mut [Cv; MAX_LANES],
-) {
+fn tail_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, tail_lane: usize, out: &mut [Cv]) {
     assert!(tail_lane > 0, "a single short chunk has no full one beside it");
     let tail = &input[tail_lane * CHUNK_LEN..];
     // Lanes beyond the tail must repeat a full chunk.
-    let mut lanes = Lanes::of(&Uniform {
+    let job = Uniform {
         input: input.as_ptr(),
         stride: CHUNK_LEN,
         count: tail_lane,
@@ -272,8 +263,11 @@ fn tail_pass(
         flags: RunFlags::new(key.flags, 0, 0),
         key: &key.words,
         cv: out.as_mut_ptr(),
-    });
-    lanes.input[tail_lane] = tail.as_ptr();
+    };
+    let groups = wide.lanes.div_ceil(GROUP);
+    let mut lanes: ArrayVec<Lanes, GROUPS> = (0..groups).map(|index| Lanes::of(&job.group(index))).collect();
+    let (group, lane) = (tail_lane / GROUP, tail_lane % GROUP);
+    lanes[group].input[lane] = tail.as_ptr();
 
     let before = (tail.len() - 1) / BLOCK_LEN; // full blocks before the last one
     let last = &tail[before * BLOCK_LEN..];
@@ -281,57 +275,56 @@ fn tail_pass(
     padded[..last.len()].copy_from_slice(last);
     let started = before > 0;
     if started {
-        lanes.words.set_flags(RunFlags::new(key.flags, CHUNK_START, 0));
-        // SAFETY: the kernel runs here; every lane has at least `before` blocks; `out` has sixteen places.
+        set_flags(&mut lanes, RunFlags::new(key.flags, CHUNK_START, 0));
+        // SAFETY: the kernel runs here; every lane has at least `before` blocks; `out` has a place for each.
         unsafe { (wide.advance)(&mut lanes, before) };
-        lanes.go_on(before, out);
+        go_on(&mut lanes, before, out);
     }
 
     let start = if started { 0 } else { CHUNK_START };
     let end_of_full = if before + 1 == CHUNK_BLOCKS { CHUNK_END } else { 0 };
-    lanes.words.set_flags(RunFlags::new(key.flags, start, end_of_full));
-    lanes.words.last[tail_lane] = RunFlags::new(key.flags, 0, CHUNK_END).at(false, true);
-    lanes.words.last_len[tail_lane] = last.len() as u32;
-    lanes.input[tail_lane] = padded.as_ptr();
+    set_flags(&mut lanes, RunFlags::new(key.flags, start, end_of_full));
+    lanes[group].words.last[lane] = RunFlags::new(key.flags, 0, CHUNK_END).at(false, true);
+    lanes[group].words.last_len[lane] = last.len() as u32;
+    lanes[group].input[lane] = padded.as_ptr();
     // SAFETY: as above, one block; the tail lane has its padded copy.
     unsafe { (wide.advance)(&mut lanes, 1) };
 
     let after = CHUNK_BLOCKS - before - 1;
     if after > 0 {
         let finished = out[tail_lane];
-        lanes.go_on(1, out);
-        lanes.input[tail_lane] = lanes.input[tail_lane - 1];
-        lanes.words.last_len[tail_lane] = BLOCK_LEN as u32;
-        lanes.words.set_flags(RunFlags::new(key.flags, 0, CHUNK_END));
+        go_on(&mut lanes, 1, out);
+        lanes[group].input[lane] = lanes[(tail_lane - 1) / GROUP].input[(tail_lane - 1) % GROUP];
+        lanes[group].words.last_len[lane] = BLOCK_LEN as u32;
+        set_flags(&mut lanes, RunFlags::new(key.flags, 0, CHUNK_END));
         // SAFETY: as above, the rest of each full chunk.
         unsafe { (wide.advance)(&mut lanes, after) };
         out[tail_lane] = finished;
     }
 }
 
-impl Words {
-    /// The same flags in every lane.
-    fn set_flags(&mut self, flags: RunFlags) {
-        self.first = [flags.at(true, false); MAX_LANES];
-        self.middle = [flags.at(false, false); MAX_LANES];
-        self.last = [flags.at(false, true); MAX_LANES];
+/// The same flags in every lane.
+fn set_flags(lanes: &mut [Lanes], flags: RunFlags) {
+    for words in lanes.iter_mut().map(|lanes| &mut lanes.words) {
+        words.first = [flags.at(true, false); GROUP];
+        words.middle = [flags.at(false, false); GROUP];
+        words.last = [flags.at(false, true); GROUP];
     }
 }
 
-impl Lanes {
-    /// `blocks` further on, from the chaining values in `cv`.
-    fn go_on(&mut self, blocks: usize, cv: &mut [Cv; MAX_LANES]) {
-        self.key = ptr::null();
-        self.cv = cv.as_mut_ptr();
-        for pointer in &mut self.input {
-            *pointer = pointer.wrapping_add(blocks * BLOCK_LEN);
-        }
+/// `blocks` further on, from the chaining values in `cv`.
+fn go_on(lanes: &mut [Lanes], blocks: usize, cv: &mut [Cv]) {
+    lanes[0].key = ptr::null();
+    lanes[0].cv = cv.as_mut_ptr();
+    for pointer in lanes.iter_mut().flat_map(|lanes| &mut lanes.input) {
+        *pointer = pointer.wrapping_add(blocks * BLOCK_LEN);
     }
 }
 
-/// One pass over up to `wide.lanes` parents: `children` in pairs, side by side. All places of `out` may be written.
-pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mut [Cv; MAX_LANES]) {
-    assert!(!children.is_empty() && children.len() <= wide.lanes && wide.lanes <= MAX_LANES);
+/// One pass over up to `wide.lanes` parents: `children` in pairs, side by side. `out` has a place for each lane, and all
+/// of them may be written.
+pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mut [Cv]) {
+    assert!(!children.is_empty() && children.len() <= wide.lanes && wide.lanes <= out.len());
     let job = Uniform {
         // Two chaining values are a parent's message as they lie: wide kernels exist for little-endian machines only.
         input: children.as_ptr().cast(),
@@ -344,7 +337,7 @@ pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mu
         key: &key.words,
         cv: out.as_mut_ptr(),
     };
-    // SAFETY: the kernel runs here; every lane has one block; `out` has sixteen places.
+    // SAFETY: the kernel runs here; every lane has one block; `out` has a place for each.
     unsafe { (wide.uniform)(&job) };
 }
 
@@ -353,14 +346,14 @@ pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mu
 /// Between passes only pointers change: filling the words of all lanes anew would take as long as half a block.
 pub(super) struct EvenPasses<'a> {
     key: &'a Key,
-    lanes: Lanes,
+    lanes: [Lanes; GROUPS],
 }
 
 impl<'a> EvenPasses<'a> {
     pub(super) fn new(key: &'a Key) -> EvenPasses<'a> {
         let words = Words::of(RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT), 0, false);
-        let lanes = Lanes { input: [ptr::null(); MAX_LANES], words, cv: ptr::null_mut(), key: ptr::null() };
-        EvenPasses { key, lanes }
+        let lanes = || Lanes { input: [ptr::null(); GROUP], words, cv: ptr::null_mut(), key: ptr::null() };
+        EvenPasses { key, lanes: core::array::from_fn(|_| lanes()) }
     }
 
     /// The digests of `messages`, or `false` if they are not alike enough.
@@ -370,12 +363,13 @@ impl<'a> EvenPasses<'a> {
         }
         let len = messages[0].len();
         assert!(out.len() == wide.lanes && wide.lanes <= MAX_LANES);
-        for (pointer, message) in self.lanes.input.iter_mut().zip(messages) {
+        let pointers = self.lanes.iter_mut().flat_map(|lanes| &mut lanes.input);
+        for (pointer, message) in pointers.zip(messages) {
             *pointer = message.as_ptr();
         }
         // A digest is a chaining value in little-endian order, which is the order of any machine with wide kernels.
-        self.lanes.cv = out.as_mut_ptr().cast();
-        self.lanes.key = &self.key.words;
+        self.lanes[0].cv = out.as_mut_ptr().cast();
+        self.lanes[0].key = &self.key.words;
         // SAFETY: the kernel runs here; every lane has `len` readable bytes; `out` has a digest of 32 bytes for each
         // lane, to which kernels write without regard to alignment.
         unsafe { (wide.advance)(&mut self.lanes, len / BLOCK_LEN) };

@@ -35,7 +35,7 @@ pub(super) struct Row {
     parallel_from: usize,
 }
 
-/// How k chunks or parents at once (up to sixteen) go through the passes of a table.
+/// How k chunks or parents at once (up to [`MAX_LANES`]) go through the passes of a table.
 struct Passes {
     /// The index in `wide` of the pass to take first; behind the last index: a single run.
     first: [u8; MAX_LANES + 1],
@@ -82,6 +82,8 @@ static FORCED: &[&Row] = &[
     &Row::forced(&x86_64::AVX512_YMM),
     #[cfg(kernels = "x86_64")]
     &Row::forced(&x86_64::AVX512),
+    #[cfg(kernels = "x86_64")]
+    &Row::forced(&x86_64::AVX512_TWIN),
     #[cfg(kernels = "aarch64")]
     &Row::forced(&aarch64::NEON),
 ];
@@ -90,7 +92,7 @@ static FORCED: &[&Row] = &[
 #[cfg(kernels = "x86_64")]
 mod x86 {
     use super::Row;
-    use crate::blake3::x86_64::{AVX2, AVX512, AVX512_YMM, SSE41};
+    use crate::blake3::x86_64::{AVX2, AVX512, AVX512_TWIN, AVX512_YMM, SSE41};
     use crate::isa::{Cpu, Vendor};
 
     const UNMEASURED: &str = "not measured";
@@ -104,9 +106,9 @@ mod x86 {
 
     pub(super) static ZEN5: Row = Row {
         kind: "amd-zen5",
-        basis: UNMEASURED,
+        basis: "measured on AMD EPYC (family 26, model 2), 2026-11-25",
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family >= 0x1a,
-        ..Row::forced(&AVX512)
+        ..Row::forced(&AVX512_TWIN)
     };
 
     pub(super) static INTEL_AVX512: Row = Row {

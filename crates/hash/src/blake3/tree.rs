@@ -1,11 +1,15 @@
 //! The tree over the chunks: splitting, passes over leaves and levels, and the last steps to a root.
 
-use super::kernel::{Cv, MAX_LANES, RunFlags};
+use super::kernel::{Cv, GROUP, MAX_LANES, RunFlags};
 use super::lanes::{self, Key};
 use super::plan::Plan;
 use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, ROOT};
 #[cfg(feature = "std")]
 use std::vec::Vec;
+
+/// The most values in a row of the tree: as many as there are parents over the chunks of the widest pass.
+const ROW: usize = 16;
+const _: () = assert!(ROW == GROUP && 2 * ROW == MAX_LANES);
 
 /// The length of the left subtree of `len > 1024` bytes: the largest power of two of chunks that leaves a byte.
 pub(super) const fn left_len(len: u64) -> u64 {
@@ -30,7 +34,7 @@ pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> 
     if input.len() <= 2 * CHUNK_LEN {
         return two_leaves(plan, key, input, counter);
     }
-    let (mut row, mut above) = (&mut [[0; 8]; MAX_LANES], &mut [[0; 8]; MAX_LANES]);
+    let (mut row, mut above) = (&mut [[0; 8]; ROW], &mut [[0; 8]; ROW]);
     let mut count = subtree(plan, key, input, counter, row);
     while count > 2 {
         count = parents(plan, key, &row[..count], above);
@@ -44,7 +48,7 @@ fn two_leaves(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
     let (left, right) = input.split_at(CHUNK_LEN);
     match plan.pass(2) {
         Some(wide) if !tail_alone(plan, input) => {
-            let mut out = [[0; 8]; MAX_LANES];
+            let mut out = [[0; 8]; ROW];
             lanes::chunk_pass(wide, key, input, counter, &mut out);
             [out[0], out[1]]
         }
@@ -75,29 +79,33 @@ pub(super) fn chunk_cv(plan: Plan, key: &Key, input: &[u8], counter: u64) -> Cv 
 }
 
 /// A row of equal-height chaining values (the last may be lower) that covers `input`: at least two of them where
-/// there is more than one chunk, at most `MAX_LANES`.
-fn subtree(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; MAX_LANES]) -> usize {
+/// there is more than one chunk, at most `ROW`.
+fn subtree(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; ROW]) -> usize {
     // A row of one would merge the top node, whose flags only the caller knows.
-    let row = plan.lanes().max(2);
-    if input.len() <= row * CHUNK_LEN {
+    let pass = plan.lanes().max(2) * CHUNK_LEN;
+    if input.len() <= pass.min(ROW * CHUNK_LEN) {
         return leaves(plan, key, input, counter, out);
     }
-    let split = left_len(input.len() as u64) as usize;
-    let (left, right) = input.split_at(split);
-    let mut cvs = [[0; 8]; 2 * MAX_LANES];
-    let count = subtree(plan, key, left, counter, part(&mut cvs, 0));
-    let right_counter = counter + (split / CHUNK_LEN) as u64;
-    let count = count + subtree(plan, key, right, right_counter, part(&mut cvs, count));
+    let mut cvs = [[0; 8]; 2 * ROW];
+    let count = if input.len() <= pass {
+        leaves(plan, key, input, counter, &mut cvs)
+    } else {
+        let split = left_len(input.len() as u64) as usize;
+        let (left, right) = input.split_at(split);
+        let count = subtree(plan, key, left, counter, part(&mut cvs, 0));
+        let right_counter = counter + (split / CHUNK_LEN) as u64;
+        count + subtree(plan, key, right, right_counter, part(&mut cvs, count))
+    };
     parents(plan, key, &cvs[..count], out)
 }
 
-/// The `MAX_LANES` places from `start` on.
-fn part(cvs: &mut [Cv; 2 * MAX_LANES], start: usize) -> &mut [Cv; MAX_LANES] {
-    cvs[start..].first_chunk_mut().expect("a row has at most MAX_LANES values")
+/// The `ROW` places from `start` on.
+fn part(cvs: &mut [Cv; 2 * ROW], start: usize) -> &mut [Cv; ROW] {
+    cvs[start..].first_chunk_mut().expect("a row has at most ROW values")
 }
 
-/// The chunks of `input`, at most a row of them, in as few passes as the plan finds cheapest.
-fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; MAX_LANES]) -> usize {
+/// The chunks of `input`, of which `out` has places for as many as there are, in the passes that the plan finds cheapest.
+fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv]) -> usize {
     let (mut rest, tail) = match input.len() > CHUNK_LEN && tail_alone(plan, input) {
         true => input.split_at(input.len() / CHUNK_LEN * CHUNK_LEN),
         false => (input, &[][..]),
@@ -113,7 +121,10 @@ fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; MAX_
                 out[done] = chunk_cv(plan, key, now, counter);
                 done += 1;
             }
-            Some(wide) if done == 0 => done = lanes::chunk_pass(wide, key, now, counter, out),
+            // The kernel writes a value for each of its lanes.
+            Some(wide) if wide.lanes <= out.len() - done => {
+                done += lanes::chunk_pass(wide, key, now, counter, &mut out[done..]);
+            }
             Some(wide) => {
                 let mut more = [[0; 8]; MAX_LANES];
                 let count = lanes::chunk_pass(wide, key, now, counter, &mut more);
@@ -134,8 +145,8 @@ fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; MAX_
 #[cfg(feature = "std")]
 pub(super) fn level_above(plan: Plan, key: &Key, row: &[Cv]) -> Vec<Cv> {
     let mut above = Vec::with_capacity(row.len().div_ceil(2));
-    for part in row.chunks(MAX_LANES) {
-        let mut out = [[0; 8]; MAX_LANES];
+    for part in row.chunks(2 * ROW) {
+        let mut out = [[0; 8]; ROW];
         let count = parents(plan, key, part, &mut out);
         above.extend_from_slice(&out[..count]);
     }
@@ -143,7 +154,7 @@ pub(super) fn level_above(plan: Plan, key: &Key, row: &[Cv]) -> Vec<Cv> {
 }
 
 /// One level up: the parents of neighbours; a value without a neighbour goes up as it is.
-fn parents(plan: Plan, key: &Key, cvs: &[Cv], out: &mut [Cv; MAX_LANES]) -> usize {
+fn parents(plan: Plan, key: &Key, cvs: &[Cv], out: &mut [Cv; ROW]) -> usize {
     let (mut pairs, odd) = cvs.as_chunks::<2>();
     let mut done = 0;
     while !pairs.is_empty() {
@@ -155,8 +166,8 @@ fn parents(plan: Plan, key: &Key, cvs: &[Cv], out: &mut [Cv; MAX_LANES]) -> usiz
             }
             Some(wide) => {
                 let (now, later) = pairs.split_at(pairs.len().min(wide.lanes));
-                if done == 0 {
-                    lanes::parent_pass(wide, key, now, out);
+                if wide.lanes <= ROW - done {
+                    lanes::parent_pass(wide, key, now, &mut out[done..]);
                 } else {
                     let mut more = [[0; 8]; MAX_LANES];
                     lanes::parent_pass(wide, key, now, &mut more);

@@ -22,7 +22,7 @@
 //! and `ror` take one: 168 cycles where six of them start at once, 261 where three do. That is [`run`], and the last
 //! odd block of [`xof`].
 
-use crate::blake3::kernel::{Cv, Lanes, MAX_LANES, Table, Uniform, Wide, XofJob};
+use crate::blake3::kernel::{Cv, GROUP, Lanes, Table, Uniform, Wide, XofJob};
 use crate::blake3::portable::{self, PERMUTATION};
 use crate::blake3::{BLOCK_LEN, IV};
 use crate::isa::{Feature, Features};
@@ -67,7 +67,8 @@ const SCHEDULE: [[usize; 16]; 7] = {
 };
 
 /// See [`Wide::advance`]; `STREAMS * LANES` lanes.
-unsafe fn advance<const STREAMS: usize>(lanes: &mut Lanes, blocks: usize) {
+unsafe fn advance<const STREAMS: usize>(lanes: &mut [Lanes], blocks: usize) {
+    let lanes = &lanes[0];
     // SAFETY: the caller gives a key, or else one chaining value per lane.
     let mut cv: [[Column; 8]; STREAMS] = from_fn(|stream| unsafe {
         if lanes.key.is_null() {
@@ -111,11 +112,11 @@ unsafe fn advance<const STREAMS: usize>(lanes: &mut Lanes, blocks: usize) {
 /// See [`Wide::uniform`].
 unsafe fn uniform<const STREAMS: usize>(job: &Uniform) {
     // SAFETY: what the caller promises of the job holds for its lanes.
-    unsafe { advance::<STREAMS>(&mut Lanes::of(job), job.blocks) }
+    unsafe { advance::<STREAMS>(&mut [Lanes::of(job)], job.blocks) }
 }
 
 /// The length of full blocks.
-static FULL: [u32; MAX_LANES] = [BLOCK_LEN as u32; MAX_LANES];
+static FULL: [u32; GROUP] = [BLOCK_LEN as u32; GROUP];
 
 /// See [`crate::blake3::kernel::Xof`].
 fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {

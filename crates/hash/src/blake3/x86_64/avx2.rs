@@ -2,7 +2,7 @@
 
 use super::{CONSTANTS, advance, run, xof_all};
 use crate::blake3::BLOCK_LEN;
-use crate::blake3::kernel::{Cv, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, XofJob};
+use crate::blake3::kernel::{Cv, GROUP, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
 use core::arch::x86_64::*;
 
@@ -63,9 +63,10 @@ macro_rules! rows {
 
 /// See [`Wide::advance`].
 #[target_feature(enable = "avx2")]
-unsafe fn lanes2(lanes: &mut Lanes, blocks: usize) {
+unsafe fn lanes2(lanes: &mut [Lanes], blocks: usize) {
+    let lanes = &lanes[0];
     let words = &lanes.words;
-    let pair = |words: &[u32; MAX_LANES]| [words[0], words[1]];
+    let pair = |words: &[u32; GROUP]| [words[0], words[1]];
     let full = [BLOCK_LEN as u32; 2];
     let counters =
         [0, 1].map(|lane| u64::from(words.counter_low[lane]) | u64::from(words.counter_high[lane]) << 32);
@@ -93,8 +94,8 @@ unsafe fn uniform2(job: &Uniform) {
 
 /// See [`Wide::advance`].
 #[target_feature(enable = "avx2")]
-unsafe fn lanes8(lanes: &mut Lanes, blocks: usize) {
-    advance!("avx2_lanes8.s", lanes, blocks);
+unsafe fn lanes8(lanes: &mut [Lanes], blocks: usize) {
+    advance!("avx2_lanes8.s", PLAIN, lanes, blocks);
 }
 
 /// See [`crate::blake3::kernel::Xof`].
@@ -106,6 +107,6 @@ fn xof8(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
 /// See [`Wide::uniform`].
 #[target_feature(enable = "avx2")]
 unsafe fn uniform8(job: &Uniform) {
-    let (lanes, blocks) = (&mut Lanes::of(job), job.blocks);
-    advance!("avx2_lanes8.s", lanes, blocks);
+    let (lanes, blocks) = (&mut [Lanes::of(job)], job.blocks);
+    advance!("avx2_lanes8.s", PLAIN, lanes, blocks);
 }

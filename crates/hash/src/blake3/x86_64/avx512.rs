@@ -1,6 +1,8 @@
 //! Kernels for AVX-512: one to sixteen lanes, in two variants.
 //!
-//! `avx512` is for processors with one-cycle rotates and full-width 512-bit units (Intel, Zen 5). `avx512-ymm` is for
+//! `avx512` is for processors with one-cycle rotates and full-width 512-bit units (Intel). `avx512-twin` is for Zen 5, where
+//! every vector operation takes two cycles: one message goes through general registers, and thirty-two lanes go as two streams
+//! of sixteen. `avx512-ymm` is for
 //! Zen 4, where a rotate takes two cycles and a 512-bit operation holds its pipe for two: rotates are fused off the
 //! latency chain, and sixteen lanes go as two streams of eight, four messages in rows as two streams of two.
 
@@ -22,6 +24,21 @@ pub(in crate::blake3) static AVX512: Table = Table {
         Wide { lanes: 4, cost: 179, advance: lanes4::advance, uniform: lanes4::uniform },
         Wide { lanes: 8, cost: 297, advance: lanes8::advance, uniform: lanes8::uniform },
         Wide { lanes: 16, cost: 447, advance: lanes16::advance, uniform: lanes16::uniform },
+    ],
+    xof,
+};
+
+pub(in crate::blake3) static AVX512_TWIN: Table = Table {
+    name: "avx512-twin",
+    needs: NEEDS,
+    run: run_general,
+    run_cost: 197,
+    wide: &[
+        Wide { lanes: 2, cost: 336, advance: lanes2::advance, uniform: lanes2::uniform },
+        Wide { lanes: 4, cost: 340, advance: lanes4::advance, uniform: lanes4::uniform },
+        Wide { lanes: 8, cost: 371, advance: lanes8::advance, uniform: lanes8::uniform },
+        Wide { lanes: 16, cost: 425, advance: lanes16::advance, uniform: lanes16::uniform },
+        Wide { lanes: 32, cost: 600, advance: lanes2x16::advance, uniform: lanes2x16::uniform },
     ],
     xof,
 };
@@ -50,6 +67,15 @@ fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
 fn run_fused(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
     run!("avx512_run_fused.s", false, key, input, counter, flags, out);
+}
+
+/// See [`crate::blake3::kernel::Run`].
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+fn run_general(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
+    run!(
+        "avx512_run_general.s", false, key, input, counter, flags, out,
+        out("r12") _, out("r13") _, out("r14") _, out("r15") _
+    );
 }
 
 /// Rows d of up to four lanes: counters, then length and flags.
@@ -105,7 +131,8 @@ macro_rules! rows {
 
             /// See [`Wide::advance`].
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
-            pub(super) unsafe fn advance(lanes: &mut Lanes, blocks: usize) {
+            pub(super) unsafe fn advance(lanes: &mut [Lanes], blocks: usize) {
+                let lanes = &lanes[0];
                 let words = &lanes.words;
                 let row = |lane: usize, len: u32, flags: u32| {
                     let counter =
@@ -149,29 +176,30 @@ rows!(lanes2x2, "avx512_lanes2x2.s");
 
 /// The two entries of a column kernel around one body.
 macro_rules! columns {
-    ($name:ident, $file:literal) => {
+    ($name:ident, $file:literal, $scratch:ident, [$($group:literal),+]) => {
         mod $name {
             use super::*;
 
             /// See [`Wide::advance`].
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
-            pub(super) unsafe fn advance(lanes: &mut Lanes, blocks: usize) {
-                advance!($file, lanes, blocks);
+            pub(super) unsafe fn advance(lanes: &mut [Lanes], blocks: usize) {
+                advance!($file, $scratch, lanes, blocks);
             }
 
             /// See [`Wide::uniform`].
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
             pub(super) unsafe fn uniform(job: &Uniform) {
-                let (lanes, blocks) = (&mut Lanes::of(job), job.blocks);
-                advance!($file, lanes, blocks);
+                let (lanes, blocks) = (&mut [$(Lanes::of(&job.group($group))),+], job.blocks);
+                advance!($file, $scratch, lanes, blocks);
             }
         }
     };
 }
 
-columns!(lanes8, "avx512_lanes8.s");
-columns!(lanes16, "avx512_lanes16.s");
-columns!(lanes2x8, "avx512_lanes2x8.s");
+columns!(lanes8, "avx512_lanes8.s", PLAIN, [0]);
+columns!(lanes16, "avx512_lanes16.s", PLAIN, [0]);
+columns!(lanes2x8, "avx512_lanes2x8.s", PLAIN, [0]);
+columns!(lanes2x16, "avx512_lanes2x16.s", PAIRED, [0, 1]);
 
 /// A row body for one or four output blocks.
 macro_rules! xof_rows {

@@ -10,19 +10,23 @@ mod avx512;
 mod sse41;
 
 pub(super) use avx2::AVX2;
-pub(super) use avx512::{AVX512, AVX512_YMM};
+pub(super) use avx512::{AVX512, AVX512_TWIN, AVX512_YMM};
 pub(super) use sse41::SSE41;
 
-use super::kernel::{Lanes, Words};
+use super::kernel::{GROUP, Lanes, Words};
 use super::{BLOCK_LEN, IV};
 use core::mem::{MaybeUninit, offset_of};
 
 /// Working memory of a body: message words in the order of use, spilled words.
 #[repr(C, align(64))]
-struct Scratch(MaybeUninit<[u8; 3200]>);
+struct Scratch<const SIZE: usize>(MaybeUninit<[u8; SIZE]>);
 
-impl Scratch {
-    fn new() -> Scratch {
+/// What column bodies need, and those that copy pairs.
+const PLAIN: usize = 3200;
+const PAIRED: usize = 4800;
+
+impl<const SIZE: usize> Scratch<SIZE> {
+    fn new() -> Scratch<SIZE> {
         Scratch(MaybeUninit::uninit())
     }
 }
@@ -67,6 +71,7 @@ const fn shuffle_mask(bytes: usize) -> [u32; 16] {
 
 // What the generator assumes, see its constants of the same names.
 const _: () = {
+    assert!(GROUP == 16 && size_of::<Lanes>() == 576);
     assert!(offset_of!(Lanes, words) == 128 && offset_of!(Lanes, cv) == 512 && offset_of!(Lanes, key) == 520);
     assert!(offset_of!(Words, counter_low) == 0 && offset_of!(Words, counter_high) == 64);
     assert!(offset_of!(Words, first) == 128 && offset_of!(Words, middle) == 192);
@@ -80,14 +85,14 @@ const _: () = {
 
 /// A column body: every lane of `$lanes`, `$blocks` blocks.
 macro_rules! advance {
-    ($file:literal, $lanes:ident, $blocks:ident) => {{
-        let mut scratch = $crate::blake3::x86_64::Scratch::new();
+    ($file:literal, $scratch:ident, $lanes:ident, $blocks:ident) => {{
+        let mut scratch = $crate::blake3::x86_64::Scratch::<{ $crate::blake3::x86_64::$scratch }>::new();
         // SAFETY: the caller's lanes are readable and writable as `Wide::advance` demands; scratch is as large as
         // the body needs; the body destroys what the ABI allows and nothing else.
         unsafe {
             core::arch::asm!(
                 include_str!($file),
-                inout("rdi") &raw mut *$lanes => _,
+                inout("rdi") $lanes.as_mut_ptr() => _,
                 inout("rsi") $blocks => _,
                 in("r10") &raw mut scratch,
                 in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
@@ -102,7 +107,7 @@ use advance;
 /// An output body: whole groups of blocks.
 macro_rules! xof {
     ($file:literal, $job:ident, $counter:expr, $groups:ident) => {{
-        let mut scratch = $crate::blake3::x86_64::Scratch::new();
+        let mut scratch = $crate::blake3::x86_64::Scratch::<{ $crate::blake3::x86_64::PLAIN }>::new();
         // SAFETY: the body writes `groups.len()` groups; scratch is as large as the body needs; the body destroys what
         // the ABI allows and nothing else.
         unsafe {
@@ -144,7 +149,8 @@ use xof_all;
 /// A row body for one message. The last block is read where it lies if it is whole or if the body masks its loads
 /// (`$padded` is false), and else from a padded copy.
 macro_rules! run {
-    ($file:literal, $padded:literal, $key:ident, $input:ident, $counter:ident, $flags:ident, $out:ident) => {{
+    ($file:literal, $padded:literal, $key:ident, $input:ident, $counter:ident, $flags:ident, $out:ident
+        $(, $($operand:tt)+)?) => {{
         let whole = $input.len().saturating_sub(1) / 64 * 64;
         let last = &$input[whole..];
         let mut padded = [0_u8; 64];
@@ -168,6 +174,7 @@ macro_rules! run {
                 in("r10") last_block,
                 in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
                 in("rax") last.len(),
+                $($($operand)+,)?
                 clobber_abi("sysv64"),
                 options(raw),
             );

@@ -22,8 +22,8 @@ fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
 
 /// See [`Wide::advance`].
 #[target_feature(enable = "sse4.1")]
-unsafe fn lanes4(lanes: &mut Lanes, blocks: usize) {
-    advance!("sse41_lanes4.s", lanes, blocks);
+unsafe fn lanes4(lanes: &mut [Lanes], blocks: usize) {
+    advance!("sse41_lanes4.s", PLAIN, lanes, blocks);
 }
 
 /// See [`crate::blake3::kernel::Xof`].
@@ -35,6 +35,6 @@ fn xof4(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
 /// See [`Wide::uniform`].
 #[target_feature(enable = "sse4.1")]
 unsafe fn uniform4(job: &Uniform) {
-    let (lanes, blocks) = (&mut Lanes::of(job), job.blocks);
-    advance!("sse41_lanes4.s", lanes, blocks);
+    let (lanes, blocks) = (&mut [Lanes::of(job)], job.blocks);
+    advance!("sse41_lanes4.s", PLAIN, lanes, blocks);
 }
