@@ -11,7 +11,7 @@ use super::general::{self, FRAME};
 use super::shells::Contract;
 
 /// Vector instructions that write their first operand and do not read it.
-const VECTOR: [&str; 47] = [
+const VECTOR: [&str; 49] = [
     "kmovq",
     "kmovw",
     "vbroadcasti128",
@@ -30,6 +30,8 @@ const VECTOR: [&str; 47] = [
     "vmovdqu8",
     "vmovntdq",
     "vmovq",
+    "vmovshdup",
+    "vmovsldup",
     "vpaddd",
     "vpaddq",
     "vpblendd",

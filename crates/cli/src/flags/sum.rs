@@ -119,13 +119,13 @@ pub(crate) struct SumArgs {
     pub(crate) raw: bool,
 
     /// Output BSD-style checksums: `BLAKE3 (FILE) = HASH`
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) tag: bool,
 
     /// End lines with NUL, and write names as they are
     ///
     /// Nothing is escaped then. With --check: read such lists. They keep names that are no UTF-8.
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long, help_heading = "Output", hide_short_help = true)]
     pub(crate) zero: bool,
 
     /// Print one JSON object for each file
@@ -196,7 +196,7 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) duplicates: bool,
 
-    /// Keep the digest and the time of each file in its extended attributes, and name files that rotted
+    /// Name files that rotted, by digests in their attributes
     ///
     /// A file is new, ok (named with --verbose), outdated (other contents and another time), touched (another time only), or
     /// corrupt: other contents, and the time that it had. Where nothing is corrupt, the tag becomes that of the file as it is.

@@ -74,11 +74,13 @@ fn files_and_argon2_are_rows_too() {
     );
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(2);
     assert_eq!(rows(&report).len(), 5 * threads + 3 + threads);
+    // What is right is said where it is something else.
     let ok = |row: &Value| {
-        row["status"]["is"] == "ok" && row["sides"][0]["digest"] == row["sides"][0]["reference"]
+        let side = &row["sides"][0];
+        row["status"]["is"] == "ok" && side["digest"].is_string() && side["reference"].is_null()
     };
     assert!(rows(&report).iter().all(ok), "{report}");
-    assert!(rows(&report).iter().any(|row| row["class"]["name"] == "file:mmap-parallel"), "{report}");
+    assert!(rows(&report).iter().any(|row| row["class"] == "file:mmap-parallel"), "{report}");
 }
 
 #[test]
