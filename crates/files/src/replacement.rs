@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn a_name_as_long_as_names_can_be_is_no_obstacle() {
         let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("n".repeat(255));
+        // Where paths as a whole are short, a name leaves room for its directory.
+        let path = dir.path().join("n".repeat(if cfg!(windows) { 200 } else { 255 }));
         for begin in [Replacement::begin as Begin, named] {
             let mut file = begin(&path).expect("a directory to write to");
             file.write_all(b"x").expect("room");
