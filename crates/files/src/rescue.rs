@@ -212,6 +212,7 @@ pub(crate) struct Careful<'a, R> {
 impl<'a, R: Read + Seek> Careful<'a, R> {
     /// Goes on where the file is.
     pub(crate) fn new(mut reader: R, rescue: &'a Rescue) -> Careful<'a, R> {
+        // A pipe cannot say where it is, and is not read again: then this counts what has come.
         let offset = reader.stream_position().unwrap_or(0);
         Careful { reader, rescue, offset }
     }

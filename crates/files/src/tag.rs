@@ -111,8 +111,15 @@ const NAMES: [Names; 5] = [
     Names { algorithm: Algorithm::Md5, digest: "user.hashmill.md5", time: None },
 ];
 
+/// Every function has a place in [`NAMES`]: one without would be taken for another.
 fn names(algorithm: Algorithm) -> &'static Names {
-    NAMES.iter().find(|names| names.algorithm == algorithm).unwrap_or(&NAMES[0])
+    match algorithm {
+        Algorithm::Blake3 => &NAMES[0],
+        Algorithm::Sha256 => &NAMES[1],
+        Algorithm::Sha512 => &NAMES[2],
+        Algorithm::Sha1 => &NAMES[3],
+        Algorithm::Md5 => &NAMES[4],
+    }
 }
 
 /// What is known of the file at `path`, and its tag: that of a function, or the first that there is. Links are not followed.
@@ -248,6 +255,13 @@ fn time_of(text: &str) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_function_has_attributes_of_its_own() {
+        for expected in &NAMES {
+            assert_eq!(names(expected.algorithm).digest, expected.digest);
+        }
+    }
 
     #[test]
     fn what_attributes_say() {

@@ -69,7 +69,7 @@ pub(super) struct Wide {
     /// How many messages. Lanes that are not needed are given some valid input and ignored.
     pub(super) lanes: usize,
     /// Cycles per block step, to weigh passes against each other. Those of x86-64 were measured on Emerald Rapids, those
-    /// of `avx512-ymm` on Zen 4, each kernel alone; only ratios matter.
+    /// of `avx512-ymm` on Zen 4, those of `avx512-twin` on Zen 5, each kernel alone; only ratios matter.
     pub(super) cost: u16,
     /// `blocks` block steps in every lane. There is a [`Lanes`] for each [`GROUP`] of them; `cv` and `key` of the first
     /// hold for all.
@@ -100,7 +100,7 @@ pub(super) struct Uniform {
 }
 
 impl Uniform {
-    /// The lanes of the group at `index`.
+    /// The lanes of the group at `index`; where no message is left for it, one that repeats the last.
     #[inline(always)]
     pub(super) fn group(&self, index: usize) -> Uniform {
         let before = index * GROUP;

@@ -79,7 +79,8 @@ pub(super) fn chunk_cv(plan: Plan, key: &Key, input: &[u8], counter: u64) -> Cv 
 }
 
 /// A row of equal-height chaining values (the last may be lower) that covers `input`: at least two of them where
-/// there is more than one chunk, at most `ROW`.
+/// there is more than one chunk, at most `ROW`. Of two rows side by side the left has a power of two of values, so none has
+/// its parent with one of the other row, however high each of them is, before both are single.
 fn subtree(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; ROW]) -> usize {
     // A row of one would merge the top node, whose flags only the caller knows.
     let pass = plan.lanes().max(2) * CHUNK_LEN;

@@ -1,10 +1,10 @@
-//! Kernels for AVX-512: one to sixteen lanes, in two variants.
+//! Kernels for AVX-512: one to thirty-two lanes, in three variants.
 //!
-//! `avx512` is for processors with one-cycle rotates and full-width 512-bit units (Intel). `avx512-twin` is for Zen 5, where
-//! every vector operation takes two cycles: one message goes through general registers, and thirty-two lanes go as two streams
-//! of sixteen. `avx512-ymm` is for
-//! Zen 4, where a rotate takes two cycles and a 512-bit operation holds its pipe for two: rotates are fused off the
-//! latency chain, and sixteen lanes go as two streams of eight, four messages in rows as two streams of two.
+//! `avx512` is for processors with one-cycle rotates and full-width 512-bit units (Intel). `avx512-ymm` is for Zen 4, where a
+//! rotate takes two cycles and a 512-bit operation holds its pipe for two: rotates are fused off the latency chain, and sixteen
+//! lanes go as two streams of eight, four messages in rows as two streams of two. `avx512-twin` is for Zen 5, where every
+//! vector operation takes two cycles: one message goes through general registers, and thirty-two lanes as two streams of
+//! sixteen.
 
 use super::{CONSTANTS, advance, run, xof};
 use crate::blake3::BLOCK_LEN;

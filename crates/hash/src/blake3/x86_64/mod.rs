@@ -161,7 +161,7 @@ macro_rules! run {
             padded.as_ptr()
         };
         // SAFETY: all blocks but the last lie in `input`; of the last, the body reads `last.len()` bytes if it masks
-        // and 64 otherwise; the body destroys what the ABI allows and nothing else.
+        // and 64 otherwise; the body destroys what the ABI allows and what its shell adds, and what it pushes it pops.
         unsafe {
             core::arch::asm!(
                 include_str!($file),

@@ -37,14 +37,18 @@ impl Check<'_> {
         let _: ControlFlow<()> =
             self.hashers.tree.hash_many(files, |path: PathBuf, (), result: Result<Digest, Error>| {
                 let name = scope.name(&path);
-                let digest = match result {
-                    Ok(digest) => digest.output.bytes_at(0).unwrap_or_default(),
+                let digest = match &result {
+                    Ok(digest) => digest.output.bytes_at(0),
                     Err(error) => {
-                        audit.unread(&name);
-                        lines.unread(&path, &error);
-                        return ControlFlow::Continue(());
+                        lines.unread(&path, error);
+                        None
                     }
                 };
+                let Some(digest) = digest else {
+                    audit.unread(&name);
+                    return ControlFlow::Continue(());
+                };
+                // The error is that of too many files, as in `read_list`.
                 if let Ok(Some(Found::Changed)) = audit.file(&name, &digest) {
                     lines.take(Found::Changed, &name, None);
                 }
