@@ -26,6 +26,8 @@ pub(super) enum Error {
     Read { path: PathBuf, source: ReadError },
     #[error("cannot write {}: {source}; choose another folder with --out", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    Keep { path: PathBuf, source: io::Error },
     #[error("cannot write the output: {0}")]
     Output(io::Error),
     #[error("cannot find this program to start its sessions: {0}")]

@@ -7,10 +7,11 @@ use super::{Console, Exit};
 use crate::report::check::Problem;
 use crate::report::count::CountRecord;
 use crate::report::document::Document;
+use crate::report::history::{self, HistoryError};
 use crate::report::noise::NoiseRecord;
 use crate::report::samples::{self, SamplesFile};
 use crate::report::schema::Report;
-use crate::report::{html, markdown, store, text};
+use crate::report::{figures, html, markdown, store, text};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,8 @@ pub(super) struct ReportArgs {
 enum What {
     /// Show results of hyperfine and criterion as a table.
     Import(Import),
+    /// Show medians over the runs and commits of one machine, with the places where they changed.
+    History(History),
     /// Print the JSON Schema of reports, or of another document of the lab.
     Schema {
         /// Which document.
@@ -39,11 +42,24 @@ enum What {
     },
 }
 
+#[derive(Debug, Args)]
+struct History {
+    /// File of the history: a run on each line. One that does not exist begins with what is added.
+    file: PathBuf,
+    /// Reports whose medians join it first.
+    #[arg(long, value_name = "REPORT", num_args = 1..)]
+    add: Vec<PathBuf>,
+    /// Form of the output; as JSON, the file itself.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
 /// The documents that the lab writes.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
     Report,
     Samples,
+    History,
     Noise,
     Count,
 }
@@ -109,10 +125,41 @@ fn behind(
 pub(super) fn main(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
     match (&args.what, &args.file) {
         (Some(What::Import(args)), _) => import::main(args, console),
+        (Some(What::History(args)), _) => history(args, console),
         (Some(What::Schema { of }), _) => schema(*of, console),
         (None, Some(file)) => render(file, args.format, console),
         (None, None) => Err(Error::Usage("name a report".to_owned())),
     }
+}
+
+fn history(args: &History, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let refused = |path: &Path, error: HistoryError| match error {
+        HistoryError::Read(source) => Error::Read { path: path.to_owned(), source },
+        error => Error::Refused(format!("{}: {error}", path.display())),
+    };
+    let mut history = history::History::read(&args.file).map_err(|error| refused(&args.file, error))?;
+    for path in &args.add {
+        let report = store::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let run = history::Run::of(&report).map_err(|error| refused(path, error))?;
+        history.add(run).map_err(|error| refused(path, error))?;
+    }
+    if history.runs.is_empty() {
+        return Err(Error::Usage(format!("{} holds no run; add one with --add REPORT", args.file.display())));
+    }
+    if !args.add.is_empty() {
+        let written = store::write_atomically(&args.file, &history.text());
+        written.map_err(|source| Error::Keep { path: args.file.clone(), source })?;
+    }
+    let series = history.series();
+    let view = history.view(&series);
+    let text = match args.format {
+        Format::Text => text::lay_out_view(&view, console.colour),
+        Format::Markdown => markdown::lay_out_view(&view),
+        Format::Html => html::page(&view, &figures::history(&series), ""),
+        Format::Json => history.text(),
+    };
+    console.out.write_all(text.as_bytes())?;
+    Ok(Exit::Ok)
 }
 
 fn render(file: &Path, format: Format, console: &mut Console<'_>) -> Result<Exit, Error> {
@@ -137,6 +184,7 @@ fn schema(of: Kind, console: &mut Console<'_>) -> Result<Exit, Error> {
         Kind::Report => schemars::schema_for!(Report),
         Kind::Noise => schemars::schema_for!(NoiseRecord),
         Kind::Count => schemars::schema_for!(CountRecord),
+        Kind::History => schemars::schema_for!(history::Run),
         Kind::Samples => schemars::schema_for!(SamplesFile),
     };
     let schema = serde_json::to_string_pretty(&schema).expect("a schema is plain data");

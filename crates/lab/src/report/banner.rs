@@ -18,6 +18,9 @@ pub(crate) struct Warning {
 /// Flags that stand in the banner and not among the notes.
 const LOUD: [&str; 5] = ["control-failed", "busy", "stolen-time", "cpu-pressure", "memory-pressure"];
 
+/// More of a floor than noise explains.
+const BEYOND: f64 = 1.1;
+
 /// Whether a flag has its place in the banner.
 pub(super) fn is_loud(flag: &str) -> bool {
     LOUD.contains(&flag)
@@ -55,6 +58,7 @@ pub(super) fn warnings(report: &Report) -> Vec<Warning> {
         found.push(Warning { is_fatal, says: format!("{flag}: {}{loads}", explain(flag)) });
     }
     found.extend(kernels(report).map(careful));
+    found.extend(floors(report).map(careful));
     for row in report.rows.iter().filter(|_| report.kind == Kind::Soak) {
         let soak = Soak::of(row).filter(|soak| soak.course == Course::Throttled);
         found.extend(soak.map(|soak| {
@@ -73,6 +77,18 @@ fn loads(report: &Report) -> String {
     let both = average(&report.quality.before).zip(average(&report.quality.after));
     both.map_or_else(String::new, |(before, after)| {
         format!(" ({before} then and {after} at the end, on {} cores)", report.machine.logical_cores)
+    })
+}
+
+/// A row cannot be faster than what bounds it: then the probes were disturbed, or built without optimisation.
+fn floors(report: &Report) -> Option<String> {
+    let sides = report.rows.iter().flat_map(|row| &row.sides);
+    let most = sides.filter_map(|side| side.floor).map(|floor| floor.share).fold(0.0, f64::max);
+    (most > BEYOND).then(|| {
+        format!(
+            "floors are wrong: a row reaches {:.0} % of what the probes found possible; they were disturbed",
+            most * 100.0
+        )
     })
 }
 

@@ -4,6 +4,7 @@
 //! Tracks are boxes with places in percent, so that they are as wide as the screen; only lines need SVG.
 
 use super::floor::is_probe;
+use super::history::Series;
 use super::pages::{self, Shares};
 use super::plot::{Axis, Line};
 use super::scaling::families;
@@ -12,6 +13,7 @@ use super::soak::Soak;
 use super::svg::{COLOURS, Chart, escape};
 use super::view::{curves, row_units, side_time, status};
 use crate::model::units::{Size, Units, duration};
+use crate::stats::change::levels;
 use std::mem::discriminant;
 
 /// All pictures of a report; empty where it has nothing to show.
@@ -133,7 +135,7 @@ fn strip(values: &[f64], interval: Option<[f64; 2]>, word: impl Fn(f64) -> Strin
 }
 
 /// The speed of a side as a multiple of the first side's.
-fn speed(ratio: f64) -> f64 {
+pub(super) fn speed(ratio: f64) -> f64 {
     1.0 / ratio
 }
 
@@ -454,4 +456,40 @@ fn sustained(report: &Report) -> String {
     }
     let out = format!("<div class=\"many\">{out}</div>\n");
     section("Rate over time", "Heavy: the medians of the first and the last quarter.", &out)
+}
+
+/// A small chart for each series of a history: its runs, its levels, its changes.
+pub(crate) fn history(series: &[Series<'_>]) -> String {
+    let mut out = String::new();
+    for series in series.iter().filter(|series| series.values.len() > 1) {
+        let y = Line::over(series.values.iter().copied(), 0.02);
+        let x = |index: usize| 0.02 + 0.96 * index as f64 / (series.values.len() - 1) as f64;
+        let cuts: Vec<usize> = series.changes.iter().map(|change| change.at).collect();
+        let named = std::iter::once(0).chain(cuts.iter().copied()).chain([series.values.len() - 1]);
+        let named: Vec<usize> = named.collect();
+        let starts = std::iter::once(0).chain(cuts.iter().copied());
+        let ends = cuts.iter().copied().chain([series.values.len()]);
+        let levels = starts.zip(ends).zip(levels(&series.values, &cuts));
+        let unit = 10_f64.powf(y.ends().1.abs().max(1e-3).log10().floor());
+        let chart = Chart {
+            describes: format!("{} over {} runs, {} changes", series.name, series.values.len(), cuts.len()),
+            x_ticks: named.iter().map(|i| (x(*i), series.run(*i).to_owned())).collect(),
+            y_ticks: y.ticks(3.0, unit).iter().map(|t| (y.at(t * unit), series.show(t * unit))).collect(),
+            lines: vec![series.values.iter().enumerate().map(|(i, value)| (x(i), y.at(*value))).collect()],
+            dots: true,
+            levels: levels.map(|((start, end), level)| (x(start), x(end - 1), y.at(level))).collect(),
+            marks: cuts.iter().map(|at| f64::midpoint(x(at - 1), x(*at))).collect(),
+        };
+        out +=
+            &format!("<figure><figcaption>{}</figcaption>{}</figure>\n", broken(&series.name), chart.draw());
+    }
+    if out.is_empty() {
+        return out;
+    }
+    let out = format!("<div class=\"many\">{out}</div>\n");
+    section(
+        "Over runs",
+        "Heavy: the levels; dashed: where one ends. Times are better below, ratios above.",
+        &out,
+    )
 }

@@ -2,13 +2,15 @@
 
 pub(crate) mod assemble;
 pub(crate) mod banner;
+pub(crate) mod between;
 pub(crate) mod brief;
 pub mod check;
 mod columns;
 pub mod count;
 pub(crate) mod document;
-mod figures;
+pub(crate) mod figures;
 mod floor;
+pub mod history;
 pub mod html;
 pub mod markdown;
 pub mod noise;

@@ -67,7 +67,7 @@ impl Chart {
             let half = 3.6 * says.chars().count() as f64;
             if x(*share) - half > free {
                 text(x(*share).min(WIDTH - half), HEIGHT - 8.0, "middle", says);
-                free = x(*share) + half;
+                free = x(*share) + half + 6.0;
             }
         }
         for (share, says) in &self.y_ticks {
@@ -105,7 +105,7 @@ mod tests {
             Chart { describes: "<b>&\"".to_owned(), x_ticks: ticks, lines, dots: true, ..Chart::default() };
         let svg = chart.draw();
         assert!(svg.contains("aria-label=\"&lt;b&gt;&amp;&quot;\"") && !svg.contains("<b>"), "{svg}");
-        assert_eq!(svg.matches("10 MiB").count(), 8, "{svg}");
+        assert_eq!(svg.matches("10 MiB").count(), 7, "{svg}");
         assert!(svg.contains("d=\"M76.0 166.0L390.0 10.0\"") && svg.contains("M390.0 10.0h0"), "{svg}");
     }
 }

@@ -8,6 +8,7 @@ use super::schema::*;
 use super::{check, html, markdown, quality, store, text};
 use crate::fingerprint::sha256_hex;
 use crate::model::class::Class;
+use crate::model::floor::Bound;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::plan::Plan as Asked;
@@ -233,11 +234,17 @@ fn conditions_stand_before_everything_else() {
     report.kind = Kind::Ab;
     report.rows[0].sides[1].key = report.rows[0].sides[0].key.clone();
     report.rows[0].sides[1].kernel = "other".to_owned();
+    report.rows[4].sides[0].floor = Some(Floor { bound: Bound::Ports, ns: 900.0, share: 1.29 });
     report.quality.flags = quality::flags(&report);
     let text = text::render(&report, false);
     let banner: Vec<&str> = text.lines().skip(1).take_while(|line| line.starts_with("! ")).collect();
-    let begins =
-        ["! WRONG RESULT: ", "! The run was interrupted", "! busy: ", "! different kernels: rival ran paper"];
+    let begins = [
+        "! WRONG RESULT: ",
+        "! The run was interrupted",
+        "! busy: ",
+        "! different kernels: rival ran paper",
+        "! floors are wrong: a row reaches 129 %",
+    ];
     assert_eq!(banner.len(), begins.len(), "{banner:?}");
     assert!(banner.iter().zip(begins).all(|(line, begin)| line.starts_with(begin)), "{banner:?}");
     let html = html::render(&report);
@@ -302,6 +309,7 @@ fn the_committed_schema_is_that_of_the_types() {
     let text = serde_json::to_string_pretty(&Report::json_schema()).expect("plain data");
     golden("schema/report.v2.json", &format!("{text}\n"));
     for (name, schema) in [
+        ("history", schemars::schema_for!(super::history::Run)),
         ("samples", schemars::schema_for!(super::samples::SamplesFile)),
         ("noise", schemars::schema_for!(super::noise::NoiseRecord)),
         ("count", schemars::schema_for!(super::count::CountRecord)),

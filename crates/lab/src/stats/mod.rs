@@ -5,6 +5,7 @@
 //! guarantees that for data which came from outside.
 
 pub mod binomial;
+pub mod change;
 pub mod order;
 pub mod paired;
 pub mod signed_rank;

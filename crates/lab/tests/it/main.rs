@@ -11,6 +11,7 @@ mod gate;
 mod import;
 mod noise;
 mod program;
+mod saved;
 mod schema;
 mod signed_rank;
 mod verbs;

@@ -5,6 +5,7 @@
 
 mod builds;
 mod engines;
+mod saved;
 
 use super::args::Measuring;
 use super::error::Error;
@@ -12,6 +13,7 @@ use super::measure::{Job, conclude, measure};
 use super::{Console, Exit, Mount};
 use crate::model::key::Key;
 use crate::report::schema::{Report, Verdict};
+use crate::report::{store, text};
 use builds::Building;
 use clap::{Args, ValueEnum};
 use std::path::Path;
@@ -19,7 +21,7 @@ use std::path::Path;
 #[derive(Debug, Args)]
 pub(super) struct Compare {
     /// Two sides, ours first: two cases, or two builds, each a revision, a folder (`.` is the work tree) or a program. With
-    /// --engines any number of cases.
+    /// --engines any number of cases. Or two saved reports of one machine, in any order.
     #[arg(required = true, value_name = "WHAT")]
     what: Vec<String>,
     /// Two engines of this program, ours first, which meet in one process per session.
@@ -40,7 +42,7 @@ pub(super) struct Compare {
 /// The forms of the command, where `name` is what is typed before it.
 pub(super) fn usage(name: &str) -> String {
     format!(
-        "{name} compare --engines OURS,OTHER CASE...\n       {name} compare OURS OTHER [--cases CASE...]\n       {name} compare CASE CASE"
+        "{name} compare --engines OURS,OTHER CASE...\n       {name} compare OURS OTHER [--cases CASE...]\n       {name} compare CASE CASE\n       {name} compare REPORT REPORT"
     )
 }
 
@@ -60,6 +62,12 @@ enum Meeting {
 }
 
 pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>) -> Result<Exit, Error> {
+    if let [one, other] = &args.what[..]
+        && saved::is_report(one)
+        && saved::is_report(other)
+    {
+        return reports(args, one, other, console);
+    }
     let plan = args.measuring.plan();
     plan.validate()?;
     let job: Job = match meeting(mount, args)? {
@@ -70,6 +78,17 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     let exit = conclude(&report, &folder, &args.measuring, console)?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met(&report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
+}
+
+fn reports(args: &Compare, one: &str, other: &str, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let between = saved::between(one, other)?;
+    let text = match args.measuring.json {
+        true => store::pretty(&between),
+        false => text::lay_out_view(&between.view(), console.colour),
+    };
+    console.out.write_all(text.as_bytes())?;
+    let fails = args.fail_on.is_some_and(|wish| wish.is_met_between(&between));
+    Ok(if fails { Exit::Failed } else { Exit::Ok })
 }
 
 impl FailOn {

@@ -1,0 +1,368 @@
+//! `lab.history/1`: medians over runs and commits of one machine, one run on a line, and where they changed.
+//!
+//! Two runs differ by more than their sessions say, since neither the machine nor the neighbours are the same; many runs show
+//! how much. So nothing is said of single runs here, only of levels.
+
+use super::check;
+use super::schema::{Report, Role, Row, State, Status};
+use super::store::{self, ReadError};
+use super::view::{Line, Table, Tone, View};
+use crate::model::units::{duration, percent};
+use crate::stats::change::{Change, changes};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What stands in [`Run::schema`].
+pub const SCHEMA: &str = "lab.history/1";
+
+/// Changes of a time below this are not worth a word; of a ratio, the smallest claim of a comparison.
+const LEAST_TIME: f64 = 0.02;
+const LEAST_RATIO: f64 = 0.005;
+
+/// One run: a line of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Always `lab.history/1`.
+    pub schema: String,
+    /// Name of the run.
+    pub id: String,
+    /// When it started, in UTC.
+    pub created: String,
+    /// Where: the id of the machine.
+    pub machine: String,
+    /// What ran: the commit of its last build, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// What was found.
+    pub points: Vec<Point>,
+}
+
+/// One number of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// The case.
+    pub case: String,
+    /// What it was compared with; then `value` is how many times as fast the case is, and else its nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// Median.
+    pub value: f64,
+}
+
+/// Why a run does not join a history.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A line is none.
+    #[error("line {line} is no run of a history: {source}")]
+    Line {
+        /// Which, from 1 on.
+        line: usize,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A line of another format.
+    #[error("line {line} is of the format `{found}`, this version reads {SCHEMA}")]
+    Foreign {
+        /// Which, from 1 on.
+        line: usize,
+        /// Its format.
+        found: String,
+    },
+    /// Numbers of two machines say nothing about a change of code.
+    #[error("it is of machine {theirs}, the history is of {ours}; keep a file for each machine")]
+    Machine {
+        /// The report's.
+        theirs: String,
+        /// The history's.
+        ours: String,
+    },
+    /// Once is enough.
+    #[error("run {0} is in the history already")]
+    Twice(String),
+    /// A report that must not be used.
+    #[error("it must not join a history: {0}")]
+    Unusable(String),
+}
+
+impl Run {
+    /// What a report has to say to its history.
+    pub(crate) fn of(report: &Report) -> Result<Self, HistoryError> {
+        if let Some(problem) = check::problems(report).first() {
+            return Err(HistoryError::Unusable(problem.to_string()));
+        }
+        if !report.is_valid() || report.state != State::Complete {
+            let why = "it has a wrong result, a failed control, or was not finished";
+            return Err(HistoryError::Unusable(why.to_owned()));
+        }
+        let points: Vec<Point> =
+            report.rows.iter().filter(|row| row.status == Status::Ok).flat_map(Point::of).collect();
+        if points.is_empty() {
+            return Err(HistoryError::Unusable("nothing was measured".to_owned()));
+        }
+        Ok(Run {
+            schema: SCHEMA.to_owned(),
+            id: report.id.clone(),
+            created: report.created.clone(),
+            machine: report.machine.id.clone(),
+            commit: report.builds.iter().rev().find_map(|build| build.commit.clone()),
+            points,
+        })
+    }
+
+    /// What stands below a chart: the commit, or the day.
+    fn name(&self) -> &str {
+        match &self.commit {
+            Some(commit) => commit.get(..7).unwrap_or(commit),
+            None => self.created.split('T').next().unwrap_or_default(),
+        }
+    }
+}
+
+impl Point {
+    /// A row alone has a time, a comparison a ratio for each candidate, which says more: both sides saw the same machine.
+    fn of(row: &Row) -> Vec<Point> {
+        if let ([side], Some(summary)) = (&row.sides[..], row.sides[0].summary) {
+            return vec![Point { case: side.key.clone(), against: None, value: summary.median_ns }];
+        }
+        let of =
+            row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate && c.sessions > 0);
+        of.map(|comparison| Point {
+            case: row.sides[comparison.side].key.clone(),
+            against: Some(row.sides[0].key.clone()),
+            value: crate::stats::order::six_digits(super::figures::speed(comparison.ratio)),
+        })
+        .collect()
+    }
+}
+
+/// Runs of one machine, the oldest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct History {
+    pub(crate) runs: Vec<Run>,
+}
+
+/// The numbers of one case over the runs that have it.
+pub(crate) struct Series<'a> {
+    pub(crate) name: String,
+    pub(crate) runs: Vec<&'a Run>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) is_ratio: bool,
+    pub(crate) changes: Vec<Change>,
+}
+
+impl History {
+    /// Reads the file; one that does not exist is a history that has not begun.
+    pub(crate) fn read(path: &Path) -> Result<Self, HistoryError> {
+        if !path.exists() {
+            return Ok(History::default());
+        }
+        let bytes = store::read_bytes(path)?;
+        let lines = bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+        let mut runs: Vec<Run> = Vec::new();
+        for (index, text) in lines {
+            let run: Run = serde_json::from_slice(text)
+                .map_err(|source| HistoryError::Line { line: index + 1, source })?;
+            if run.schema != SCHEMA {
+                return Err(HistoryError::Foreign { line: index + 1, found: run.schema });
+            }
+            runs.push(run);
+        }
+        runs.sort_by(|a, b| a.created.cmp(&b.created));
+        Ok(History { runs })
+    }
+
+    /// Adds a run in its place.
+    pub(crate) fn add(&mut self, run: Run) -> Result<(), HistoryError> {
+        if self.runs.iter().any(|known| known.id == run.id) {
+            return Err(HistoryError::Twice(run.id));
+        }
+        if let Some(other) = self.runs.iter().find(|known| known.machine != run.machine) {
+            return Err(HistoryError::Machine { theirs: run.machine, ours: other.machine.clone() });
+        }
+        let place = self.runs.partition_point(|known| known.created <= run.created);
+        self.runs.insert(place, run);
+        Ok(())
+    }
+
+    /// The file's text.
+    pub(crate) fn text(&self) -> String {
+        let lines =
+            self.runs.iter().map(|run| serde_json::to_string(run).expect("a run is plain data") + "\n");
+        lines.collect()
+    }
+
+    /// All series, in the order in which their cases first appear.
+    pub(crate) fn series(&self) -> Vec<Series<'_>> {
+        let mut all: Vec<Series<'_>> = Vec::new();
+        for run in &self.runs {
+            for point in &run.points {
+                let name = match &point.against {
+                    Some(other) => format!("{} against {other}", point.case),
+                    None => point.case.clone(),
+                };
+                let place = all.iter().position(|series| series.name == name);
+                let place = place.unwrap_or_else(|| {
+                    let is_ratio = point.against.is_some();
+                    all.push(Series {
+                        name,
+                        runs: Vec::new(),
+                        values: Vec::new(),
+                        is_ratio,
+                        changes: Vec::new(),
+                    });
+                    all.len() - 1
+                });
+                all[place].runs.push(run);
+                all[place].values.push(point.value);
+            }
+        }
+        for series in &mut all {
+            let least = if series.is_ratio { LEAST_RATIO } else { LEAST_TIME };
+            series.changes = changes(&series.values, least);
+        }
+        all
+    }
+
+    pub(crate) fn view(&self, series: &[Series<'_>]) -> View {
+        let rows = series.iter().map(Series::line).collect();
+        let columns = vec!["case", "runs", "first", "last", "changes"];
+        let tables = vec![Table { caption: String::new(), columns, rows }];
+        let facts = self.runs.first().zip(self.runs.last()).map(|(first, last)| {
+            let runs = format!("{} runs from {} to {}", self.runs.len(), first.created, last.created);
+            vec![("machine", first.machine.clone()), ("measured", runs)]
+        });
+        let notes = vec![
+            "a change is a new level, found by circular binary segmentation of ranks with a permutation test: of series that \
+             are noise without an order, 1 in 100 is said to change; hours in which the machine itself is slower are found like \
+             changes of the code"
+                .to_owned(),
+            format!(
+                "changes of a time below {} % and of a ratio below {} % are left out; no single run proves one, and fewer than \
+                 ten rarely do",
+                LEAST_TIME * 100.0,
+                LEAST_RATIO * 100.0
+            ),
+        ];
+        let facts = facts.unwrap_or_default();
+        View { title: "lab history".to_owned(), banner: Vec::new(), facts, tables, notes }
+    }
+}
+
+impl Series<'_> {
+    pub(crate) fn show(&self, value: f64) -> String {
+        if self.is_ratio { format!("{value:.3}×") } else { duration(value) }
+    }
+
+    /// What a run is called on an axis.
+    pub(crate) fn run(&self, index: usize) -> &str {
+        self.runs[index].name()
+    }
+
+    fn line(&self) -> Line {
+        let last = self.values.len() - 1;
+        let words = self.changes.iter().map(|change| {
+            format!("{} from {} on", percent(change.after / change.before), self.runs[change.at].name())
+        });
+        let words: Vec<String> = words.collect();
+        let slower = |change: &Change| (change.after > change.before) != self.is_ratio;
+        let tone = match self.changes.last() {
+            None => Tone::Plain,
+            Some(change) if slower(change) => Tone::Bad,
+            Some(_) => Tone::Good,
+        };
+        let says = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
+        let cells = vec![
+            self.name.clone(),
+            self.values.len().to_string(),
+            self.show(self.values[0]),
+            self.show(self.values[last]),
+            says,
+        ];
+        Line { cells, tone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::report;
+    use super::*;
+
+    /// A report that may join a history: the golden one without what is wrong in it.
+    fn sound() -> Report {
+        let mut report = report();
+        report.rows.retain(|row| matches!(row.status, Status::Ok));
+        report.seal = report.compute_seal();
+        report
+    }
+
+    fn run(day: usize, ns: f64, ratio: f64) -> Run {
+        let mut run = Run::of(&sound()).expect("a sound report");
+        run.id = day.to_string();
+        run.created = format!("2026-02-{day:02}T12:00:00Z");
+        run.commit = Some(format!("{day:040}"));
+        run.points.truncate(1);
+        run.points[0].value = ratio;
+        run.points.push(Point { case: "a/b/kernel/1/t1".to_owned(), against: None, value: ns });
+        run
+    }
+
+    #[test]
+    fn a_report_becomes_a_line_and_a_wrong_one_does_not() {
+        let run = Run::of(&sound()).expect("a sound report");
+        assert_eq!(run.points.len(), 7, "four comparisons and three rows alone");
+        let faster = &run.points[0];
+        assert_eq!(faster.against.as_deref(), Some("hash/rival/kernel/4KiB/t1"));
+        assert!((faster.value - 1.111).abs() < 0.001, "{}", faster.value);
+        assert_eq!((run.points[4].against.clone(), run.points[4].value), (None, 700.14));
+        let wrong = Run::of(&report()).expect_err("a wrong result");
+        assert!(
+            wrong.to_string().starts_with("it must not join a history: it has a wrong result"),
+            "{wrong}"
+        );
+    }
+
+    #[test]
+    fn a_history_is_of_one_machine_and_each_run_stands_in_it_once() {
+        let mut history = History::default();
+        for day in [3, 1, 2] {
+            history.add(run(day, 100.0, 1.1)).expect("a new run");
+        }
+        let order: Vec<&str> = history.runs.iter().map(|run| &*run.id).collect();
+        assert_eq!(order, ["1", "2", "3"]);
+        assert!(matches!(history.add(run(2, 100.0, 1.1)), Err(HistoryError::Twice(_))));
+        let foreign = history.add(Run { machine: "m-other".to_owned(), ..run(4, 100.0, 1.1) });
+        assert!(matches!(foreign, Err(HistoryError::Machine { .. })), "{foreign:?}");
+
+        let path = std::env::temp_dir().join(format!("lab-history-{}.jsonl", std::process::id()));
+        std::fs::write(&path, history.text()).expect("a writable folder");
+        let back = History::read(&path).expect("readable");
+        std::fs::write(&path, "\n{}\n").expect("a writable folder");
+        let broken = History::read(&path).expect_err("no run").to_string();
+        std::fs::remove_file(&path).expect("ours");
+        assert_eq!(back, history);
+        assert!(broken.starts_with("line 2 is no run of a history: missing field"), "{broken}");
+        assert_eq!(History::read(&path).expect("not begun"), History::default());
+    }
+
+    #[test]
+    fn a_new_level_is_named_with_its_commit() {
+        let mut history = History::default();
+        for day in 1..=24 {
+            let ns = if day < 13 { 100.0 } else { 110.0 } + (day * 7 % 5) as f64 * 0.1;
+            history.add(run(day, ns, 1.1 + (day * 3 % 7) as f64 * 1e-4)).expect("a new run");
+        }
+        let series = history.series();
+        let table = &history.view(&series).tables[0];
+        assert_eq!(table.rows[0].cells[4], "none");
+        assert_eq!(table.rows[1].cells[1..], ["24", "100.2 ns", "110.3 ns", "+9.98 % from 0000000 on"]);
+        assert_eq!(table.rows[1].tone, Tone::Bad);
+        assert_eq!(series[1].changes[0].at, 12);
+    }
+}
