@@ -5,7 +5,7 @@ use crate::model::class::Sampling;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::plan::{Orders, Plan};
-use crate::session::peer::{Launcher, Peer, PeerError};
+use crate::session::peer::{Launcher, Link, Peer, PeerError};
 use crate::session::protocol::{Reply, Request};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::Evidence;
@@ -293,7 +293,9 @@ impl<'a> Running<'a> {
         for index in orders.permutation(contest.sides.len()) {
             let side = &contest.sides[index];
             if !together || running.peers.is_empty() {
-                let peer = launcher.launch(side.build, orders.below(MOST_PADDING));
+                let session = measured.sessions.len();
+                let link = Link { session, control: side.role == Role::Control };
+                let peer = launcher.launch_link(side.build, link, orders.below(MOST_PADDING));
                 running.peers.push(peer.map_err(|error| running.blame(&error))?);
             }
             running.slots[index] = running.peers.len() - 1;

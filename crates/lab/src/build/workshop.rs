@@ -2,6 +2,7 @@
 
 use super::error::BuildError;
 use super::git;
+use super::links::{self, Keeper, LinkError, Links};
 use super::recipe::{Recipe, Workplace};
 use super::source::Source;
 use crate::fingerprint::{sha256_file, sha256_hex};
@@ -9,6 +10,13 @@ use crate::report::schema::Build;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Part of the name of a program in the cache: those from before links were kept have none.
+const KEPT_SINCE: &str = "links/1";
+
+/// After this time the links of a run have no owner; while it measures, each session touches their folder.
+const ABANDONED: Duration = Duration::from_hours(24);
 
 /// Lines of a failed build that are shown.
 const TAIL: usize = 20;
@@ -20,10 +28,19 @@ pub(crate) struct Workshop {
 }
 
 /// A program that can be started, with where it came from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) build: Build,
     pub(crate) program: PathBuf,
+    /// What it can be linked of once more.
+    pub(crate) links: Result<Links, LinkError>,
+}
+
+/// What a build left.
+struct Fresh {
+    program: PathBuf,
+    /// What the keeper kept, or why it kept nothing.
+    kept: Result<PathBuf, LinkError>,
 }
 
 /// A tree of files that is to be built.
@@ -37,6 +54,7 @@ struct Frozen {
     dirty: bool,
     /// What builds there, as the repository's own folder chooses it.
     compiler: String,
+    toolchain: Option<String>,
     /// Held until the program is there: two labs must not change a source folder under each other.
     _lock: File,
 }
@@ -55,7 +73,10 @@ impl Workshop {
         says: &dyn Fn(&str),
     ) -> Result<Made, BuildError> {
         let mut made = match source {
-            Source::Program(path) => self.adopt(path, Build::default())?,
+            Source::Program(path) => {
+                let fresh = Fresh { program: path.clone(), kept: Err(LinkError::Unknown) };
+                self.adopt(&fresh, Build::default())?
+            }
             Source::Directory(folder) => match git::place(folder) {
                 Some(place) => {
                     let frozen = self.freeze(&place)?;
@@ -108,9 +129,10 @@ impl Workshop {
         let clone = self.folder("sources")?.join(&id);
         let lock = self.lock(&id)?;
         git::clone(&place.top, &clone)?;
-        let compiler = rustc(&place.top, "-vV").unwrap_or_default();
+        let compiler = rustc(&place.top, &["-vV"]).unwrap_or_default();
+        let toolchain = rustc(&place.top, &["--print", "sysroot"]);
         let prefix = place.prefix.clone();
-        Ok(Frozen { id, clone, prefix, tree, commit, dirty, compiler, _lock: lock })
+        Ok(Frozen { id, clone, prefix, tree, commit, dirty, compiler, toolchain, _lock: lock })
     }
 
     /// The program of a frozen tree. Its name in the cache says all that could make it another program.
@@ -122,7 +144,8 @@ impl Workshop {
         says: &dyn Fn(&str),
     ) -> Result<Made, BuildError> {
         let prefix = frozen.prefix.to_string_lossy();
-        let key = [&frozen.tree, &*prefix, &frozen.compiler, &recipe.settings().join("\n")].join("\n\n");
+        let settings = recipe.settings().join("\n");
+        let key = [&frozen.tree, &*prefix, &frozen.compiler, &settings, KEPT_SINCE].join("\n\n");
         let home = self.folder("programs")?.join(short(&key));
         let mut made = match self.found(&home) {
             Some(made) => made,
@@ -135,7 +158,8 @@ impl Workshop {
                 git::check_out(&frozen.clone, &frozen.tree)?;
                 let folder = frozen.clone.join(&frozen.prefix);
                 let target = self.folder("targets")?.join(&frozen.id);
-                let fresh = self.run(source, &folder, &target, recipe)?;
+                let keeper = self.keeper(&frozen.compiler, frozen.toolchain.as_deref());
+                let fresh = self.run(source, &folder, &target, recipe, keeper)?;
                 self.store(&home, &fresh, about(&folder, recipe))?
             }
         };
@@ -156,19 +180,27 @@ impl Workshop {
         let id = short(&folder.to_string_lossy());
         let _lock = self.lock(&id)?;
         let target = self.folder("targets")?.join(&id);
-        let fresh = self.run(source, folder, &target, recipe)?;
+        let compiler = rustc(folder, &["-vV"]).unwrap_or_default();
+        let keeper = self.keeper(&compiler, rustc(folder, &["--print", "sysroot"]).as_deref());
+        let fresh = self.run(source, folder, &target, recipe, keeper)?;
         let about = about(folder, recipe);
         self.adopt(&fresh, about)
     }
 
-    /// Runs the build; the path of the program that it made.
+    fn keeper(&self, compiler: &str, toolchain: Option<&str>) -> Result<Keeper, LinkError> {
+        let folder = self.folder("linker").map_err(|error| LinkError::Failed(error.to_string()))?;
+        Keeper::new(&folder, compiler, toolchain)
+    }
+
+    /// Runs the build; the program that it made.
     fn run(
         &self,
         source: &Source,
         folder: &Path,
         target: &Path,
         recipe: &Recipe,
-    ) -> Result<PathBuf, BuildError> {
+        keeper: Result<Keeper, LinkError>,
+    ) -> Result<Fresh, BuildError> {
         let log = self.folder("logs")?.join(format!("{}.log", short(&source.name())));
         fs::create_dir_all(target).map_err(BuildError::io(target))?;
         let program = target.join("lab-program");
@@ -178,6 +210,10 @@ impl Workshop {
         let output = File::create(&log).map_err(BuildError::io(&log))?;
         let errors = output.try_clone().map_err(BuildError::io(&log))?;
         let mut command = recipe.command(&place);
+        let links = target.join("lab-links");
+        if let Ok(keeper) = &keeper {
+            keeper.tell(&mut command, &links);
+        }
         let status = command.stdin(Stdio::null()).stdout(output).stderr(errors).status();
         let status = status.map_err(BuildError::io(command.get_program()))?;
         if !status.success() {
@@ -195,7 +231,9 @@ impl Workshop {
         if !result.is_file() {
             return Err(BuildError::NoProgram { source_name: source.name(), place: result });
         }
-        Ok(result)
+        let sha256 = sha256_file(&result).map_err(BuildError::io(&result))?;
+        let kept = keeper.and_then(|_| links::kept(&links, &sha256).ok_or(LinkError::NotKept));
+        Ok(Fresh { program: result, kept })
     }
 
     /// A program of this cache, if it is still the one that was put there.
@@ -204,35 +242,65 @@ impl Workshop {
         let build: Build = serde_json::from_slice(&about).ok()?;
         let program = self.program_of(home);
         let sound = sha256_file(&program).ok()? == build.program_sha256;
-        sound.then_some(Made { build, program })
+        let links = Links::open(&home.join("link")).map_err(|error| match error {
+            LinkError::Io { .. } => LinkError::NotKept,
+            other => other,
+        });
+        sound.then_some(Made { build, program, links })
     }
 
     /// Copies a program under its own fingerprint, so that it may be rebuilt while it is being measured.
-    fn adopt(&self, program: &Path, about: Build) -> Result<Made, BuildError> {
-        let sha256 = sha256_file(program).map_err(BuildError::io(program))?;
+    fn adopt(&self, fresh: &Fresh, about: Build) -> Result<Made, BuildError> {
+        let sha256 = sha256_file(&fresh.program).map_err(BuildError::io(&fresh.program))?;
         let home = self.folder("programs")?.join(&sha256[..16]);
-        self.store(&home, program, about)
+        self.store(&home, fresh, about)
     }
 
     /// Copies a fresh program to its home, whole or not at all.
-    fn store(&self, home: &Path, fresh: &Path, about: Build) -> Result<Made, BuildError> {
-        let build = Build { program_sha256: sha256_file(fresh).map_err(BuildError::io(fresh))?, ..about };
-        if let Some(known) =
-            self.found(home).filter(|known| known.build.program_sha256 == build.program_sha256)
-        {
+    fn store(&self, home: &Path, fresh: &Fresh, about: Build) -> Result<Made, BuildError> {
+        let Fresh { program, kept } = fresh;
+        let build = Build { program_sha256: sha256_file(program).map_err(BuildError::io(program))?, ..about };
+        let known = self.found(home).filter(|known| known.build.program_sha256 == build.program_sha256);
+        if let Some(known) = known.filter(|known| known.links.is_ok() || kept.is_err()) {
             return Ok(Made { build, ..known });
         }
         let partial = home.with_extension(format!("{}.partial", std::process::id()));
         let fill = || {
             fs::create_dir_all(&partial)?;
-            fs::copy(fresh, self.program_of(&partial))?;
+            fs::copy(program, self.program_of(&partial))?;
+            if let Ok(kept) = kept {
+                copy_inputs(kept, &partial.join("link"))?;
+            }
             fs::write(partial.join("build.json"), crate::report::store::pretty(&build))?;
             // What stands there was not sound.
             fs::remove_dir_all(home).ok();
             fs::rename(&partial, home)
         };
         fill().map_err(BuildError::io(home))?;
-        Ok(Made { build, program: self.program_of(home) })
+        let links = match kept {
+            Ok(_) => Links::open(&home.join("link")),
+            Err(LinkError::System(name)) => Err(LinkError::System(name)),
+            Err(LinkError::Unknown) => Err(LinkError::Unknown),
+            Err(_) => Err(LinkError::NotKept),
+        };
+        Ok(Made { build, program: self.program_of(home), links })
+    }
+
+    /// A folder for the links of one run, which are made for a session and removed after it.
+    pub(crate) fn bench(&self) -> Result<PathBuf, BuildError> {
+        let all = self.folder("links")?;
+        // A lab that was killed could not remove its own.
+        let old = |entry: &fs::DirEntry| {
+            let age = entry.metadata().ok().and_then(|about| about.modified().ok()?.elapsed().ok());
+            age.is_some_and(|age| age > ABANDONED)
+        };
+        for entry in fs::read_dir(&all).map_err(BuildError::io(&all))?.flatten().filter(old) {
+            fs::remove_dir_all(entry.path()).ok();
+        }
+        let name = format!("{}-{}", std::process::id(), hashmill_machine::date::now_utc().replace(':', ""));
+        let folder = all.join(name);
+        fs::create_dir_all(&folder).map_err(BuildError::io(&folder))?;
+        Ok(folder)
     }
 
     /// One name for all, so that both sides have paths of equal length.
@@ -254,10 +322,23 @@ impl Workshop {
     }
 }
 
+/// What was kept of a link, but for the program itself.
+fn copy_inputs(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_name() == "program" {
+            continue;
+        }
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
 /// What is known of a build from the folder where it happened.
 fn about(folder: &Path, recipe: &Recipe) -> Build {
     Build {
-        rustc: rustc(folder, "-V"),
+        rustc: rustc(folder, &["-V"]),
         settings: recipe.settings(),
         lock_sha256: sha256_file(&folder.join("Cargo.lock")).ok(),
         ..Build::default()
@@ -265,8 +346,8 @@ fn about(folder: &Path, recipe: &Recipe) -> Build {
 }
 
 /// The compiler that `folder` would be built with.
-fn rustc(folder: &Path, how: &str) -> Option<String> {
-    let output = Command::new("rustc").arg(how).current_dir(folder).output().ok()?;
+fn rustc(folder: &Path, how: &[&str]) -> Option<String> {
+    let output = Command::new("rustc").args(how).current_dir(folder).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 

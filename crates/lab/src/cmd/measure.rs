@@ -4,6 +4,7 @@ use super::args::Measuring;
 use super::error::Error;
 use super::progress::Display;
 use super::{Console, Exit, Mount, doctor, interrupt};
+use crate::build::Bench;
 use crate::campaign::{self, Contest, Measured, Observer};
 use crate::fingerprint::{sha256_file, sha256_hex};
 use crate::plan::Plan;
@@ -11,6 +12,7 @@ use crate::report::assemble::{self, Heading};
 use crate::report::samples::{self, SamplesFile};
 use crate::report::schema::{Answers, Build, Kind, Report, Row, State, Status};
 use crate::report::{html, markdown, store, text};
+use crate::session::peer::Launcher;
 use crate::session::process::{Processes, Program};
 use hashmill_machine::clock::{Clock, Monotonic};
 use hashmill_machine::date;
@@ -65,6 +67,16 @@ pub(super) fn session_arguments(mount: &Mount<'_>) -> Vec<OsString> {
 
 /// Measures, writes the report's files and returns it with its folder.
 pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Result<(Report, PathBuf), Error> {
+    measure_linked(mount, options, job, None)
+}
+
+/// The same in sessions with links of their own, where there is a bench for them.
+pub(super) fn measure_linked(
+    mount: &Mount<'_>,
+    options: &Measuring,
+    job: Job,
+    bench: Option<Bench>,
+) -> Result<(Report, PathBuf), Error> {
     job.plan.validate()?;
     let before = Load::read();
     let machine = Machine::read();
@@ -105,10 +117,13 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
     };
     // An unwritable folder must show before the first minute is spent, not after the last.
     recorder.write(&[])?;
-    let processes =
-        Processes { programs: job.programs, timeout: Duration::from_secs(recorder.heading.plan.timeout_s) };
     let plan = recorder.heading.plan.clone();
-    let all = campaign::run(job.contests, &plan, &processes, &mut recorder);
+    let timeout = Duration::from_secs(plan.timeout_s);
+    let launcher: Box<dyn Launcher> = match bench {
+        Some(bench) => Box::new(bench.launcher(job.programs, plan.seed, job.same_code, timeout)),
+        None => Box::new(Processes { programs: job.programs, timeout }),
+    };
+    let all = campaign::run(job.contests, &plan, &*launcher, &mut recorder);
     let mut report = recorder.report(&all);
     drop(recorder);
     let samples = store::pretty(&SamplesFile::of(&report.id, &all));

@@ -78,6 +78,7 @@ pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Pl
         min_effect_far: Some(rule.min_effect_far),
         same_within: rule.same_within,
         same_from: rule.same_from,
+        fixed_layout: rule.fixed_layout,
         level: LEVEL,
         solo_sessions: *solo_sessions,
         rounds: *rounds,
@@ -102,6 +103,7 @@ impl Plan {
             min_effect_far: self.min_effect_far.unwrap_or(self.min_effect),
             same_within: self.same_within,
             same_from: self.same_from,
+            fixed_layout: self.fixed_layout,
         }
     }
 }
@@ -205,6 +207,9 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
             .filter(|(row, side)| rows[*row].sides[*side].role == role)
             .collect();
         let family: Vec<Evidence> = places.iter().map(|(row, side)| rows[*row].evidence(*side)).collect();
+        // A control is of one build, so that nothing excuses a difference to it.
+        let fixed_layout = rule.fixed_layout.filter(|_| role == Role::Candidate);
+        let rule = Rule { fixed_layout, ..rule.clone() };
         for ((row, side), result) in places.into_iter().zip(rule.judge(&family)) {
             rows[row].comparisons.push(wire_comparison(side, &result));
         }

@@ -4,6 +4,7 @@
 //! sessions gave. That this follows from the samples is for [`samples`](super::samples) to say, where they are at hand.
 
 use super::assemble::conclude;
+use super::layout;
 use super::quality;
 use super::schema::{
     Comparison, Floor, Kind, Report, Role, Row, Side, State, Status, Summary, TimingClass, Verdict,
@@ -110,6 +111,9 @@ impl Found {
             self.require(is_sha256(&build.program_sha256), &place, || {
                 "its program has no fingerprint".to_owned()
             });
+        }
+        if let Some(problem) = layout::problem(report) {
+            self.add("builds", problem);
         }
         if report.kind == Kind::Ab && !plan.same_code {
             let same = builds.len() == 2 && builds[0].program_sha256 == builds[1].program_sha256;

@@ -12,6 +12,7 @@ use hashmill_machine::{Load, Machine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use super::layout::Layout;
 pub use crate::campaign::Role;
 pub use crate::stats::verdict::Verdict;
 
@@ -121,6 +122,9 @@ pub struct Build {
     pub lock_sha256: Option<String>,
     /// SHA-256 of the program.
     pub program_sha256: String,
+    /// Whether its sessions covered the luck of link layout; unknown where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
 }
 
 /// The known answers of one engine.
@@ -153,6 +157,9 @@ pub struct Plan {
     pub same_within: f64,
     /// Fewest sessions for sameness.
     pub same_from: usize,
+    /// Smallest difference that may be claimed of builds with one layout each; absent where layouts were many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_layout: Option<f64>,
     /// Confidence of the intervals.
     pub level: f64,
     /// Sessions of a row without a comparison.

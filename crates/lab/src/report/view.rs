@@ -2,6 +2,7 @@
 
 use super::banner::{self, Warning};
 use super::floor::is_probe;
+use super::layout;
 use super::quality::explain;
 use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, Status, Verdict};
 use super::soak::{Course, Soak};
@@ -54,7 +55,7 @@ impl View {
             report.rows.iter().partition(|row| row.sides.len() > 1);
         let mut tables = Vec::new();
         if !contests.is_empty() {
-            tables.push(comparisons(&contests));
+            tables.push(comparisons(report, &contests));
         }
         let (probes, alone): (Vec<&Row>, Vec<&Row>) = alone.into_iter().partition(|row| is_probe(row));
         let form = if report.kind == Kind::Soak { sustained } else { solo };
@@ -109,7 +110,7 @@ pub(crate) fn machine_facts(machine: &Machine) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn comparisons(rows: &[&Row]) -> Table {
+fn comparisons(report: &Report, rows: &[&Row]) -> Table {
     let mut lines = Vec::new();
     for row in rows {
         let shown: Vec<&Comparison> =
@@ -135,7 +136,7 @@ fn comparisons(rows: &[&Row]) -> Table {
                 if comparison.sessions == 0 { "–".to_owned() } else { percent(comparison.ratio) },
                 interval(comparison),
                 comparison.sessions.to_string(),
-                verdict(row, comparison),
+                verdict(report, row, comparison),
             ];
             let tone = match comparison.verdict {
                 Verdict::Faster => Tone::Good,
@@ -165,8 +166,11 @@ pub(crate) fn interval(comparison: &Comparison) -> String {
     }
 }
 
-fn verdict(row: &Row, comparison: &Comparison) -> String {
+fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> String {
     let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
+    if let Some(words) = layout::verdict(report, row, comparison) {
+        return words + unfinished;
+    }
     let words = match (comparison.verdict, comparison.sessions_needed) {
         (Verdict::Inconclusive, Some(needed)) if comparison.sessions > 0 => {
             format!("inconclusive (needs ~{needed})")
@@ -307,6 +311,7 @@ fn notes(report: &Report) -> Vec<String> {
     }
     notes.extend(kernels(report));
     notes.extend(smallest_claim(report));
+    notes.extend(layout::notes(report));
     notes.extend(noise_card(report));
     if report.rows.iter().any(|row| row.sides.iter().any(|side| side.units_per_iteration.is_some())) {
         notes.push(UNEVEN.to_owned());

@@ -11,6 +11,25 @@ pub(crate) trait Peer {
 /// environment.
 pub(crate) trait Launcher {
     fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError>;
+
+    /// The same with a link of its own, where the launcher has such: equal links have equal layouts.
+    fn launch_link(
+        &self,
+        build: usize,
+        _link: Link,
+        padding: usize,
+    ) -> Result<Box<dyn Peer + '_>, PeerError> {
+        self.launch(build, padding)
+    }
+}
+
+/// Which link of a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Link {
+    pub(crate) session: usize,
+    /// Whether it is for a side that is set against the same build: with the layouts of that, it would be the same
+    /// program, and show nothing of what layouts do.
+    pub(crate) control: bool,
 }
 
 /// Why a session gave no answer.

@@ -25,12 +25,21 @@ pub(crate) struct Processes {
 
 impl Launcher for Processes {
     fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
-        let mut process = Process::start(&self.programs[build], &"x".repeat(padding), self.timeout)?;
-        match process.ask(&Request::Hello)? {
-            Reply::Hello { protocol: VERSION } => Ok(Box::new(process)),
-            Reply::Hello { protocol } => Err(PeerError::Protocol { theirs: protocol, ours: VERSION }),
-            other => Err(PeerError::Confused(format!("{other:?}"))),
-        }
+        start(&self.programs[build], padding, self.timeout)
+    }
+}
+
+/// Starts a session of `program`, once it has said that it understands.
+pub(crate) fn start(
+    program: &Program,
+    padding: usize,
+    timeout: Duration,
+) -> Result<Box<dyn Peer>, PeerError> {
+    let mut process = Process::start(program, &"x".repeat(padding), timeout)?;
+    match process.ask(&Request::Hello)? {
+        Reply::Hello { protocol: VERSION } => Ok(Box::new(process)),
+        Reply::Hello { protocol } => Err(PeerError::Protocol { theirs: protocol, ours: VERSION }),
+        other => Err(PeerError::Confused(format!("{other:?}"))),
     }
 }
 

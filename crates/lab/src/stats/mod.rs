@@ -6,6 +6,7 @@
 
 pub mod binomial;
 pub mod change;
+pub mod layout;
 pub mod order;
 pub mod paired;
 pub mod signed_rank;

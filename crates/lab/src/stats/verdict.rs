@@ -44,6 +44,9 @@ pub struct Rule {
     pub same_within: f64,
     /// Fewest sessions on which `Same` may be called.
     pub same_from: usize,
+    /// Smallest relative difference that may be claimed where all sessions ran one link of each side, so that the
+    /// luck of its layout is in the difference; nothing where every session had links of its own.
+    pub fixed_layout: Option<f64>,
 }
 
 /// What a comparison is decided on.
@@ -159,7 +162,14 @@ impl Rule {
             min_effect_far: 0.01,
             same_within: 0.01,
             same_from: 20,
+            fixed_layout: None,
         }
+    }
+
+    /// The same rule for a measurement that has one link of each side.
+    #[must_use]
+    pub fn with_fixed_layout(self) -> Self {
+        Rule { fixed_layout: Some(super::layout::SPREAD), ..self }
     }
 
     /// Whether the rule can be followed at all.
@@ -178,6 +188,7 @@ impl Rule {
             ("min_effect", self.min_effect),
             ("min_effect_far", self.min_effect_far),
             ("same_within", self.same_within),
+            ("fixed_layout", self.fixed_layout.unwrap_or(self.min_effect)),
         ];
         for (name, value) in alphas.chain(widths) {
             if !(value > 0.0 && value < 1.0) {
@@ -211,7 +222,7 @@ impl Rule {
                 return Some(look.sessions);
             };
             let claimed =
-                p_value(seen) < look.alpha / family.max(1) as f64 && self.is_effect(seen, evidence.reach);
+                p_value(seen) < look.alpha / family.max(1) as f64 && self.is_seen(seen, evidence.reach);
             if claimed || self.is_same(seen) {
                 return None;
             }
@@ -231,10 +242,24 @@ impl Rule {
     /// Smallest relative difference that may be claimed of data that lie there.
     #[must_use]
     pub fn least(&self, reach: Reach) -> f64 {
+        self.least_in_layouts(reach).max(self.fixed_layout.unwrap_or(0.0))
+    }
+
+    /// The same of a measurement over many layouts.
+    fn least_in_layouts(&self, reach: Reach) -> f64 {
         match reach {
             Reach::Near => self.min_effect,
             Reach::Far => self.min_effect_far,
         }
+    }
+
+    /// Whether a difference is there that could be one of layout alone: proven of these two links, and too small to be
+    /// a claim about the two sources.
+    #[must_use]
+    pub fn may_be_layout(&self, p_family: f64, ratio: f64, reach: Reach) -> bool {
+        let size = ratio.ln().abs();
+        let within = self.least_in_layouts(reach).ln_1p()..self.least(reach).ln_1p();
+        p_family < self.alpha() && within.contains(&size)
     }
 
     /// The data of the last look that was reached; nothing before the first.
@@ -273,13 +298,20 @@ impl Rule {
             p_family,
             spread,
             verdict,
-            sessions_needed: (verdict == Verdict::Inconclusive)
-                .then(|| self.sessions_needed(deltas.len(), centre, spread, *reach)),
+            // No number of sessions tells one link from one source.
+            sessions_needed: (verdict == Verdict::Inconclusive
+                && !self.may_be_layout(p_family, centre.exp(), *reach))
+            .then(|| self.sessions_needed(deltas.len(), centre, spread, *reach)),
         }
     }
 
     fn is_effect(&self, deltas: &[f64], reach: Reach) -> bool {
         hodges_lehmann(deltas).abs() >= self.least(reach).ln_1p()
+    }
+
+    /// Whether more sessions would add nothing: the difference is there, whatever it is of.
+    fn is_seen(&self, deltas: &[f64], reach: Reach) -> bool {
+        hodges_lehmann(deltas).abs() >= self.least_in_layouts(reach).ln_1p()
     }
 
     /// Whether the whole 99 % interval lies within the band, from the first number of sessions that may say so.
@@ -368,6 +400,26 @@ mod tests {
             rule.sessions_wanted(1, &Evidence { deltas: vec![0.007; 10], reach: Reach::Far }),
             Some(20)
         );
+    }
+
+    #[test]
+    fn one_link_of_each_side_proves_only_what_layout_does_not_do() {
+        let rule = Rule::standard().with_fixed_layout();
+        let least = rule.least(Reach::Near);
+        assert!(least > 0.05, "{least}");
+        let (small, large) = (around(0.5 * least, 0.001, 20), around(2.0 * least, 0.001, 20));
+        let hidden = judge_one(&rule, &small);
+        assert_eq!((hidden.verdict, hidden.sessions_needed), (Verdict::Inconclusive, None));
+        assert!(rule.may_be_layout(hidden.p_family, hidden.ratio, Reach::Near));
+        assert_eq!(rule.sessions_wanted(1, &near(&small[..10])), None, "more sessions would not help");
+        assert_eq!(judge_one(&rule, &large).verdict, Verdict::Slower);
+        assert_eq!(judge_one(&rule, &[0.0; 20]).verdict, Verdict::Same, "of these two links");
+        let noise = judge_one(&rule, &around(0.002, 0.08, 40));
+        assert!(
+            !rule.may_be_layout(noise.p_family, noise.ratio, Reach::Near),
+            "nothing was proven of anything"
+        );
+        assert_eq!(judge_one(&Rule::standard(), &small).verdict, Verdict::Slower, "many links");
     }
 
     #[test]

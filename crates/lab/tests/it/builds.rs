@@ -8,7 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const TOY: &str = include_str!("data/toy.rs");
-const BUILD: &str = "build=rustc --edition 2024 main.rs -o \"$LAB_PROGRAM\"";
+const BUILD: &str =
+    "build=rustc --edition 2024 ${LAB_LINKER:+-C linker=\"$LAB_LINKER\"} main.rs -o \"$LAB_PROGRAM\"";
+/// By hands that know nothing of the lab's linker; other flags, or else the bytes would be those of a known link.
+const PLAIN_BUILD: &str = "build=rustc -O --edition 2024 main.rs -o \"$LAB_PROGRAM\"";
 
 struct Toy {
     folder: Folder,
@@ -258,7 +261,7 @@ fn a_directory_outside_of_git_and_a_program_are_sides_too() {
     let toy = Toy::new();
     let bare = toy.folder.join("bare");
     std::fs::create_dir(&bare).expect("a folder");
-    std::fs::write(bare.join("main.rs"), TOY.replace("NS: u64 = 1000", "NS: u64 = 1100")).expect("a file");
+    std::fs::write(bare.join("main.rs"), TOY.replace("NS: u64 = 1000", "NS: u64 = 1200")).expect("a file");
     let program = toy.folder.join("program");
     let mut rustc = Command::new("rustc");
     let rustc =
@@ -270,6 +273,53 @@ fn a_directory_outside_of_git_and_a_program_are_sides_too() {
     let report = toy.report();
     assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "slower");
     assert_eq!(report["builds"][0]["commit"], Value::Null);
+    let fixed = "not covered: what it was linked of is not known";
+    assert!(result.out.contains(fixed), "{}", result.out);
+}
+
+#[test]
+fn every_session_runs_a_link_of_its_own() {
+    if std::env::consts::OS != "linux" {
+        return hashmill_testkit::skip(
+            "lab: links for each session",
+            "only programs of Linux are linked again",
+        );
+    }
+    let toy = Toy::new();
+    toy.set("NS: u64 = 1000", "NS: u64 = 1030");
+    toy.commit("slower");
+    let result = toy.compare(&["slower", "first"]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let report = toy.report();
+    for build in 0..2 {
+        assert_eq!(report["builds"][build]["layout"]["is"], "shuffled");
+    }
+    assert_eq!(report["plan"]["fixed_layout"], Value::Null);
+    assert!(result.out.contains("layout covered: each session ran links of its own"), "{}", result.out);
+    let links = toy.folder.join("cache/links");
+    assert_eq!(
+        std::fs::read_dir(links).expect("it was made").count(),
+        0,
+        "links do not outlive their session"
+    );
+}
+
+#[test]
+fn what_one_link_of_each_side_shows_may_be_layout() {
+    let toy = Toy::new();
+    toy.set("NS: u64 = 1000", "NS: u64 = 1030");
+    toy.commit("slower");
+    // The plain builds put their program where one was linked whose inputs are known: they are not theirs.
+    for more in [&["--one-link"][..], &["--other-set", PLAIN_BUILD], &["--ours-set", PLAIN_BUILD]] {
+        let result = toy.compare(&[&["slower", "first"], more].concat());
+        assert_eq!(result.code, Some(0), "{result:?}");
+        let report = toy.report();
+        assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "inconclusive");
+        assert!(result.out.contains("not distinguishable from layout"), "{}", result.out);
+        assert_eq!(toy.check().code, Some(0), "{:?}", toy.check());
+    }
+    let strict = toy.compare(&["slower", "first", "--one-link", "--strict"]);
+    assert_eq!(strict.code, Some(3), "{strict:?}");
 }
 
 #[test]

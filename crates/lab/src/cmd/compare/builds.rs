@@ -1,13 +1,13 @@
 //! Two builds of one program, built alike, in sessions side by side.
 
-use crate::build::{Recipe, Source, Workshop};
+use crate::build::{Bench, Recipe, Source, Workshop};
 use crate::cmd::contests::{self, refuse_sustained, wants_control};
 use crate::cmd::error::Error;
 use crate::cmd::measure::{Job, session_arguments};
 use crate::cmd::{Mount, paths};
 use crate::model::key::Key;
 use crate::plan::Plan;
-use crate::report::schema::Kind;
+use crate::report::schema::{Build, Kind};
 use crate::session::process::Program;
 use clap::Args;
 use std::env;
@@ -30,19 +30,23 @@ pub(super) struct Building {
     /// A setting of the other build alone.
     #[arg(long, hide_short_help = true, value_name = "NAME=VALUE")]
     other_set: Vec<String>,
+    /// Let all sessions run one link of each build. Without it each runs a link of its own, with functions and data in
+    /// another order, so that the luck of a layout does not pass for speed.
+    #[arg(long, hide_short_help = true)]
+    one_link: bool,
     /// Folder for sources and programs [default: lab in the user's cache].
     #[arg(long, hide_short_help = true, value_name = "DIR")]
     cache: Option<PathBuf>,
 }
 
-/// What has to be measured for two builds, ours first.
+/// What has to be measured for two builds, ours first, and what their sessions are linked of, where that is known.
 pub(super) fn job(
     mount: &Mount<'_>,
     sides: &[String; 2],
     cases: &[String],
     building: &Building,
-    plan: Plan,
-) -> Result<Job, Error> {
+    mut plan: Plan,
+) -> Result<(Job, Option<Bench>), Error> {
     let workshop = Workshop::new(cache(building.cache.as_deref())?, env::consts::EXE_SUFFIX);
     let recipe = default_recipe()?.with(&building.set)?;
     let recipes = [recipe.clone().with(&building.other_set)?, recipe.with(&building.ours_set)?];
@@ -50,16 +54,21 @@ pub(super) fn job(
     let here = env::current_dir().map_err(Error::Program)?;
     let [ours, other] = sides;
     let labels = labels(ours, other);
-    let mut builds = Vec::new();
-    let mut programs = Vec::new();
+    let mut made = Vec::new();
     for ((label, name), recipe) in labels.iter().zip([other, ours]).zip(&recipes) {
-        let made = workshop.provide(label, &Source::parse(name, &here), recipe, &says)?;
-        builds.push(made.build);
-        programs.push(Program { path: made.program, arguments: session_arguments(mount) });
+        made.push(workshop.provide(label, &Source::parse(name, &here), recipe, &says)?);
     }
+    let mut builds: Vec<Build> = made.iter().map(|made| made.build.clone()).collect();
+    let program = |path: &PathBuf| Program { path: path.clone(), arguments: session_arguments(mount) };
+    let programs: Vec<Program> = made.iter().map(|made| program(&made.program)).collect();
     let same_code = builds[0].program_sha256 == builds[1].program_sha256;
     if same_code {
         says("both sides are the same bytes: whatever is found between them is an error of the measurement");
+    }
+    let (layouts, bench) = Bench::of(&workshop, made, !building.one_link)?;
+    builds.iter_mut().zip(layouts).for_each(|(build, layout)| build.layout = Some(layout));
+    if bench.is_none() && !same_code {
+        plan.rule = plan.rule.with_fixed_layout();
     }
     let keys = offered(mount, &programs[1].path, cases)?;
     refuse_sustained(&keys)?;
@@ -68,7 +77,7 @@ pub(super) fn job(
     let meetings =
         meetings.map(|(i, key)| contests::builds(key, labels, wants_control(plan.control, i) && !same_code));
     let contests = meetings.collect();
-    Ok(Job { kind: Kind::Ab, contests, builds, programs, plan, same_code })
+    Ok((Job { kind: Kind::Ab, contests, builds, programs, plan, same_code }, bench))
 }
 
 /// What the other and ours are called: as they were typed, told apart where that was the same.

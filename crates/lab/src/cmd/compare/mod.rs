@@ -9,8 +9,9 @@ mod saved;
 
 use super::args::Measuring;
 use super::error::Error;
-use super::measure::{Job, conclude, measure};
+use super::measure::{Job, conclude, measure_linked};
 use super::{Console, Exit, Mount};
+use crate::build::Bench;
 use crate::model::key::Key;
 use crate::report::schema::{Report, Verdict};
 use crate::report::{store, text};
@@ -70,11 +71,11 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     }
     let plan = args.measuring.plan();
     plan.validate()?;
-    let job: Job = match meeting(mount, args)? {
-        Meeting::Cases(pairs) => engines::job(mount, &pairs, plan)?,
+    let (job, bench): (Job, Option<Bench>) = match meeting(mount, args)? {
+        Meeting::Cases(pairs) => (engines::job(mount, &pairs, plan)?, None),
         Meeting::Builds(sides) => builds::job(mount, &sides, &args.cases, &args.building, plan)?,
     };
-    let (report, folder) = measure(mount, &args.measuring, job)?;
+    let (report, folder) = measure_linked(mount, &args.measuring, job, bench)?;
     let exit = conclude(&report, &folder, &args.measuring, console)?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met(&report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })

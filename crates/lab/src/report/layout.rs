@@ -1,0 +1,77 @@
+//! What a report says of link layout: whether it was covered, and what it hides.
+
+use super::schema::{Comparison, Report, Role, Row, Verdict};
+use crate::stats::layout::sees;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the sessions of a build did about the luck of link layout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", content = "by", rename_all = "lowercase")]
+pub enum Layout {
+    /// Every session ran a link of its own, with functions and data in another order, made by this linker.
+    Shuffled(String),
+    /// All sessions ran one link, for this reason.
+    Fixed(String),
+}
+
+impl Report {
+    /// Whether every session of every build had a link of its own.
+    fn is_shuffled(&self) -> bool {
+        self.builds.iter().all(|build| matches!(build.layout, Some(Layout::Shuffled(_))))
+    }
+}
+
+/// The words for a verdict on which layout has its say; nothing where it has none.
+pub(super) fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> Option<String> {
+    let Comparison { p_family, ratio, spread, sessions, sessions_needed, .. } = *comparison;
+    if comparison.verdict != Verdict::Inconclusive || sessions == 0 {
+        return None;
+    }
+    if report.plan.rule().may_be_layout(p_family, ratio, row.reach) {
+        return Some("not distinguishable from layout".to_owned());
+    }
+    let seen = (report.is_shuffled() && sessions > 1).then(|| sees(spread, sessions))?;
+    let needed = sessions_needed.map_or_else(String::new, |needed| format!(", needs ~{needed}"));
+    Some(format!("inconclusive (sees {:.1} % and more{needed})", seen * 100.0))
+}
+
+/// What is said below the tables.
+pub(super) fn notes(report: &Report) -> Vec<String> {
+    let compared = report.rows.iter().any(|row| row.sides.len() > 1);
+    let mut notes = Vec::new();
+    if !compared {
+        return notes;
+    }
+    for build in &report.builds {
+        if let Some(Layout::Fixed(why)) = &build.layout {
+            notes.push(format!("layout of {} not covered: {why}", build.label));
+        }
+    }
+    if let Some(spread) = report.plan.fixed_layout {
+        notes.push(format!(
+            "one link of each side: below {} % a difference can be one of layout alone",
+            spread * 100.0
+        ));
+    }
+    if let (true, Some(Layout::Shuffled(linker))) =
+        (report.is_shuffled(), report.builds.first().and_then(|build| build.layout.as_ref()))
+    {
+        let widest = report.candidates().map(|(_, comparison)| comparison.spread).fold(0.0, f64::max);
+        notes.push(format!(
+            "layout covered: each session ran links of its own, shuffled by {linker}; with their layouts the sessions \
+             of a row differ by up to {:.1} % (standard deviation)",
+            widest.exp_m1() * 100.0
+        ));
+    }
+    notes
+}
+
+/// What is wrong about layout in a report, if anything is.
+pub(super) fn problem(report: &Report) -> Option<String> {
+    let fixed = report.builds.iter().any(|build| matches!(build.layout, Some(Layout::Fixed(_))));
+    let candidates = report.rows.iter().flat_map(|row| &row.sides).any(|side| side.role == Role::Candidate);
+    let differ = candidates && !report.plan.same_code;
+    (fixed && differ && report.plan.fixed_layout.is_none())
+        .then(|| "layout was not covered, but differences are judged as if it had been".to_owned())
+}

@@ -1,0 +1,162 @@
+//! What the luck of link layout does to a comparison, and why a session of one link is the unit.
+//!
+//! Let `a` be the layout's effect on a link of A, `b` that on a link of B, `e` the rest that differs between sessions.
+//! A session sees `delta + b - a + e`. Under "both sources are equally fast" links of both come from one population,
+//! so `b - a` is as likely to be positive as negative: the signed-rank test over sessions stays exact, whatever the
+//! shape of the population, as soon as no two sessions share a link. A new link takes a twentieth of a second
+//! and lives for a session, so nothing is gained by sharing.
+//!
+//! What else was tried, by the simulations in the tests of this file, with 40 sessions and layouts of standard
+//! deviation `s`:
+//!
+//! - One link for all sessions, as it was: any `s` above the noise of a session is called a difference.
+//! - Five or seven links of each side, crossed with the sessions, judged by a t interval over the medians of
+//!   pairs of links: honest on normal layouts, but what it can see is bounded by the links: with five, one percent is
+//!   found half of the time at `s` = 0.3 %, and almost never at 1 %. Forty links find it at `s` = 0.5 %.
+//! - The same links judged by signed ranks over sessions: sessions that share a link share its luck, and differences
+//!   are called out of nothing.
+
+/// Smallest difference between two single links that is more than layout: what links of one source do not reach.
+///
+/// From `cargo xtask layouts` on Zen 5: see `docs/lab.md`.
+pub const SPREAD: f64 = 0.10;
+
+/// The difference that so many sessions with this standard deviation would prove seven times in eight at 1 %.
+#[must_use]
+pub fn sees(spread: f64, sessions: usize) -> f64 {
+    // 2.58 for the level, 1.16 for the seven in eight.
+    (3.74 * spread / (sessions.max(1) as f64).sqrt()).exp_m1()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::reach::Reach;
+    use crate::plan::Orders;
+    use crate::stats::order::{median, standard_deviation};
+    use crate::stats::verdict::{Evidence, Rule, Verdict};
+
+    /// Deviation of a session that is not of its links: what short sessions on a busy virtual machine have.
+    const SESSION: f64 = 0.003;
+
+    struct Chance(Orders);
+
+    impl Chance {
+        fn uniform(&mut self) -> f64 {
+            ((self.0.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        }
+
+        /// Box and Muller's.
+        fn normal(&mut self) -> f64 {
+            let radius = (-2.0 * self.uniform().ln()).sqrt();
+            radius * (std::f64::consts::TAU * self.uniform()).cos()
+        }
+    }
+
+    /// How the layouts of one source are spread.
+    #[derive(Clone, Copy)]
+    enum Layouts {
+        Normal(f64),
+        /// One in eight is unlucky, and by so much.
+        Unlucky(f64),
+    }
+
+    impl Layouts {
+        fn draw(self, chance: &mut Chance) -> f64 {
+            match self {
+                Layouts::Normal(deviation) => deviation * chance.normal(),
+                Layouts::Unlucky(by) => {
+                    if chance.uniform() < 0.125 {
+                        by
+                    } else {
+                        0.0
+                    }
+                }
+            }
+        }
+    }
+
+    /// The sessions of one comparison, where each side has `links` links that the sessions share.
+    fn sessions(chance: &mut Chance, delta: f64, layouts: Layouts, links: usize) -> Vec<f64> {
+        let mut side = || (0..links).map(|_| layouts.draw(chance)).collect::<Vec<f64>>();
+        let (a, b) = (side(), side());
+        (0..40).map(|s| delta + b[s % links] - a[s % links] + SESSION * chance.normal()).collect()
+    }
+
+    /// The verdict of a comparison that stops when its rule says so.
+    fn verdict(rule: &Rule, all: &[f64]) -> Verdict {
+        let at = |n: usize| Evidence { deltas: all[..n].to_vec(), reach: Reach::Near };
+        let mut n = 0;
+        while let Some(wanted) = rule.sessions_wanted(1, &at(n)) {
+            n = wanted;
+        }
+        rule.judge(&[at(n)])[0].verdict
+    }
+
+    /// How many of `trials` comparisons call a difference.
+    fn called(trials: usize, delta: f64, layouts: Layouts, links: usize) -> usize {
+        let mut chance = Chance(Orders::new(7));
+        let rule = Rule::standard();
+        let calls =
+            (0..trials).filter(|_| verdict(&rule, &sessions(&mut chance, delta, layouts, links)).is_claim());
+        calls.count()
+    }
+
+    /// What was not kept: medians over the sessions of each pair of links, and a t interval at 99 % over these.
+    fn called_by_pairs_of_links(trials: usize, delta: f64, layouts: Layouts, links: usize, t: f64) -> usize {
+        let mut chance = Chance(Orders::new(7));
+        let calls = (0..trials).filter(|_| {
+            let all = sessions(&mut chance, delta, layouts, links);
+            let pair =
+                |link: usize| median(&all.iter().skip(link).step_by(links).copied().collect::<Vec<_>>());
+            let pairs: Vec<f64> = (0..links).map(pair).collect();
+            let centre = pairs.iter().sum::<f64>() / links as f64;
+            let width = t * standard_deviation(&pairs) / (links as f64).sqrt();
+            centre.abs() > width && centre.abs() >= 0.005
+        });
+        calls.count()
+    }
+
+    #[test]
+    fn a_link_for_each_session_keeps_the_error_within_the_budget_whatever_the_layouts_do() {
+        for layouts in [Layouts::Normal(0.002), Layouts::Normal(0.04), Layouts::Unlucky(0.09)] {
+            let calls = called(500, 0.0, layouts, 40);
+            // One in a hundred is five, and three standard deviations of that are seven.
+            assert!(calls <= 12, "{calls} of 500");
+        }
+    }
+
+    #[test]
+    fn one_link_of_each_side_passes_layout_for_speed() {
+        assert!(called(100, 0.0, Layouts::Normal(0.02), 1) > 60);
+        assert!(called(100, 0.0, Layouts::Normal(0.02), 5) > 20, "and so do five, if sessions are the unit");
+    }
+
+    #[test]
+    fn one_percent_is_found_among_layouts_that_differ_by_less() {
+        for deviation in [0.002, 0.005, 0.007] {
+            let found = called(200, 0.01, Layouts::Normal(deviation), 40);
+            assert!(found >= 190, "{found} of 200 at {deviation}");
+        }
+        let found = called(200, 0.03, Layouts::Normal(0.02), 40);
+        assert!(found >= 190, "{found} of 200 are three percent");
+    }
+
+    #[test]
+    fn few_links_see_less_than_many() {
+        let five = |deviation| called_by_pairs_of_links(200, 0.01, Layouts::Normal(deviation), 5, 4.604);
+        let seven = |deviation| called_by_pairs_of_links(200, 0.01, Layouts::Normal(deviation), 7, 3.707);
+        let forty = |deviation| called(200, 0.01, Layouts::Normal(deviation), 40);
+        let seen = [0.003, 0.007].map(|deviation| (five(deviation), seven(deviation), forty(deviation)));
+        assert!(seen.iter().all(|(five, seven, forty)| five < seven && seven < forty), "{seen:?}");
+        assert!(seen[1].0 < 50, "{seen:?}");
+    }
+
+    #[test]
+    fn what_could_be_seen_is_found_about_seven_times_in_eight() {
+        let deviation = 0.03_f64;
+        let spread = (2.0 * deviation * deviation + SESSION * SESSION).sqrt();
+        let found = called(200, sees(spread, 40).ln_1p(), Layouts::Normal(deviation), 40);
+        assert!((150..=195).contains(&found), "{found} of 200");
+    }
+}
