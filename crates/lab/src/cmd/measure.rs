@@ -1,6 +1,7 @@
 //! What every measuring command shares: start the sessions, keep the report on disk current, render, judge.
 
 use super::args::Measuring;
+use super::compare::count_beside;
 use super::error::Error;
 use super::progress::Display;
 use super::{Console, Exit, Mount, doctor, interrupt};
@@ -67,15 +68,23 @@ pub(super) fn session_arguments(mount: &Mount<'_>) -> Vec<OsString> {
 
 /// Measures, writes the report's files and returns it with its folder.
 pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Result<(Report, PathBuf), Error> {
-    measure_linked(mount, options, job, None)
+    measure_with(mount, options, job, Beside::default())
 }
 
-/// The same in sessions with links of their own, where there is a bench for them.
-pub(super) fn measure_linked(
+/// What a comparison takes to its measurement.
+#[derive(Default)]
+pub(super) struct Beside {
+    /// What its sessions are linked of, where they have links of their own.
+    pub(super) bench: Option<Bench>,
+    /// Whether instructions are counted, where the verdicts leave a question.
+    pub(super) count: bool,
+}
+
+pub(super) fn measure_with(
     mount: &Mount<'_>,
     options: &Measuring,
     job: Job,
-    bench: Option<Bench>,
+    beside: Beside,
 ) -> Result<(Report, PathBuf), Error> {
     job.plan.validate()?;
     let before = Load::read();
@@ -119,13 +128,17 @@ pub(super) fn measure_linked(
     recorder.write(&[])?;
     let plan = recorder.heading.plan.clone();
     let timeout = Duration::from_secs(plan.timeout_s);
-    let launcher: Box<dyn Launcher> = match bench {
-        Some(bench) => Box::new(bench.launcher(job.programs, plan.seed, job.same_code, timeout)),
-        None => Box::new(Processes { programs: job.programs, timeout }),
+    let programs = job.programs.clone();
+    let launcher: Box<dyn Launcher> = match beside.bench {
+        Some(bench) => Box::new(bench.launcher(programs, plan.seed, job.same_code, timeout)),
+        None => Box::new(Processes { programs, timeout }),
     };
     let all = campaign::run(job.contests, &plan, &*launcher, &mut recorder);
     let mut report = recorder.report(&all);
     drop(recorder);
+    if beside.count {
+        count_beside(&mut report, &job.programs);
+    }
     let samples = store::pretty(&SamplesFile::of(&report.id, &all));
     report.samples_sha256 = Some(sha256_hex(samples.as_bytes()));
     report.seal = report.compute_seal();

@@ -147,6 +147,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
         sessions: measured.sessions.iter().map(|seen| Session::of(contest, seen)).collect(),
         windows_ns: gave.windows_ns,
         comparisons: Vec::new(),
+        instructions: Vec::new(),
     }
 }
 

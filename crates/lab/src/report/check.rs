@@ -139,6 +139,9 @@ impl Found {
 
     fn row(&mut self, report: &Report, row: &Row) {
         let place = &row.title;
+        if let Some(wrong) = row.wrong_count() {
+            self.add(place, wrong);
+        }
         if !row.is_whole() {
             return self.add(place, "speaks of a side that it does not have");
         }

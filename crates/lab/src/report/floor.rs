@@ -106,6 +106,7 @@ mod tests {
             sessions: Vec::new(),
             windows_ns: Vec::new(),
             comparisons: Vec::new(),
+            instructions: Vec::new(),
         }
     }
 

@@ -17,7 +17,7 @@ pub enum Layout {
 
 impl Report {
     /// Whether every session of every build had a link of its own.
-    fn is_shuffled(&self) -> bool {
+    pub(super) fn is_shuffled(&self) -> bool {
         self.builds.iter().all(|build| matches!(build.layout, Some(Layout::Shuffled(_))))
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod figures;
 mod floor;
 pub mod history;
 pub mod html;
+pub mod instructions;
 pub mod layout;
 pub mod markdown;
 pub mod noise;

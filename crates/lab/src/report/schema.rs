@@ -12,6 +12,7 @@ use hashmill_machine::{Load, Machine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use super::instructions::Instructions;
 pub use super::layout::Layout;
 pub use crate::campaign::Role;
 pub use crate::stats::verdict::Verdict;
@@ -215,6 +216,9 @@ pub struct Row {
     pub windows_ns: Vec<u64>,
     /// What follows from the sessions.
     pub comparisons: Vec<Comparison>,
+    /// Instructions of its sides, in their order and without controls, where somebody counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Instructions>,
 }
 
 /// What the clock saw.

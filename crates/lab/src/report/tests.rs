@@ -85,6 +85,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
         sessions: vec![quiet; sessions],
         windows_ns: gave.windows_ns,
         comparisons: Vec::new(),
+        instructions: Vec::new(),
     }
 }
 

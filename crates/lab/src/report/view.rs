@@ -2,6 +2,7 @@
 
 use super::banner::{self, Warning};
 use super::floor::is_probe;
+use super::instructions;
 use super::layout;
 use super::quality::explain;
 use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, Status, Verdict};
@@ -112,6 +113,7 @@ pub(crate) fn machine_facts(machine: &Machine) -> Vec<(&'static str, String)> {
 
 fn comparisons(report: &Report, rows: &[&Row]) -> Table {
     let mut lines = Vec::new();
+    let mut sides = Vec::new();
     for row in rows {
         let shown: Vec<&Comparison> =
             row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate).collect();
@@ -120,9 +122,11 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
             cells.extend(["–", "–", "–", "–", "–"].map(str::to_owned));
             cells.push(status(&row.status));
             lines.push(Line { cells, tone: Tone::Bad });
+            sides.push(None);
             continue;
         }
         for comparison in shown {
+            sides.push(Some((*row, comparison.side)));
             let (a, b) = (&row.sides[0], &row.sides[comparison.side]);
             let title = if row.sides.iter().filter(|s| s.role == Role::Candidate).count() > 1 {
                 format!("{}: {}", row.title, b.label)
@@ -148,7 +152,9 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
         }
     }
     let columns = vec!["case", "A", "B", "B/A", "99 % interval", "sessions", "verdict"];
-    Table { caption: String::new(), columns, rows: lines }
+    let mut table = Table { caption: String::new(), columns, rows: lines };
+    instructions::beside(&mut table, &sides);
+    table
 }
 
 pub(super) fn side_time(side: &Side) -> String {
@@ -312,6 +318,7 @@ fn notes(report: &Report) -> Vec<String> {
     notes.extend(kernels(report));
     notes.extend(smallest_claim(report));
     notes.extend(layout::notes(report));
+    notes.extend(instructions::notes(report));
     notes.extend(noise_card(report));
     if report.rows.iter().any(|row| row.sides.iter().any(|side| side.units_per_iteration.is_some())) {
         notes.push(UNEVEN.to_owned());

@@ -70,6 +70,7 @@ impl Toy {
             "1",
             "--set",
             BUILD,
+            "--no-count",
         ]);
         command.arg("--cache").arg(self.folder.join("cache")).arg("--out").arg(self.folder.join("out"));
         command

@@ -75,3 +75,34 @@ fn every_machine_tells_time_faults_and_pages() {
     assert_eq!(broken.code, Some(4), "{broken:?}");
     assert!(broken.out.contains("this engine always crashes"), "{}", broken.out);
 }
+
+#[test]
+fn a_comparison_has_the_instructions_beside_the_times() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        hashmill_testkit::skip(
+            "lab: instructions beside times",
+            "no valgrind here; Debian: apt-get install valgrind",
+        );
+        return;
+    }
+    let folder = Folder::new("beside");
+    // Twice the work, so that the verdict is never that they are the same.
+    let words = ["compare", "chain/twice/kernel/1000/t1", "chain/plain/kernel/1000/t1", "--rounds", "3"];
+    let result = said(lab().args(words).args(["--sample-ms", "0.05", "--out"]).arg(folder.join("r")));
+    assert_eq!(result.code, Some(0), "{result:?}");
+    assert!(
+        result.out.lines().any(|line| line.contains("B/A") && line.contains("instructions")),
+        "{}",
+        result.out
+    );
+    let file = folder.join("r/report.json");
+    let report: Value = serde_json::from_slice(&std::fs::read(&file).expect("a report")).expect("JSON");
+    let counts = &report["rows"][0]["instructions"];
+    let count = |side: usize| counts[side]["of"]["per_iteration"].as_f64().expect("counted");
+    let ratio = count(1) / count(0);
+    assert!((1.9..2.1).contains(&ratio), "{ratio}: {counts}");
+    assert_eq!(said(lab().arg("check").arg(&file)).code, Some(0));
+    let without =
+        said(lab().args(words).args(["--sample-ms", "0.05", "--no-count", "--out"]).arg(folder.join("w")));
+    assert!(!without.out.contains("instructions"), "{}", without.out);
+}

@@ -6,10 +6,11 @@
 mod builds;
 mod engines;
 mod saved;
+mod instructions;
 
 use super::args::Measuring;
 use super::error::Error;
-use super::measure::{Job, conclude, measure_linked};
+use super::measure::{Beside, Job, conclude, measure_with};
 use super::{Console, Exit, Mount};
 use crate::build::Bench;
 use crate::model::key::Key;
@@ -17,6 +18,7 @@ use crate::report::schema::{Report, Verdict};
 use crate::report::{store, text};
 use builds::Building;
 use clap::{Args, ValueEnum};
+pub(super) use instructions::count_beside;
 use std::path::Path;
 
 #[derive(Debug, Args)]
@@ -36,6 +38,9 @@ pub(super) struct Compare {
     /// Exit with 1 when ours is proven to be slower, or to have changed at all [default: exit with 0].
     #[arg(long, value_name = "VERDICT", value_enum)]
     fail_on: Option<FailOn>,
+    /// Count no instructions. Without it they are counted under Valgrind, where it is there, in rows that are not the same.
+    #[arg(long, hide_short_help = true)]
+    no_count: bool,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -75,7 +80,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
         Meeting::Cases(pairs) => (engines::job(mount, &pairs, plan)?, None),
         Meeting::Builds(sides) => builds::job(mount, &sides, &args.cases, &args.building, plan)?,
     };
-    let (report, folder) = measure_linked(mount, &args.measuring, job, bench)?;
+    let (report, folder) =
+        measure_with(mount, &args.measuring, job, Beside { bench, count: !args.no_count })?;
     let exit = conclude(&report, &folder, &args.measuring, console)?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met(&report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })

@@ -1,0 +1,62 @@
+//! Counts of instructions for what was compared, where a verdict leaves something to ask.
+
+use crate::cmd::interrupt;
+use crate::count::{Callgrind, count};
+use crate::model::key::Key;
+use crate::report::instructions::{Counted, Instructions};
+use crate::report::schema::{Report, Role, Row, Status, Verdict};
+use crate::session::process::{Processes, Program};
+use std::time::Duration;
+
+/// Longest iteration that is counted: Valgrind takes fifty times as long, and four of them.
+const LONGEST_NS: f64 = 20e6;
+
+/// Longest wait for one answer: what a session prepares is not known beforehand.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Counts the sides of each row whose verdict is not that they are the same. Nothing where there is no Valgrind.
+pub(in crate::cmd) fn count_beside(report: &mut Report, programs: &[Program]) {
+    if Callgrind::version().is_none() {
+        return;
+    }
+    let scratch = std::env::temp_dir().join(format!("lab-count-{}", std::process::id()));
+    if std::fs::create_dir_all(&scratch).is_err() {
+        return;
+    }
+    for row in report.rows.iter_mut().filter(|row| leaves_a_question(row)) {
+        // Controls come last, and are the baseline once more.
+        let sides = row.sides.iter().filter(|side| side.role != Role::Control);
+        let mut counted = Vec::new();
+        for side in sides {
+            if interrupt::came() {
+                counted.clear();
+                break;
+            }
+            let long = side.summary.is_none_or(|summary| summary.median_ns > LONGEST_NS);
+            let Ok(key) = side.key.parse::<Key>() else { break };
+            counted.push(if long {
+                Instructions::Refused("an iteration takes too long under Valgrind".to_owned())
+            } else {
+                of(&key, &programs[side.build], &scratch)
+            });
+        }
+        row.instructions = counted;
+    }
+    std::fs::remove_dir_all(&scratch).ok();
+}
+
+fn leaves_a_question(row: &Row) -> bool {
+    let mut candidates = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate);
+    row.status == Status::Ok && candidates.any(|comparison| comparison.verdict != Verdict::Same)
+}
+
+fn of(key: &Key, program: &Program, scratch: &std::path::Path) -> Instructions {
+    let native = Processes { programs: vec![program.clone()], timeout: PATIENCE };
+    match count(key, &native, &Callgrind::new(program, scratch, PATIENCE)) {
+        Ok(count) if count.instructions > 0.0 => {
+            Instructions::Counted(Counted { per_iteration: count.instructions, resolution: count.resolution })
+        }
+        Ok(_) => Instructions::Refused("more calls did not take more instructions".to_owned()),
+        Err(refusal) => Instructions::Refused(refusal.to_string()),
+    }
+}

@@ -1,0 +1,189 @@
+//! Instructions beside the times of a comparison: a count has no layout, no neighbours and no luck.
+
+use super::schema::{Report, Row, Status};
+use super::view::Table;
+use crate::model::units::percent;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was counted of one side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", content = "of", rename_all = "lowercase")]
+pub enum Instructions {
+    /// Instructions of an iteration.
+    Counted(Counted),
+    /// Why there is no count.
+    Refused(String),
+}
+
+/// A count of instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Counted {
+    /// Of one iteration.
+    pub per_iteration: f64,
+    /// How far two equal runs lay apart, per iteration.
+    pub resolution: f64,
+}
+
+/// Counts that differ by less are equal: what a session says in between, and where its memory lies, is in them too.
+const EQUAL: f64 = 0.0005;
+
+/// The instructions of a side against those of the baseline, for the same work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) ratio: f64,
+    pub(super) is_none: bool,
+}
+
+impl Row {
+    fn counted(&self, side: usize) -> Option<Counted> {
+        match self.instructions.get(side)? {
+            Instructions::Counted(counted) => {
+                let units =
+                    self.sides[side].units_per_iteration.unwrap_or(self.units.per_iteration).max(1) as f64;
+                let per_iteration = counted.per_iteration / units;
+                Some(Counted { per_iteration, resolution: counted.resolution / units })
+            }
+            Instructions::Refused(_) => None,
+        }
+    }
+
+    /// How `side` differs from the baseline in instructions, if both were counted.
+    pub(super) fn change(&self, side: usize) -> Option<Change> {
+        let (a, b) = (self.counted(0)?, self.counted(side)?);
+        let apart = (a.per_iteration - b.per_iteration).abs();
+        let noise = (a.resolution + b.resolution).max(EQUAL * a.per_iteration);
+        Some(Change { ratio: b.per_iteration / a.per_iteration, is_none: apart <= noise })
+    }
+
+    /// What is wrong with the counts, if anything is.
+    pub(super) fn wrong_count(&self) -> Option<&'static str> {
+        if self.instructions.len() > self.sides.len() {
+            return Some("there are more counts of instructions than sides");
+        }
+        let sound = self.instructions.iter().all(|counted| match counted {
+            Instructions::Counted(Counted { per_iteration, resolution }) => {
+                per_iteration.is_finite()
+                    && *per_iteration > 0.0
+                    && resolution.is_finite()
+                    && *resolution >= 0.0
+            }
+            Instructions::Refused(why) => !why.is_empty(),
+        });
+        (!sound).then_some("a count of instructions is none")
+    }
+}
+
+/// Adds a column to the table of comparisons, where anything was counted. `sides` has what each line is about.
+pub(super) fn beside(table: &mut Table, sides: &[Option<(&Row, usize)>]) {
+    let changes: Vec<Option<Change>> =
+        sides.iter().map(|side| side.and_then(|(row, side)| row.change(side))).collect();
+    if changes.iter().all(Option::is_none) {
+        return;
+    }
+    let place = table.columns.len() - 2;
+    table.columns.insert(place, "instructions");
+    for (line, change) in table.rows.iter_mut().zip(changes) {
+        let words = match change {
+            Some(Change { is_none: true, .. }) => "equal".to_owned(),
+            Some(Change { ratio, .. }) => percent(ratio),
+            None => "–".to_owned(),
+        };
+        line.cells.insert(place, words);
+    }
+}
+
+/// What is said below the tables: where time and instructions do not agree, and what could not be counted.
+pub(super) fn notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (row, comparison) in report.candidates().filter(|(row, _)| row.status == Status::Ok) {
+        let Some(change) = row.change(comparison.side) else { continue };
+        if comparison.verdict.is_claim() && change.is_none {
+            let cause = if report.is_shuffled() {
+                "memory, or the order of instructions"
+            } else {
+                "layout or memory"
+            };
+            notes.push(format!("{}: no difference in instructions: {cause}", row.title));
+        }
+        if !comparison.verdict.is_claim() && !change.is_none {
+            notes.push(format!(
+                "{}: {} instructions, of which the times prove nothing",
+                row.title,
+                percent(change.ratio)
+            ));
+        }
+    }
+    let refused = report.rows.iter().flat_map(|row| &row.instructions).filter_map(|counted| match counted {
+        Instructions::Refused(why) => Some(format!("instructions not counted: {why}")),
+        Instructions::Counted(_) => None,
+    });
+    for note in refused {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::schema::Verdict;
+    use crate::report::tests::report;
+    use crate::report::view::View;
+
+    /// The golden report, with counts in the row of this verdict.
+    fn counted(verdict: Verdict, ratio: f64) -> (Report, String) {
+        let mut report = report();
+        let found = report.rows.iter_mut().find(|row| {
+            row.status == Status::Ok && row.comparisons.first().is_some_and(|c| c.verdict == verdict)
+        });
+        let row = found.expect("such a row");
+        let of = |per_iteration: f64| Instructions::Counted(Counted { per_iteration, resolution: 0.1 });
+        row.instructions = vec![of(1000.0), of(1000.0 * ratio)];
+        let title = row.title.clone();
+        (report, title)
+    }
+
+    fn column(report: &Report, title: &str) -> Option<String> {
+        let view = View::of(report);
+        let table = view.tables.first().expect("comparisons");
+        let place = table.columns.iter().position(|column| *column == "instructions")?;
+        table.rows.iter().find(|line| line.cells[0] == title).map(|line| line.cells[place].clone())
+    }
+
+    #[test]
+    fn time_without_instructions_is_called_out() {
+        let (report, title) = counted(Verdict::Faster, 1.0002);
+        assert_eq!(column(&report, &title).as_deref(), Some("equal"));
+        assert_eq!(notes(&report), [format!("{title}: no difference in instructions: layout or memory")]);
+        let (report, title) = counted(Verdict::Faster, 0.9);
+        assert_eq!(column(&report, &title).as_deref(), Some("-10.00 %"));
+        assert_eq!(notes(&report), [""; 0], "both say the same");
+    }
+
+    #[test]
+    fn instructions_without_time_are_said_too() {
+        let (report, title) = counted(Verdict::Inconclusive, 1.01);
+        assert_eq!(
+            notes(&report),
+            [format!("{title}: +1.00 % instructions, of which the times prove nothing")]
+        );
+    }
+
+    #[test]
+    fn without_counts_there_is_no_column_and_refusals_are_said_once() {
+        let mut report = report();
+        assert_eq!(column(&report, "faster"), None);
+        for row in &mut report.rows {
+            row.instructions = vec![Instructions::Refused("no Valgrind".to_owned()); row.sides.len()];
+        }
+        assert_eq!(notes(&report), ["instructions not counted: no Valgrind"]);
+        assert!(report.rows.iter().all(|row| row.wrong_count().is_none()));
+        report.rows[0].instructions =
+            vec![Instructions::Counted(Counted { per_iteration: 0.0, resolution: 0.0 })];
+        assert!(report.rows[0].wrong_count().is_some());
+    }
+}
