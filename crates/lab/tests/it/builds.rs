@@ -367,3 +367,40 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
         assert_eq!(result.err.trim_end().lines().count(), 1, "{}", result.err);
     }
 }
+
+/// Engines of the program that runs, and of a copy of it that a build made: what layouts there are is said of both.
+#[test]
+fn engines_of_one_link_differ_by_more_than_layout_or_not_at_all() {
+    let folder = Folder::new("engines");
+    let compare = |ours: &str, more: &[&str]| {
+        let mut command = lab();
+        let cases = [&format!("chain/{ours}/kernel/1000/t1"), "chain/plain/kernel/1000/t1"];
+        command.arg("compare").args(cases).args(["--rounds", "5", "--sample-ms", "0.1", "--no-count"]);
+        command.args(more).arg("--cache").arg(folder.join("cache")).arg("--out").arg(folder.join("out"));
+        said(&mut command)
+    };
+    let report = || {
+        let text = std::fs::read(folder.join("out/report.json")).expect("a report");
+        serde_json::from_slice::<Value>(&text).expect("JSON")
+    };
+    let twice = compare("twice", &[]);
+    assert_eq!(twice.code, Some(0), "{twice:?}");
+    assert_eq!(report()["rows"][0]["comparisons"][0]["verdict"], "slower", "{}", twice.out);
+    assert!(twice.out.contains("--from SOURCE links it anew"), "{}", twice.out);
+    assert_eq!(said(lab().arg("check").arg(folder.join("out/report.json"))).code, Some(0));
+
+    let own = lab().get_program().to_owned();
+    let build = format!("build=cp '{}' \"$LAB_PROGRAM\"", own.to_str().expect("UTF-8"));
+    let bare = folder.join("bare");
+    std::fs::create_dir(&bare).expect("a folder");
+    let from = ["--from", bare.to_str().expect("UTF-8"), "--set", &build];
+    let copied = compare("twice", &from);
+    assert_eq!(copied.code, Some(0), "{copied:?}");
+    let layout = &report()["builds"][0]["layout"];
+    assert_eq!(layout["is"], "fixed");
+    assert_eq!(layout["by"], "its build did not link with $LAB_LINKER");
+
+    let both = said(lab().args(["compare", ".", ".", "--from", "."]));
+    assert_eq!(both.code, Some(2), "{both:?}");
+    assert!(both.err.contains("--from is for engines and cases"), "{}", both.err);
+}

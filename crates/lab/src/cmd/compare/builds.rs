@@ -3,7 +3,7 @@
 use crate::build::{Bench, Recipe, Source, Workshop};
 use crate::cmd::contests::{self, refuse_sustained, wants_control};
 use crate::cmd::error::Error;
-use crate::cmd::measure::{Job, session_arguments};
+use crate::cmd::measure::{Job, SELF, session_arguments};
 use crate::cmd::{Mount, paths};
 use crate::model::key::Key;
 use crate::plan::Plan;
@@ -20,10 +20,13 @@ const FEW: usize = 16;
 
 #[derive(Debug, Args)]
 pub(super) struct Building {
-    /// A setting of both builds: build (a shell command that writes $LAB_PROGRAM), bin, profile, features,
+    /// A setting of the builds: build (a shell command that writes $LAB_PROGRAM), bin, profile, features,
     /// no-default-features, native, rustflags [default: cargo's release build of this program].
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// Engines and cases: build this program from a revision or a folder, and run each session in a link of its own.
+    #[arg(long, value_name = "SOURCE")]
+    pub(super) from: Option<String>,
     /// A setting of our build alone.
     #[arg(long, hide_short_help = true, value_name = "NAME=VALUE")]
     ours_set: Vec<String>,
@@ -47,10 +50,14 @@ pub(super) fn job(
     building: &Building,
     mut plan: Plan,
 ) -> Result<(Job, Option<Bench>), Error> {
-    let workshop = Workshop::new(cache(building.cache.as_deref())?, env::consts::EXE_SUFFIX);
+    if building.from.is_some() {
+        return Err(Error::Usage(
+            "--from is for engines and cases: builds come from what they are".to_owned(),
+        ));
+    }
+    let workshop = workshop(building)?;
     let recipe = default_recipe()?.with(&building.set)?;
     let recipes = [recipe.clone().with(&building.other_set)?, recipe.with(&building.ours_set)?];
-    let says = |what: &str| drop(writeln!(std::io::stderr(), "{what}"));
     let here = env::current_dir().map_err(Error::Program)?;
     let [ours, other] = sides;
     let labels = labels(ours, other);
@@ -59,8 +66,7 @@ pub(super) fn job(
         made.push(workshop.provide(label, &Source::parse(name, &here), recipe, &says)?);
     }
     let mut builds: Vec<Build> = made.iter().map(|made| made.build.clone()).collect();
-    let program = |path: &PathBuf| Program { path: path.clone(), arguments: session_arguments(mount) };
-    let programs: Vec<Program> = made.iter().map(|made| program(&made.program)).collect();
+    let programs: Vec<Program> = made.iter().map(|made| program(mount, &made.program)).collect();
     let same_code = builds[0].program_sha256 == builds[1].program_sha256;
     if same_code {
         says("both sides are the same bytes: whatever is found between them is an error of the measurement");
@@ -78,6 +84,34 @@ pub(super) fn job(
         meetings.map(|(i, key)| contests::builds(key, labels, wants_control(plan.control, i) && !same_code));
     let contests = meetings.collect();
     Ok((Job { kind: Kind::Ab, contests, builds, programs, plan, same_code }, bench))
+}
+
+/// The program that runs now, built from a source whose links are then known.
+pub(super) fn own(
+    mount: &Mount<'_>,
+    source: &str,
+    building: &Building,
+) -> Result<(Build, Program, Option<Bench>), Error> {
+    let workshop = workshop(building)?;
+    let recipe = default_recipe()?.with(&building.set)?;
+    let here = env::current_dir().map_err(Error::Program)?;
+    let made = workshop.provide(SELF, &Source::parse(source, &here), &recipe, &says)?;
+    let (mut build, program) = (made.build.clone(), program(mount, &made.program));
+    let (layouts, bench) = Bench::of(&workshop, vec![made], !building.one_link)?;
+    build.layout = layouts.into_iter().next();
+    Ok((build, program, bench))
+}
+
+fn workshop(building: &Building) -> Result<Workshop, Error> {
+    Ok(Workshop::new(cache(building.cache.as_deref())?, env::consts::EXE_SUFFIX))
+}
+
+fn program(mount: &Mount<'_>, path: &Path) -> Program {
+    Program { path: path.to_owned(), arguments: session_arguments(mount) }
+}
+
+fn says(what: &str) {
+    writeln!(std::io::stderr(), "{what}").ok();
 }
 
 /// What the other and ours are called: as they were typed, told apart where that was the same.

@@ -1,5 +1,7 @@
 //! Cases of one program against each other, in one process per session.
 
+use super::builds::{self, Building};
+use crate::build::Bench;
 use crate::cmd::Mount;
 use crate::cmd::contests::{self, wants_control};
 use crate::cmd::error::Error;
@@ -7,23 +9,42 @@ use crate::cmd::measure::{Job, own_program};
 use crate::model::key::Key;
 use crate::model::registry::Registry;
 use crate::plan::Plan;
-use crate::report::schema::Kind;
+use crate::report::schema::{Build, Kind, Layout};
 
-/// What has to be measured for the pairs, ours first in each.
-pub(super) fn job(mount: &Mount<'_>, pairs: &[(Key, Key)], plan: Plan) -> Result<Job, Error> {
-    let (build, program) = own_program(mount)?;
+/// What has to be measured for the pairs, ours first in each, and what its sessions are linked of, if that is known.
+pub(super) fn job(
+    mount: &Mount<'_>,
+    pairs: &[(Key, Key)],
+    building: &Building,
+    mut plan: Plan,
+) -> Result<(Job, Option<Bench>), Error> {
+    let (build, program, bench) = match &building.from {
+        Some(source) => builds::own(mount, source, building)?,
+        None => {
+            let (build, program) = own_program(mount)?;
+            let layout =
+                Some(Layout::Fixed("this program runs as it is; --from SOURCE links it anew".to_owned()));
+            (Build { layout, ..build }, program, None)
+        }
+    };
+    // One piece of code at two settings has one layout.
+    let differ = pairs.iter().any(|(ours, other)| ours.engine != other.engine || ours.kernel != other.kernel);
+    if bench.is_none() && differ {
+        plan.rule = plan.rule.with_fixed_layout();
+    }
     let meetings = pairs.iter().enumerate();
     let meetings =
         meetings.map(|(i, (ours, other))| contests::duel(ours, other, wants_control(plan.control, i)));
     let contests = meetings.collect::<Result<_, _>>()?;
-    Ok(Job {
+    let job = Job {
         kind: Kind::Duel,
         contests,
         builds: vec![build],
         programs: vec![program],
         plan,
         same_code: false,
-    })
+    };
+    Ok((job, bench))
 }
 
 /// Two cases that were written out.

@@ -77,7 +77,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     let plan = args.measuring.plan();
     plan.validate()?;
     let (job, bench): (Job, Option<Bench>) = match meeting(mount, args)? {
-        Meeting::Cases(pairs) => (engines::job(mount, &pairs, plan)?, None),
+        Meeting::Cases(pairs) => engines::job(mount, &pairs, &args.building, plan)?,
         Meeting::Builds(sides) => builds::job(mount, &sides, &args.cases, &args.building, plan)?,
     };
     let (report, folder) =
