@@ -80,12 +80,15 @@ pub(crate) struct Linked {
 /// Orders of one stream: more than sessions.
 const STREAM: u64 = 1 << 16;
 
+/// Which order a link has: one for each session of each stream.
+fn seed(plan: u64, stream: usize, link: Link) -> u64 {
+    let stream = 2 * stream as u64 + u64::from(link.control);
+    plan.wrapping_mul(16 * STREAM).wrapping_add(stream * STREAM + link.session as u64)
+}
+
 impl Linked {
-    /// Which order a link has.
     fn seed(&self, build: usize, link: Link) -> u64 {
-        let apart = if self.same_code { build as u64 } else { 0 };
-        let stream = 2 * apart + u64::from(link.control);
-        self.seed.wrapping_mul(16 * STREAM).wrapping_add(stream * STREAM + link.session as u64)
+        seed(self.seed, if self.same_code { build } else { 0 }, link)
     }
 
     fn place(&self, session: usize) -> PathBuf {
@@ -113,5 +116,25 @@ impl Launcher for Linked {
         }
         let arguments = self.programs[build].arguments.clone();
         start(&Program { path, arguments }, padding, self.timeout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn orders_are_shared_by_nobody_who_should_differ() {
+        let mut seen = BTreeSet::new();
+        for plan in 1..4 {
+            for stream in 0..2 {
+                for session in 0..crate::stats::MAX_SESSIONS {
+                    for control in [false, true] {
+                        assert!(seen.insert(seed(plan, stream, Link { session, control })));
+                    }
+                }
+            }
+        }
     }
 }

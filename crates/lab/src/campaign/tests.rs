@@ -13,7 +13,7 @@ use crate::session::worker::Worker;
 use crate::stats::order::six_digits;
 use hashmill_machine::Machine;
 use hashmill_machine::clock::Scripted;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Computes its own size.
@@ -420,4 +420,41 @@ fn sessions_that_do_not_follow_from_the_samples_are_found() {
     }
     let foreign = samples::verify(&report_of(&all, &plan), b"{}").expect_err("another file");
     assert_eq!(foreign[0].to_string(), "samples: the file is not the one that the report names");
+}
+
+/// Notes which links it is asked for.
+struct Listing<'a> {
+    stage: &'a Stage,
+    asked: RefCell<Vec<(usize, Link)>>,
+}
+
+impl Launcher for Listing<'_> {
+    fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        self.stage.launch(build, padding)
+    }
+    fn launch_link(&self, build: usize, link: Link, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        self.asked.borrow_mut().push((build, link));
+        self.launch(build, padding)
+    }
+}
+
+#[test]
+fn no_session_shares_a_link_with_another_and_no_control_with_its_baseline() {
+    let stage = Stage::new();
+    let launcher = Listing { stage: &stage, asked: RefCell::default() };
+    let mut contest = stage.contest("nap/even/kernel", Some("nap/even/kernel"), true);
+    contest.together = false;
+    contest.sides[1].build = 1;
+    let all = run(vec![contest], &plan(), &launcher, &mut endless());
+    let mut asked = launcher.asked.into_inner();
+    asked.sort_unstable();
+    let sessions = all[0].sessions.len();
+    let mut expected: Vec<(usize, Link)> = (0..sessions)
+        .flat_map(|session| {
+            [(0, false), (0, true), (1, false)].map(|(build, control)| (build, Link { session, control }))
+        })
+        .collect();
+    expected.sort_unstable();
+    assert!(sessions >= 10, "{sessions}");
+    assert_eq!(asked, expected);
 }
