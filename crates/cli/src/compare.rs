@@ -2,9 +2,10 @@
 
 use crate::findings::Findings;
 use crate::flags::{CompareArgs, Misuse};
-use crate::out::progress::Bar;
+use crate::out::progress::{Bar, Survey, hash_many};
 use crate::out::{Out, shown};
 use crate::sum::audit::{Old, read};
+use crate::sum::files_below;
 use crate::{FAILED, OK};
 use anyhow::{Result, bail};
 use hashmill_files::checkfile::Algorithm;
@@ -26,8 +27,12 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
     options.threads = num_threads.and_then(NonZero::new);
     let make = |algorithm| Files::new(Function::by(algorithm), options);
     let findings = Findings::new(json, quiet, verbose);
-    let out = |files: &Arc<Files>| {
-        Out::new(if no_progress { None } else { Bar::over(vec![Arc::clone(files)], None) })
+    let out = |files: &Arc<Files>, roots: Vec<PathBuf>, rules: &Arc<Rules>| {
+        let rules = Arc::clone(rules);
+        let files = vec![Arc::clone(files)];
+        let survey: Survey =
+            Box::new(move || Box::new(roots.into_iter().flat_map(move |root| files_below(root, &rules))));
+        Out::new(if no_progress { None } else { Bar::over("comparing", files, Some(survey)) })
     };
     let within = |root: &Path| Scope::Within(root.to_owned());
     // A list may lie in the tree that it is compared with.
@@ -40,7 +45,7 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
         (true, true) => {
             let rules = besides(Vec::new());
             let files = Arc::new(make(Algorithm::Blake3));
-            let mut out = out(&files);
+            let mut out = out(&files, vec![a.clone(), b.clone()], &rules);
             let mut differ = Differ { findings, out: &mut out };
             let old = differ.manifest(&files, &a, &within(&a), &rules, Algorithm::Blake3);
             differ.tree(&files, &old, &b, &within(&b), &rules, Algorithm::Blake3);
@@ -51,7 +56,7 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
                 Old::read(&a, false, std::slice::from_ref(&b), None, make)?;
             let rules = besides(ids);
             let files = Arc::new(make(algorithm));
-            let mut out = out(&files);
+            let mut out = out(&files, vec![b.clone()], &rules);
             Differ { findings, out: &mut out }.tree(&files, &manifest, &b, &scope, &rules, algorithm);
             out
         }
@@ -60,7 +65,7 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
                 Old::read(&b, false, std::slice::from_ref(&a), None, make)?;
             let rules = besides(ids);
             let files = Arc::new(make(algorithm));
-            let mut out = out(&files);
+            let mut out = out(&files, vec![a.clone()], &rules);
             let mut differ = Differ { findings, out: &mut out };
             let old = differ.manifest(&files, &a, &scope, &rules, algorithm);
             differ.lists(&old, manifest.files().filter(|file| scope.counts(file.name)));
@@ -189,20 +194,21 @@ impl Differ<'_> {
             _ => None,
         });
         let (findings, out) = (&mut self.findings, &mut *self.out);
-        let _: ControlFlow<()> = files.hash_many(items, |path: PathBuf, (), result: Result<_, Error>| {
-            match result {
-                Err(error @ (Error::Special | Error::Pseudo(_))) => {
-                    out.note(&format!("{}: skipped: {error}", shown(&path)));
+        let _: ControlFlow<()> =
+            hash_many(files, out.job(), items, |path: PathBuf, (), result: Result<_, Error>| {
+                match result {
+                    Err(error @ (Error::Special | Error::Pseudo(_))) => {
+                        out.note(&format!("{}: skipped: {error}", shown(&path)));
+                    }
+                    Err(error) => take(findings, out, &path, Err(&error)),
+                    Ok(hashmill_files::Digest { output, .. }) => {
+                        let mut bytes = vec![0; algorithm.digest_len()];
+                        output.fill(0, &mut bytes);
+                        take(findings, out, &path, Ok(&bytes));
+                    }
                 }
-                Err(error) => take(findings, out, &path, Err(&error)),
-                Ok(hashmill_files::Digest { output, .. }) => {
-                    let mut bytes = vec![0; algorithm.digest_len()];
-                    output.fill(0, &mut bytes);
-                    take(findings, out, &path, Ok(&bytes));
-                }
-            }
-            ControlFlow::Continue(())
-        });
+                ControlFlow::Continue(())
+            });
     }
 }
 

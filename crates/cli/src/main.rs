@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Err(early) => return early.show(),
     };
     out::colour::choose(screen.color);
+    out::progress::choose(screen.progress);
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
         Command::Compare(low) => compare::run(low),

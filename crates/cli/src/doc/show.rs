@@ -4,6 +4,7 @@ use super::report::words;
 use super::{changed, file, named, view};
 use crate::flags::{BlameArgs, CheckArgs, DiffArgs, ExportArgs, GetArgs, LogArgs, ShowArgs};
 use crate::out::colour::Ink;
+use crate::out::progress::Bar;
 use crate::out::{self, Ended, Out, Unread, json};
 use crate::{FAILED, OK};
 use anyhow::{Context as _, Result, bail};
@@ -15,6 +16,8 @@ use hashmill_doc::{
 use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A document without its contents. The names of the fields are those of the JSON.
 #[derive(Serialize)]
@@ -345,8 +348,13 @@ fn parents(doc: &Document, changes: &[ChangeHash]) -> Vec<ChangeHash> {
 }
 
 pub(super) fn check(low: &CheckArgs) -> Result<u8> {
-    let mut out = Out::new(None);
+    let done = Arc::new(AtomicU64::new(0));
+    let mut out = Out::new(Bar::counting("checking", &done, Some(low.files.len() as u64), "documents"));
+    let job = out.job();
     for path in &low.files {
+        if let Some(job) = &job {
+            job.begin(path);
+        }
         let found = file::load(path).map(|doc| (doc.stats().changes, doc.get_missing_deps(&[]).len()));
         let wrong = match &found {
             Ok((_, 0)) => None,
@@ -360,6 +368,10 @@ pub(super) fn check(low: &CheckArgs) -> Result<u8> {
             )),
             Err(error) => Some(out::told(error)),
         };
+        done.fetch_add(1, Ordering::Relaxed);
+        if let Some(job) = &job {
+            job.end_file();
+        }
         out.failed |= wrong.is_some();
         let printed = match (&found, wrong) {
             (found, error) if low.json => {

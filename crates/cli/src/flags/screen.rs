@@ -1,6 +1,7 @@
 //! Flags of every command: what is shown on a terminal beside the answers.
 
 use crate::out::colour::When;
+use crate::out::progress;
 use clap::{Args, ColorChoice};
 use std::ffi::OsString;
 
@@ -19,10 +20,21 @@ pub(crate) struct ScreenFlags {
         hide_short_help = true
     )]
     pub(crate) color: When,
+
+    /// How far the work is: on a terminal (auto), always, never, or as JSON on standard error
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        global = true,
+        hide_short_help = true
+    )]
+    pub(crate) progress: progress::When,
 }
 
 /// The flags that may stand in front of the command as well as behind it.
-const FLAGS: [&str; 2] = ["--color", "--colour"];
+const FLAGS: [&str; 3] = ["--color", "--colour", "--progress"];
 
 /// The same command line with those flags behind the command, where they stand in front of it. The lab has a parser of its own.
 pub(super) fn behind_the_command(mut args: Vec<OsString>) -> Vec<OsString> {
@@ -47,8 +59,8 @@ pub(super) fn of_the_parser(args: &[OsString]) -> ColorChoice {
     let mut words = args.iter().map_while(|word| word.to_str()).take_while(|word| *word != "--");
     while let Some(word) = words.next() {
         let when = match word.split_once('=') {
-            Some((flag, when)) if FLAGS.contains(&flag) => when,
-            None if FLAGS.contains(&word) => words.next().unwrap_or_default(),
+            Some(("--color" | "--colour", when)) => when,
+            None if ["--color", "--colour"].contains(&word) => words.next().unwrap_or_default(),
             _ => continue,
         };
         return match when {
@@ -76,6 +88,7 @@ mod tests {
             ("hashmill --color never --help", "hashmill --color never --help"),
             ("hashmill --color", "hashmill --color"),
             ("hashmill sum --color never", "hashmill sum --color never"),
+            ("hashmill --progress json sum a", "hashmill sum --progress json a"),
         ] {
             let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
             assert_eq!(behind_the_command(words(line)), words(meant));

@@ -22,7 +22,13 @@ pub(crate) struct SumArgs {
     pub(crate) keyed: bool,
 
     /// Use the key derivation mode, with the given context string
-    #[arg(long, value_name = "CONTEXT", conflicts_with = "keyed", help_heading = "Function")]
+    #[arg(
+        long,
+        value_name = "CONTEXT",
+        conflicts_with = "keyed",
+        help_heading = "Function",
+        hide_short_help = true
+    )]
     pub(crate) derive_key: Option<String>,
 
     /// The number of output bytes [default: 32]
@@ -198,9 +204,9 @@ pub(crate) struct SumArgs {
 
     /// Name files that rotted, by digests in their attributes
     ///
-    /// A file is new, ok (named with --verbose), outdated (other contents and another time), touched (another time only), or
-    /// corrupt: other contents, and the time that it had. Where nothing is corrupt, the tag becomes that of the file as it is.
-    /// Tags of cshatag are read; with --algorithm sha256 it reads ours.
+    /// The time of each file is kept beside its digest. A file is new, ok (named with --verbose), outdated (other contents and
+    /// another time), touched (another time only), or corrupt: other contents, and the time that it had. Where nothing is
+    /// corrupt, the tag becomes that of the file as it is. Tags of cshatag are read; with --algorithm sha256 it reads ours.
     #[arg(
         long,
         groups = ["job", "names"],

@@ -9,13 +9,14 @@ use crate::program::Program;
 use anyhow::Context;
 use colour::{Ink, Strokes};
 use hashmill_files::{FileId, Replacement};
-use progress::Bar;
+use progress::{Bar, Job};
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// One line on standard error about something that failed.
 pub(crate) fn complain(message: &str) {
@@ -243,6 +244,11 @@ impl Out {
             Some(bar) => bar.aside(say),
             None => say(),
         }
+    }
+
+    /// What the display is to be told, if there is one.
+    pub(crate) fn job(&self) -> Option<Arc<Job>> {
+        self.bar.as_ref().map(Bar::job)
     }
 
     /// What stands before and behind a word in this colour, in the output.

@@ -57,7 +57,11 @@ pub(super) fn run(
     };
     let done = Arc::new(AtomicU64::new(0));
     let total = total(file);
-    let bar = if low.no_progress || low.quiet { None } else { Bar::counting(&done, total, "passwords") };
+    let bar = if low.no_progress || low.quiet {
+        None
+    } else {
+        Bar::counting("checking", &done, total, "passwords")
+    };
     let mut out = Out::new(bar);
     let mut count = Count::default();
     let mut reached = 0;

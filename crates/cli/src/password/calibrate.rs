@@ -69,7 +69,7 @@ pub(super) fn run(low: &CalibrateArgs) -> Result<u8> {
     let budget_ns = u64::try_from(low.time.as_nanos()).unwrap_or(u64::MAX);
 
     let done = Arc::new(AtomicU64::new(0));
-    let bar = Bar::counting(&done, None, "hashes measured");
+    let bar = Bar::counting("calibrating", &done, None, "hashes");
     let mut hasher = Hasher::new(most);
     let clock = Monotonic::new();
     let before = Load::read();

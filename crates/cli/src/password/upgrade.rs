@@ -238,8 +238,11 @@ type Mishaps = Vec<(&'static str, u64)>;
 fn compute(checker: &Checker, rows: &mut [Row], given: &[Secret], low: &UpgradeArgs) -> Result<Mishaps> {
     let done = Arc::new(AtomicU64::new(0));
     let total = rows.iter().filter(|row| row.password.is_some()).count() as u64;
-    let bar =
-        if low.no_progress || low.quiet { None } else { Bar::counting(&done, Some(total), "passwords") };
+    let bar = if low.no_progress || low.quiet {
+        None
+    } else {
+        Bar::counting("upgrading", &done, Some(total), "passwords")
+    };
     let mut mishaps = Mishaps::new();
     let passwords = &checker.passwords;
     for group in rows.chunks_mut(at_once()) {

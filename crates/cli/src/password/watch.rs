@@ -16,7 +16,7 @@ pub(super) type Tell<'a> = &'a mut dyn FnMut(Step) -> ControlFlow<()>;
 pub(super) fn watched<R>(params: Params, hidden: bool, work: impl FnOnce(Tell<'_>) -> R) -> R {
     let done = Arc::new(AtomicU64::new(0));
     let total = PIECES * u64::from(params.passes());
-    let bar = if hidden { None } else { Bar::parts(&done, total) };
+    let bar = if hidden { None } else { Bar::parts("hashing", &done, total) };
     let result = work(&mut |step| {
         done.store(step.done, Ordering::Relaxed);
         ControlFlow::Continue(())

@@ -2,6 +2,7 @@
 
 use super::operands::Operands;
 use crate::findings::Findings;
+use crate::out::progress::hash_many;
 use crate::out::{Closed, Out, shown};
 use anyhow::{Context, Result, bail};
 use hashmill_files::checkfile::{Algorithm, Style};
@@ -111,9 +112,10 @@ fn function(
 }
 
 pub(super) fn run(files: &Files, items: Operands, old: &Old, findings: Findings, out: &mut Out) {
+    let job = out.job();
     let mut auditor = Auditor { audit: Audit::new(&old.manifest), old, findings, out };
     // Why it stopped before the last file, if so, is known to `out`.
-    if files.hash_many(items, &mut auditor).is_continue() {
+    if hash_many(files, job, items, &mut auditor).is_continue() {
         let Auditor { audit, findings, out, .. } = &mut auditor;
         let _ = audit.finish(
             |name| old.scope.counts(name),

@@ -2,6 +2,7 @@
 
 use super::operands::Operands;
 use crate::out::json::{self, Name};
+use crate::out::progress::hash_many;
 use crate::out::{Closed, Out, hex, shown};
 use hashmill_files::checkfile::escape;
 use hashmill_files::{Digest, Error, FileId, Files, Input, Item};
@@ -19,11 +20,16 @@ pub(super) struct How {
 }
 
 pub(super) fn run(files: &Files, items: Operands, how: &How, out: &mut Out) {
-    let candidates = candidates(items, out);
+    let (candidates, bytes) = candidates(items, out);
+    let job = out.job();
+    if let Some(job) = &job {
+        job.phase("hashing");
+        job.expect(candidates.len() as u64, bytes);
+    }
     let mut groups: BTreeMap<(u64, Vec<u8>), Vec<PathBuf>> = BTreeMap::new();
     let items = candidates.into_iter().map(|path| Item { path, input: Input::File, tag: () });
     let ControlFlow::<std::convert::Infallible>::Continue(()) =
-        files.hash_many(items, |path: PathBuf, (), result: Result<Digest, Error>| {
+        hash_many(files, job, items, |path: PathBuf, (), result: Result<Digest, Error>| {
             match result {
                 Ok(digest) => {
                     let mut bytes = vec![0; how.digest_len];
@@ -51,8 +57,9 @@ pub(super) fn run(files: &Files, items: Operands, how: &How, out: &mut Out) {
     let _ = out.print(|out| writeln!(out, "{count} duplicates, {bytes} bytes"));
 }
 
-/// The files that are as long as another one. Other names of the same file, and empty files, are none.
-fn candidates(items: Operands, out: &mut Out) -> Vec<PathBuf> {
+/// The files that are as long as another one, and how long all of them are together. Other names of the same file, and empty
+/// files, are none.
+fn candidates(items: Operands, out: &mut Out) -> (Vec<PathBuf>, u64) {
     let mut by_size: HashMap<u64, Vec<(usize, PathBuf)>> = HashMap::new();
     let mut links: HashSet<FileId> = HashSet::new();
     for (order, Item { path, input, .. }) in items.enumerate() {
@@ -73,9 +80,11 @@ fn candidates(items: Operands, out: &mut Out) -> Vec<PathBuf> {
             _ => {}
         }
     }
-    let mut found: Vec<_> = by_size.into_values().filter(|paths| paths.len() > 1).flatten().collect();
+    by_size.retain(|_, paths| paths.len() > 1);
+    let bytes = by_size.iter().map(|(size, paths)| size * paths.len() as u64).sum();
+    let mut found: Vec<_> = by_size.into_values().flatten().collect();
     found.sort_unstable();
-    found.into_iter().map(|(_, path)| path).collect()
+    (found.into_iter().map(|(_, path)| path).collect(), bytes)
 }
 
 fn show(size: u64, digest: &[u8], paths: &[PathBuf], how: &How, out: &mut Out) -> ControlFlow<Closed> {

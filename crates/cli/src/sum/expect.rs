@@ -86,6 +86,9 @@ pub(super) fn run(hashers: &Hashers, path: &Path, how: &How, out: &mut Out) {
     let Expected { digest: expected, by } = &how.expected;
     let stdin = path.as_os_str() == "-";
     let mut found = Vec::new();
+    if let Some(job) = out.job() {
+        job.begin(path);
+    }
     for &algorithm in by {
         let digest = match digest(hashers, path, algorithm, how, expected.len()) {
             Ok(digest) => digest,

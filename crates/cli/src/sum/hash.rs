@@ -3,6 +3,7 @@
 use super::operands::Operands;
 use super::{Form, Lossy};
 use crate::out::json::{self, Name};
+use crate::out::progress::hash_many;
 use crate::out::{Closed, Out, hex, shown, write_hex};
 use crate::program::Program;
 use hashmill_files::checkfile::{Frame, Mode, Style};
@@ -27,7 +28,7 @@ pub(super) fn run(files: &Files, items: Operands, how: &How, mode: Mode, style: 
     let mut lossy = Lossy::default();
     // Why it stopped before the last file, if so, is known to `out`.
     let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) =
-        files.hash_many(items, Printer { how, mode, style, out, lossy: &mut lossy });
+        hash_many(files, out.job(), items, Printer { how, mode, style, out, lossy: &mut lossy });
     lossy.warn(out);
 }
 

@@ -13,7 +13,7 @@ mod xattr;
 use crate::findings::Findings;
 use crate::flags::{EngineName, Misuse, SumArgs};
 use crate::os;
-use crate::out::progress::Bar;
+use crate::out::progress::{Bar, Survey};
 use crate::out::{Out, Target, shown};
 use crate::program::Program;
 use crate::{FAILED, OK};
@@ -23,6 +23,7 @@ use hashmill_files::manifest::Update;
 use hashmill_files::walk::Rules;
 use hashmill_files::{FileId, Files, Filter, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
+pub(crate) use operands::files_below;
 use operands::{Operands, Paths};
 use std::fs::Metadata;
 use std::io::{IsTerminal, Read};
@@ -119,8 +120,8 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
     });
     let files = Arc::new(Files::new(function, options));
     let make = |algorithm| Files::new(Function::by(algorithm), options);
-    let out = |files: Vec<Arc<Files>>, sizes: Option<&[PathBuf]>| {
-        let bar = if progress { Bar::over(files, sizes) } else { None };
+    let out = |phase, files: Vec<Arc<Files>>, survey: Option<Survey>| {
+        let bar = if progress { Bar::over(phase, files, survey) } else { None };
         match target {
             Some(target) => Out::into_file(target, bar),
             None => Out::new(bar),
@@ -132,8 +133,8 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
                 Some(from) => Paths::from(from)?,
                 None => Paths::given(paths),
             };
-            // Sizes are known beforehand only for files that are named one by one.
-            let mut out = out(vec![Arc::clone(&files)], paths.as_slice().filter(|_| rules.is_none()));
+            let survey = operands::survey(paths.as_slice().unwrap_or_default(), files_from, rules.as_ref());
+            let mut out = out("hashing", vec![Arc::clone(&files)], survey);
             let waits =
                 paths.as_slice().is_some_and(|paths| paths.iter().any(|path| path.as_os_str() == "-"));
             if waits && how.program == Program::Hashmill && std::io::stdin().is_terminal() {
@@ -143,22 +144,25 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             out.finish().code(OK, FAILED)
         }
         Action::Tree(how) => {
-            let mut out = out(vec![Arc::clone(&files)], None);
+            let survey = operands::survey(&paths, None, Some(&Arc::default()));
+            let mut out = out("hashing", vec![Arc::clone(&files)], survey);
             tree::run(&files, &paths, &how, style, &mut out);
             out.finish().code(OK, FAILED)
         }
         Action::Check(how) => {
             // Lists may be of any function, or of several.
             let hashers = check::Hashers::new(style.algorithm, &files, make);
-            let mut out = out(hashers.all(), None);
+            let mut out = out("checking", hashers.all(), check::survey(&paths, &how, style));
             check::run(&hashers, &paths, &how, style, &mut out);
             out.finish().answer(OK, FAILED)
         }
         Action::Audit(manifest, findings) => {
             let old = audit::Old::read(&manifest, style.zero, &paths, said, make)?;
             let files = if old.algorithm == style.algorithm { files } else { Arc::new(make(old.algorithm)) };
-            let mut out = out(vec![Arc::clone(&files)], None);
-            let items = Operands::new(Paths::given(paths), besides(rules, old.ids.iter().copied()), mode);
+            let rules = besides(rules, old.ids.iter().copied());
+            let survey = operands::survey(&paths, None, rules.as_ref());
+            let mut out = out("auditing", vec![Arc::clone(&files)], survey);
+            let items = Operands::new(Paths::given(paths), rules, mode);
             audit::run(&files, items, &old, findings, &mut out);
             out.finish().answer(OK, FAILED)
         }
@@ -168,13 +172,15 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
                 .with_context(|| shown(&manifest).into_owned())?;
             let algorithm = update.algorithm();
             let files = if algorithm == style.algorithm { files } else { Arc::new(make(algorithm)) };
-            let mut out = out(vec![Arc::clone(&files)], None);
-            let items = Operands::new(Paths::given(paths.clone()), besides(rules, update.files()), mode);
+            let rules = besides(rules, update.files());
+            let survey = operands::survey(&paths, None, rules.as_ref());
+            let mut out = out("updating", vec![Arc::clone(&files)], survey);
+            let items = Operands::new(Paths::given(paths.clone()), rules, mode);
             update::run(&files, items, update, &manifest, &paths, &how, &mut out);
             out.finish().answer(OK, FAILED)
         }
         Action::Duplicates(how) => {
-            let mut out = out(vec![Arc::clone(&files)], None);
+            let mut out = out("looking", vec![Arc::clone(&files)], None);
             let items = Operands::new(Paths::given(paths), rules, mode);
             duplicates::run(&files, items, &how, &mut out);
             out.finish().code(OK, FAILED)
@@ -185,13 +191,14 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
                 Some(from) => Paths::from(from)?,
                 None => Paths::given(paths),
             };
-            let mut out = out(hashers.all(), None);
+            let survey = operands::survey(paths.as_slice().unwrap_or_default(), files_from, rules.as_ref());
+            let mut out = out("tagging", hashers.all(), survey);
             xattr::run(&hashers, Operands::new(paths, rules, mode), &how, &mut out);
             out.finish().answer(OK, FAILED)
         }
         Action::Expect(how) => {
             let hashers = check::Hashers::new(style.algorithm, &files, make);
-            let mut out = out(hashers.all(), Some(&paths));
+            let mut out = out("comparing", hashers.all(), operands::survey(&paths, None, None));
             expect::run(&hashers, &paths[0], &how, &mut out);
             out.finish().answer(OK, FAILED)
         }

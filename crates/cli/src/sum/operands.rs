@@ -1,6 +1,7 @@
 //! What is to be hashed, one by one: the operands, names out of a file, and what is below directories.
 
 use crate::os;
+use crate::out::progress::Survey;
 use crate::out::shown;
 use anyhow::{Context, Result};
 use hashmill_files::checkfile::Mode;
@@ -53,6 +54,32 @@ impl Iterator for Paths {
             Paths::From(path, names) => Some(names.next()?.map_err(|error| (path.clone(), error.into()))),
         }
     }
+}
+
+/// All files that there will be, if that can be found out by looking a second time.
+pub(super) fn survey(paths: &[PathBuf], from: Option<PathBuf>, rules: Option<&Arc<Rules>>) -> Option<Survey> {
+    if paths.iter().map(PathBuf::as_path).chain(from.as_deref()).any(|path| path.as_os_str() == "-") {
+        return None;
+    }
+    let (paths, rules) = (paths.to_vec(), rules.cloned());
+    Some(Box::new(move || {
+        // What cannot be read is told about by whoever reads it.
+        let names =
+            from.and_then(|from| Paths::from(&from).ok()).into_iter().flatten().filter_map(Result::ok);
+        let all = paths.into_iter().chain(names);
+        match rules {
+            Some(rules) => Box::new(all.flat_map(move |root| files_below(root, &rules))),
+            None => Box::new(all),
+        }
+    }))
+}
+
+/// The files that a walk comes across.
+pub(crate) fn files_below(root: PathBuf, rules: &Arc<Rules>) -> impl Iterator<Item = PathBuf> + use<> {
+    Walk::by(root, Arc::clone(rules)).filter_map(|visit| match visit {
+        Visit::File(path) => Some(path),
+        _ => None,
+    })
 }
 
 /// The operands as questions, and where there are rules, those below them.

@@ -33,7 +33,15 @@ fn one(
     out: &mut Out,
     lossy: &mut Lossy,
 ) -> ControlFlow<Closed> {
-    let hash = match files.hash_tree(path) {
+    let job = out.job();
+    if let Some(job) = &job {
+        job.begin(path);
+    }
+    let hash = files.hash_tree(path);
+    if let Some(job) = &job {
+        job.end_file();
+    }
+    let hash = match hash {
         Ok(hash) => hash,
         Err(failures) => {
             for (file, error) in &failures {

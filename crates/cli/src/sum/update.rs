@@ -2,6 +2,7 @@
 
 use super::operands::Operands;
 use crate::out::json;
+use crate::out::progress::{Job, hash_many};
 use crate::out::{Closed, Out, shown};
 use hashmill_files::manifest::{File as Row, Scope, Shut, Update, tidy};
 use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink, Time};
@@ -49,9 +50,10 @@ pub(super) fn run(
     let update = RefCell::new(update);
     let others = keep_others(&mut update.borrow_mut(), &scope, &mut counts);
     let done = others.and_then(|in_scope| {
-        let items = items.map(|item| question(item, &update.borrow(), how.paranoid));
+        let job = out.job();
+        let items = items.map(|item| question(item, &update.borrow(), how.paranoid, job.as_deref()));
         let mut keeper = Keeper { update: &update, counts: &mut counts, met: 0, shut: Shut::default(), out };
-        match files.hash_many(items, &mut keeper) {
+        match hash_many(files, job.clone(), items, &mut keeper) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => {
                 let (met, shut) = (keeper.met, keeper.shut);
@@ -103,7 +105,7 @@ fn keep(update: &mut Update, counts: &mut json::Updated, which: impl Fn(&[u8]) -
 }
 
 /// A file as a question, or with its answer if nothing has changed.
-fn question(item: Item<()>, update: &Update, paranoid: bool) -> Item<Option<Facts>> {
+fn question(item: Item<()>, update: &Update, paranoid: bool, job: Option<&Job>) -> Item<Option<Facts>> {
     let Item { path, input, tag: () } = item;
     if !matches!(input, Input::File) {
         return Item { path, input, tag: None };
@@ -116,6 +118,9 @@ fn question(item: Item<()>, update: &Update, paranoid: bool) -> Item<Option<Fact
         Some(digest) => (Input::Known(Digest { output: Output::Whole(digest.into()), len: size }), true),
         None => (Input::File, false),
     };
+    if let Some(job) = job.filter(|_| known) {
+        job.know(size);
+    }
     let now = Time::of(SystemTime::now());
     Item { path, input, tag: Some(Facts { size, modified, known, now }) }
 }

@@ -2,7 +2,9 @@
 
 use super::check::Hashers;
 use super::operands::Operands;
+use crate::out::colour::Ink;
 use crate::out::json::{self, Name};
+use crate::out::progress::hash_many;
 use crate::out::{Closed, Out, hex, shown};
 use hashmill_files::checkfile::{Algorithm, escape};
 use hashmill_files::tag::{self, Facts, Tag, TagError, Verdict};
@@ -34,6 +36,7 @@ struct Known {
 
 pub(super) fn run(hashers: &Hashers, items: Operands, how: &How, out: &mut Out) {
     let mut items = items.map(|item| question(item, how)).peekable();
+    let job = out.job();
     let (counts, without) = (json::TagCounts::default(), HashSet::new());
     let mut tagger = Tagger { how, out, by: Algorithm::default(), counts, without };
     // Runs of files by one function: a tree that cshatag has tagged is one, and so is a tree that nobody has.
@@ -41,7 +44,7 @@ pub(super) fn run(hashers: &Hashers, items: Operands, how: &How, out: &mut Out) 
         let by = first.tag.by.unwrap_or_default();
         let run = std::iter::from_fn(|| items.next_if(|item| item.tag.by.is_none_or(|other| other == by)));
         tagger.by = by;
-        if let ControlFlow::Break(Closed) = hashers.of(by).hash_many(run, &mut tagger) {
+        if let ControlFlow::Break(Closed) = hash_many(hashers.of(by), job.clone(), run, &mut tagger) {
             return;
         }
     }
@@ -211,7 +214,13 @@ impl Tagger<'_> {
         }
         let (escaped, name) = escape(path.to_string_lossy());
         let mark = if escaped { "\\" } else { "" };
-        self.out.print(|out| writeln!(out, "{word:<8}  {mark}{name}"))
+        let (begin, end) = match word {
+            "new" => self.out.ink(Ink::Good),
+            "outdated" | "touched" => self.out.ink(Ink::Odd),
+            "corrupt" => self.out.ink(Ink::Bad),
+            _ => ("", ""),
+        };
+        self.out.print(|out| writeln!(out, "{begin}{word:<8}{end}  {mark}{name}"))
     }
 
     fn finish(self) {

@@ -44,6 +44,7 @@ mod password;
 mod password_kdf;
 mod password_terminal;
 mod password_upgrade;
+mod progress;
 mod sum;
 #[cfg(target_os = "linux")]
 mod tags;

@@ -10,6 +10,7 @@ use super::{Hashers, How, words};
 use crate::os;
 use crate::out::colour::Ink;
 use crate::out::json::{self, Name};
+use crate::out::progress::hash_many;
 use crate::out::{Closed, Out, shown};
 use crate::program::Program;
 use hashmill_files::checkfile::{Algorithm, Entry, LineError, Mode, Note, Style};
@@ -137,7 +138,8 @@ impl<'a> Check<'a> {
         }
         let (by, from_stdin) = (self.which.expected(), self.from_stdin);
         let files = self.hashers.of(by);
-        files.hash_many(lines.map(|line| question(line, by, from_stdin)), Comparer { check: self, by })
+        let questions = lines.map(|line| question(line, by, from_stdin));
+        hash_many(files, self.out.job(), questions, Comparer { check: self, by })
     }
 
     /// Deals with a line, whose file may have been hashed already.
@@ -150,7 +152,15 @@ impl<'a> Check<'a> {
                 if self.odd(line.number, &entry.notes) {
                     return self.refused(line.number, &entry.notes);
                 }
-                let verdict = match self.compare(line.number, &entry, hashed) {
+                let job = self.out.job().filter(|_| hashed.is_none());
+                if let Some(job) = &job {
+                    job.begin(&entry.path);
+                }
+                let compared = self.compare(line.number, &entry, hashed);
+                if let Some(job) = &job {
+                    job.end_file();
+                }
+                let verdict = match compared {
                     Ok(verdict) => verdict,
                     Err(reason) => return self.unusable(line.number, reason),
                 };

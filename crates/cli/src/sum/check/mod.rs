@@ -6,11 +6,14 @@ mod tally;
 mod which;
 mod words;
 
+use crate::out::progress::Survey;
 use crate::out::{Out, shown};
 use crate::program::Program;
 use hashmill_files::Files;
 use hashmill_files::checkfile::{Algorithm, Mode, Style};
 use list::{Check, Stop};
+use std::fs::File;
+use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,6 +65,22 @@ impl Hashers {
         let index = Algorithm::ALL.iter().position(|known| *known == algorithm);
         &self.files[index.unwrap_or(0)]
     }
+}
+
+/// The files that lists name, read a second time, if they can be.
+pub(super) fn survey(lists: &[PathBuf], how: &How, style: Style) -> Option<Survey> {
+    if how.tree || lists.iter().any(|list| !list.is_file()) {
+        return None;
+    }
+    let (lists, plain) = (lists.to_vec(), how.program != Program::Hashmill);
+    Some(Box::new(move || {
+        let opened = lists.into_iter().filter_map(|list| File::open(list).ok());
+        let lines = opened.flat_map(move |list| lines::lines(Box::new(BufReader::new(list)), style, plain));
+        Box::new(lines.filter_map(|line| match line.task {
+            lines::Task::Compare(entry) if entry.path.as_os_str() != "-" => Some(entry.path),
+            _ => None,
+        }))
+    }))
 }
 
 pub(super) fn run(hashers: &Hashers, lists: &[PathBuf], how: &How, style: Style, out: &mut Out) {
