@@ -158,13 +158,18 @@ impl Verdicts {
         let gates = gate::parse(&text).map_err(|error| wrong(&error))?;
         let reports = [report];
         let mut table = String::from("\n| workload | ratio | goal | |\n|---|---|---|---|\n");
+        let mut demands = Vec::new();
         for (index, gate) in gates.gate.iter().enumerate() {
             // A gate whose cases this processor does not have is one that the report does not speak of either.
-            let demands = match gate.demands(index, registry) {
+            match gate.demands(index, registry) {
                 Err(error) if !error.is_about_the_processor() => return Err(wrong(&error)),
-                demands => demands.unwrap_or_default(),
-            };
-            let judged: Vec<Judged> = demands.iter().map(|demand| judge(demand, &reports)).collect();
+                of_gate => demands.extend(of_gate.unwrap_or_default()),
+            }
+        }
+        let judged = judge(&demands.iter().collect::<Vec<_>>(), &reports);
+        for (index, gate) in gates.gate.iter().enumerate() {
+            let of_gate = demands.iter().zip(&judged).filter(|(demand, _)| demand.gate == index);
+            let (demands, judged): (Vec<&Demand>, Vec<&Judged>) = of_gate.unzip();
             table.extend(line(gate, &demands, &judged));
         }
         Ok(table)
@@ -172,7 +177,7 @@ impl Verdicts {
 }
 
 /// A line of the table; none for a gate that nobody measured.
-fn line(gate: &Gate, demands: &[Demand], judged: &[Judged]) -> Option<String> {
+fn line(gate: &Gate, demands: &[&Demand], judged: &[&Judged]) -> Option<String> {
     let ratios = judged.iter().filter_map(|judged| judged.ratio);
     let (low, high) = ratios.fold((f64::INFINITY, 0.0_f64), |(low, high), r| (low.min(r), high.max(r)));
     if high == 0.0 {
@@ -205,8 +210,29 @@ impl Claim {
 
     /// The number, if everything that it rests on is as it was said to be.
     pub(crate) fn prove(&self, root: &Path) -> Result<Proven, ClaimError> {
+        self.find(&self.evidence(root)?)
+    }
+
+    /// The report that it rests on, if that is as it was said to be.
+    pub(crate) fn evidence(&self, root: &Path) -> Result<Report, ClaimError> {
         let Claim { id, report, report_sha256, expires, .. } = self;
-        self.find(&evidence(id, &root.join(report), report_sha256, expires)?)
+        evidence(id, &root.join(report), report_sha256, expires)
+    }
+
+    /// Under which circumstances a report measured it; nothing where it is not in the report.
+    pub(crate) fn circumstances(&self, report: &Report) -> Option<Circumstances> {
+        let row = report.rows.iter().find(|row| row.sides.iter().any(|side| side.key == self.case))?;
+        let ours = row.sides.iter().find(|side| side.key == self.case)?;
+        let kernels = [&ours.kernel, &row.sides[0].kernel].map(String::clone);
+        let machine = &report.machine;
+        let load = [report.quality.before.average, report.quality.after.average];
+        let load = load.into_iter().flatten().reduce(f64::max);
+        Some(Circumstances {
+            processor: format!("{} ({})", machine.cpu, machine.model),
+            kernels,
+            load,
+            cores: machine.logical_cores,
+        })
     }
 
     /// The comparison of the claim in a report that is true.
@@ -237,6 +263,40 @@ impl Claim {
             self.case.parse().map_err(|error: crate::model::key::KeyError| self.wrong(error.to_string()))?;
         let rival = Key { engine: self.vs.clone(), ..ours.clone() };
         Ok([ours, rival])
+    }
+}
+
+/// What a number depends on besides the code.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Circumstances {
+    pub(crate) processor: String,
+    /// The kernels that ran: ours, and the other's.
+    pub(crate) kernels: [String; 2],
+    /// The higher of the load averages before and after, where the system tells.
+    pub(crate) load: Option<f64>,
+    pub(crate) cores: u32,
+}
+
+impl Circumstances {
+    /// Whether others were at work.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.load.is_some_and(|load| load > f64::from(self.cores) / 2.0)
+    }
+
+    pub(crate) fn words(&self) -> String {
+        let [ours, other] = &self.kernels;
+        let load = self.load.map_or_else(|| "load unknown".to_owned(), |load| format!("load {load:.1}"));
+        format!("{}, kernels {ours} and {other}, {load} on {} processors", self.processor, self.cores)
+    }
+
+    /// In which of them a measurement here is another one than that which was claimed from.
+    pub(crate) fn differences(&self, claimed: &Self) -> Vec<&'static str> {
+        let differs = [
+            ("the processor", self.processor != claimed.processor),
+            ("our kernel", self.kernels[0] != claimed.kernels[0]),
+            ("the other's kernel", self.kernels[1] != claimed.kernels[1]),
+        ];
+        differs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
     }
 }
 
@@ -309,6 +369,26 @@ mod tests {
         }
         let unknown = Claims::parse(CLAIM).expect("claims").get("b").expect_err("unknown").to_string();
         assert_eq!(unknown, "there is no claim `b` (did you mean `a`?)");
+    }
+
+    #[test]
+    fn what_is_not_as_it_was_is_named() {
+        let there = Circumstances {
+            processor: "Zen 4".into(),
+            kernels: ["avx512".into(), "avx512".into()],
+            load: Some(0.4),
+            cores: 2,
+        };
+        assert!(there.differences(&there).is_empty() && !there.is_busy());
+        let here = Circumstances {
+            processor: "Zen 5".into(),
+            kernels: ["avx2".into(), "avx512".into()],
+            load: Some(1.1),
+            cores: 2,
+        };
+        assert_eq!(here.differences(&there), ["the processor", "our kernel"]);
+        assert!(here.is_busy());
+        assert!(!Circumstances { load: None, ..here }.is_busy(), "what is not known is not held against it");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::error::Error;
 use super::measure::{Job, exit_of, measure, own_program};
 use super::{Console, Exit, Mount};
 use crate::claim::document::{marks, render};
-use crate::claim::{Claim, ClaimError, Claims, Here, Proven};
+use crate::claim::{Circumstances, Claim, ClaimError, Claims, Here, Proven};
 use crate::plan::Control;
 use crate::report::schema::{Kind, Report, Role};
 use crate::report::store;
@@ -215,7 +215,9 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
             claim.id, claim.program, claim.id
         )));
     }
-    let claimed = claim.prove(&root).map_err(|error| Error::Refused(error.to_string()))?;
+    let refused = |error: ClaimError| Error::Refused(error.to_string());
+    let evidence = claim.evidence(&root).map_err(refused)?;
+    let claimed = claim.find(&evidence).map_err(refused)?;
     let [ours, rival] = claim.keys().map_err(|error| Error::Usage(error.to_string()))?;
     mount.registry.select(&[ours.to_string(), rival.to_string()])?;
     let plan = args.measuring.plan();
@@ -239,8 +241,19 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
     let judged = Here::judge(&claimed, here.as_ref(), verdict(&report));
     let shown = here.map_or_else(|| "nothing proven".to_owned(), |here| show(&here));
     writeln!(console.out, "claim    {}: {} against {}", claim.id, claim.case, claim.vs)?;
-    writeln!(console.out, "claimed  {}", show(&claimed))?;
-    writeln!(console.out, "here     {shown} on {} ({})", report.machine.cpu, report.machine.model)?;
+    let circumstances = (claim.circumstances(&evidence), claim.circumstances(&report));
+    let words = |known: &Option<Circumstances>| known.as_ref().map_or_else(String::new, Circumstances::words);
+    writeln!(console.out, "claimed  {}; {}", show(&claimed), words(&circumstances.0))?;
+    writeln!(console.out, "here     {shown}; {}", words(&circumstances.1))?;
+    if let (Some(there), Some(here)) = &circumstances {
+        let differ = here.differences(there);
+        if !differ.is_empty() {
+            writeln!(console.out, "differs  {}: what holds there need not hold here", differ.join(", "))?;
+        }
+        if here.is_busy() {
+            writeln!(console.out, "busy     others are at work here: measure again on a quiet machine")?;
+        }
+    }
     writeln!(console.out, "{}\nreport {}", judged.words(), folder.join("report.html").display())?;
     Ok(match judged {
         Here::Holds => Exit::Ok,

@@ -37,27 +37,44 @@ impl Judged {
     }
 }
 
-/// Judges one demand by the first report that compares any of it, in the least favourable of its builds.
-pub(crate) fn judge(demand: &Demand, reports: &[Report]) -> Judged {
-    let in_report = |report: &Report| {
-        let measured: BTreeSet<usize> = demand.pairs.iter().flat_map(|pair| builds(pair, report)).collect();
-        if measured.is_empty() {
-            return None;
-        }
-        let missing = demand.builds.iter().find(|label| {
-            !measured
-                .iter()
-                .any(|build| report.builds.get(*build).is_some_and(|build| build.label == **label))
-        });
-        if let Some(label) = missing {
-            return Some(Judged::missing(format!("build `{label}` was not measured")));
-        }
-        measured.into_iter().map(|build| in_build(demand, report, build)).min_by(|a, b| {
-            let order = severity(a).cmp(&severity(b));
-            order.then(a.ratio.unwrap_or(0.0).total_cmp(&b.ratio.unwrap_or(0.0)))
-        })
+/// Judges each demand by the first report that compares any of it, in the least favourable of its builds.
+///
+/// All of them together are one family: each interval is as wide as it takes for the bars of a whole file to be judged
+/// rightly in 99 runs of a hundred. A bar that is only reported costs the others nothing.
+pub(crate) fn judge(demands: &[&Demand], reports: &[Report]) -> Vec<Judged> {
+    let found: Vec<Option<(&Report, BTreeSet<usize>)>> =
+        demands.iter().map(|demand| measured(demand, reports)).collect();
+    let with_bar = demands.iter().zip(&found).filter(|(demand, _)| demand.must.is_some());
+    let family: usize = with_bar.filter_map(|(_, found)| Some(found.as_ref()?.1.len())).sum();
+    let level = 1.0 - (1.0 - LEVEL) / family.max(1) as f64;
+    let judged = demands.iter().zip(found).map(|(demand, found)| match found {
+        Some((report, builds)) => in_report(demand, report, builds, level),
+        None => Judged::missing("no report compares it"),
+    });
+    judged.collect()
+}
+
+/// The first report that compares any of the demand, and the builds that it does so in.
+fn measured<'a>(demand: &Demand, reports: &'a [Report]) -> Option<(&'a Report, BTreeSet<usize>)> {
+    let of = |report: &Report| -> BTreeSet<usize> {
+        demand.pairs.iter().flat_map(|pair| builds(pair, report)).collect()
     };
-    reports.iter().find_map(in_report).unwrap_or_else(|| Judged::missing("no report compares it"))
+    reports.iter().map(|report| (report, of(report))).find(|(_, builds)| !builds.is_empty())
+}
+
+fn in_report(demand: &Demand, report: &Report, measured: BTreeSet<usize>, level: f64) -> Judged {
+    let missing = demand.builds.iter().find(|label| {
+        !measured.iter().any(|build| report.builds.get(*build).is_some_and(|build| build.label == **label))
+    });
+    if let Some(label) = missing {
+        return Judged::missing(format!("build `{label}` was not measured"));
+    }
+    let judged = measured.into_iter().map(|build| in_build(demand, report, build, level));
+    let worst = judged.min_by(|a, b| {
+        let order = severity(a).cmp(&severity(b));
+        order.then(a.ratio.unwrap_or(0.0).total_cmp(&b.ratio.unwrap_or(0.0)))
+    });
+    worst.unwrap_or_else(|| Judged::missing("no report compares it"))
 }
 
 /// The worse, the less.
@@ -92,7 +109,7 @@ fn builds(pair: &Pair, report: &Report) -> Vec<usize> {
     comparisons(pair, report).map(|(build, ..)| build).collect()
 }
 
-fn in_build(demand: &Demand, report: &Report, build: usize) -> Judged {
+fn in_build(demand: &Demand, report: &Report, build: usize, level: f64) -> Judged {
     let mut found = Vec::new();
     let mut unfinished = false;
     for pair in &demand.pairs {
@@ -111,27 +128,24 @@ fn in_build(demand: &Demand, report: &Report, build: usize) -> Judged {
     if found.iter().any(|(_, comparison)| comparison.sessions == 0) {
         return Judged { verdict: Verdict::Unfinished, ratio: None, interval: None };
     }
-    let (ratio, interval) = match &found[..] {
-        [(_, comparison)] => (comparison.ratio, comparison.interval),
-        all => mean(all),
-    };
+    let (ratio, interval) = mean(&found, level);
     let interval = interval.map(|[low, high]| [1.0 / high, 1.0 / low]);
     let verdict = if unfinished { Verdict::Unfinished } else { verdict(demand.must, interval) };
     Judged { verdict, ratio: Some(1.0 / ratio), interval }
 }
 
-/// The geometric mean of several comparisons with its exact interval: first session with first session and so on, so
-/// that each session of the whole is one number again.
-fn mean(all: &[(&Row, &Comparison)]) -> (f64, Option<[f64; 2]>) {
+/// The geometric mean of comparisons with its exact interval: first session with first session and so on, so that each
+/// session of the whole is one number again.
+fn mean(all: &[(&Row, &Comparison)], level: f64) -> (f64, Option<[f64; 2]>) {
     let series: Vec<Vec<f64>> =
-        all.iter().map(|(row, comparison)| row.sides[comparison.side].deltas.clone()).collect();
+        all.iter().map(|(row, comparison)| row.evidence(comparison.side).deltas).collect();
     let sessions = series.iter().map(Vec::len).min().unwrap_or(0);
     let of_session = |session: usize| series.iter().map(|deltas| deltas[session]).sum::<f64>();
     let deltas: Vec<f64> = (0..sessions).map(|s| of_session(s) / series.len() as f64).collect();
     if deltas.is_empty() {
         return (1.0, None);
     }
-    let interval = interval(&deltas, LEVEL).map(|(low, high)| [low.exp(), high.exp()]);
+    let interval = interval(&deltas, level).map(|(low, high)| [low.exp(), high.exp()]);
     (hodges_lehmann(&deltas).exp(), interval)
 }
 
@@ -170,6 +184,48 @@ mod tests {
             assert_eq!(verdict(must, interval), expected, "{must:?}");
         }
         assert_eq!(verdict(Some(1.0), None), Verdict::Unproven);
+    }
+
+    /// A report with the same sessions for each of the sizes.
+    fn report(sizes: &[u64]) -> Report {
+        let mut report = crate::report::tests::report();
+        let one = report.rows[0].clone();
+        let sized = |size: &u64| {
+            let mut row = one.clone();
+            for side in &mut row.sides {
+                side.key = side.key.replace("4KiB", &size.to_string());
+            }
+            row
+        };
+        report.rows = sizes.iter().map(sized).collect();
+        report
+    }
+
+    #[test]
+    fn many_bars_are_judged_together() {
+        let demand = |size: u64| {
+            let pair = |engine: &str| format!("hash/{engine}/kernel/{size}/t1").parse().expect("a key");
+            Demand {
+                gate: 0,
+                pairs: vec![Pair { ours: pair("ours"), rival: Some(pair("rival")) }],
+                must: Some(1.0),
+                aim: None,
+                builds: Vec::new(),
+            }
+        };
+        let sizes: Vec<u64> = (1..=100).collect();
+        let demands: Vec<Demand> = sizes.iter().map(|size| demand(*size)).collect();
+        let reports = [report(&sizes)];
+        let width = |count: usize| {
+            let some: Vec<&Demand> = demands.iter().take(count).collect();
+            let [low, high] = judge(&some, &reports)[0].interval.expect("twenty sessions");
+            high - low
+        };
+        assert!(width(1) < width(10) && width(10) < width(100), "{} {} {}", width(1), width(10), width(100));
+        let mut open = demands.clone();
+        open.iter_mut().skip(1).for_each(|demand| demand.must = None);
+        let alone = judge(&open.iter().collect::<Vec<_>>(), &reports)[0].clone();
+        assert_eq!(alone, judge(&[&demands[0]], &reports)[0], "what is only reported costs nothing");
     }
 
     #[test]

@@ -5,6 +5,10 @@ use super::Profile;
 /// Inputs from here on belong into huge pages.
 const LARGE: u64 = 2 << 20;
 
+/// Misses below this many for a thousand instructions cost nothing that could be seen, however large a share they are of
+/// what could have missed: one costs some twenty cycles, a thousand instructions some hundreds.
+const FEWEST: f64 = 0.2;
+
 /// The sentences that a profile supports; none where nothing stands out.
 pub(crate) fn readings(profile: &Profile) -> Vec<String> {
     let of = |name: &str| profile.events.get(name).copied();
@@ -31,7 +35,10 @@ pub(crate) fn readings(profile: &Profile) -> Vec<String> {
         ),
         ("branch-misses", "branches", 0.01, "branches surprise the core: try to do without them"),
     ] {
-        if let Some(share) = share(part, whole).filter(|share| *share > limit) {
+        // Of an event that hardly occurs, no share means anything.
+        let often = of(part).is_some_and(|count| count >= 1.0)
+            && share(part, "instructions").is_none_or(|share| share * 1e3 >= FEWEST);
+        if let Some(share) = share(part, whole).filter(|share| often && *share > limit) {
             out.push(format!("{:.1} % of {whole} miss: {means}", share * 100.0));
         }
     }
@@ -96,6 +103,16 @@ mod tests {
         assert_eq!(said(&[]), "");
         assert_eq!(said(&[("branches", 1000.0), ("branch-misses", 2.0), ("page-faults", 0.01)]), "");
         assert_eq!(said(&[("cycles", 0.0), ("instructions", 5.0)]), "", "nothing is divided by nothing");
+    }
+
+    #[test]
+    fn a_large_share_of_next_to_nothing_is_not_talked_about() {
+        let loads = [("dTLB-loads", 0.002), ("dTLB-load-misses", 0.00082), ("instructions", 30_000.0)];
+        assert!(!said(&loads).contains("dTLB"), "41 % of one load in five hundred calls");
+        let loads = [("dTLB-loads", 10.0), ("dTLB-load-misses", 4.0), ("instructions", 30_000.0)];
+        assert!(!said(&loads).contains("dTLB"), "four misses in thirty thousand instructions");
+        let loads = [("dTLB-loads", 9_000.0), ("dTLB-load-misses", 4_000.0), ("instructions", 30_000.0)];
+        assert!(said(&loads).contains("44.4 % of dTLB-loads miss"));
     }
 
     #[test]

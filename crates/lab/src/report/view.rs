@@ -310,7 +310,9 @@ fn notes(report: &Report) -> Vec<String> {
         if let Status::Incorrect(why) | Status::Failed(why) = &row.status {
             notes.push(format!("{}: {why}", row.title));
         }
-        for control in row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control) {
+        for control in
+            row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control && c.sessions > 0)
+        {
             let judged = if control.verdict.is_claim() { "FAILED: this run is invalid" } else { "ok" };
             notes.push(format!("A/A control {} {} {judged}", percent(control.ratio), interval(control)));
         }

@@ -101,7 +101,7 @@ fn gates_that_cannot_be_judged_take_one_line() {
         ),
         (
             GATES.replace("\"lab\"", "\"other\""),
-            &["--list", "--filter", "chain"],
+            &["--filter", "chain"],
             "none of the 3 gates that contain `chain` can be judged here: run `other gate`",
         ),
         (
@@ -124,15 +124,21 @@ fn gates_that_cannot_be_judged_take_one_line() {
 }
 
 #[test]
-fn a_report_of_another_machine_or_a_damaged_one_is_refused() {
+fn a_report_of_another_machine_is_named_and_a_damaged_one_refused() {
     let folder = Folder::new("gate-foreign");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report.json");
     let text = fs::read_to_string(golden).expect("a report");
     fs::write(folder.join("theirs.json"), &text).expect("a file");
     fs::write(folder.join("cut.json"), &text[..text.len() / 2]).expect("a file");
     fs::write(folder.join("changed.json"), text.replace("\"Scripted 1\"", "\"Scripted 2\"")).expect("a file");
+    let theirs = gate(&folder, GATES, &["--report", "theirs.json"]);
+    assert_eq!((theirs.code, theirs.err.as_str()), (Some(1), ""), "{theirs:?}");
+    let first = "measured on Scripted 1 (1-2-3), machine m-a111464ebf63, not on this one\n";
+    assert!(
+        theirs.out.starts_with(first) && theirs.out.contains("MISSING: no report compares it"),
+        "{theirs:?}"
+    );
     for (file, code, words) in [
-        ("theirs.json", 4, "it was measured on machine m-a111464ebf63, this is m-"),
         ("cut.json", 4, "cut.json: "),
         ("changed.json", 4, "changed.json: "),
         ("absent.json", 2, "absent.json: "),
@@ -202,4 +208,31 @@ fn an_interrupted_run_is_unfinished_and_keeps_what_it_measured() {
     let again = gate(&folder, GATES, &["--filter", "twice", "--report", "r/report.json"]);
     assert_eq!(again.code, Some(3), "{again:?}");
     assert_eq!(again.out.lines().filter(|line| line.ends_with("  unfinished")).count(), 2, "{}", again.out);
+}
+
+#[test]
+fn a_bar_of_another_machine_is_judged_and_fails_nothing() {
+    let folder = Folder::new("gate-elsewhere");
+    let text = GATES.replace("must = 1.05\n", "must = 100\nmachines = [\"Z80\"]\n");
+    let listed = gate(&folder, &text, &["--list"]);
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    let of_gate: Vec<&str> = listed.out.lines().filter(|line| line.starts_with("twice the work")).collect();
+    assert!(of_gate.len() == 2 && of_gate.iter().all(|line| line.ends_with("set for Z80")), "{listed:?}");
+    assert!(
+        listed.out.lines().any(|line| line.starts_with("on average") && line.ends_with("yes")),
+        "{listed:?}"
+    );
+
+    let judged = gate(&folder, &text, &["--filter", "twice", "--out", "r"]);
+    assert_eq!(judged.code, Some(0), "{judged:?}");
+    assert_eq!(judged.out.matches("fail, but set for Z80").count(), 2, "{judged:?}");
+    assert!(judged.out.contains("2 bars were set for another machine than "), "{judged:?}");
+    let wire = gate(&folder, &text, &["--filter", "twice", "--report", "r/report.json", "--json"]);
+    let verdicts: Vec<Value> = serde_json::from_str(&wire.out).expect("JSON");
+    assert!(verdicts.iter().all(|line| line["verdict"] == "FAIL" && line["set_for"][0] == "Z80"), "{wire:?}");
+
+    // Gates of another program can be listed, too, with where to run them.
+    let text = GATES.replace("program = \"lab\"", "program = \"other lab\"");
+    let listed = gate(&folder, &text, &["--list"]);
+    assert_eq!((listed.code, listed.out.matches("run `other lab gate`").count()), (Some(0), 3), "{listed:?}");
 }

@@ -4,13 +4,12 @@ use super::GateArgs;
 use crate::cmd::Mount;
 use crate::gate::{Defaults, Demand, Gate, GateError, Gates};
 use crate::model::select::hint;
-use hashmill_machine::Machine;
 use std::collections::BTreeMap;
 
 /// What a file of gates means for this program on this machine.
 pub(super) struct Scope {
     pub(super) demands: Vec<Demand>,
-    /// Gates that were asked for, but are for another program or machine.
+    /// Gates that were asked for, but are for another program or for instructions that this processor lacks.
     pub(super) elsewhere: Vec<Elsewhere>,
 }
 
@@ -21,12 +20,7 @@ pub(super) struct Elsewhere {
 }
 
 impl Scope {
-    pub(super) fn of(
-        mount: &Mount<'_>,
-        args: &GateArgs,
-        gates: &Gates,
-        machine: &Machine,
-    ) -> Result<Self, GateError> {
+    pub(super) fn of(mount: &Mount<'_>, args: &GateArgs, gates: &Gates) -> Result<Self, GateError> {
         let mut scope = Scope { demands: Vec::new(), elsewhere: Vec::new() };
         for (index, gate) in gates.gate.iter().enumerate() {
             let named = |text: &String| gate.name.contains(text);
@@ -34,7 +28,7 @@ impl Scope {
                 let in_case = |text: &String| demand.pairs.iter().any(|p| p.ours.to_string().contains(text));
                 args.filter.iter().all(|text| named(text) || in_case(text))
             };
-            let why = match not_here(gate, &gates.defaults, mount, machine, args) {
+            let why = match not_here(gate, &gates.defaults, mount, args) {
                 Some(why) => why,
                 None => match gate.demands(index, mount.registry) {
                     Ok(all) => {
@@ -59,25 +53,11 @@ fn mentions(gate: &Gate, text: &str) -> bool {
     gate.name.contains(text) || gate.cases.iter().any(|case| case.contains(text))
 }
 
-/// Why a gate is not for this program or this machine.
-fn not_here(
-    gate: &Gate,
-    defaults: &Defaults,
-    mount: &Mount<'_>,
-    machine: &Machine,
-    args: &GateArgs,
-) -> Option<String> {
+/// Why this program cannot measure a gate. Another machine is no reason: its bars are judged there, and only said.
+fn not_here(gate: &Gate, defaults: &Defaults, mount: &Mount<'_>, args: &GateArgs) -> Option<String> {
     let program = gate.program.as_ref().or(defaults.program.as_ref());
     if let Some(program) = program.filter(|program| *program != mount.name) {
         return Some(format!("run `{program} gate`"));
-    }
-    if !gate.holds_for(machine) {
-        return Some(format!(
-            "it is for {}, this is {} ({})",
-            gate.machines.join(" or "),
-            machine.cpu,
-            machine.model
-        ));
     }
     if gate.rival.is_none() && args.report.is_empty() {
         return Some(

@@ -1,0 +1,182 @@
+//! What a judgement says: a table, lines for programs, pages beside the report, and how the command ends.
+
+use crate::cmd::Exit;
+use crate::cmd::error::Error;
+use crate::gate::judge::{Judged, Verdict};
+use crate::gate::{Demand, Gates, Pair, Unproven};
+use crate::report::view::{Line, Table, Tone, View, machine_facts};
+use crate::report::{html, markdown, store};
+use hashmill_machine::Machine;
+use serde::Serialize;
+use std::path::Path;
+
+/// Demands of a file, judged by what was measured on a machine.
+pub(super) struct Sheet<'a> {
+    pub(super) gates: &'a Gates,
+    pub(super) machine: &'a Machine,
+    pub(super) judged: Vec<(Demand, Judged)>,
+}
+
+/// A verdict for programs.
+#[derive(Serialize)]
+pub(super) struct Wire<'a> {
+    gate: &'a str,
+    cases: Vec<String>,
+    /// Time of the other over ours, and an interval that holds together with those of all other gates.
+    ratio: Option<f64>,
+    interval: Option<[f64; 2]>,
+    must: Option<f64>,
+    aim: Option<f64>,
+    verdict: String,
+    /// Machines that the bar was set for, where the measured one is none of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_for: Option<&'a [String]>,
+}
+
+impl Sheet<'_> {
+    /// The machines that the bar of a demand was set for, if the measured one is none of them.
+    fn set_for(&self, demand: &Demand) -> Option<&[String]> {
+        let gate = &self.gates.gate[demand.gate];
+        (!gate.holds_for(self.machine)).then_some(&gate.machines)
+    }
+
+    /// The verdict in words, with the machines that its bar was set for where that matters.
+    fn words(&self, demand: &Demand, judged: &Judged) -> (String, Tone) {
+        let (word, tone) = word(demand, judged);
+        match self.set_for(demand) {
+            Some(machines) => {
+                (format!("{}, but set for {}", word.to_lowercase(), machines.join(" or ")), Tone::Dim)
+            }
+            None => (word, tone),
+        }
+    }
+
+    pub(super) fn wire<'w>(&'w self) -> Vec<Wire<'w>> {
+        let line = |(demand, judged): &'w (Demand, Judged)| Wire {
+            gate: &self.gates.gate[demand.gate].name,
+            cases: demand.pairs.iter().map(|pair| pair.ours.to_string()).collect(),
+            ratio: judged.ratio,
+            interval: judged.interval,
+            must: demand.must,
+            aim: demand.aim,
+            verdict: word(demand, judged).0,
+            set_for: self.set_for(demand),
+        };
+        self.judged.iter().map(line).collect()
+    }
+
+    pub(super) fn table(&self) -> Table {
+        let line = |(demand, judged): &(Demand, Judged)| {
+            let number =
+                |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
+            let interval = judged
+                .interval
+                .map_or_else(|| "–".to_owned(), |[low, high]| format!("[{low:.3}, {high:.3}]"));
+            let (word, tone) = self.words(demand, judged);
+            let cells = vec![
+                self.gates.gate[demand.gate].name.clone(),
+                demand.about(),
+                number(judged.ratio),
+                interval,
+                bar(demand.must),
+                bar(demand.aim),
+                word,
+            ];
+            Line { cells, tone }
+        };
+        let columns = vec!["gate", "case", "ratio", "interval", "must", "aim", "verdict"];
+        Table { caption: String::new(), columns, rows: self.judged.iter().map(line).collect() }
+    }
+
+    /// What the numbers mean.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "ratio: time of the other over ours, so that above 1 ours is faster; a gate passes where the whole interval is at \
+             or above its bar"
+                .to_owned(),
+            "interval: wide enough for all of them together to be right in 99 of 100 runs".to_owned(),
+        ];
+        let foreign = self.judged.iter().filter(|(demand, _)| self.set_for(demand).is_some()).count();
+        if foreign > 0 {
+            let machine = self.machine;
+            notes.push(format!(
+                "{foreign} bars were set for another machine than {} ({}); they are judged, and fail nothing here",
+                machine.cpu, machine.model
+            ));
+        }
+        notes
+    }
+
+    /// The verdicts beside the report that they were drawn from.
+    pub(super) fn write_pages(&self, folder: &Path, gates: &Path) -> Result<(), Error> {
+        let mut facts = machine_facts(self.machine);
+        facts.push(("gates", gates.display().to_string()));
+        facts.push(("evidence", "report.json, report.html".to_owned()));
+        let view = View {
+            title: "lab gate".to_owned(),
+            banner: Vec::new(),
+            facts,
+            tables: vec![self.table()],
+            notes: self.notes(),
+        };
+        let pages = [("gates.html", html::page(&view, "", "")), ("gates.md", markdown::lay_out_view(&view))];
+        for (name, text) in pages {
+            let path = folder.join(name);
+            store::write_atomically(&path, &text).map_err(|source| Error::Write { path, source })?;
+        }
+        Ok(())
+    }
+
+    /// How the command ends. A bar that was set for another machine fails nothing.
+    pub(super) fn exit(&self, strict: bool) -> Exit {
+        let own = || self.judged.iter().filter(|(demand, _)| self.set_for(demand).is_none());
+        let any = |wanted: fn(&Verdict) -> bool| own().any(|(_, judged)| wanted(&judged.verdict));
+        let open = any(|verdict| *verdict == Verdict::Unproven);
+        if any(|verdict| matches!(verdict, Verdict::Fail | Verdict::Missing(_)))
+            || open && self.gates.defaults.unproven == Unproven::Fail
+        {
+            Exit::Failed
+        } else if any(|verdict| *verdict == Verdict::Unfinished) || open && strict {
+            Exit::Inconclusive
+        } else {
+            Exit::Ok
+        }
+    }
+}
+
+/// The verdict in a word or with its reason.
+fn word(demand: &Demand, judged: &Judged) -> (String, Tone) {
+    let beyond = |aim: f64| judged.interval.is_some_and(|[low, _]| low >= aim);
+    match &judged.verdict {
+        Verdict::Pass if demand.aim.is_some_and(beyond) => ("aim".to_owned(), Tone::Good),
+        Verdict::Pass => ("pass".to_owned(), Tone::Good),
+        Verdict::Fail => ("FAIL".to_owned(), Tone::Bad),
+        Verdict::Unproven => ("unproven".to_owned(), Tone::Dim),
+        Verdict::Open => ("–".to_owned(), Tone::Dim),
+        Verdict::Unfinished => ("unfinished".to_owned(), Tone::Dim),
+        Verdict::Missing(why) => (format!("MISSING: {why}"), Tone::Bad),
+    }
+}
+
+fn bar(bar: Option<f64>) -> String {
+    bar.map_or_else(|| "–".to_owned(), |bar| format!("{bar:.2}"))
+}
+
+/// What a file demands, without a judgement.
+pub(super) fn demanded(gates: &Gates, demands: &[Demand], machine: &Machine) -> Table {
+    let line = |demand: &Demand, pair: &Pair| {
+        let gate = &gates.gate[demand.gate];
+        let rival = pair.rival.as_ref().map_or_else(|| "the other build".to_owned(), ToString::to_string);
+        let here = match gate.holds_for(machine) {
+            true => "yes".to_owned(),
+            false => format!("set for {}", gate.machines.join(" or ")),
+        };
+        let cells =
+            vec![gate.name.clone(), pair.ours.to_string(), rival, bar(demand.must), bar(demand.aim), here];
+        Line { cells, tone: Tone::Plain }
+    };
+    let of_demand = |demand: &Demand| demand.pairs.iter().map(|p| line(demand, p)).collect::<Vec<_>>();
+    let rows = demands.iter().flat_map(of_demand).collect();
+    let columns = vec!["gate", "case", "rival", "must", "aim", "counts here"];
+    Table { caption: String::new(), columns, rows }
+}
