@@ -5,8 +5,8 @@
 
 mod builds;
 mod engines;
-mod saved;
 mod instructions;
+mod saved;
 
 use super::args::Measuring;
 use super::error::Error;
