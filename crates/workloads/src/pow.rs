@@ -12,10 +12,10 @@ use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
 use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
-use hashmill_machine::{bind, places, processors};
+use hashmill_machine::{bind, free_kib, places, processors};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Byte `i` is `31 * i + 7`, as in the published digests.
 pub(crate) fn header() -> [u8; 92] {
@@ -43,7 +43,7 @@ pub(crate) fn register(registry: &mut Registry) {
         Offer::classes(&["kernel", "kernel-effective", "backend", "end-to-end", "sustained"])
             .kernels(Kernel::all().map(Kernel::name))
             .threads(thread_counts())
-            .knob("in-flight", ["1", "2"])
+            .knob("in-flight", ["1", "2", "3", "4"])
             .knob("passes", ["1", "4"])
             .knob("pages", PAGES.map(|(name, _)| name))
             .knob("cores", ["any", "best"]),
@@ -54,7 +54,7 @@ pub(crate) fn register(registry: &mut Registry) {
         .map(|class| blocknet(class, 1, "/in-flight=1"))
         .into();
     for threads in thread_counts() {
-        patterns.extend(["1", "2"].map(|n| blocknet("backend", threads, &format!("/in-flight={n}"))));
+        patterns.extend(["1", "2", "3"].map(|n| blocknet("backend", threads, &format!("/in-flight={n}"))));
     }
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     registry.suite(
@@ -70,6 +70,13 @@ const PAGES: [(&str, PagePolicy); 4] = [
     ("reserved", PagePolicy::Reserved),
     ("largest", PagePolicy::Largest),
 ];
+
+/// Bytes of memory that were free when this was first asked: what is in flight decides what an iteration does, and must not
+/// depend on what it has taken itself.
+fn free_at_start() -> u64 {
+    static FREE: OnceLock<u64> = OnceLock::new();
+    *FREE.get_or_init(|| free_kib().map_or(u64::MAX, |kib| kib.saturating_mul(1024)))
+}
 
 /// What a case asks for.
 #[derive(Clone, Copy, PartialEq)]
@@ -90,7 +97,7 @@ impl Setting {
         let kib = u32::try_from(spec.size / 1024).map_err(Fault::failed)?;
         let params = Params::new(kib, number(spec, "passes", 1)?, 1).map_err(Fault::failed)?;
         let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
-        let best = SingleThread::best_in_flight(pow, plan) as u32;
+        let best = SingleThread::best_in_flight(pow, plan, free_at_start() / u64::from(spec.threads)) as u32;
         let asked = spec.knobs.get("pages").map_or("transparent", String::as_str);
         let pages = PAGES.iter().find(|(name, _)| *name == asked).map(|(_, policy)| *policy);
         let pages = pages.ok_or_else(|| {

@@ -25,6 +25,10 @@ struct Row {
     table: &'static Table,
     /// How many streams a thread interleaves: the first entry whose memory (in KiB, of one hash) is not less.
     widths: &'static [(u32, usize)],
+    /// How many hashes of a proof of work a thread interleaves, if there is memory for them: each takes as much again, and
+    /// waits for it, so that one more than of lanes may pay.
+    #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "there is no search"))]
+    nonces: usize,
     /// From how many KiB on memory counts as much larger than the caches, see `segment`; and from how many its wiping goes
     /// past them.
     far_from: [u32; 2],
@@ -42,16 +46,40 @@ static ROWS: &[&Row] = &[
         fits: |cpu| cpu.vendor == Vendor::Intel,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
+        nonces: 2,
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
     #[cfg(kernels = "x86_64")]
     &Row {
-        kind: "Zen 4 and later",
-        basis: "measured on Zen 4, 2026-11-21",
+        kind: "Zen 5 and later",
+        basis: "hashes in flight measured on AMD EPYC (family 26, model 2), 2026-11-25, the rest on Zen 4",
+        fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family >= 0x1a,
+        table: &x86_64::avx512::TABLE,
+        widths: &[(u32::MAX, 2)],
+        nonces: 3,
+        far_from: [256 << 10, 32 << 10],
+        parallel_from: 2048,
+    },
+    #[cfg(kernels = "x86_64")]
+    &Row {
+        kind: "Zen 4",
+        basis: "measured on AMD EPYC (family 25, model 17), 2026-11-21",
+        fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
+        table: &x86_64::avx512::TABLE,
+        widths: &[(u32::MAX, 2)],
+        nonces: 2,
+        far_from: [256 << 10, 32 << 10],
+        parallel_from: 2048,
+    },
+    #[cfg(kernels = "x86_64")]
+    &Row {
+        kind: "AVX-512",
+        basis: "unmeasured, as Zen 4",
         fits: |_| true,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
+        nonces: 2,
         far_from: [256 << 10, 32 << 10],
         parallel_from: 2048,
     },
@@ -62,6 +90,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &x86_64::avx2::TABLE,
         widths: &[(u32::MAX, 2)],
+        nonces: 2,
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
@@ -72,6 +101,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &x86_64::ssse3::TABLE,
         widths: &[(u32::MAX, 1)],
+        nonces: 1,
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
@@ -82,6 +112,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &aarch64::sha3::TABLE,
         widths: &[(u32::MAX, 2)],
+        nonces: 2,
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
@@ -92,6 +123,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &aarch64::neon::TABLE,
         widths: &[(u32::MAX, 2)],
+        nonces: 2,
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
@@ -101,6 +133,7 @@ static ROWS: &[&Row] = &[
         fits: |_| true,
         table: &portable::TABLE,
         widths: &[(u32::MAX, 1)],
+        nonces: 1,
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },
@@ -115,6 +148,8 @@ pub struct Plan {
     basis: &'static str,
     widths: &'static [(u32, usize)],
     forced_width: Option<usize>,
+    #[cfg(feature = "std")]
+    nonces: usize,
     far_from: [u32; 2],
     #[cfg(feature = "std")]
     parallel_from: u64,
@@ -126,9 +161,14 @@ impl Plan {
         Plan::of_row(ROWS[kernels::choose(ROWS, |row| (row.table.needs, row.fits))])
     }
 
-    /// The plan that this kernel would have on a processor with nothing better.
+    /// The plan of this processor, if it has this kernel in it; otherwise that of a processor which has nothing better and
+    /// which nobody measured.
     pub fn of(kernel: Kernel) -> Plan {
-        let row = ROWS.iter().find(|row| kernel.is(row.table));
+        let host = Plan::host();
+        if host.kernel == kernel {
+            return host;
+        }
+        let row = ROWS.iter().rfind(|row| kernel.is(row.table));
         Plan::of_row(row.expect("every table has a row"))
     }
 
@@ -139,6 +179,8 @@ impl Plan {
             basis: row.basis,
             widths: row.widths,
             forced_width: None,
+            #[cfg(feature = "std")]
+            nonces: row.nonces,
             far_from: row.far_from,
             #[cfg(feature = "std")]
             parallel_from: row.parallel_from,
@@ -174,6 +216,13 @@ impl Plan {
     pub fn width(self, params: Params) -> usize {
         let by_size = || self.widths.iter().find(|(memory, _)| params.memory_kib() <= *memory);
         self.forced_width.or_else(|| by_size().map(|(_, width)| *width)).unwrap_or(1)
+    }
+
+    /// How many hashes of a proof of work a thread works on in turns, with memory for `most` of them.
+    #[cfg(feature = "std")]
+    pub(super) fn nonces(self, most: u64) -> usize {
+        let best = self.forced_width.unwrap_or(self.nonces);
+        most.min(best as u64).max(1) as usize
     }
 
     /// Whether memory is treated as much larger than the caches.

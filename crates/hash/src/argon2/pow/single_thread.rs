@@ -49,9 +49,10 @@ impl SingleThread {
         Ok(engine)
     }
 
-    /// How many hashes at a time are best on a processor with this plan.
-    pub fn best_in_flight(pow: Pow, plan: Plan) -> usize {
-        plan.width(pow.params())
+    /// How many hashes at a time are best on a processor with this plan, where a thread may have so many bytes of memory. One,
+    /// if there is not even room for that.
+    pub fn best_in_flight(pow: Pow, plan: Plan, memory: u64) -> usize {
+        plan.nonces(memory / (pow.params().blocks() * size_of::<Block>() as u64))
     }
 
     /// For the test itself. Takes no memory yet.
