@@ -3,6 +3,7 @@
 use super::schema::{Comparison, Report, Role, Row, Side, Verdict};
 use crate::model::key::Key;
 use crate::stats::layout::sees;
+use crate::stats::verdict::Evidence;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,15 +26,25 @@ impl Report {
 
 /// The words for a verdict on which layout has its say; nothing where it has none.
 pub(super) fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> Option<String> {
-    let Comparison { p_family, ratio, spread, sessions, sessions_needed, .. } = *comparison;
+    let Comparison { p_family, ratio, sessions, sessions_needed, .. } = *comparison;
     if comparison.verdict != Verdict::Inconclusive || sessions == 0 {
         return None;
     }
-    if report.plan.rule().may_be_layout(p_family, ratio, row.reach) {
+    let rule = report.plan.rule();
+    if rule.may_be_layout(p_family, ratio, row.reach) {
         return Some("not distinguishable from layout".to_owned());
     }
-    let seen = (report.is_shuffled() && sessions > 1).then(|| sees(spread, sessions))?;
-    let needed = sessions_needed.map_or_else(String::new, |needed| format!(", needs ~{needed}"));
+    if !report.is_shuffled() {
+        return None;
+    }
+    let deltas = row.sides[comparison.side].deltas.clone();
+    let seen = sees(&rule, report.candidates().count(), &Evidence { deltas, reach: row.reach })?;
+    // Twice as many sessions see what is smaller by a third.
+    let size = ratio.ln().abs();
+    let for_this = (sessions as f64 * (seen.ln_1p() / size).powi(2)).ceil() as u64;
+    let is_effect = size >= rule.least(row.reach).ln_1p();
+    let needed = sessions_needed.map(|needed| if is_effect { needed.max(for_this) } else { needed });
+    let needed = needed.map_or_else(String::new, |needed| format!(", needs ~{needed}"));
     Some(format!("inconclusive (sees {:.1} % and more{needed})", seen * 100.0))
 }
 

@@ -48,6 +48,23 @@ pub fn interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     (cut > 0 && 2 * cut <= averages.len()).then(|| (averages[cut - 1], averages[averages.len() - cut]))
 }
 
+/// The sum of the ranks of what speaks against a centre above zero.
+pub(super) fn against(values: &[f64]) -> usize {
+    let Ranks { doubled, positive } = Ranks::of(values);
+    (doubled.iter().sum::<usize>() - positive) / 2
+}
+
+/// The largest such sum of `n` values that a two-sided test at `alpha` takes for proof; nothing where none is.
+pub(super) fn most_against(n: usize, alpha: f64) -> Option<usize> {
+    let ranks: Vec<usize> = (1..=n).collect();
+    let mut tail = 0.0;
+    let within = subset_sums(&ranks).into_iter().take_while(|probability| {
+        tail += probability;
+        2.0 * tail < alpha
+    });
+    within.count().checked_sub(1)
+}
+
 /// How many of the `2^n` sign patterns give each positive rank sum `0 ..= n (n + 1) / 2`.
 ///
 /// # Panics
