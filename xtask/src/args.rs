@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use lexopt::prelude::*;
 
 use crate::fuzz::FuzzRequest;
+use crate::layouts::LayoutsRequest;
 use crate::steps::{self, Step};
 use crate::suite::Request;
 use crate::tune::TuneRequest;
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Numbers,
     Notices,
     Tune(TuneRequest),
+    Layouts(LayoutsRequest),
 }
 
 impl Command {
@@ -58,6 +60,12 @@ impl Command {
             ("numbers", []) => Ok(Self::Numbers),
             ("notices", []) => Ok(Self::Notices),
             ("tune", [] | [_]) => Ok(Self::Tune(TuneRequest::new(rest.first())?)),
+            ("layouts", [] | [_]) => Ok(Self::Layouts(LayoutsRequest {
+                seconds: match rest.first() {
+                    Some(text) => text.parse().context("the seconds to measure for")?,
+                    None => 3600,
+                },
+            })),
             ("fuzz", [] | [_] | [_, _]) => Ok(Self::Fuzz(FuzzRequest {
                 target: rest.first().cloned(),
                 seconds: match rest.get(1) {
@@ -98,6 +106,7 @@ pub(crate) fn help() -> String {
          \x20 notices                   print the licences of everything that the program links, for packages\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 tune [DATE]               measure this host and print its row of the plan; DATE: 2026-01-31, goes into the row\n\
+         \x20 layouts [SECONDS]         prove that the lab does not take link layout for speed; goes on where it stopped\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\
          \x20 mutate [TARGET…] [--help]   make inputs for the targets of documents by mutation, count, keep what is found\n\
          \n\
@@ -155,6 +164,13 @@ mod tests {
         assert_eq!(request.date.as_deref(), Some("2026-01-31"));
         let Ok(Command::Tune(request)) = parse(&["tune"]) else { panic!("tune") };
         assert_eq!(request.date, None);
+    }
+
+    #[test]
+    fn layouts_takes_seconds() {
+        let Ok(Command::Layouts(request)) = parse(&["layouts", "110"]) else { panic!("layouts") };
+        assert_eq!(request.seconds, 110);
+        assert!(parse(&["layouts", "long"]).is_err());
     }
 
     #[test]

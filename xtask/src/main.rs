@@ -9,6 +9,7 @@ mod args;
 mod codegen;
 mod fuzz;
 mod host;
+mod layouts;
 mod metadata;
 mod mutate;
 mod notices;
@@ -57,6 +58,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
         Command::Fuzz(request) => fuzz::run(&root, &request),
         Command::Mutate(arguments) => mutate::run(&root, &arguments),
         Command::Tune(request) => tune::run(&root, &request),
+        Command::Layouts(request) => layouts::run(&root, &request),
         Command::Codegen => codegen::write(&root).map(|()| true),
         Command::Notices => {
             print!("{}", notices::text(&root)?);
