@@ -15,6 +15,7 @@ mod os;
 mod out;
 mod password;
 mod program;
+mod quote;
 mod replace;
 mod sum;
 
@@ -58,6 +59,11 @@ fn main() -> ExitCode {
         Err(error) if error.is::<out::Said>() => ExitCode::from(FAILED),
         Err(error) => {
             let code = if error.is::<flags::Misuse>() { USAGE } else { FAILED };
+            // What ends b3sum before it has begun has another code.
+            if program::Program::this() == program::Program::B3sum {
+                out::give_up(&out::told(&error));
+                return ExitCode::from(FAILED);
+            }
             out::complain(&out::told(&error));
             ExitCode::from(code)
         }

@@ -32,13 +32,11 @@ impl Program {
         }
     }
 
-    /// Finds out who was called, once, and gives the arguments that it would have had as `hashmill sum`.
+    /// Finds out who was called, once, and gives the arguments back.
     pub(crate) fn called(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
-        let mut args: Vec<OsString> = args.collect();
+        let args: Vec<OsString> = args.collect();
         let program = args.first().map_or(Program::Hashmill, |name| Program::named(name));
-        if *CALLED.get_or_init(|| program) != Program::Hashmill {
-            args.insert(1, "sum".into());
-        }
+        CALLED.get_or_init(|| program);
         args
     }
 
@@ -57,6 +55,11 @@ impl Program {
             Program::Gnu(Algorithm::Md5) => "md5sum",
             Program::Gnu(_) => "sha256sum",
         }
+    }
+
+    /// What standard input is called.
+    pub(crate) fn stdin(self) -> &'static str {
+        if self == Program::B3sum { "stdin" } else { "standard input" }
     }
 
     /// What an error of the operating system is called: GNU's programs leave the number out.

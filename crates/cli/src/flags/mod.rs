@@ -18,6 +18,7 @@ mod operands;
 mod password;
 mod screen;
 mod sum;
+mod theirs;
 
 #[cfg(not(feature = "doc"))]
 use absent::AbsentArgs as DocArgs;
@@ -47,7 +48,7 @@ use crate::out::colour;
 use crate::program::Program;
 use crate::{FAILED, out};
 use clap::error::{ContextKind, ErrorKind};
-use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args as _, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use mistake::one_line;
 use screen::ScreenFlags;
 use std::ffi::OsString;
@@ -128,11 +129,15 @@ pub(crate) fn absent(feature: &str) -> anyhow::Error {
 
 /// Parses a command line.
 pub(crate) fn parse(args: Vec<OsString>) -> Result<Line<Command>, Early> {
+    if Program::this() != Program::Hashmill {
+        return parse_link(args, Program::this());
+    }
     let args = screen::behind_the_command(args);
     let choice = screen::of_the_parser(&args);
     if args.get(1).is_some_and(|word| word == "sum") {
         let mut parser = help::short(Line::<Quick>::command()).color(choice);
-        let (args, operands) = operands::take_out(&parser, "sum", args.into_iter());
+        let sum = parser.find_subcommand("sum").unwrap_or(&parser);
+        let (args, operands) = operands::take_out(&parser, sum, 2, args.into_iter());
         let Line { mut command, screen } = parse_as::<Quick>(&mut parser, args, false)?;
         let Quick::Sum(low) = &mut command;
         low.files.extend(operands.into_iter().map(PathBuf::from));
@@ -140,6 +145,38 @@ pub(crate) fn parse(args: Vec<OsString>) -> Result<Line<Command>, Early> {
     }
     let near_passwords = args.get(1).is_some_and(|word| word == "password");
     parse_as(&mut definition().color(choice), with_long_id(args), near_passwords)
+}
+
+/// The command line of a program that others know: that of `hashmill sum` without the word.
+fn parse_link(args: Vec<OsString>, program: Program) -> Result<Line<Command>, Early> {
+    let name = program.name();
+    let parser = ScreenFlags::augment_args(clap::Command::new(name)).next_help_heading(None::<&str>);
+    let parser = SumArgs::augment_args(parser);
+    let gnu = matches!(program, Program::Gnu(_));
+    let args = if gnu {
+        theirs::whole_flags(args).map_err(|words| Early::gnu(&parser, &words, name))?
+    } else {
+        args
+    };
+    let parser = if gnu { theirs::as_gnu(parser) } else { parser };
+    let mut parser = parser
+        .version(env!("CARGO_PKG_VERSION"))
+        .max_term_width(100)
+        .after_help(format!("This is hashmill under the name {name}; 'hashmill sum -h' shows examples."))
+        .color(screen::of_the_parser(&args));
+    let colour = parser.get_color();
+    let (args, operands) = operands::take_out(&parser, &parser, 1, args.into_iter());
+    let early = |error: clap::Error| {
+        let hint = gnu.then(|| theirs::gnu(&error, &args, name));
+        let is_wrong = error.use_stderr() && program == Program::B3sum;
+        let error = if is_wrong { theirs::b3sum(error, &args) } else { error };
+        Early { error, near_passwords: false, colour, hint }
+    };
+    let mut matches = parser.try_get_matches_from_mut(&args).map_err(early)?;
+    let mut low = SumArgs::from_arg_matches_mut(&mut matches).map_err(early)?;
+    let screen = ScreenFlags::from_arg_matches_mut(&mut matches).map_err(early)?;
+    low.files.extend(operands.into_iter().map(PathBuf::from));
+    Ok(Line { command: Command::Sum(Box::new(low)), screen })
 }
 
 /// All of it.
@@ -189,8 +226,18 @@ pub(crate) struct Early {
 }
 
 impl Early {
-    /// What is wrong, on one line.
+    /// A mistake in the words of GNU's programs.
+    fn gnu(parser: &clap::Command, words: &str, name: &str) -> Early {
+        let error = parser.clone().error(ErrorKind::UnknownArgument, words);
+        let hint = Some(theirs::with_help(words, name));
+        Early { error, near_passwords: false, colour: ColorChoice::Auto, hint }
+    }
+
+    /// What is wrong, on one line, or as another program says it.
     fn message(&self) -> String {
+        if let (Program::Gnu(_), Some(words)) = (Program::this(), &self.hint) {
+            return words.clone();
+        }
         let word = self.error.get(ContextKind::InvalidArg).map(ToString::to_string);
         let unexpected = self.error.kind() == ErrorKind::UnknownArgument;
         if self.near_passwords && unexpected && word.is_none_or(|word| !word.starts_with('-')) {
@@ -209,6 +256,11 @@ impl Early {
             ColorChoice::Always => colour::When::Always,
             ColorChoice::Never => colour::When::Never,
         });
+        if self.error.use_stderr() && !is_help && Program::this() == Program::B3sum {
+            // Whose parser is this one. If nobody reads it, nobody can be told.
+            let _ = self.error.print();
+            return ExitCode::from(code);
+        }
         if self.error.use_stderr() && !is_help {
             out::complain(&self.message());
             // What scripts know of GNU's programs.

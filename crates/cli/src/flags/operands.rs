@@ -8,20 +8,17 @@ use clap::{Arg, Command};
 use std::collections::HashSet;
 use std::ffi::OsString;
 
-/// Takes the operands but the first out of the command line of the subcommand `name`.
+/// Takes the operands but the first out of a command line of `command`, whose name, and that of the program it is one of, are the
+/// first words.
 pub(super) fn take_out(
+    program: &Command,
     command: &Command,
-    name: &str,
+    words: usize,
     args: impl Iterator<Item = OsString>,
 ) -> (Vec<OsString>, Vec<OsString>) {
     let mut args = args.peekable();
-    let mut kept: Vec<OsString> = args.by_ref().take(2).collect();
-    let subcommand = command.find_subcommand(name).filter(|_| kept.get(1).is_some_and(|given| given == name));
-    let Some(subcommand) = subcommand else {
-        kept.extend(args);
-        return (kept, Vec::new());
-    };
-    let valued = Valued::of(command, subcommand);
+    let mut kept: Vec<OsString> = args.by_ref().take(words).collect();
+    let valued = Valued::of(program, command);
     let mut operands = Vec::new();
     let mut seen_operand = false;
     let mut flags_ended = false;

@@ -6,6 +6,7 @@ pub(crate) mod progress;
 
 use crate::os::{self, Leftover, Output};
 use crate::program::Program;
+use crate::quote;
 use anyhow::Context;
 use colour::{Ink, Strokes};
 use hashmill_files::{FileId, Replacement};
@@ -30,10 +31,18 @@ pub(crate) fn remark(message: &str) {
 
 fn say(ink: Ink, message: &str) {
     let (begin, end) = ink.on_stderr();
-    // In one piece: standard error has no buffer, and other programs may write there too.
-    let line = format!("{begin}{}:{end} {message}\n", Program::this().name());
+    write(&format!("{begin}{}:{end} {message}\n", Program::this().name()));
+}
+
+/// Says what ends b3sum, which does so without its name.
+pub(crate) fn give_up(message: &str) {
+    write(&format!("Error: {message}\n"));
+}
+
+/// Writes to standard error, in one piece: there is no buffer, and other programs may write there too.
+fn write(text: &str) {
     // If even that fails there is nobody left to tell.
-    let _ = io::stderr().write_all(line.as_bytes());
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// An error with its causes, on one line. A cause that is told already is not told again.
@@ -52,10 +61,27 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
     line
 }
 
-/// A path for a line on standard error. A name with line ends must not look like two messages.
+/// A path for a line on standard error. A name with line ends must not look like two messages, unless the program that was
+/// called writes it so.
 pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     let name = path.to_string_lossy();
+    match Program::this() {
+        Program::Hashmill => {}
+        Program::B3sum => return name,
+        Program::Gnu(_) => {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            return Cow::Owned(quote::for_a_shell(bytes, knows_utf8()));
+        }
+    }
     if name.contains(char::is_control) { Cow::Owned(name.escape_debug().to_string()) } else { name }
+}
+
+/// Whether the terminal is one for UTF-8, by the variables that say so.
+fn knows_utf8() -> bool {
+    let mut said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os);
+    let locale = said.find(|value| !value.is_empty()).unwrap_or_default();
+    let locale = locale.to_string_lossy().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 /// Standard output takes no more, so whatever is printed from here on arrives nowhere. Whoever is told so stops, and has
@@ -226,6 +252,12 @@ impl Out {
     pub(crate) fn fail(&mut self, message: &str) {
         self.failed = true;
         self.tell(message, complain);
+    }
+
+    /// What ends b3sum, after everything printed so far.
+    pub(crate) fn end(&mut self, message: &str) {
+        self.failed = true;
+        self.tell(message, give_up);
     }
 
     /// A line on standard error, after everything printed so far.

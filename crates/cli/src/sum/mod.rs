@@ -253,7 +253,11 @@ impl HiArgs {
             bail!(Misuse("--xattr is about files, not about standard input".into()));
         }
         if low.raw && paths.len() > 1 {
-            bail!(Misuse("only one file can be hashed with --raw".into()));
+            let words = match program {
+                Program::B3sum => "Only one filename can be provided when using --raw",
+                _ => "only one file can be hashed with --raw",
+            };
+            bail!(Misuse(words.into()));
         }
         if low.tree && paths.iter().any(|path| path.as_os_str() == "-") && !low.check {
             bail!(Misuse("--tree takes directories, not standard input".into()));
@@ -481,11 +485,12 @@ fn read_key() -> Result<Zeroizing<[u8; KEY_LEN]>> {
             Err(error) => return Err(error).context("reading the key from standard input"),
         }
     }
+    let stdin = Program::this().stdin();
     if len > KEY_LEN {
-        bail!(Misuse(format!("read more than {KEY_LEN} key bytes from standard input")));
+        bail!(Misuse(format!("read more than {KEY_LEN} key bytes from {stdin}")));
     }
     if len < KEY_LEN {
-        bail!(Misuse(format!("expected {KEY_LEN} key bytes from standard input, found {len}")));
+        bail!(Misuse(format!("expected {KEY_LEN} key bytes from {stdin}, found {len}")));
     }
     let mut key = Zeroizing::new([0; KEY_LEN]);
     key.copy_from_slice(&bytes[..KEY_LEN]);

@@ -4,7 +4,8 @@
 
 use crate::world::{Done, World, hashmill};
 use hashmill_testkit::skip;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 /// A world with links to the program.
@@ -69,6 +70,122 @@ fn a_link_named_as_gnus_programs_are() {
     }
 }
 
+/// Names that a shell would misread, flags that do not go together, and lines that are nearly none.
+#[test]
+fn what_gnus_programs_say_of_odd_things() {
+    let world = world();
+    if Command::new("sha256sum").arg("--version").output().is_err() {
+        skip("what GNU's programs say of odd things", "no coreutils here");
+        return;
+    }
+    let both = |args: &[&OsStr], input: &[u8]| {
+        let ours = world.run(&world.path("bin/sha256sum"), args, input);
+        let theirs = world.run("sha256sum".as_ref(), args, input);
+        same(&ours, &theirs, &format!("{args:?} {}", String::from_utf8_lossy(input)));
+        theirs
+    };
+    let names: [&[u8]; 32] = [
+        b"a b",
+        b"a\nb",
+        b"a'b",
+        b"'",
+        b"a' b",
+        b"a'\nb",
+        b"it's \x01 9",
+        b"a\"b",
+        b"a:b",
+        b"a'b:",
+        b"a\\b",
+        b"~a",
+        b"a~",
+        b"#a",
+        b"a#",
+        b"$a",
+        b"a*",
+        b"[a",
+        b"a]",
+        b"{a}",
+        b"{",
+        b"a=b",
+        b"a!b",
+        b"a@b",
+        b"a^b",
+        b"(a)",
+        b"a|b",
+        b"a\tb",
+        b"a\x1bb",
+        b"\xff\xfe",
+        "h\u{e9}".as_bytes(),
+        "h\u{85}".as_bytes(),
+    ];
+    for name in names {
+        both(&[OsStr::from_bytes(name)], b"");
+        both(&["-c".as_ref(), OsStr::from_bytes(name)], b"");
+    }
+    for line in [
+        "--foo",
+        "-y",
+        "--foo=3",
+        "--check=3",
+        "--strict f",
+        "--status f",
+        "--ignore-missing f",
+        "--quiet f",
+        "-w f",
+        "--ignore f",
+        "--tag -c f",
+        "-b -c f",
+        "-zc f",
+        "--tag --text f",
+        "--s",
+        "--s f",
+        "--chec f",
+        "-q f",
+        "-by",
+        "f --ta",
+        "-c d",
+    ] {
+        let words: Vec<&OsStr> = line.split(' ').map(OsStr::new).collect();
+        both(&words, b"");
+    }
+    let good = both(&["f".as_ref()], b"").text();
+    let digest = &good[..64];
+    let zeros = "0".repeat(64);
+    for list in [
+        format!("  {good}"),
+        format!("\u{feff}{good}"),
+        format!("SHA1 (f) = {}\n", &digest[..40]),
+        format!("{digest}  -\n"),
+        format!("{digest} f\n"),
+        format!("{zeros}  f\n{digest}  none\njunk\n"),
+        format!("{digest}  no ne\n{digest}  x:y\n"),
+        format!("\\{digest}  f\\q\n"),
+        format!("{digest}  d\n"),
+        format!("\n#\n{good}"),
+        "junk\njunk\n".to_owned(),
+        String::new(),
+        good.replace('\n', "\r\n"),
+        good.to_uppercase(),
+    ] {
+        world.write("list", &list);
+        for flags in [
+            "",
+            "--strict",
+            "-w",
+            "--quiet",
+            "--status",
+            "--ignore-missing",
+            "--warn --strict --quiet",
+            "--quiet -w",
+        ] {
+            let flags = flags.split(' ').filter(|flag| !flag.is_empty()).map(OsStr::new);
+            let args: Vec<&OsStr> = [OsStr::new("-c")].into_iter().chain(flags).collect();
+            both(&[&args[..], &["list".as_ref(), "list".as_ref()]].concat(), b"from standard input");
+            both(&args, list.as_bytes());
+        }
+    }
+}
+
 /// What b3sum's published tests ask of its words.
 #[test]
 fn a_link_named_b3sum() {
@@ -93,6 +210,17 @@ fn a_link_named_b3sum() {
     let done = run(&["--check", "--quiet"], &list);
     assert_eq!(done.text(), "none: FAILED (No such file or directory (os error 2))\nf: FAILED\n");
     assert_eq!(done.err, "b3sum: WARNING: 2 computed checksums did NOT match\n");
+    let done = run(&["--raw", "f", "g"], "");
+    assert_eq!((done.code(), &*done.err), (1, "Error: Only one filename can be provided when using --raw\n"));
+    let done = run(&["--keyed", "f"], "short");
+    assert_eq!((done.code(), &*done.err), (1, "Error: expected 32 key bytes from stdin, found 5\n"));
+    let done = run(&["--xyzzy"], "");
+    let usage = "\n\nUsage: b3sum [OPTIONS] [FILE]...\n\nFor more information, try '--help'.\n";
+    assert!(
+        done.err.starts_with("error: unexpected argument '--xyzzy' found\n") && done.err.ends_with(usage),
+        "{done:?}"
+    );
+    assert_eq!(done.code(), 2);
     let version = run(&["--version"], "").quiet_success();
     assert!(version.starts_with("b3sum (hashmill "), "{version}");
 }
@@ -109,12 +237,39 @@ fn a_link_named_b3sum_is_the_real_one() {
         ours
     };
     let list = both(&["f", "g", "a\nb"], b"").text();
-    both(&["none", "d", "f"], b"");
+    both(&["none", "no\nne", "d", "f"], b"");
     both(&["--tag", "f"], b"");
+    both(&["--raw", "f", "g"], b"");
+    both(&["--keyed", "f"], b"short");
+    both(&["--keyed", "f"], &[7; 40]);
+    for line in [
+        "--xyzzy",
+        "-y f",
+        "--quiet f",
+        "--check --tag f",
+        "--keyed",
+        "--tag --no-names -c f",
+        "--xyzzy --length x",
+        "--length x f",
+        "--length=-1 f",
+        "--seek",
+        "--num-threads many f",
+        "--keyed --derive-key x f",
+        "--check nolist",
+        "--check d",
+        "--check nolist list",
+        "--check",
+        "--raw d",
+        "-l",
+    ] {
+        both(&line.split(' ').collect::<Vec<_>>(), b"");
+    }
+    // Flags that it does not have.
+    let ours = world.run(&ours, ["--json", "--length", "x"], b"");
+    assert!(ours.err.starts_with("error: invalid value 'x' for '--length <LEN>'"), "{ours:?}");
     let upper = format!("{}\n", list[..67].to_uppercase());
     for line in ["", "hello\n", "\n", "0  f\n", &format!("{}  f\n", "g".repeat(64)), &upper] {
         both(&["--check"], format!("{list}{line}").as_bytes());
         both(&["--check", "--quiet"], format!("{line}{list}").as_bytes());
     }
-    let _: &Path = &ours;
 }

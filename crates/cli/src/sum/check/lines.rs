@@ -1,5 +1,6 @@
 //! The lines of a list as questions, read as they are needed.
 
+use crate::program::Program;
 use hashmill_files::checkfile::{Entry, LineError, Lines, List, Note, Parsed, Style, parse};
 use std::io::{self, BufRead};
 
@@ -21,12 +22,11 @@ pub(super) struct Line {
 }
 
 /// All lines up to the end of the list, or to the first error. `plain` lists are what other programs take for one: nothing
-/// but lines with a digest and a name.
-pub(super) fn lines(reader: Box<dyn BufRead>, style: Style, plain: bool) -> impl Iterator<Item = Line> {
-    let mut lines = Some(if plain {
-        Either::Plain(Lines::new(reader, style), style)
-    } else {
-        Either::List(List::new(reader, style))
+/// but lines with a digest and a name, for GNU's programs also behind blanks.
+pub(super) fn lines(reader: Box<dyn BufRead>, style: Style, program: Program) -> impl Iterator<Item = Line> {
+    let mut lines = Some(match program {
+        Program::Hashmill => Either::List(List::new(reader, style)),
+        _ => Either::Plain(Lines::new(reader, style), style, program),
     });
     std::iter::from_fn(move || {
         let (number, parsed) = match lines.as_mut()?.next_line() {
@@ -47,7 +47,7 @@ pub(super) fn lines(reader: Box<dyn BufRead>, style: Style, plain: bool) -> impl
 }
 
 enum Either {
-    Plain(Lines<Box<dyn BufRead>>, Style),
+    Plain(Lines<Box<dyn BufRead>>, Style, Program),
     List(List<Box<dyn BufRead>>),
 }
 
@@ -55,10 +55,16 @@ impl Either {
     fn next_line(&mut self) -> io::Result<Option<(u64, Result<Parsed, LineError>)>> {
         match self {
             Either::List(list) => list.next_line(),
-            Either::Plain(lines, style) => {
+            Either::Plain(lines, style, program) => {
                 let Some(line) = lines.next_line()? else { return Ok(None) };
-                let parsed =
-                    line.bytes.ok_or(LineError::TooLong).and_then(|bytes| parse(bytes, line.number, *style));
+                let begin = |bytes: &'_ [u8]| match program {
+                    Program::Gnu(_) => bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count(),
+                    _ => 0,
+                };
+                let parsed = line
+                    .bytes
+                    .ok_or(LineError::TooLong)
+                    .and_then(|bytes| parse(&bytes[begin(bytes)..], line.number, *style));
                 Ok(Some((line.number, parsed)))
             }
         }

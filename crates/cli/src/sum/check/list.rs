@@ -2,6 +2,7 @@
 
 mod end;
 mod explain;
+mod refused;
 
 use super::lines::{Line, Task, lines};
 use super::tally::Tally;
@@ -34,6 +35,8 @@ pub(super) enum Stop {
     Closed,
     /// It is no list.
     NoList,
+    /// It cannot be read, and the program that was called goes no further.
+    Unread,
 }
 
 impl From<Closed> for Stop {
@@ -124,12 +127,9 @@ impl<'a> Check<'a> {
         };
         let reader = match reader {
             Ok(reader) => reader,
-            Err(error) => {
-                self.cannot_read(&error);
-                return ControlFlow::Continue(());
-            }
+            Err(error) => return self.cannot_read(&error),
         };
-        let mut lines = lines(reader, self.style, self.how.program != Program::Hashmill);
+        let mut lines = lines(reader, self.style, self.how.program);
         // One by one until something tells which function it is. Trees keep all threads busy by themselves.
         while self.how.tree || self.which.is_open() {
             let Some(line) = lines.next() else { return ControlFlow::Continue(()) };
@@ -151,6 +151,13 @@ impl<'a> Check<'a> {
                 self.is_list = true;
                 if self.odd(line.number, &entry.notes) {
                     return self.refused(line.number, &entry.notes);
+                }
+                // A list that comes from there cannot be about what comes from there.
+                if matches!(self.how.program, Program::Gnu(_))
+                    && self.from_stdin
+                    && entry.path.as_os_str() == "-"
+                {
+                    return self.malformed(line.number, &LineError::NoName);
                 }
                 let job = self.out.job().filter(|_| hashed.is_none());
                 if let Some(job) = &job {
@@ -177,16 +184,8 @@ impl<'a> Check<'a> {
             }
             Task::Odd(note) if self.odd(line.number, &[note]) => self.refused(line.number, &[note]),
             Task::Odd(_) => ControlFlow::Continue(()),
-            Task::Broken(error) => {
-                self.cannot_read(&error);
-                ControlFlow::Continue(())
-            }
+            Task::Broken(error) => self.cannot_read(&error),
         }
-    }
-
-    fn cannot_read(&mut self, error: &io::Error) {
-        self.broken = true;
-        self.out.fail(&format!("{}: {}", shown(self.list), self.how.program.words(error)));
     }
 
     /// Names the lines that were held back.
@@ -222,52 +221,6 @@ impl<'a> Check<'a> {
             }
         }
         false
-    }
-
-    fn refused(&mut self, line: u64, notes: &[Note]) -> ControlFlow<Stop> {
-        if self.how.program == Program::B3sum {
-            self.tally.malformed += 1;
-            self.out.note(words::refused(notes));
-            return ControlFlow::Continue(());
-        }
-        self.tally.refused += 1;
-        let notes: Vec<_> = notes.iter().map(Note::to_string).collect();
-        self.no_checksum(line, format!("{} (--strict)", notes.join(", ")))
-    }
-
-    fn malformed(&mut self, line: u64, error: &LineError) -> ControlFlow<Stop> {
-        self.tally.malformed += 1;
-        if self.how.program == Program::Hashmill {
-            return self.no_checksum(line, error.to_string());
-        }
-        let list = shown(self.list);
-        let said = words::no_checksum(self.how.program, &list, line, error, self.how.warn);
-        if let Some(said) = said.filter(|_| !self.how.status) {
-            self.out.note(&said);
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// A line whose digest cannot be meant as the flags are.
-    fn unusable(&mut self, line: u64, reason: String) -> ControlFlow<Stop> {
-        self.tally.malformed += 1;
-        match self.how.program {
-            Program::Hashmill => self.no_checksum(line, reason),
-            _ => ControlFlow::Continue(()),
-        }
-    }
-
-    fn no_checksum(&mut self, line: u64, reason: String) -> ControlFlow<Stop> {
-        let list = shown(self.list);
-        match self.tally.malformed + self.tally.refused {
-            _ if self.how.status => {}
-            ..=NAMED => self.out.note(&format!("{list}:{line}: {reason}")),
-            count if count == NAMED + 1 => {
-                self.out.note(&format!("{list}: further lines that are no checksums are only counted"));
-            }
-            _ => {}
-        }
-        self.json(line, None, "malformed", None, Some(reason))
     }
 
     /// Hashes what has not been hashed, by every function that the digest may be of. An error is a line that cannot be meant.

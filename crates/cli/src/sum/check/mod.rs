@@ -72,10 +72,10 @@ pub(super) fn survey(lists: &[PathBuf], how: &How, style: Style) -> Option<Surve
     if how.tree || lists.iter().any(|list| !list.is_file()) {
         return None;
     }
-    let (lists, plain) = (lists.to_vec(), how.program != Program::Hashmill);
+    let (lists, program) = (lists.to_vec(), how.program);
     Some(Box::new(move || {
         let opened = lists.into_iter().filter_map(|list| File::open(list).ok());
-        let lines = opened.flat_map(move |list| lines::lines(Box::new(BufReader::new(list)), style, plain));
+        let lines = opened.flat_map(move |list| lines::lines(Box::new(BufReader::new(list)), style, program));
         Box::new(lines.filter_map(|line| match line.task {
             lines::Task::Compare(entry) if entry.path.as_os_str() != "-" => Some(entry.path),
             _ => None,
@@ -91,8 +91,10 @@ pub(super) fn run(hashers: &Hashers, lists: &[PathBuf], how: &How, style: Style,
         let mut check = Check::new(hashers, list, all_lists, how, style, out);
         let flow = check.run();
         all += check.conclude(flow);
-        if flow == ControlFlow::Break(Stop::Closed) {
-            break;
+        match flow {
+            ControlFlow::Break(Stop::Closed) => break,
+            ControlFlow::Break(Stop::Unread) => return,
+            _ => {}
         }
     }
     for list in lists {
@@ -101,7 +103,8 @@ pub(super) fn run(hashers: &Hashers, lists: &[PathBuf], how: &How, style: Style,
     // GNU's programs only warn of lines that say nothing.
     let passed = if matches!(how.program, Program::Gnu(_)) && !how.strict { all.malformed } else { 0 };
     out.failed |= all.failures() > passed;
-    if !how.status {
+    // They have told the numbers of each list.
+    if !how.status && !matches!(how.program, Program::Gnu(_)) {
         words::warnings(how.program, &all).iter().for_each(|warning| out.note(warning));
     }
 }

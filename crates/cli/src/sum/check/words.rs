@@ -1,12 +1,37 @@
 //! What a check says: in our words, or in those of the program that was called.
 
 use super::tally::Tally;
+use crate::out::shown;
 use crate::program::Program;
 use hashmill_files::checkfile::{LineError, Note};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
 /// Whether a line that is odd, but can mean one thing only, is taken for that.
 pub(super) fn accepts(program: Program, note: Note) -> bool {
-    program != Program::B3sum || note == Note::ByteOrderMark
+    match program {
+        Program::Hashmill => true,
+        Program::B3sum => note == Note::ByteOrderMark,
+        Program::Gnu(_) => note != Note::ByteOrderMark,
+    }
+}
+
+/// What a list is called.
+pub(super) fn list(program: Program, list: &Path) -> Cow<'_, str> {
+    match program {
+        Program::Gnu(_) if list.as_os_str() == "-" => Cow::Borrowed("'standard input'"),
+        _ => shown(list),
+    }
+}
+
+/// Why a list cannot be read.
+pub(super) fn unread_list(program: Program, error: &io::Error) -> String {
+    match program {
+        // They open a directory like any file, and have no error of the system's when nothing comes out.
+        Program::Gnu(_) if error.kind() == ErrorKind::IsADirectory => "read error".to_owned(),
+        _ => program.words(error),
+    }
 }
 
 /// What `b3sum` says of such a line.

@@ -4,7 +4,6 @@ use super::super::tally::Tally;
 use super::super::which::other;
 use super::super::words;
 use super::{Check, Stop};
-use crate::out::shown;
 use crate::program::Program;
 use hashmill_files::checkfile::LineError;
 use std::ops::ControlFlow;
@@ -15,12 +14,13 @@ impl Check<'_> {
         if flow.is_continue() {
             flow = self.release();
         }
-        let list = shown(self.list).into_owned();
+        let list = words::list(self.how.program, self.list).into_owned();
         match flow {
             ControlFlow::Break(Stop::Closed) => {
                 self.out.fail(&format!("{list}: the check stopped after line {}", self.reached));
             }
             ControlFlow::Break(Stop::NoList) => self.out.fail(&format!("{list}: {}", no_list(&self.held))),
+            ControlFlow::Break(Stop::Unread) => {}
             // Whatever is missing may be in the part that could not be read.
             ControlFlow::Continue(()) if self.broken => {}
             ControlFlow::Continue(()) if self.lines() == 0 => {
@@ -32,6 +32,7 @@ impl Check<'_> {
                     self.tally = Tally::default();
                 }
             }
+            ControlFlow::Continue(()) if matches!(self.how.program, Program::Gnu(_)) => self.as_gnu(&list),
             ControlFlow::Continue(()) if self.tally.hashed() == 0 && self.tally.failures() == 0 => {
                 self.out.fail(&format!("{list}: no file was verified"));
             }
@@ -41,6 +42,17 @@ impl Check<'_> {
             self.hints(&list);
         }
         self.tally
+    }
+
+    /// What GNU's programs say of each list: its numbers, and whether anything came of it.
+    fn as_gnu(&mut self, list: &str) {
+        if self.how.status {
+            return;
+        }
+        words::warnings(self.how.program, &self.tally).iter().for_each(|warning| self.out.note(warning));
+        if self.how.ignore_missing && self.tally.matched == 0 {
+            self.out.fail(&format!("{list}: no file was verified"));
+        }
     }
 
     /// How many lines say something, as far as the program that was called counts them.

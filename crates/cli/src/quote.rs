@@ -1,0 +1,117 @@
+//! Names as GNU's programs write them in messages: so that a shell reads them back as they are.
+
+/// The name, in quotation marks if it needs them. Where the terminal knows no UTF-8, no other letters than those of ASCII are
+/// taken for such.
+pub(crate) fn for_a_shell(name: &[u8], utf8: bool) -> String {
+    let pieces: Vec<Piece> = name
+        .utf8_chunks()
+        .flat_map(|chunk| {
+            let valid = chunk.valid().chars().map(move |c| match c {
+                c if c.is_control() || (!utf8 && !c.is_ascii()) => {
+                    Piece::Unprintable(c.to_string().into_bytes())
+                }
+                c => Piece::Printable(c),
+            });
+            valid.chain([Piece::Unprintable(chunk.invalid().to_vec())])
+        })
+        .filter(|piece| !matches!(piece, Piece::Unprintable(bytes) if bytes.is_empty()))
+        .collect();
+    let plain = pieces.iter().enumerate().all(|(n, piece)| match piece {
+        Piece::Printable(c) => !needs_quotes(*c, n == 0, pieces.len() == 1),
+        Piece::Unprintable(_) => false,
+    });
+    if plain && !pieces.is_empty() {
+        return String::from_utf8_lossy(name).into_owned();
+    }
+    // An apostrophe alone is kept readable by the other kind of quotation marks, if nothing else is special in those.
+    let in_double = |(n, piece): (usize, &Piece)| match piece {
+        Piece::Printable('\'' | ' ') => true,
+        Piece::Printable('#' | '~') => n == 0,
+        Piece::Printable(c) => !needs_quotes(*c, n == 0, false) && !matches!(c, '{' | '}') || *c == ':',
+        Piece::Unprintable(_) => false,
+    };
+    if pieces.iter().any(|piece| matches!(piece, Piece::Printable('\'')))
+        && pieces.iter().enumerate().all(in_double)
+    {
+        return format!("\"{}\"", String::from_utf8_lossy(name));
+    }
+    let mut out = "'".to_owned();
+    let mut escaping = false;
+    for piece in &pieces {
+        match piece {
+            Piece::Printable('\'') => {
+                out.push_str("'\\''");
+                escaping = false;
+            }
+            Piece::Printable(c) => {
+                out.push_str(if escaping { "''" } else { "" });
+                out.push(*c);
+                escaping = false;
+            }
+            Piece::Unprintable(bytes) => {
+                out.push_str(if escaping { "" } else { "'$'" });
+                bytes.iter().for_each(|byte| out.push_str(&escape(*byte)));
+                escaping = true;
+            }
+        }
+    }
+    out.push('\'');
+    out
+}
+
+enum Piece {
+    Printable(char),
+    Unprintable(Vec<u8>),
+}
+
+fn escape(byte: u8) -> String {
+    let letter = match byte {
+        0x07 => 'a',
+        0x08 => 'b',
+        0x09 => 't',
+        0x0a => 'n',
+        0x0b => 'v',
+        0x0c => 'f',
+        0x0d => 'r',
+        _ => return format!("\\{byte:03o}"),
+    };
+    format!("\\{letter}")
+}
+
+/// Whether a shell, or the reader of a message with colons in it, would take it for something else.
+fn needs_quotes(c: char, first: bool, alone: bool) -> bool {
+    match c {
+        '#' | '~' => first,
+        '{' | '}' => alone,
+        _ => " !\"$&'()*:;<=>?[\\^`|".contains(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What GNU coreutils 9.1 wrote of these names.
+    #[test]
+    fn names_are_written_as_gnus_programs_write_them() {
+        for (name, written) in [
+            (&b"plain"[..], "plain"),
+            (b"", "''"),
+            (b"a b", "'a b'"),
+            (b"a\nb", "'a'$'\\n''b'"),
+            (b"\n", "''$'\\n'"),
+            (b"a'b", "\"a'b\""),
+            (b"'", "\"'\""),
+            (b"xa'\nb", "'xa'\\'''$'\\n''b'"),
+            (b"xit's \x01 9", "'xit'\\''s '$'\\001'' 9'"),
+            (b"a\\b", "'a\\b'"),
+            (b"x\xff\xfe", "'x'$'\\377\\376'"),
+            ("h\u{e9}".as_bytes(), "h\u{e9}"),
+            (b"x{a}", "x{a}"),
+            (b"xa~", "xa~"),
+        ] {
+            assert_eq!(for_a_shell(name, true), written, "{name:?}");
+        }
+        assert_eq!(for_a_shell("h\u{e9}".as_bytes(), false), "'h'$'\\303\\251'");
+    }
+}
