@@ -192,10 +192,7 @@ fn advance_paired(isa: &Isa) -> Vec<String> {
     let mut code = copy_pairs(isa);
     code.extend(start(isa));
     code.extend(paired_ends(isa));
-    for (mask, places) in [("k1", 0xaaaa), ("k2", 0x5555)] {
-        code.push(format!("mov eax, {places}"));
-        code.push(format!("kmovw {mask}, eax"));
-    }
+    code.extend(pair_masks(["k1", "k2"]));
     let blocks_left = format!("qword ptr {}", at("r10", PAIRED_LEFT));
     code.push(format!("mov {blocks_left}, rsi"));
     code.push("2:".into());
@@ -221,6 +218,12 @@ fn advance_paired(isa: &Isa) -> Vec<String> {
     code.push(format!("cmp {blocks_left}, 0"));
     code.push("jnz 2b".into());
     code
+}
+
+/// The odd places of a vector, and the even ones.
+fn pair_masks(masks: [&str; 2]) -> impl Iterator<Item = String> {
+    let set = |(mask, places)| [format!("mov eax, {places}"), format!("kmovw {mask}, eax")];
+    masks.into_iter().zip([0xaaaa, 0x5555]).flat_map(set)
 }
 
 /// Lengths and flags into scratch, where those of the second stream lie at the same distance whatever they are.
@@ -616,7 +619,14 @@ pub(super) fn xof(isa: &Isa) -> String {
         code.push("jnz 2b".into());
     } else {
         // While the rounds of one group go on, the output of the group before is put in order.
-        let beside = if isa.ahead == Ahead::Copied { xof_copy(isa) } else { xof_emit(isa) };
+        let (beside, alone) = match isa.ahead {
+            Ahead::Paired => (xof_copy_pairs(isa), xof_copy_pairs(isa)),
+            Ahead::Copied => (xof_copy(isa), xof_emit(isa)),
+            _ => (xof_emit(isa), xof_emit(isa)),
+        };
+        if isa.ahead == Ahead::Paired {
+            code.extend(pair_masks(["k2", "k3"]));
+        }
         code.extend(xof_group(isa, Vec::new()));
         code.push("dec rdx".into());
         code.push("jz 3f".into());
@@ -625,7 +635,7 @@ pub(super) fn xof(isa: &Isa) -> String {
         code.push("dec rdx".into());
         code.push("jnz 2b".into());
         code.push("3:".into());
-        code.extend(xof_emit(isa));
+        code.extend(alone);
     }
     if isa.lanes > 4 {
         code.push("vzeroupper".into());
@@ -655,12 +665,54 @@ fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
             code.extend(isa.op_mem("pxor", v[word + 8], &cv));
         }
     }
+    if isa.ahead == Ahead::Paired {
+        code.extend(xof_exchange(isa));
+        return code;
+    }
     for (stream, v) in isa.state.iter().enumerate() {
         for (word, &register) in v.iter().enumerate() {
             let place = OUTPUT + isa.stride() * word + stream * isa.width();
             code.push(isa.store(&at("r10", place), register));
         }
     }
+    code
+}
+
+/// The output of a group into scratch in pairs of words, as [`copy_pairs`] has them: what [`exchange`] does, backwards.
+fn xof_exchange(isa: &Isa) -> Vec<String> {
+    let mut code = Vec::new();
+    for (stream, v) in isa.state.iter().enumerate() {
+        let even = |pair: usize| at("r10", OUTPUT + pairs(isa, stream, pair, 0));
+        let odd = |pair: usize| at("r10", OUTPUT + pairs(isa, stream, pair, 1));
+        let words = |pair: usize| (v[2 * pair], v[2 * pair + 1]);
+        // No register is left: the first words wait where the odd lanes will be.
+        code.extend((0..8).map(|pair| isa.store(&odd(pair), words(pair).0)));
+        for pair in 0..8 {
+            let (first, second) = words(pair);
+            code.push(format!("vmovsldup {}{{k2}}, {}", isa.r(first), isa.r(second)));
+            code.push(isa.store(&even(pair), first));
+        }
+        for pair in 0..8 {
+            let second = words(pair).1;
+            code.push(format!("vmovshdup {}{{k3}}, {}", isa.r(second), odd(pair)));
+            code.push(isa.store(&odd(pair), second));
+        }
+    }
+    code
+}
+
+/// What [`xof_exchange`] left, to the output.
+fn xof_copy_pairs(isa: &Isa) -> Vec<String> {
+    let mut code = Vec::new();
+    for lane in 0..isa.all_lanes() {
+        let (stream, place) = (lane / isa.lanes, lane % isa.lanes);
+        for pair in 0..8 {
+            let from = OUTPUT + pairs(isa, stream, pair, place % 2) + place / 2 * 8;
+            code.push(format!("mov rax, qword ptr {}", at("r10", from)));
+            code.push(format!("mov qword ptr {}, rax", at("rcx", 64 * lane + 8 * pair)));
+        }
+    }
+    code.push(format!("add rcx, {}", 64 * isa.all_lanes()));
     code
 }
 
@@ -728,7 +780,7 @@ fn xof_counters(isa: &Isa) -> Vec<String> {
     let mut code = Vec::new();
     for (stream, v) in isa.state.iter().enumerate() {
         let [low, high] = [12, 13].map(|word| isa.r(v[word]));
-        let lane_numbers = at("r11", LANE_NUMBERS + lane_offset(isa, stream));
+        let lane_numbers = at("r11", LANE_NUMBERS + 4 * stream * isa.lanes);
         code.push(format!("vpbroadcastd {low}, esi"));
         code.push("mov rax, rsi".into());
         code.push("shr rax, 32".into());

@@ -40,6 +40,7 @@ fn files() -> Vec<(PathBuf, String)> {
     add("avx2_xof8.s", column::xof(&isa::AVX2));
     add("avx512_xof16.s", column::xof(&isa::AVX512_ZMM));
     add("avx512_xof2x8.s", column::xof(&isa::AVX512_2YMM));
+    add("avx512_xof2x16.s", column::xof(&isa::AVX512_2ZMM));
     for (name, isa) in &row::RUNS {
         add(&format!("{name}.s"), row::run(isa));
     }

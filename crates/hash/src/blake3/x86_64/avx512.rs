@@ -40,7 +40,7 @@ pub(in crate::blake3) static AVX512_TWIN: Table = Table {
         Wide { lanes: 16, cost: 425, advance: lanes16::advance, uniform: lanes16::uniform },
         Wide { lanes: 32, cost: 600, advance: lanes2x16::advance, uniform: lanes2x16::uniform },
     ],
-    xof,
+    xof: xof_twin,
 };
 
 pub(in crate::blake3) static AVX512_YMM: Table = Table {
@@ -260,3 +260,14 @@ macro_rules! outputs {
 
 outputs!(xof, "avx512_xof16.s", "avx512_xof1.s");
 outputs!(xof_ymm, "avx512_xof2x8.s", "avx512_xof1_fused.s");
+
+/// See [`crate::blake3::kernel::Xof`].
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+fn xof_twin(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+    let (groups, rest) = out.as_chunks_mut::<32>();
+    let rest_counter = counter.wrapping_add(32 * groups.len() as u64);
+    if !groups.is_empty() {
+        xof!("avx512_xof2x16.s", job, counter, groups);
+    }
+    xof(job, rest_counter, rest);
+}

@@ -40,7 +40,7 @@ struct Constants {
     rotate_8: [u32; 16],
     iv_row: [u32; 4],
     unused: [u32; 12],
-    lane_numbers: [u32; 16],
+    lane_numbers: [u32; 32],
 }
 
 static CONSTANTS: Constants = Constants {
@@ -50,8 +50,19 @@ static CONSTANTS: Constants = Constants {
     rotate_8: shuffle_mask(1),
     iv_row: [IV[0], IV[1], IV[2], IV[3]],
     unused: [0; 12],
-    lane_numbers: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+    lane_numbers: numbers(),
 };
+
+/// 0, 1, 2, …
+const fn numbers() -> [u32; 32] {
+    let mut numbers = [0; 32];
+    let mut lane = 1;
+    while lane < 32 {
+        numbers[lane] = lane as u32;
+        lane += 1;
+    }
+    numbers
+}
 
 /// The byte shuffle that rotates each word right by `bytes` bytes.
 const fn shuffle_mask(bytes: usize) -> [u32; 16] {
@@ -107,6 +118,7 @@ use advance;
 /// An output body: whole groups of blocks.
 macro_rules! xof {
     ($file:literal, $job:ident, $counter:expr, $groups:ident) => {{
+        // Those that copy pairs need no more for output.
         let mut scratch = $crate::blake3::x86_64::Scratch::<{ $crate::blake3::x86_64::PLAIN }>::new();
         // SAFETY: the body writes `groups.len()` groups; scratch is as large as the body needs; the body destroys what
         // the ABI allows and nothing else.
