@@ -146,7 +146,7 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "lint",
-        about: "clippy has no warning, with and without std, and for the small program",
+        about: "clippy has no warning, with and without std, for the small program, and for what a bench takes",
         quick: true,
         filters: false,
         applies: everywhere,
@@ -157,6 +157,7 @@ const HERE: &[Step] = &[
                 clippy(&["--workspace", "--all-features"]),
                 clippy(&["-p", "hashmill-hash", "--no-default-features"]),
                 clippy(&["-p", "hashmill-cli", "--no-default-features"]),
+                clippy(&["-p", "hashmill-lab"]),
                 Cmd::cargo(&[&["clippy", "--all-targets"], &FUZZ[..], &["--", "-Dwarnings"]].concat()),
             ])
         },

@@ -3,7 +3,7 @@
 //! `cargo run --release -p hashmill-lab --example lab -- list`
 
 use hashmill_lab::cmd::{self, Mount};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Function, Spec, Workload};
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload, function};
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
 
@@ -19,6 +19,11 @@ impl Workload for Chain {
 
     fn units(&self, spec: &Spec) -> Units {
         Units::Operations(spec.size)
+    }
+
+    /// Registers.
+    fn working_set(&self, _: &Spec) -> u64 {
+        1
     }
 
     fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
@@ -62,6 +67,10 @@ impl Workload for Walk {
 
     fn units(&self, _: &Spec) -> Units {
         Units::Operations(u64::from(STEPS))
+    }
+
+    fn working_set(&self, spec: &Spec) -> u64 {
+        spec.size
     }
 
     fn prepare(&self, spec: &Spec, seed: u64) -> Result<Table, Fault> {
@@ -202,18 +211,18 @@ fn main() {
     let mut registry = Registry::new();
     registry
         .workload(Chain, &[100, 1000, 10_000])
-        .engine("plain", Function::new("scalar", chain, word), Offer::classes(&["kernel", "oneshot"]))
-        .engine("slow1", Function::new("scalar", delayed_chain::<10>, word), Offer::classes(&["kernel"]))
-        .engine("twice", Function::new("scalar", delayed_chain::<1000>, word), Offer::classes(&["kernel"]))
+        .engine("plain", function("scalar", chain, word), Offer::classes(&["kernel", "oneshot"]))
+        .engine("slow1", function("scalar", delayed_chain::<10>, word), Offer::classes(&["kernel"]))
+        .engine("twice", function("scalar", delayed_chain::<1000>, word), Offer::classes(&["kernel"]))
         .engine(
             "slow5",
-            Function::new("scalar", delayed_chain::<50>, word),
+            function("scalar", delayed_chain::<50>, word),
             Offer::classes(&["kernel", "oneshot"]),
         );
     registry
         .workload(Walk, &[64 << 20])
-        .engine("plain", Function::new("scalar", walk, place), Offer::classes(&["kernel"]))
-        .engine("slow2", Function::new("scalar", delayed_walk, place), Offer::classes(&["kernel"]));
+        .engine("plain", function("scalar", walk, place), Offer::classes(&["kernel"]))
+        .engine("slow2", function("scalar", delayed_walk, place), Offer::classes(&["kernel"]));
     let staged = ["kernel", "staged", "e2e", "cold", "sustained"];
     registry
         .workload(Sum, &[1 << 10, 64 << 10, 1 << 20])

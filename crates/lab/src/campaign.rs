@@ -10,7 +10,6 @@ use crate::session::protocol::{Reply, Request};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::Evidence;
 use hashmill_machine::Load;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -32,7 +31,8 @@ pub(crate) struct Side {
 }
 
 /// Part of a side in its contest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// What the others are compared with: the first side of a contest.
@@ -50,6 +50,8 @@ pub(crate) struct Seen {
     pub(crate) unit: String,
     pub(crate) units: u64,
     pub(crate) working_set: u64,
+    /// Time that its last opening took.
+    pub(crate) setup_ns: u64,
     pub(crate) iterations: u64,
     pub(crate) digest: String,
     pub(crate) reference: String,
@@ -115,7 +117,23 @@ pub(crate) struct Measured {
     pub(crate) rounds: usize,
     pub(crate) samples: Vec<Sample>,
     pub(crate) sessions: Vec<SessionSeen>,
+    /// Sessions that were lost and taken again, with the reason.
+    pub(crate) retried: Vec<(usize, String)>,
     pub(crate) outcome: Outcome,
+}
+
+/// Why a session did not come to its end.
+enum Torn {
+    /// Its process ended or hung, which may be a matter of luck.
+    Lost(String),
+    /// Anything else would end the next one, too.
+    Ended(Outcome),
+}
+
+impl From<Outcome> for Torn {
+    fn from(outcome: Outcome) -> Self {
+        Torn::Ended(outcome)
+    }
 }
 
 /// Who watches, stores and stops a campaign.
@@ -129,8 +147,8 @@ pub(crate) trait Observer {
 impl Measured {
     fn new(contest: Contest) -> Self {
         let seen = vec![Seen::default(); contest.sides.len()];
-        let (samples, sessions) = (Vec::new(), Vec::new());
-        Measured { contest, seen, rounds: 1, samples, sessions, outcome: Outcome::Running }
+        let (samples, sessions, retried) = (Vec::new(), Vec::new(), Vec::new());
+        Measured { contest, seen, rounds: 1, samples, sessions, retried, outcome: Outcome::Running }
     }
 
     /// The delta of `side` against the baseline in each whole session.
@@ -194,7 +212,7 @@ pub(crate) fn run(
             let Some(wanted) = all[index].wanted(plan, family) else { continue };
             idle = false;
             let measured = &mut all[index];
-            if let Err(outcome) = session(measured, plan, &mut orders, launcher, observer) {
+            if let Err(outcome) = session_or_again(measured, plan, &mut orders, launcher, observer) {
                 measured.outcome = outcome;
             }
             observer.progress(index, wanted, &all);
@@ -215,6 +233,34 @@ pub(crate) fn run(
 /// Longest random addition to the environment: it moves the stack, and with it the luck of alignment.
 const MOST_PADDING: usize = 4096;
 
+/// A session, and once more if its process is lost. Twice in a row is no accident.
+fn session_or_again(
+    measured: &mut Measured,
+    plan: &Plan,
+    orders: &mut Orders,
+    launcher: &dyn Launcher,
+    observer: &dyn Observer,
+) -> Result<(), Outcome> {
+    let whole = measured.samples.len();
+    let why = match session(measured, plan, orders, launcher, observer) {
+        Ok(()) => return Ok(()),
+        Err(Torn::Ended(outcome)) => return Err(outcome),
+        Err(Torn::Lost(why)) => why,
+    };
+    let session_number = measured.sessions.len();
+    if measured.retried.iter().any(|(session, _)| *session == session_number) {
+        return Err(Outcome::Failed(why));
+    }
+    let torn = measured.samples.split_off(whole);
+    measured.retried.push((session_number, why));
+    session_or_again(measured, plan, orders, launcher, observer).inspect_err(|_| {
+        // Nothing came of the second attempt, and what the first one gave is kept as that of any torn session is.
+        if measured.samples.len() == whole {
+            measured.samples.extend(torn);
+        }
+    })
+}
+
 /// One session of one contest. The samples stay whatever happens; the session counts only when it is whole.
 fn session(
     measured: &mut Measured,
@@ -222,7 +268,7 @@ fn session(
     orders: &mut Orders,
     launcher: &dyn Launcher,
     observer: &dyn Observer,
-) -> Result<(), Outcome> {
+) -> Result<(), Torn> {
     let before = Load::read();
     let mut running = Running::gather(measured, plan, orders, launcher, observer)?;
     let cpu = if plan.pin { running.pin(measured, orders.next()) } else { None };
@@ -283,7 +329,7 @@ impl<'a> Running<'a> {
         orders: &mut Orders,
         launcher: &'a dyn Launcher,
         observer: &'a dyn Observer,
-    ) -> Result<Self, Outcome> {
+    ) -> Result<Self, Torn> {
         let contest = measured.contest.clone();
         let together = contest.together && !contest.is_cold();
         // One input for all, so that its place in memory favours nobody; or else one for each. Were it shared by some,
@@ -299,13 +345,17 @@ impl<'a> Running<'a> {
                 running.peers.push(peer.map_err(|error| running.blame(&error))?);
             }
             running.slots[index] = running.peers.len() - 1;
-            let request = Request::Open { slot: index, case: side.key.to_string(), seed: plan.seed, share };
-            let Reply::Opened { unit, units, working_set, reference } = running.ask(index, &request)? else {
+            let seed = plan.session_seed(measured.sessions.len());
+            let request = Request::Open { slot: index, case: side.key.to_string(), seed, share };
+            let Reply::Opened { unit, units, working_set, setup_ns, reference } =
+                running.ask(index, &request)?
+            else {
                 return Err(confused("open"));
             };
             let seen = &mut measured.seen[index];
-            (seen.unit, seen.units, seen.reference) = (unit, units, reference);
-            seen.working_set = working_set;
+            (seen.unit, seen.units, seen.setup_ns, seen.reference) = (unit, units, setup_ns, reference);
+            // The largest so far: where data lie must not change back and forth between two looks.
+            seen.working_set = seen.working_set.max(working_set);
         }
         Ok(running)
     }
@@ -326,7 +376,7 @@ impl<'a> Running<'a> {
         cpu
     }
 
-    fn check(&mut self, measured: &mut Measured) -> Result<(), Outcome> {
+    fn check(&mut self, measured: &mut Measured) -> Result<(), Torn> {
         for side in 0..self.slots.len() {
             let Reply::Checked { kernel, digest } = self.ask(side, &Request::Check { slot: side })? else {
                 return Err(confused("check"));
@@ -340,7 +390,7 @@ impl<'a> Running<'a> {
 
     /// Fixes the iterations of every side once for all sessions. Sides of about the same speed get the same number,
     /// so that whatever a sample costs once is shared by equally many iterations.
-    fn calibrate(&mut self, measured: &mut Measured, plan: &Plan) -> Result<(), Outcome> {
+    fn calibrate(&mut self, measured: &mut Measured, plan: &Plan) -> Result<(), Torn> {
         let sample_ns = plan.sample_ns;
         let mut longest_ns = 1;
         for side in 0..self.slots.len() {
@@ -353,14 +403,15 @@ impl<'a> Running<'a> {
             let near = side > 0 && iterations / 2 <= first && first / 2 <= iterations;
             measured.seen[side].iterations = if near { first } else { iterations };
         }
-        measured.rounds = plan.rounds_for(longest_ns);
+        let setup_ns = measured.seen.iter().map(|seen| seen.setup_ns).max().unwrap_or(0);
+        measured.rounds = plan.rounds_for(longest_ns, setup_ns);
         Ok(())
     }
 
     /// One sample; where it belongs is for the caller to say.
-    fn sample(&mut self, measured: &mut Measured, side: usize) -> Result<Sample, Outcome> {
+    fn sample(&mut self, measured: &mut Measured, side: usize) -> Result<Sample, Torn> {
         if self.observer.stop() {
-            return Err(Outcome::Interrupted);
+            return Err(Outcome::Interrupted.into());
         }
         let iterations = measured.seen[side].iterations.max(1);
         measured.seen[side].iterations = iterations;
@@ -399,23 +450,27 @@ impl<'a> Running<'a> {
         seen
     }
 
-    fn ask(&mut self, side: usize, request: &Request) -> Result<Reply, Outcome> {
+    fn ask(&mut self, side: usize, request: &Request) -> Result<Reply, Torn> {
         match self.peers[self.slots[side]].ask(request) {
-            Ok(Reply::Unavailable { reason }) => Err(Outcome::Skipped(reason)),
-            Ok(Reply::Failed { reason }) => Err(Outcome::Failed(reason)),
+            Ok(Reply::Unavailable { reason }) => Err(Outcome::Skipped(reason).into()),
+            Ok(Reply::Failed { reason }) => Err(Outcome::Failed(reason).into()),
             Ok(reply) => Ok(reply),
             Err(error) => Err(self.blame(&error)),
         }
     }
 
     /// An interrupt at the terminal ends the sessions too; then it is not their fault.
-    fn blame(&self, error: &PeerError) -> Outcome {
-        if self.observer.stop() { Outcome::Interrupted } else { Outcome::Failed(error.to_string()) }
+    fn blame(&self, error: &PeerError) -> Torn {
+        match error {
+            _ if self.observer.stop() => Outcome::Interrupted.into(),
+            PeerError::Died { .. } | PeerError::Hung(_) => Torn::Lost(error.to_string()),
+            _ => Outcome::Failed(error.to_string()).into(),
+        }
     }
 }
 
-fn confused(what: &str) -> Outcome {
-    Outcome::Failed(format!("the session gave another answer than was asked for with `{what}`"))
+fn confused(what: &str) -> Torn {
+    Outcome::Failed(format!("the session gave another answer than was asked for with `{what}`")).into()
 }
 
 /// A wrong result stops the contest: its speed is of no interest.

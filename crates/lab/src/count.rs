@@ -174,7 +174,7 @@ fn total(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::engine::{Digest, Fault, Function, Spec, Workload};
+    use crate::model::engine::{Digest, Fault, Spec, Workload, function};
     use crate::model::registry::{Offer, Registry};
     use crate::model::units::Units;
     use crate::session::peer::{Local, Peer};
@@ -209,7 +209,7 @@ mod tests {
         fn new() -> Self {
             let clock = Scripted::default();
             let mut registry = Registry::new();
-            let engine = Function::new("avx512", |()| 7_u8, |byte| Digest::new(&[*byte]));
+            let engine = function("avx512", |()| 7_u8, |byte| Digest::new(&[*byte]));
             registry.workload(Still, &[1]).engine("fast", engine, Offer::classes(&["cold", "kernel"]));
             Native { registry, clock }
         }

@@ -4,13 +4,16 @@
 //! uses the machine's facts alone.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(feature = "full"), allow(dead_code, reason = "what only some of the features use"))]
 
 mod build;
 mod campaign;
+#[cfg(feature = "gates")]
 mod claim;
 pub mod cmd;
 mod count;
 mod fingerprint;
+#[cfg(feature = "gates")]
 mod gate;
 mod import;
 pub mod model;

@@ -17,7 +17,7 @@ pub struct Plan {
     pub sample_ns: u64,
     /// Pause between sessions.
     pub cool_down_ms: u64,
-    /// Seed of the inputs and of the random orders.
+    /// Seed of the inputs and of the random orders. Each session has inputs of its own: see [`Plan::session_seed`].
     pub seed: u64,
     /// Longest wait for one answer of a session before it counts as hung.
     pub timeout_s: u64,
@@ -81,14 +81,31 @@ impl Default for Plan {
 impl Plan {
     /// Fewest rounds of a session whose samples cannot be short.
     const FEWEST_ROUNDS: u64 = 5;
+    /// Most rounds of a session.
+    const MOST_ROUNDS: usize = 1000;
+    /// How many times as long a session may be as the plan means, where it took long to begin.
+    pub const MOST_LENGTHENING: usize = 4;
 
     /// Rounds of a session whose samples take `sample_ns`: as many as fit the time that the plan means for a side,
     /// since one iteration may take longer than a sample should.
+    ///
+    /// `setup_ns` is what a session spends for each side before its first sample. Where that is more than the rounds
+    /// take, there are up to [`Plan::MOST_LENGTHENING`] times as many: who has paid for a process should use it.
     #[must_use]
-    pub fn rounds_for(&self, sample_ns: u64) -> usize {
+    pub fn rounds_for(&self, sample_ns: u64, setup_ns: u64) -> usize {
+        let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let sample_ns = sample_ns.max(1);
         let meant_ns = self.sample_ns.saturating_mul(self.rounds as u64);
-        let fitting = (meant_ns / sample_ns.max(1)).max(Self::FEWEST_ROUNDS);
-        self.rounds.min(usize::try_from(fitting).unwrap_or(usize::MAX))
+        let fitting = self.rounds.min(whole((meant_ns / sample_ns).max(Self::FEWEST_ROUNDS)));
+        let longest = self.rounds.saturating_mul(Self::MOST_LENGTHENING).min(Self::MOST_ROUNDS);
+        fitting.max(whole(setup_ns / sample_ns).min(longest))
+    }
+
+    /// The seed of the inputs of a session. With one input for all, what is learned of it by branch predictors and by
+    /// whoever tunes the code would pass for the speed on any input.
+    #[must_use]
+    pub fn session_seed(&self, session: usize) -> u64 {
+        Orders::new(self.seed ^ (session as u64).rotate_left(32)).next()
     }
 
     /// Whether the plan can be followed at all.
@@ -97,7 +114,7 @@ impl Plan {
         let most_sessions = crate::stats::MAX_SESSIONS as u64;
         for (name, value, least, most) in [
             ("sessions", self.solo_sessions as u64, 1, most_sessions),
-            ("rounds", self.rounds as u64, 1, 1000),
+            ("rounds", self.rounds as u64, 1, Self::MOST_ROUNDS as u64),
             ("warm_ups", self.warm_ups as u64, 0, 1000),
             ("sample_ns", self.sample_ns, 1, 600_000_000_000),
             ("cool_down_ms", self.cool_down_ms, 0, 3_600_000),
@@ -176,9 +193,22 @@ mod tests {
         for (sample_ns, rounds) in
             [(1, 50), (500_000, 50), (1_000_000, 25), (4_000_000, 6), (3_000_000_000, 5)]
         {
-            assert_eq!(plan.rounds_for(sample_ns), rounds);
+            assert_eq!(plan.rounds_for(sample_ns, 0), rounds);
         }
-        assert_eq!(Plan { rounds: 2, ..plan }.rounds_for(3_000_000_000), 2, "never more than asked for");
+        assert_eq!(Plan { rounds: 2, ..plan }.rounds_for(3_000_000_000, 0), 2, "never more than asked for");
+    }
+
+    #[test]
+    fn sessions_that_take_long_to_begin_go_on_longer() {
+        let plan = Plan { rounds: 50, sample_ns: 500_000, ..Plan::default() };
+        let rounds = |setup_ms: u64| plan.rounds_for(500_000, setup_ms * 1_000_000);
+        assert_eq!(
+            [0, 25, 40, 100, 900].map(rounds),
+            [50, 50, 80, 200, 200],
+            "as long as it took, four times at most"
+        );
+        assert_eq!(plan.rounds_for(25_000_000, 400_000_000), 16, "a slow case with a slower set-up");
+        assert_eq!(Plan { rounds: 1000, ..plan }.rounds_for(500_000, u64::MAX), 1000);
     }
 
     #[test]

@@ -5,9 +5,10 @@
 //! They are in every registry, and listed only when asked for by name. `lab.nothing` has no work at all: what it costs
 //! is what the harness adds to every call. The probes of the machine's limits stand in `limits`.
 
+#[cfg(feature = "limits")]
 mod limits;
 
-use crate::model::engine::{Digest, Engine, Fault, Function, Spec, Workload};
+use crate::model::engine::{Digest, Engine, Fault, Spec, Workload, function};
 use crate::model::floor::{Bound, Work};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
@@ -15,14 +16,16 @@ use hashmill_machine::HugeBytes;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The cases that tell what the machine can do at best on `threads` threads, for the kinds of work in `work`.
+/// The cases that tell what the machine can do at best on `threads` threads, for the kinds of work in `work`; none in a
+/// program without the feature `limits`.
 pub(crate) fn limits(work: &Work, threads: u32) -> Vec<String> {
     let probe = |bound| match bound {
         Bound::Memory => format!("lab.stream/probe/kernel/256MiB/t{threads}"),
         Bound::Ports => format!("lab.ports/probe/kernel/1000000/t{threads}"),
         Bound::Latency => "lab.cpu/probe/kernel/20000/t1".to_owned(),
     };
-    Bound::ALL.into_iter().filter(|bound| work.of(*bound) > 0).map(probe).collect()
+    let known = Bound::ALL.into_iter().filter(|_| cfg!(feature = "limits"));
+    known.filter(|bound| work.of(*bound) > 0).map(probe).collect()
 }
 
 /// Names of the lab's own workloads start so.
@@ -35,20 +38,21 @@ pub(crate) fn register(registry: &mut Registry) {
     let offer = || Offer::classes(&["kernel"]).knob("extra", EXTRA);
     registry.workload(Nothing, &[1]).engine(
         "probe",
-        NothingProbe::new("empty", |_| 0, word),
+        function("empty", |(): &()| 0, word),
         Offer::classes(&["kernel"]),
     );
     registry.workload(Cpu, &[20_000]).engine("probe", CpuProbe, offer());
     registry.workload(Memory, &[64 << 20]).engine("probe", MemoryProbe, offer());
-    let kernel = || Offer::classes(&["kernel"]);
-    registry.workload(limits::Stream, &[256 << 20]).engine("probe", limits::stream(), kernel());
-    registry.workload(limits::Ports, &[1_000_000]).engine("probe", limits::ports(), kernel());
+    #[cfg(feature = "limits")]
+    {
+        let kernel = || Offer::classes(&["kernel"]);
+        registry.workload(limits::Stream, &[256 << 20]).engine("probe", limits::stream(), kernel());
+        registry.workload(limits::Ports, &[1_000_000]).engine("probe", limits::ports(), kernel());
+    }
 }
 
 /// No work: a call that returns at once.
 struct Nothing;
-
-type NothingProbe = Function<(), u64>;
 
 fn word(word: &u64) -> Digest {
     Digest::new(&word.to_le_bytes())
@@ -59,6 +63,10 @@ impl Workload for Nothing {
 
     fn name(&self) -> &str {
         "lab.nothing"
+    }
+
+    fn working_set(&self, _: &Spec) -> u64 {
+        1
     }
 
     fn units(&self, _: &Spec) -> Units {
@@ -86,6 +94,11 @@ impl Workload for Cpu {
 
     fn units(&self, spec: &Spec) -> Units {
         Units::Operations(spec.size)
+    }
+
+    /// Registers.
+    fn working_set(&self, _: &Spec) -> u64 {
+        1
     }
 
     /// Each of the twelve instructions of a round waits for the one before.

@@ -4,8 +4,9 @@ use sha2::{Digest, Sha256};
 
 /// The machine as a report remembers it.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Machine {
     /// Fingerprint of the stable fields, see [`Machine::fingerprint`].
     pub id: String,
@@ -28,7 +29,7 @@ pub struct Machine {
     /// Name of the hypervisor, `none`, or `unknown`.
     pub virtualization: String,
     /// Bytes of an ordinary page of memory.
-    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub page_bytes: Option<u64>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,

@@ -116,6 +116,10 @@ impl<E: Engine> Engine for Rested<E> {
         self.0.run(context, buffer, input)
     }
 
+    fn read(&self, context: &mut E::Context, output: &mut E::Output) -> Result<(), Fault> {
+        self.0.read(context, output)
+    }
+
     fn digest(&self, output: &E::Output) -> Digest {
         self.0.digest(output)
     }

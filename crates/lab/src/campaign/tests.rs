@@ -458,3 +458,78 @@ fn no_session_shares_a_link_with_another_and_no_control_with_its_baseline() {
     assert!(sessions >= 10, "{sessions}");
     assert_eq!(asked, expected);
 }
+
+/// Sessions that end at chosen questions, counted over all of them, and what was asked of them.
+struct Frail<'a> {
+    stage: &'a Stage,
+    deaths: &'a [usize],
+    asked: Cell<usize>,
+    seeds: RefCell<Vec<u64>>,
+}
+
+struct FrailPeer<'a> {
+    frail: &'a Frail<'a>,
+    peer: Box<dyn Peer + 'a>,
+}
+
+impl Launcher for Frail<'_> {
+    fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        Ok(Box::new(FrailPeer { frail: self, peer: self.stage.launch(build, padding)? }))
+    }
+}
+
+impl Peer for FrailPeer<'_> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, PeerError> {
+        self.frail.asked.set(self.frail.asked.get() + 1);
+        if let Request::Open { seed, .. } = request {
+            self.frail.seeds.borrow_mut().push(*seed);
+        }
+        if self.frail.deaths.contains(&self.frail.asked.get()) {
+            return Err(PeerError::Hung(1));
+        }
+        self.peer.ask(request)
+    }
+}
+
+fn frail<'a>(stage: &'a Stage, deaths: &'a [usize]) -> (Vec<Measured>, Frail<'a>) {
+    let frail = Frail { stage, deaths, asked: Cell::new(0), seeds: RefCell::default() };
+    let contest = stage.contest("nap/even/kernel", Some("nap/late/kernel"), false);
+    (run(vec![contest], &plan(), &frail, &mut endless()), frail)
+}
+
+#[test]
+fn a_lost_session_is_taken_again_once_and_reported() {
+    let stage = Stage::new();
+    // Two opened, checked and calibrated, two warm-ups each: the twelfth question is for a sample of the first session.
+    let (all, _) = frail(&stage, &[12]);
+    let report = report_of(&all, &plan());
+    assert_eq!(problems(&report), []);
+    let row = &report.rows[0];
+    assert_eq!(
+        (&row.status, row.sessions.len(), row.comparisons[0].verdict),
+        (&Status::Ok, 10, Verdict::Slower)
+    );
+    assert_eq!(all[0].samples.len(), 10 * 5 * 2, "what the lost session gave is left out");
+    let [retry] = &row.retried[..] else { panic!("{:?}", row.retried) };
+    assert_eq!((retry.session, &*retry.why), (0, "the session did not answer within 1 s and was killed"));
+    assert!(report.quality.flags.iter().any(|flag| flag == "retried"), "{:?}", report.quality.flags);
+
+    // Lost again at once: no accident.
+    let (all, _) = frail(&stage, &[12, 13]);
+    let report = report_of(&all, &plan());
+    assert_eq!(problems(&report), []);
+    assert!(matches!(&report.rows[0].status, Status::Failed(why) if why.contains("did not answer")));
+    assert!(!all[0].samples.is_empty() && report.rows[0].sessions.is_empty());
+    assert!(!report.is_valid());
+}
+
+#[test]
+fn sides_share_the_inputs_of_a_session_and_sessions_have_their_own() {
+    let stage = Stage::new();
+    let (_, frail) = frail(&stage, &[]);
+    let seeds = frail.seeds.borrow();
+    assert_eq!(seeds.len(), 2 * 10);
+    assert!(seeds.chunks(2).all(|sides| sides[0] == sides[1]));
+    let different: std::collections::BTreeSet<_> = seeds.iter().collect();
+    assert_eq!(different.len(), 10);
+}

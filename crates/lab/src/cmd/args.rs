@@ -60,8 +60,10 @@ pub(super) enum Command {
     Run(Run),
     /// Compare ours with another, side by side: engines, cases, or builds.
     Compare(super::compare::Compare),
+    #[cfg(feature = "gates")]
     /// Hold comparisons against a file of gates: pass, fail or unproven.
     Gate(super::gate::GateArgs),
+    #[cfg(feature = "gates")]
     /// Numbers in documents that come from reports: check, render, make, or measure them again.
     Claim(super::claim::ClaimArgs),
     /// Check reports: shape, rules, and every conclusion computed again from what the sessions gave.
@@ -120,8 +122,17 @@ pub(super) struct Run {
 }
 
 /// Options about sessions, where there is but one.
-const SESSIONS: [&str; 8] =
-    ["publish", "sessions", "rounds", "warm_ups", "sample_ms", "cool_down_secs", "control", "no_pin"];
+const SESSIONS: [&str; 9] = [
+    "publish",
+    "sessions",
+    "looks",
+    "rounds",
+    "warm_ups",
+    "sample_ms",
+    "cool_down_secs",
+    "control",
+    "no_pin",
+];
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
@@ -148,9 +159,12 @@ pub(super) struct Measuring {
     /// One more planned look, at 80 sessions; refuses a busy machine.
     #[arg(long, hide_short_help = true)]
     pub(super) publish: bool,
-    /// Sessions of a case that is measured alone.
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10)]
-    pub(super) sessions: usize,
+    /// Sessions of a case that is measured alone [default: 10], and the most of a comparison [default: 40].
+    #[arg(long, hide_short_help = true, value_name = "N", conflicts_with = "publish")]
+    pub(super) sessions: Option<usize>,
+    /// Numbers of sessions at which a comparison is looked at [default: 10,20,40].
+    #[arg(long, hide_short_help = true, value_name = "N,N…", value_delimiter = ',', conflicts_with_all = ["publish", "sessions"])]
+    pub(super) looks: Vec<usize>,
     /// Most rounds per session; fewer where one iteration takes longer than a sample should.
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 50)]
     pub(super) rounds: usize,
@@ -188,8 +202,13 @@ impl Measuring {
     /// What the options mean; [`Plan::validate`] says whether it can be done.
     pub(super) fn plan(&self) -> Plan {
         Plan {
-            rule: if self.publish { Rule::publish() } else { Rule::standard() },
-            solo_sessions: self.sessions,
+            rule: match self.sessions {
+                _ if self.publish => Rule::publish(),
+                _ if !self.looks.is_empty() => Rule::at(&self.looks),
+                Some(sessions) => Rule::up_to(sessions),
+                None => Rule::standard(),
+            },
+            solo_sessions: self.sessions.unwrap_or(Plan::default().solo_sessions),
             rounds: self.rounds,
             warm_ups: self.warm_ups,
             // An absurd number of milliseconds saturates and is then refused by its range.

@@ -161,8 +161,10 @@ fn known_answers(mount: &Mount<'_>, kind: Kind) -> Result<Vec<Answers>, Error> {
 }
 
 fn command_line(mount: &Mount<'_>) -> Vec<String> {
-    let arguments = std::env::args_os().skip(1 + mount.arguments.len());
-    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // A bench measures without a word before its flags.
+    let mounted = arguments.iter().zip(mount.arguments).take_while(|(given, mount)| *given == *mount).count();
+    let arguments = arguments[mounted..].iter().map(|argument| argument.to_string_lossy().into_owned());
     mount.name.split(' ').map(str::to_owned).chain(arguments).collect()
 }
 

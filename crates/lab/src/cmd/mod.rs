@@ -15,6 +15,7 @@
 #![expect(clippy::disallowed_methods, reason = "commands: arguments, the terminal, the program to run again")]
 
 mod args;
+#[cfg(feature = "gates")]
 mod claim;
 mod compare;
 mod contests;
@@ -22,6 +23,7 @@ mod doctor;
 mod endurance;
 mod error;
 mod explain;
+#[cfg(feature = "gates")]
 mod gate;
 mod import;
 mod interrupt;
@@ -173,7 +175,9 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
         Command::List(args) => list::main(mount, &args, console),
         Command::Run(args) => run::main(mount, &args, console),
         Command::Compare(args) => compare::main(mount, &args, console),
+        #[cfg(feature = "gates")]
         Command::Gate(args) => gate::main(mount, &args, console),
+        #[cfg(feature = "gates")]
         Command::Claim(args) => claim::main(mount, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::main(&args, console),

@@ -4,6 +4,7 @@
 use super::args::positive;
 use super::error::Error;
 use super::measure::own_program;
+use super::progress::Display;
 use super::{Console, Exit, Mount, contests, doctor, interrupt};
 use crate::campaign::{self, Contest, Measured, Observer, Outcome};
 use crate::model::key::Key;
@@ -19,7 +20,6 @@ use clap::Args;
 use hashmill_machine::clock::{Clock, Monotonic};
 use hashmill_machine::date::now_utc;
 use hashmill_machine::{Load, Machine};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -89,9 +89,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) 
     interrupt::watch();
     let clock = Monotonic::new();
     let total: usize = wanted.iter().map(|(_, _, trials)| trials).sum();
-    let bar = ProgressBar::new(total as u64);
-    let style = ProgressStyle::with_template("[{elapsed}] {bar:30} {pos} of {len} comparisons  {msg}");
-    bar.set_style(style.expect("the template is a constant"));
+    let display = Display::counting(total, "comparisons");
     if args.full && args.cases.is_empty() && record.empty_call_ns.is_empty() {
         record.empty_call_ns = empty_calls(mount, &plan, &program)?;
         save(args, &mut record)?;
@@ -99,8 +97,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) 
     let limit = args.seconds.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000_000));
     while !interrupt::came() && clock.now_ns() < limit {
         let Some((index, done)) = next(&record, &wanted, args.together) else { break };
-        bar.set_position(done as u64);
-        bar.set_message(record.series[index].name());
+        display.set(done, total, &record.series[index].name());
         let seed = record.series[index].trials.len() as u64 + 1;
         let Some((trial, reach)) = trial(&record.series[index], &Plan { seed, ..plan.clone() }, &program)?
         else {
@@ -110,7 +107,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) 
         record.series[index].reach = reach;
         save(args, &mut record)?;
     }
-    bar.finish_and_clear();
+    drop(display);
     console.out.write_all(lay_out_view(&record.view(), console.colour).as_bytes())?;
     match &args.record {
         Some(path) => writeln!(console.out, "record {}", path.display())?,

@@ -5,11 +5,15 @@ use super::error::Error;
 use super::import::{self, Import};
 use super::{Console, Exit};
 use crate::report::check::Problem;
+#[cfg(feature = "schema")]
 use crate::report::count::CountRecord;
 use crate::report::document::Document;
 use crate::report::history::{self, HistoryError};
+#[cfg(feature = "schema")]
 use crate::report::noise::NoiseRecord;
-use crate::report::samples::{self, SamplesFile};
+use crate::report::samples;
+#[cfg(feature = "schema")]
+use crate::report::samples::SamplesFile;
 use crate::report::schema::Report;
 use crate::report::{figures, html, markdown, store, text};
 use clap::{Args, Subcommand, ValueEnum};
@@ -92,6 +96,12 @@ pub(super) fn check(args: &Check, console: &mut Console<'_>) -> Result<Exit, Err
                 return Err(Error::Usage(format!("{shown} is no report, so it has no samples")));
             }
             _ => {}
+        }
+        if problems.is_empty() && !document.is_usable() {
+            // It says what happened, and what happened is nothing to build on.
+            exit = if exit == Exit::Ok { Exit::Invalid } else { exit };
+            writeln!(console.out, "{shown}: consistent, but not to be used; {checked}")?;
+            continue;
         }
         if problems.is_empty() {
             writeln!(console.out, "{shown}: ok; {checked}")?;
@@ -179,6 +189,13 @@ fn read(path: &Path) -> Result<Document, Error> {
     Document::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
+/// In programs without the feature.
+#[cfg(not(feature = "schema"))]
+fn schema(_: Kind, _: &mut Console<'_>) -> Result<Exit, Error> {
+    Err(Error::Usage("this program was built without the feature `schema` of hashmill-lab".to_owned()))
+}
+
+#[cfg(feature = "schema")]
 fn schema(of: Kind, console: &mut Console<'_>) -> Result<Exit, Error> {
     let schema = match of {
         Kind::Report => schemars::schema_for!(Report),

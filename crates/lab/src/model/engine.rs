@@ -23,8 +23,9 @@ pub trait Workload: 'static {
         None
     }
 
-    /// Bytes that one iteration passes over. Where they leave the caches of a core, only larger differences may be
-    /// claimed. Say it where it is not the number of bytes in [`Workload::units`].
+    /// Bytes that one iteration passes over; 0 where nobody knows. Where they leave the caches of a core, or are not
+    /// known, only larger differences may be claimed. Say it where it is not the number of bytes in
+    /// [`Workload::units`].
     fn working_set(&self, spec: &Spec) -> u64 {
         match self.units(spec) {
             Units::Bytes(bytes) => bytes,
@@ -78,7 +79,12 @@ pub trait Engine: 'static {
         input: &Self::Input,
     ) -> Result<Self::Output, Fault>;
 
-    /// Reads the result.
+    /// Brings the result to where its caller reads it, such as a copy out of a device. Most leave it where it is.
+    fn read(&self, _: &mut Self::Context, _: &mut Self::Output) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// The fingerprint by which results are compared. No class times it.
     fn digest(&self, output: &Self::Output) -> Digest;
 
     /// Whether `run` uses up what `stage` made. Where the class does not time `stage`, every iteration is then
@@ -104,8 +110,6 @@ pub struct Spec {
 }
 
 /// A result's fingerprint, compared for equality and shown in hexadecimal.
-///
-/// It lives in place because classes that time `digest` must not pay for an allocation in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     bytes: [u8; Digest::MAX],
@@ -116,15 +120,22 @@ impl Digest {
     /// Most bytes that a digest holds.
     pub const MAX: usize = 64;
 
-    /// Wraps the bytes.
-    ///
-    /// # Panics
-    /// When there are more than [`Digest::MAX`]: hash them first.
+    /// The bytes themselves, or their SHA-256 where there are more than [`Digest::MAX`].
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
+        if bytes.len() > Digest::MAX {
+            return Digest::new(&crate::fingerprint::sha256(bytes));
+        }
         let mut digest = Digest { bytes: [0; Digest::MAX], len: bytes.len() };
         digest.bytes[..bytes.len()].copy_from_slice(bytes);
         digest
+    }
+
+    /// Of whatever can be shown for debugging. The text of a value says all of it, as a rule, floating-point numbers
+    /// to the last digit.
+    #[must_use]
+    pub fn of(value: &impl fmt::Debug) -> Self {
+        Digest::new(format!("{value:?}").as_bytes())
     }
 }
 
@@ -158,51 +169,6 @@ impl Fault {
     }
 }
 
-/// An engine made of two functions, one that works and one that reads: nothing to start, nothing to fill.
-pub struct Function<I, O> {
-    kernel: String,
-    run: fn(&I) -> O,
-    digest: fn(&O) -> Digest,
-}
-
-impl<I: 'static, O: 'static> Function<I, O> {
-    /// Wraps the functions; `kernel` names the code that will run.
-    pub fn new(kernel: impl Into<String>, run: fn(&I) -> O, digest: fn(&O) -> Digest) -> Self {
-        Function { kernel: kernel.into(), run, digest }
-    }
-}
-
-impl<I: 'static, O: 'static> Engine for Function<I, O> {
-    type Input = I;
-    type Context = ();
-    type Buffer = ();
-    type Output = O;
-
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn kernel(&self, (): &()) -> String {
-        self.kernel.clone()
-    }
-
-    fn reserve(&self, (): &mut (), _: &I) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn stage(&self, (): &mut (), (): &mut (), _: &I) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn run(&self, (): &mut (), (): &mut (), input: &I) -> Result<O, Fault> {
-        Ok((self.run)(input))
-    }
-
-    fn digest(&self, output: &O) -> Digest {
-        (self.digest)(output)
-    }
-}
-
 /// An engine made of closures, which become part of the timed loop: something to start, nothing to fill.
 pub struct Routine<I, C, O, Init, Name, Run, Read> {
     init: Init,
@@ -219,7 +185,7 @@ where
     Run: Fn(&mut C, &I) -> Result<O, Fault>,
     Read: Fn(&O) -> Digest,
 {
-    /// Wraps the phases `init`, `run` and `digest`; `name` names the kernel that will run.
+    /// Wraps the phases `init` and `run`, and the digest; `name` names the kernel that will run.
     pub fn new(init: Init, name: Name, run: Run, read: Read) -> Self {
         Routine { init, name, run, read, types: PhantomData }
     }
@@ -262,5 +228,31 @@ where
 
     fn digest(&self, output: &O) -> Digest {
         (self.read)(output)
+    }
+}
+
+/// An engine made of two functions, one that works and one that tells results apart: nothing to start, nothing to fill.
+/// `kernel` names the code that will run.
+pub fn function<I: 'static, O: 'static>(
+    kernel: &'static str,
+    run: impl Fn(&I) -> O + 'static,
+    digest: impl Fn(&O) -> Digest + 'static,
+) -> impl Engine<Input = I> {
+    let run = move |(): &mut (), input: &I| Ok(run(input));
+    Routine::new(|_: &Spec| Ok(()), move |(): &()| kernel.to_owned(), run, digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_of_any_length_tell_values_apart() {
+        assert_eq!(Digest::new(&[0xAB; 2]).to_string(), "abab");
+        let [long, other] = [[1_u8; 1000], [2; 1000]].map(|bytes| Digest::new(&bytes));
+        assert_eq!(long.to_string().len(), 64, "a hash");
+        assert_ne!(long, other);
+        assert_ne!(Digest::of(&1.0), Digest::of(&f64::from_bits(1.0_f64.to_bits() + 1)));
+        assert_eq!(Digest::of(&vec![7; 100]), Digest::of(&vec![7; 100]));
     }
 }

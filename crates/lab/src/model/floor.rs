@@ -3,14 +3,14 @@
 //! A workload counts its [`Work`] on paper. The lab's probes measure on the spot how fast the machine does each kind
 //! of it alone; the slowest kind is the floor of the row, and the row's time over the floor says what is left to win.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// From this size on an input is counted as coming from memory: larger than the caches of common processors.
 const BEYOND_CACHES: u64 = 64 << 20;
 
 /// The least that one iteration has to do, whoever does it. Zero where a kind of work does not matter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Work {
     /// Bytes that pass between memory and the processor.
@@ -22,7 +22,8 @@ pub struct Work {
 }
 
 /// A kind of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// Moving bytes.

@@ -1,6 +1,5 @@
 //! How far away the data of a case lie, which decides how small a difference can be believed.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The second level of common server cores has one or two MiB, and holds more than the data.
@@ -10,7 +9,8 @@ const OWN_CACHES: u64 = 1 << 20;
 ///
 /// Beyond its own caches it shares them: with the other cores, and on a virtual machine with neighbours that nobody
 /// sees. Sessions of such cases differ by about a percent for reasons that are not in the code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
     /// In the caches of one core.
@@ -21,10 +21,10 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Of a case that passes over so many bytes.
+    /// Of a case that passes over so many bytes; 0 says that nobody knows, and gets no lenient rule for it.
     #[must_use]
     pub fn of(working_set: u64) -> Self {
-        if working_set >= OWN_CACHES { Reach::Far } else { Reach::Near }
+        if (1..OWN_CACHES).contains(&working_set) { Reach::Near } else { Reach::Far }
     }
 
     /// For reports, which leave out what is near.
@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn what_a_core_holds_by_itself_is_near() {
-        assert_eq!([0, (1 << 20) - 1].map(Reach::of), [Reach::Near; 2]);
-        assert_eq!(Reach::of(1 << 20), Reach::Far);
+        assert_eq!([1, (1 << 20) - 1].map(Reach::of), [Reach::Near; 2]);
+        assert_eq!([1 << 20, u64::MAX].map(Reach::of), [Reach::Far; 2]);
+        assert_eq!(Reach::of(0), Reach::Far, "what is not known may be anywhere");
     }
 }

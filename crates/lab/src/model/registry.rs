@@ -77,6 +77,13 @@ pub(crate) struct Prepared {
     pub(crate) working_set: u64,
 }
 
+impl Prepared {
+    /// The input, if it is of that type.
+    pub(crate) fn input<I: 'static>(&self) -> Option<Rc<I>> {
+        Rc::clone(&self.input).downcast().ok()
+    }
+}
+
 /// Why nothing was selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -168,8 +175,7 @@ impl<I: 'static> AddEngines<'_, I> {
         assert!(self.entry.engines.iter().all(|e| e.name != name), "engine `{name}` is registered twice");
         let engine = Rc::new(engine);
         let drive = move |prepared: &Prepared, spec| -> Box<dyn Drive> {
-            let input =
-                Rc::downcast(Rc::clone(&prepared.input)).unwrap_or_else(|_| unreachable!("same workload"));
+            let input = prepared.input().unwrap_or_else(|| unreachable!("same workload"));
             Box::new(Driver::new(Rc::clone(&engine), spec, input))
         };
         self.entry.engines.push(EngineEntry { name: name.to_owned(), offer, drive: Box::new(drive) });
@@ -513,7 +519,7 @@ fn with(knobs: &Knobs, name: &str, value: &str) -> Knobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::engine::Function;
+    use crate::model::engine::function;
 
     struct Count(&'static str);
 
@@ -534,7 +540,7 @@ mod tests {
     }
 
     fn registry() -> Registry {
-        let same = || Function::new("plain", |n: &u64| *n, |n: &u64| Digest::new(&n.to_le_bytes()));
+        let same = || function("plain", |n: &u64| *n, |n: &u64| Digest::new(&n.to_le_bytes()));
         let mut registry = Registry::new();
         registry
             .workload(Count("count"), &[64, 4096])

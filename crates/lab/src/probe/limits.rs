@@ -103,6 +103,11 @@ impl Workload for Ports {
         Units::Operations(spec.size * STEPS * REGISTERS as u64 * u64::from(spec.threads))
     }
 
+    /// Registers.
+    fn working_set(&self, _: &Spec) -> u64 {
+        1
+    }
+
     fn work(&self, spec: &Spec) -> Option<Work> {
         let register = Arch::new().dispatch(Width);
         Some(Work { vector_bytes: self.units(spec).count() * register, ..Work::default() })

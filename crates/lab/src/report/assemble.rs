@@ -3,8 +3,8 @@
 
 use super::floor;
 use super::schema::{
-    Answers, Build, Comparison, Kind, NoiseCard, Plan, Quality, Report, Role, Row, SCHEMA, Session, Side,
-    State, Status, Summary, TimingClass, Units,
+    Answers, Build, Comparison, Kind, NoiseCard, Plan, Quality, Report, Retry, Role, Row, SCHEMA, Session,
+    Side, State, Status, Summary, TimingClass, Units,
 };
 use crate::campaign::{self, Contest, Measured, MemorySeen, Outcome, SessionSeen};
 use crate::model::class::Class;
@@ -79,6 +79,7 @@ pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Pl
         same_within: rule.same_within,
         same_from: rule.same_from,
         fixed_layout: rule.fixed_layout,
+        rule: rule.version,
         level: LEVEL,
         solo_sessions: *solo_sessions,
         rounds: *rounds,
@@ -104,6 +105,7 @@ impl Plan {
             same_within: self.same_within,
             same_from: self.same_from,
             fixed_layout: self.fixed_layout,
+            version: self.rule,
         }
     }
 }
@@ -146,6 +148,11 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
         sides: sides.collect(),
         sessions: measured.sessions.iter().map(|seen| Session::of(contest, seen)).collect(),
         windows_ns: gave.windows_ns,
+        retried: measured
+            .retried
+            .iter()
+            .map(|(session, why)| Retry { session: *session, why: why.clone() })
+            .collect(),
         comparisons: Vec::new(),
         instructions: Vec::new(),
     }

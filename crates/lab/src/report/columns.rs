@@ -2,12 +2,12 @@
 
 use super::schema::Session;
 use crate::stats::MAX_SESSIONS;
-use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What was seen of the sessions of a row, in their order. A column is absent where nothing was seen.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Columns {
     /// How many whole sessions there were.

@@ -2,14 +2,14 @@
 
 use super::view::{Line, Table, Tone, View, machine_facts};
 use hashmill_machine::Machine;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What stands in [`CountRecord::schema`].
 pub const SCHEMA: &str = "lab.count/1";
 
 /// Counts of one program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CountRecord {
     /// Always `lab.count/1`.
@@ -29,7 +29,8 @@ pub struct CountRecord {
 }
 
 /// One case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CountRow {
     /// Its key.

@@ -33,6 +33,14 @@ impl Document {
         }
     }
 
+    /// Whether it holds anything to build on: a report can be true, and be one of failures.
+    pub(crate) fn is_usable(&self) -> bool {
+        match self {
+            Document::Report(report) => report.is_valid(),
+            _ => true,
+        }
+    }
+
     /// What a check of it has computed again.
     pub(crate) fn checked(&self) -> String {
         match self {

@@ -105,6 +105,7 @@ mod tests {
             sides: vec![side],
             sessions: Vec::new(),
             windows_ns: Vec::new(),
+            retried: Vec::new(),
             comparisons: Vec::new(),
             instructions: Vec::new(),
         }

@@ -9,7 +9,6 @@ use super::store::{self, ReadError};
 use super::view::{Line, Table, Tone, View};
 use crate::model::units::{duration, percent};
 use crate::stats::change::{Change, changes};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -21,7 +20,8 @@ const LEAST_TIME: f64 = 0.02;
 const LEAST_RATIO: f64 = 0.005;
 
 /// One run: a line of the file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// Always `lab.history/1`.
@@ -40,7 +40,8 @@ pub struct Run {
 }
 
 /// One number of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// The case.

@@ -3,11 +3,11 @@
 use super::schema::{Report, Row, Status};
 use super::view::Table;
 use crate::model::units::percent;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was counted of one side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "is", content = "of", rename_all = "lowercase")]
 pub enum Instructions {
     /// Instructions of an iteration.
@@ -17,7 +17,8 @@ pub enum Instructions {
 }
 
 /// A count of instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
     /// Of one iteration.

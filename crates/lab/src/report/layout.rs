@@ -4,11 +4,11 @@ use super::schema::{Comparison, Report, Role, Row, Side, Verdict};
 use crate::model::key::Key;
 use crate::stats::layout::sees;
 use crate::stats::verdict::Evidence;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the sessions of a build did about the luck of link layout.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "is", content = "by", rename_all = "lowercase")]
 pub enum Layout {
     /// Every session ran a link of its own, with functions and data in another order, made by this linker.
@@ -44,7 +44,7 @@ pub(super) fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> Op
     let for_this = (sessions as f64 * (seen.ln_1p() / size).powi(2)).ceil() as u64;
     let is_effect = size >= rule.least(row.reach).ln_1p();
     let needed = sessions_needed.map(|needed| if is_effect { needed.max(for_this) } else { needed });
-    let needed = needed.map_or_else(String::new, |needed| format!(", needs ~{needed}"));
+    let needed = super::view::needed(needed).map_or_else(String::new, |needed| format!("; {needed}"));
     Some(format!("inconclusive (sees {:.1} % and more{needed})", seen * 100.0))
 }
 

@@ -8,14 +8,14 @@ use crate::stats::binomial::share_interval;
 use crate::stats::order::{mad, median};
 use crate::stats::verdict::Evidence;
 use hashmill_machine::Machine;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What stands in [`NoiseRecord::schema`].
 pub const SCHEMA: &str = "lab.noise/1";
 
 /// Trials of several series on one machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NoiseRecord {
     /// Always `lab.noise/1`.
@@ -38,7 +38,8 @@ pub struct NoiseRecord {
 }
 
 /// Repeated comparisons of the same two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Series {
     /// Case of the baseline.
@@ -55,7 +56,8 @@ pub struct Series {
 }
 
 /// One comparison, complete under its rule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
     /// When it started.

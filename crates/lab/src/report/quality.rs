@@ -5,7 +5,7 @@ use super::schema::{Report, Role};
 use crate::model::key::Key;
 
 /// All flags with what they mean.
-pub const FLAGS: [(&str, &str); 10] = [
+pub const FLAGS: [(&str, &str); 11] = [
     ("busy", "the load average at the start was above half of the cores"),
     ("stolen-time", "the hypervisor gave more than 1 % of the time to others"),
     ("cpu-pressure", "tasks waited for a processor for more than 10 % of the time"),
@@ -13,6 +13,7 @@ pub const FLAGS: [(&str, &str); 10] = [
     ("virtual", "a virtual machine: neighbours can disturb without a trace"),
     ("no-control", "nothing was set against itself, so an error of the measurement could not show"),
     ("control-failed", "identical sides were found different: the conclusions of this run are invalid"),
+    ("retried", "a session ended or hung before its time and was taken again"),
     ("dirty", "a build held changes that are in no commit"),
     ("small-pages", "inputs of 2 MiB and more lay in small pages, which makes processes differ by luck"),
     ("short-samples", "samples shorter than 100 µs: bursts and the clock weigh heavily"),
@@ -52,6 +53,7 @@ pub(crate) fn flags(report: &Report) -> Vec<String> {
             let controls = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control);
             controls.into_iter().any(|control| control.verdict.is_claim())
         }),
+        "retried" => report.rows.iter().any(|row| !row.retried.is_empty()),
         "dirty" => report.builds.iter().any(|build| build.dirty == Some(true)),
         "small-pages" => report.rows.iter().any(|row| {
             let large = row

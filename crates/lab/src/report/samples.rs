@@ -11,7 +11,6 @@ use crate::model::class::{Class, Sampling};
 use crate::stats::order::{median, six_digits};
 use crate::stats::paired::{Placed, by_session, deltas};
 use hashmill_machine::Load;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -22,7 +21,8 @@ pub const SCHEMA: &str = "lab.samples/1";
 pub const NAME: &str = "samples.json";
 
 /// The samples of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SamplesFile {
     /// Always `lab.samples/1`.
@@ -34,7 +34,8 @@ pub struct SamplesFile {
 }
 
 /// The samples of one row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SamplesRow {
     /// Title of the row.

@@ -9,7 +9,6 @@ use super::columns;
 use crate::model::floor::{Bound, Work};
 use crate::model::reach::Reach;
 use hashmill_machine::{Load, Machine};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::instructions::Instructions;
@@ -21,7 +20,8 @@ pub use crate::stats::verdict::Verdict;
 pub const SCHEMA: &str = "lab.report/2";
 
 /// A report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// Always `lab.report/2`.
@@ -64,7 +64,8 @@ pub struct Report {
 }
 
 /// The smallest differences that a machine can prove, from comparisons of identical sides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NoiseCard {
     /// When the last of them was made, in UTC.
@@ -78,7 +79,8 @@ pub struct NoiseCard {
 }
 
 /// What kind of run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Rows alone.
@@ -92,7 +94,8 @@ pub enum Kind {
 }
 
 /// How the run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// It did not: the writer was killed, or is still at work.
@@ -104,7 +107,8 @@ pub enum State {
 }
 
 /// One program that was measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     /// `A`, `B`, or `self` for the lab's own program.
@@ -129,7 +133,8 @@ pub struct Build {
 }
 
 /// The known answers of one engine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Answers {
     /// Whose.
@@ -142,7 +147,8 @@ pub struct Answers {
 }
 
 /// How it was measured and decided.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Numbers of sessions at which the data were looked at.
@@ -161,6 +167,9 @@ pub struct Plan {
     /// Smallest difference that may be claimed of builds with one layout each; absent where layouts were many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_layout: Option<f64>,
+    /// Version of the rule; 2 where it is absent. Since 3 the intervals, sameness among them, pay for the looks.
+    #[serde(default = "second", skip_serializing_if = "is_second")]
+    pub rule: u32,
     /// Confidence of the intervals.
     pub level: f64,
     /// Sessions of a row without a comparison.
@@ -183,8 +192,18 @@ pub struct Plan {
     pub same_code: bool,
 }
 
+fn second() -> u32 {
+    2
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_second(rule: &u32) -> bool {
+    *rule == second()
+}
+
 /// One contest, or one case alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Row {
     /// What a table shows on its left.
@@ -209,11 +228,14 @@ pub struct Row {
     pub sides: Vec<Side>,
     /// One entry per whole session, written as columns.
     #[serde(with = "columns")]
-    #[schemars(with = "columns::Columns")]
+    #[cfg_attr(feature = "schema", schemars(with = "columns::Columns"))]
     pub sessions: Vec<Session>,
     /// Time of each window of a sustained run, of all iterations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows_ns: Vec<u64>,
+    /// Sessions whose process ended or hung, and that were taken again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried: Vec<Retry>,
     /// What follows from the sessions.
     pub comparisons: Vec<Comparison>,
     /// Instructions of its sides, in their order and without controls, where somebody counted.
@@ -222,7 +244,8 @@ pub struct Row {
 }
 
 /// What the clock saw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TimingClass {
     /// Its name.
@@ -234,7 +257,8 @@ pub struct TimingClass {
 }
 
 /// Work of one iteration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Units {
     /// `bytes`, `hashes` or `operations`; empty when no session could be opened.
@@ -244,7 +268,8 @@ pub struct Units {
 }
 
 /// Whether a row can be trusted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "is", content = "why", rename_all = "lowercase")]
 pub enum Status {
     /// Measured as planned.
@@ -260,7 +285,8 @@ pub enum Status {
 }
 
 /// One side of a contest.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Side {
     /// Short name in this row.
@@ -297,7 +323,8 @@ pub struct Side {
 }
 
 /// The shortest time that the machine's limits allow for an iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Floor {
     /// The limit that allows the least.
@@ -309,7 +336,8 @@ pub struct Floor {
 }
 
 /// What the sessions of one side say, in nanoseconds per iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     /// Median of the session medians.
@@ -331,8 +359,20 @@ pub struct Session {
     pub gigantic_bytes: Option<u64>,
 }
 
+/// A session that was lost and taken again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Retry {
+    /// Which.
+    pub session: usize,
+    /// How its process ended.
+    pub why: String,
+}
+
 /// One side against the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Index of the side in [`Row::sides`].
@@ -357,7 +397,8 @@ pub struct Comparison {
 }
 
 /// How disturbed the machine was.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
     /// At the start.
@@ -388,6 +429,7 @@ impl Report {
     }
 
     /// The schema of these types as JSON Schema.
+    #[cfg(feature = "schema")]
     #[must_use]
     pub fn json_schema() -> serde_json::Value {
         schemars::schema_for!(Report).into()

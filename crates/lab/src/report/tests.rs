@@ -84,6 +84,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
             .collect(),
         sessions: vec![quiet; sessions],
         windows_ns: gave.windows_ns,
+        retried: Vec::new(),
         comparisons: Vec::new(),
         instructions: Vec::new(),
     }
@@ -305,6 +306,7 @@ fn the_stored_report_reads_back_as_itself() {
     assert_eq!(store::parse(text.as_bytes()).expect("readable"), report);
 }
 
+#[cfg(feature = "schema")]
 #[test]
 fn the_committed_schema_is_that_of_the_types() {
     let text = serde_json::to_string_pretty(&Report::json_schema()).expect("plain data");

@@ -10,6 +10,7 @@ use super::soak::{Course, Soak};
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
+use crate::stats::MAX_SESSIONS;
 use hashmill_machine::Machine;
 
 /// Everything that every form shows.
@@ -177,13 +178,20 @@ fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> String {
     if let Some(words) = layout::verdict(report, row, comparison) {
         return words + unfinished;
     }
-    let words = match (comparison.verdict, comparison.sessions_needed) {
-        (Verdict::Inconclusive, Some(needed)) if comparison.sessions > 0 => {
-            format!("inconclusive (needs ~{needed})")
-        }
+    let words = match (comparison.verdict, needed(comparison.sessions_needed)) {
+        (_, _) if comparison.sessions == 0 => "not measured".to_owned(),
+        (Verdict::Inconclusive, Some(needed)) => format!("inconclusive ({needed})"),
         (verdict, _) => verdict.word().to_owned(),
     };
     words + unfinished
+}
+
+/// What would settle a comparison, as its reader can ask for it.
+pub(super) fn needed(sessions: Option<u64>) -> Option<String> {
+    sessions.map(|needed| match needed <= MAX_SESSIONS as u64 {
+        true => format!("try --sessions {needed}"),
+        false => format!("needs over {MAX_SESSIONS} sessions"),
+    })
 }
 
 pub(super) fn status(status: &Status) -> String {
@@ -310,9 +318,17 @@ fn notes(report: &Report) -> Vec<String> {
         if let Status::Incorrect(why) | Status::Failed(why) = &row.status {
             notes.push(format!("{}: {why}", row.title));
         }
-        for control in
-            row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control && c.sessions > 0)
-        {
+        for retry in &row.retried {
+            notes.push(format!(
+                "{}: session {} was taken again: {}",
+                row.title,
+                retry.session + 1,
+                retry.why
+            ));
+        }
+        let controls = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control);
+        // What has no session found nothing, and that nothing was found proves nothing.
+        for control in controls.filter(|control| control.sessions > 0) {
             let judged = if control.verdict.is_claim() { "FAILED: this run is invalid" } else { "ok" };
             notes.push(format!("A/A control {} {} {judged}", percent(control.ratio), interval(control)));
         }

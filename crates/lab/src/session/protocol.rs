@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Version of these messages: of their meaning, not of the fields that came later.
-pub(crate) const VERSION: u32 = 1;
+/// Version of these messages: of their meaning, not of the fields that came later. Since 2 no class times the digest.
+pub(crate) const VERSION: u32 = 2;
 
 /// What the lab asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +86,9 @@ pub(crate) enum Reply {
         /// Bytes that an iteration passes over; builds from before this was asked say nothing.
         #[serde(default)]
         working_set: u64,
+        /// How long it took to make the input and the right answer.
+        #[serde(default)]
+        setup_ns: u64,
         /// What the right answer is.
         reference: String,
     },
@@ -184,7 +187,7 @@ mod tests {
         let opened: Reply =
             serde_json::from_str(r#"{"re":"opened","unit":"bytes","units":64,"reference":"07"}"#)
                 .expect("a reply");
-        let Reply::Opened { working_set: 0, .. } = opened else { panic!("{opened:?}") };
+        let Reply::Opened { working_set: 0, setup_ns: 0, .. } = opened else { panic!("{opened:?}") };
         let sampled: Reply =
             serde_json::from_str(r#"{"re":"sampled","ns":5,"digest":"07"}"#).expect("a reply");
         let Reply::Sampled(Sampled { cpu_ns: None, faults: None, switches: None, .. }) = sampled else {

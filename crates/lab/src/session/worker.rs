@@ -14,6 +14,9 @@ use std::io::{BufRead, Write};
 /// Most iterations that calibration may choose: an hour of one-nanosecond calls.
 const MOST_ITERATIONS: u64 = 1 << 42;
 
+/// How many times as long as it is timed a sample may take in all, with what is done between stretches of the clock.
+const MOST_UNTIMED: u64 = 16;
+
 /// Before each sample this part of its iterations runs unseen; too few of them, and each is long enough by itself.
 const LEAD_IN_SHARE: u64 = 16;
 
@@ -76,6 +79,7 @@ impl<'a> Worker<'a> {
 
     fn open(&mut self, number: usize, case: &str, seed: u64, share: bool) -> Result<Reply, Fault> {
         let key: Key = case.parse().map_err(Fault::failed)?;
+        let start = self.clock.now_ns();
         let prepared = match self.slots.first() {
             Some(slot) if share => slot.prepared.clone(),
             _ => self.registry.prepare(&key, seed)?,
@@ -90,6 +94,7 @@ impl<'a> Worker<'a> {
             unit: unit.to_owned(),
             units: prepared.units.count(),
             working_set: prepared.working_set,
+            setup_ns: self.clock.now_ns() - start,
             reference: prepared.reference.to_string(),
         };
         self.slots.retain(|slot| slot.number != number);
@@ -112,10 +117,13 @@ impl<'a> Worker<'a> {
         }
         let mut iterations = 1;
         loop {
+            let start = clock.now_ns();
             let ns = slot.driver.lap(clock, iterations)?.ns.max(1);
+            // What inputs cost counts too, or a cheap call on a dear input would take all day.
+            let cost_ns = ns.max((clock.now_ns() - start) / MOST_UNTIMED);
             // From a quarter of the target on, the estimate is good to a few percent, which is all that is needed.
-            if ns >= sample_ns / 4 || iterations >= MOST_ITERATIONS {
-                let fitting = u128::from(iterations) * u128::from(sample_ns) / u128::from(ns);
+            if cost_ns >= sample_ns / 4 || iterations >= MOST_ITERATIONS {
+                let fitting = u128::from(iterations) * u128::from(sample_ns) / u128::from(cost_ns);
                 let fitting = fitting.clamp(1, u128::from(MOST_ITERATIONS)) as u64;
                 let ns = u128::from(ns) * u128::from(fitting) / u128::from(iterations);
                 return Ok(Reply::Calibrated {
@@ -123,7 +131,7 @@ impl<'a> Worker<'a> {
                     ns: u64::try_from(ns).unwrap_or(u64::MAX),
                 });
             }
-            let growth = (sample_ns / 2 / ns).clamp(2, 64);
+            let growth = (sample_ns / 2 / cost_ns).clamp(2, 64);
             iterations = (iterations * growth).min(MOST_ITERATIONS);
         }
     }

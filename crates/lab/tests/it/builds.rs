@@ -182,11 +182,18 @@ fn a_session_that_crashes_ends_its_row_and_keeps_what_there_was() {
     let result = toy.compare(&["crashing", "first", "--control", "off"]);
     assert_eq!(result.code, Some(4), "{result:?}");
     assert!(result.out.contains("crashing on purpose"), "the last words are shown: {}", result.out);
+    assert!(result.out.contains("session 1 was taken again"), "once is an accident: {}", result.out);
     let report = toy.report();
     assert_eq!(report["rows"][0]["status"]["is"], "failed");
     let samples = &toy.read("samples.json")["rows"][0];
     assert!(!samples["ns"].as_array().expect("samples").is_empty());
-    assert_eq!(toy.check().code, Some(0), "the report is honest about it");
+    let checked = toy.check();
+    assert_eq!(
+        checked.code,
+        Some(4),
+        "the report is honest about it, and nothing follows from it: {checked:?}"
+    );
+    assert!(checked.out.contains("consistent, but not to be used"), "{}", checked.out);
 }
 
 #[test]
@@ -208,11 +215,11 @@ fn builds_from_before_and_after_a_new_word_are_compared() {
     assert_eq!(result.code, Some(0), "{result:?}");
     assert_eq!(toy.report()["rows"][0]["comparisons"][0]["verdict"], "faster");
 
-    toy.set(r#""protocol":1"#, r#""protocol":2"#);
+    toy.set(r#""protocol":2"#, r#""protocol":1"#);
     toy.commit("other-words");
     let other = toy.compare(&["other-words", "first"]);
     assert_eq!(other.code, Some(4), "{other:?}");
-    assert!(other.out.contains("the session speaks protocol 2, this lab speaks 1"), "{}", other.out);
+    assert!(other.out.contains("the session speaks protocol 1, this lab speaks 2"), "{}", other.out);
 }
 
 #[test]

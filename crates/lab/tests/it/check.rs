@@ -20,12 +20,10 @@ fn check(text: &str) -> Said {
 #[test]
 fn an_honest_report_is_accepted_and_its_verdicts_counted() {
     let result = check(&golden().to_string());
-    assert_eq!(result.code, Some(0), "{result:?}");
-    assert!(
-        result.out.ends_with("ok; 250 medians of sessions, 4 verdicts computed again\n"),
-        "{}",
-        result.out
-    );
+    // One of its rows is of a wrong result: all of it is true, and nothing follows from it.
+    assert_eq!(result.code, Some(4), "{result:?}");
+    let says = "consistent, but not to be used; 250 medians of sessions, 4 verdicts computed again\n";
+    assert!(result.out.ends_with(says), "{}", result.out);
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub(crate) fn lab() -> Command {
         let own = std::env::current_exe().expect("a test has a path");
         let profile = own.parent().and_then(Path::parent).expect("target/<profile>/deps/<test>");
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--example", "lab", "--manifest-path"]);
+        build.args(["build", "--quiet", "--example", "lab", "--features", "full", "--manifest-path"]);
         build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
         build.arg("--target-dir").arg(profile.parent().expect("target"));
         if profile.ends_with("release") {
