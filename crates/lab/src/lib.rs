@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(feature = "full"), allow(dead_code, reason = "what only some of the features use"))]
 
+pub mod bench;
 mod build;
 mod campaign;
 #[cfg(feature = "gates")]
@@ -24,7 +25,20 @@ pub mod report;
 mod session;
 pub mod stats;
 
+pub use bench::benches;
+
 /// What the page of the crate shows compiles and runs.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// What the pages for newcomers show compiles.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/from-criterion.md")]
+    struct FromCriterion;
+    #[doc = include_str!("../../../docs/from-divan.md")]
+    struct FromDivan;
+    #[doc = include_str!("../../../docs/from-hyperfine.md")]
+    struct FromHyperfine;
+}

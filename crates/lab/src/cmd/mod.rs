@@ -15,6 +15,7 @@
 #![expect(clippy::disallowed_methods, reason = "commands: arguments, the terminal, the program to run again")]
 
 mod args;
+mod bench;
 #[cfg(feature = "gates")]
 mod claim;
 mod compare;
@@ -49,6 +50,8 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use mistake::{one_line, renamed};
+
+pub(crate) use bench::main as bench;
 
 /// How a program carries the lab.
 pub struct Mount<'a> {

@@ -60,6 +60,8 @@ struct WorkloadEntry {
     prepare: Box<Prepare>,
     work: Box<CountWork>,
     engines: Vec<EngineEntry>,
+    /// Whether its sizes and threads are all that there are.
+    ready_made: bool,
 }
 
 struct EngineEntry {
@@ -78,6 +80,10 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    pub(crate) fn new(input: Rc<dyn Any>, reference: Digest, units: Units, working_set: u64) -> Self {
+        Prepared { input, reference, units, working_set }
+    }
+
     /// The input, if it is of that type.
     pub(crate) fn input<I: 'static>(&self) -> Option<Rc<I>> {
         Rc::clone(&self.input).downcast().ok()
@@ -219,9 +225,35 @@ impl Registry {
         let sizes = sizes.iter().copied().map(Size).collect();
         let (prepare, work) = (Box::new(prepare), Box::new(work));
         let input = TypeId::of::<W::Input>();
-        self.workloads.push(WorkloadEntry { name, sizes, input, prepare, work, engines: Vec::new() });
+        let engines = Vec::new();
+        self.workloads.push(WorkloadEntry { name, sizes, input, prepare, work, engines, ready_made: false });
         let entry = self.workloads.last_mut().expect("just pushed");
         AddEngines { entry, input: PhantomData }
+    }
+
+    /// Registers a case that makes its own inputs and drives itself, under the names in `key`.
+    pub(crate) fn ready_made(
+        &mut self,
+        key: &Key,
+        prepare: impl Fn(u64) -> Prepared + 'static,
+        drive: fn(&Prepared) -> Box<dyn Drive>,
+    ) {
+        let offer =
+            Offer { classes: vec![key.class.clone()], threads: vec![key.threads], ..Offer::classes(&[]) };
+        let engine = EngineEntry {
+            name: key.engine.clone(),
+            offer,
+            drive: Box::new(move |prepared, _| drive(prepared)),
+        };
+        self.workloads.push(WorkloadEntry {
+            name: key.workload.clone(),
+            sizes: vec![key.size],
+            input: TypeId::of::<()>(),
+            prepare: Box::new(move |_, seed| Ok(prepare(seed))),
+            work: Box::new(|_| None),
+            engines: vec![engine],
+            ready_made: true,
+        });
     }
 
     /// More engines for a workload that was registered before, by whoever made its input.
@@ -349,7 +381,13 @@ impl Registry {
     }
 
     fn find(&self, key: &Key) -> Result<(&WorkloadEntry, &EngineEntry), Fault> {
-        let workload = self.workloads.iter().find(|w| w.name == key.workload);
+        // Cases that are ready-made share a name where they differ in size or threads.
+        let is_it = |w: &&WorkloadEntry| {
+            let own = |e: &EngineEntry| e.offer.threads.contains(&key.threads);
+            w.name == key.workload
+                && (!w.ready_made || w.sizes.contains(&key.size) && w.engines.iter().any(own))
+        };
+        let workload = self.workloads.iter().find(is_it);
         let pair = workload.and_then(|w| Some((w, w.engines.iter().find(|e| e.name == key.engine)?)));
         match pair {
             Some((workload, engine)) if engine.offer.classes.contains(&key.class) => Ok((workload, engine)),

@@ -173,7 +173,8 @@ pub(crate) fn interval(comparison: &Comparison) -> String {
     }
 }
 
-fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> String {
+/// The words for a verdict, with what would settle one that is none.
+pub(crate) fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> String {
     let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
     if let Some(words) = layout::verdict(report, row, comparison) {
         return words + unfinished;

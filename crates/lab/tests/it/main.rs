@@ -1,5 +1,6 @@
 //! Behaviour of the lab as its users see it, one module per behaviour.
 
+mod bench;
 mod browser;
 mod builds;
 mod check;

@@ -54,7 +54,7 @@ pub(super) fn usage(name: &str) -> String {
 
 /// What of a verdict is a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FailOn {
+pub(super) enum FailOn {
     Slower,
     Changed,
 }
@@ -99,7 +99,7 @@ fn reports(args: &Compare, one: &str, other: &str, console: &mut Console<'_>) ->
 }
 
 impl FailOn {
-    fn is_met(self, report: &Report) -> bool {
+    pub(super) fn is_met(self, report: &Report) -> bool {
         report.candidates().any(|(_, comparison)| match self {
             FailOn::Slower => comparison.verdict == Verdict::Slower,
             FailOn::Changed => comparison.verdict.is_claim(),

@@ -1,0 +1,127 @@
+//! The inputs of a session and what is right for each.
+
+use super::random::Random;
+use super::timed::{Call, fingerprint};
+use crate::model::engine::Digest;
+use crate::model::registry::Prepared;
+use crate::model::units::Units;
+use crate::plan::Orders;
+use hashmill_machine::resident_bytes;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Says what is right for an input.
+pub(super) type Answer<I> = dyn Fn(&I) -> Digest;
+
+/// How a case is made.
+pub(super) struct Recipe<I, C> {
+    pub(super) make: Box<dyn Fn(&mut Random) -> I>,
+    pub(super) expected: Option<Box<Answer<I>>>,
+    pub(super) call: C,
+    pub(super) units: Units,
+    pub(super) working_set: Option<u64>,
+}
+
+/// The inputs of one session.
+pub(super) struct Pool<I, C> {
+    pub(super) recipe: Rc<Recipe<I, C>>,
+    seeds: Vec<u64>,
+    answers: Vec<Digest>,
+    /// The inputs themselves, where calls share them.
+    pub(super) made: Vec<I>,
+}
+
+/// Most inputs of a session. A branch predictor learns one by heart: sorting a thousand numbers took 6.2 µs on one
+/// input, and 10.1 µs on many in turn.
+const MOST: usize = 64;
+/// Without a look at the memory, fewer.
+const MOST_UNSEEN: usize = 8;
+/// So much may the process grow by them; more would move a case from one level of caches to the next.
+const MOST_BYTES: u64 = 512 << 10;
+/// So long may it take to make them.
+const MOST_TIME: Duration = Duration::from_millis(20);
+
+impl<I: 'static, C: Call<I>> Recipe<I, C> {
+    /// The inputs of a session, the first of which the whole is known by.
+    pub(super) fn prepare(self: &Rc<Self>, seed: u64) -> Prepared {
+        let before = resident_bytes();
+        let grown = || Some(resident_bytes()?.saturating_sub(before?));
+        let (start, mut orders) = (Instant::now(), Orders::new(seed));
+        let mut pool =
+            Pool { recipe: Rc::clone(self), seeds: Vec::new(), answers: Vec::new(), made: Vec::new() };
+        let mut working_set = grown();
+        let most = match (size_of::<I>(), working_set) {
+            // Values without a size are all alike.
+            (0, _) => 1,
+            (_, Some(_)) => MOST,
+            (_, None) => MOST_UNSEEN,
+        };
+        while pool.seeds.len() < most {
+            pool.add(orders.next());
+            working_set = working_set.max(grown());
+            if start.elapsed() > MOST_TIME || working_set > Some(MOST_BYTES) {
+                break;
+            }
+        }
+        pool.round_down();
+        let working_set = self.working_set.or(match self.units {
+            Units::Bytes(bytes) => working_set.map(|seen| seen.max(bytes)),
+            _ => working_set,
+        });
+        // A process that did not grow found room in what it had, which is little.
+        let working_set = working_set.map_or(0, |bytes| bytes.max(1));
+        let reference = pool.answers[0];
+        Prepared::new(Rc::new(pool), reference, self.units, working_set)
+    }
+}
+
+impl<I: 'static, C: Call<I>> Pool<I, C> {
+    fn add(&mut self, seed: u64) {
+        self.seeds.push(seed);
+        let input = self.make(self.seeds.len() - 1);
+        let answer = match &self.recipe.expected {
+            Some(expected) => expected(&input),
+            None => {
+                let (mut inputs, mut outputs) = (vec![input], Vec::with_capacity(1));
+                self.recipe.call.batch(&mut inputs, &mut outputs);
+                let answer = fingerprint(&outputs[0]);
+                self.answers.push(answer);
+                if !C::CONSUMES {
+                    self.made.append(&mut inputs);
+                }
+                return;
+            }
+        };
+        self.answers.push(answer);
+        if !C::CONSUMES {
+            self.made.push(input);
+        }
+    }
+
+    /// Keeps a power of two of them: sides of a comparison, which are timed apart, should not differ by a few.
+    fn round_down(&mut self) {
+        let keep = 1 << self.seeds.len().ilog2();
+        self.seeds.truncate(keep);
+        self.answers.truncate(keep);
+        self.made.truncate(keep);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.seeds.len()
+    }
+
+    /// Input `index`, made anew.
+    pub(super) fn make(&self, index: usize) -> I {
+        (self.recipe.make)(&mut Random::new(self.seeds[index]))
+    }
+
+    /// The digest of the session if `output` is right for input `index`, or else one that it is not.
+    pub(super) fn judge(&self, index: usize, output: &C::Output) -> Digest {
+        let (found, right, first) = (fingerprint(output), self.answers[index], self.answers[0]);
+        match found == right {
+            true => first,
+            false if found == first => Digest::of(&format!("{found} instead of {right}")),
+            false => found,
+        }
+    }
+}

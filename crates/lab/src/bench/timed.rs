@@ -1,0 +1,355 @@
+//! The timed loops of benches: nothing between two readings of the clock but calls.
+
+use super::inputs::Pool;
+use crate::model::driver::{Drive, Lap};
+use crate::model::engine::{Digest, Fault};
+use crate::model::registry::Prepared;
+use hashmill_machine::clock::Clock;
+use std::any::Any;
+use std::fmt::Debug;
+use std::hint::black_box;
+use std::rc::Rc;
+
+/// Calls between two readings of the clock, where inputs or results must wait in a row.
+const BATCH: usize = 32;
+
+/// What is timed.
+pub(super) trait Call<I: 'static>: 'static {
+    type Output: Debug + 'static;
+    /// Whether each call needs an input of its own.
+    const CONSUMES: bool;
+
+    /// One call for each input; what it gives goes to the end of `outputs`, which has room for it. Inputs that it
+    /// leaves are of no further use if it consumes them.
+    fn batch(&self, inputs: &mut Vec<I>, outputs: &mut Vec<Self::Output>);
+
+    /// One call, of those that share inputs.
+    fn shared(&self, input: &I) -> Option<Self::Output>;
+}
+
+/// Reads its input.
+pub(super) struct ByRef<F>(pub(super) F);
+/// Changes its input.
+pub(super) struct ByMut<F>(pub(super) F);
+/// Takes its input.
+pub(super) struct ByValue<F>(pub(super) F);
+
+impl<I: 'static, O: Debug + 'static, F: Fn(&I) -> O + 'static> Call<I> for ByRef<F> {
+    type Output = O;
+    const CONSUMES: bool = false;
+
+    #[inline]
+    fn batch(&self, inputs: &mut Vec<I>, outputs: &mut Vec<O>) {
+        for input in inputs.iter() {
+            outputs.push(black_box((self.0)(black_box(input))));
+        }
+    }
+
+    #[inline(always)]
+    fn shared(&self, input: &I) -> Option<O> {
+        Some(black_box((self.0)(black_box(input))))
+    }
+}
+
+impl<I: 'static, O: Debug + 'static, F: Fn(&mut I) -> O + 'static> Call<I> for ByMut<F> {
+    type Output = O;
+    const CONSUMES: bool = true;
+
+    #[inline]
+    fn batch(&self, inputs: &mut Vec<I>, outputs: &mut Vec<O>) {
+        for input in inputs.iter_mut() {
+            let output = black_box((self.0)(black_box(&mut *input)));
+            // What it wrote into its input is a result, too.
+            black_box(input);
+            outputs.push(output);
+        }
+    }
+
+    fn shared(&self, _: &I) -> Option<O> {
+        None
+    }
+}
+
+impl<I: 'static, O: Debug + 'static, F: Fn(I) -> O + 'static> Call<I> for ByValue<F> {
+    type Output = O;
+    const CONSUMES: bool = true;
+
+    #[inline]
+    fn batch(&self, inputs: &mut Vec<I>, outputs: &mut Vec<O>) {
+        for input in inputs.drain(..) {
+            outputs.push(black_box((self.0)(black_box(input))));
+        }
+    }
+
+    fn shared(&self, _: &I) -> Option<O> {
+        None
+    }
+}
+
+/// What tells results apart. Bytes and text are their own; of everything else it is what `Debug` says.
+pub(super) fn fingerprint<O: Debug + 'static>(output: &O) -> Digest {
+    let any: &dyn Any = output;
+    if let Some(bytes) = any.downcast_ref::<Vec<u8>>() {
+        Digest::new(bytes)
+    } else if let Some(text) = any.downcast_ref::<String>() {
+        Digest::new(text.as_bytes())
+    } else {
+        Digest::of(output)
+    }
+}
+
+/// The driver of a session's inputs.
+pub(super) fn driver<I: 'static, C: Call<I>>(prepared: &Prepared) -> Box<dyn Drive> {
+    let pool: Rc<Pool<I, C>> = prepared.input().unwrap_or_else(|| unreachable!("the inputs of this case"));
+    Box::new(Timed { pool, at: 0, inputs: Vec::new(), outputs: Vec::new() })
+}
+
+struct Timed<I: 'static, C: Call<I>> {
+    pool: Rc<Pool<I, C>>,
+    /// The input that is next.
+    at: usize,
+    inputs: Vec<I>,
+    outputs: Vec<C::Output>,
+}
+
+impl<I: 'static, C: Call<I>> Timed<I, C> {
+    /// Calls that share inputs and leave nothing to drop: one stretch of the clock.
+    fn lap_shared(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<C::Output>) {
+        let (call, mut last) = (&self.pool.recipe.call, None);
+        let start = clock.now_ns();
+        visit(&self.pool.made, &mut self.at, iterations, |input| last = call.shared(input));
+        (clock.now_ns() - start, last)
+    }
+
+    /// Calls that share inputs; what they give is dropped between two stretches.
+    fn lap_kept(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<C::Output>) {
+        let Timed { pool, at, outputs, .. } = self;
+        let (mut ns, mut left, mut last) = (0, iterations, None);
+        while left > 0 {
+            let count = left.min(BATCH.min(pool.len()) as u64);
+            outputs.reserve(count as usize);
+            let start = clock.now_ns();
+            visit(&pool.made, at, count, |input| outputs.extend(pool.recipe.call.shared(input)));
+            ns += clock.now_ns() - start;
+            left -= count;
+            last = outputs.pop();
+            outputs.clear();
+        }
+        (ns, last)
+    }
+
+    /// Calls with an input each, which are made between two stretches.
+    fn lap_fresh(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<C::Output>) {
+        let Timed { pool, at, inputs, outputs } = self;
+        let (mut ns, mut left, mut last) = (0, iterations, None);
+        while left > 0 {
+            let count = left.min(BATCH.min(pool.len()) as u64);
+            for _ in 0..count {
+                inputs.push(pool.make(*at));
+                *at = (*at + 1) % pool.len();
+            }
+            outputs.reserve(count as usize);
+            let start = clock.now_ns();
+            pool.recipe.call.batch(inputs, outputs);
+            ns += clock.now_ns() - start;
+            left -= count;
+            last = outputs.pop();
+            inputs.clear();
+            outputs.clear();
+        }
+        (ns, last)
+    }
+}
+
+impl<I: 'static, C: Call<I>> Drive for Timed<I, C> {
+    fn kernel(&mut self) -> Result<String, Fault> {
+        Ok("bench".to_owned())
+    }
+
+    fn lap(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
+        let iterations = iterations.max(1);
+        let (ns, last) = match (C::CONSUMES, std::mem::needs_drop::<C::Output>()) {
+            (true, _) => self.lap_fresh(clock, iterations),
+            (false, true) => self.lap_kept(clock, iterations),
+            (false, false) => self.lap_shared(clock, iterations),
+        };
+        let output = last.ok_or_else(|| Fault::failed("no call was made"))?;
+        let len = self.pool.len();
+        Ok(Lap { ns, digest: self.pool.judge((self.at + len - 1) % len, &output) })
+    }
+}
+
+/// Visits `count` inputs in a circle, from `at` on.
+#[inline(always)]
+fn visit<I>(inputs: &[I], at: &mut usize, count: u64, mut each: impl FnMut(&I)) {
+    if let [only] = inputs {
+        for _ in 0..count {
+            each(only);
+        }
+        return;
+    }
+    let mut left = count;
+    while left > 0 && !inputs.is_empty() {
+        let end = inputs.len().min(at.saturating_add(usize::try_from(left).unwrap_or(usize::MAX)));
+        let row = &inputs[*at..end];
+        row.iter().for_each(&mut each);
+        left -= row.len() as u64;
+        *at = if end == inputs.len() { 0 } else { end };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Benches, Inputs};
+    use super::*;
+    use crate::model::registry::Registry;
+    use crate::session::protocol::{Reply, Request};
+    use crate::session::worker::Worker;
+    use hashmill_machine::clock::Scripted;
+    use std::cell::RefCell;
+
+    /// What the clock and the order of events say of two laps of three calls and one of forty.
+    fn laps(define: impl FnOnce(Inputs<'_, u64>, &Scripted, &Log)) -> (Vec<u64>, Vec<Digest>, Digest, Log) {
+        let (clock, log) = (Scripted::default(), Log::default());
+        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        let (input_clock, input_log) = (clock.clone(), log.clone());
+        let made = benches.case("case").inputs(move |random| {
+            input_clock.advance(1000);
+            input_log.note('i');
+            random.number()
+        });
+        define(made, &clock, &log);
+        let key = benches.cases[0].key.clone();
+        let prepared = benches.registry.prepare(&key, 7).expect("inputs");
+        let mut driver = benches.registry.drive(&key, &prepared).expect("a driver");
+        log.0.borrow_mut().clear();
+        let laps = [3, 3, 40].map(|count| driver.lap(&clock, count).expect("no fault"));
+        (laps.map(|lap| lap.ns).to_vec(), laps.map(|lap| lap.digest).to_vec(), prepared.reference, log)
+    }
+
+    #[derive(Clone, Default)]
+    struct Log(Rc<RefCell<String>>);
+
+    impl Log {
+        fn note(&self, event: char) {
+            self.0.borrow_mut().push(event);
+        }
+    }
+
+    /// A result that takes a microsecond to show and to drop.
+    struct Slow(u64, Scripted);
+
+    impl Debug for Slow {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.1.advance(1000);
+            self.0.fmt(f)
+        }
+    }
+
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            self.1.advance(1000);
+        }
+    }
+
+    #[test]
+    fn the_clock_sees_calls_alone() {
+        let by_ref = laps(|inputs, clock, _| {
+            let clock = clock.clone();
+            inputs.run(move |n| {
+                clock.advance(10);
+                Slow(*n, clock.clone())
+            });
+        });
+        let by_mut = laps(|inputs, clock, log| {
+            let (clock, log) = (clock.clone(), log.clone());
+            inputs.run_mut(move |n| {
+                clock.advance(10);
+                log.note('c');
+                Slow(*n, clock.clone())
+            });
+        });
+        let by_value = laps(|inputs, clock, log| {
+            let (clock, log) = (clock.clone(), log.clone());
+            inputs.run_owned(move |n| {
+                clock.advance(10);
+                log.note('c');
+                Slow(n, clock.clone())
+            });
+        });
+        let plain = laps(|inputs, clock, _| {
+            let clock = clock.clone();
+            inputs.run(move |n| {
+                clock.advance(10);
+                *n
+            });
+        });
+        for (ns, digests, reference, _) in [&by_ref, &by_mut, &by_value, &plain] {
+            assert_eq!(*ns, [30, 30, 400]);
+            assert_eq!(*digests, [*reference; 3], "every input has its own answer, and all were right");
+        }
+        for (_, _, _, log) in [by_mut, by_value] {
+            let log = log.0.borrow();
+            assert!(log.starts_with("iiiccciiiccc"), "inputs are made before the clock starts: {log}");
+            assert_eq!(log.matches('c').count(), 46);
+        }
+    }
+
+    #[test]
+    fn a_wrong_result_shows_whichever_input_it_is_of() {
+        let calls = RefCell::new(0);
+        let (_, digests, reference, _) = laps(|inputs, _, _| {
+            inputs.expect(|n| *n).run(move |n| {
+                *calls.borrow_mut() += 1;
+                if *calls.borrow() > 3 { 42 } else { *n }
+            });
+        });
+        assert_eq!(digests[0], reference);
+        assert_ne!(digests[1], reference);
+    }
+
+    #[test]
+    fn without_inputs_the_call_is_all() {
+        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        benches.case("fib/20").run(|| 6765);
+        let key = &benches.cases[0].key;
+        let prepared = benches.registry.prepare(key, 1).expect("nothing to make");
+        assert_eq!(prepared.reference, Digest::new(b"6765"));
+        let lap = benches.registry.drive(key, &prepared).expect("a driver").lap(&Scripted::default(), 5);
+        assert_eq!(lap.expect("no fault").digest, prepared.reference);
+    }
+
+    #[test]
+    fn inputs_differ_within_a_session_and_between_sessions() {
+        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        let seen = Rc::new(RefCell::new(std::collections::BTreeSet::new()));
+        let note = Rc::clone(&seen);
+        benches.case("seen").inputs(|random| random.number()).run(move |n| note.borrow_mut().insert(*n));
+        let key = &benches.cases[0].key;
+        for session in 0..3 {
+            benches.registry.prepare(key, session).expect("inputs");
+        }
+        assert!(seen.borrow().len() > 3, "{}", seen.borrow().len());
+    }
+
+    #[test]
+    fn dear_inputs_make_samples_short_and_not_days_long() {
+        let clock = Scripted::default();
+        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        let (making, calling) = (clock.clone(), clock.clone());
+        let inputs = benches.case("dear").inputs(move |_| making.advance(1_000_000));
+        inputs.run_owned(move |()| calling.advance(10));
+        let mut worker = Worker::new(&benches.registry, &clock);
+        let case = benches.cases[0].key.to_string();
+        worker.answer(&Request::Open { slot: 0, case, seed: 1, share: false });
+        let Reply::Calibrated { iterations, .. } =
+            worker.answer(&Request::Calibrate { slot: 0, sample_ns: 500_000 })
+        else {
+            panic!("no iterations");
+        };
+        assert!(
+            (7..=8).contains(&iterations),
+            "{iterations}: sixteen times the sample, at a millisecond each"
+        );
+    }
+}

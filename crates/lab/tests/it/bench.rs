@@ -1,0 +1,183 @@
+//! A bench of a crate that has nothing to do with ours, run by cargo as its author would.
+
+use crate::program::{Folder, Said, said};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Ten lines and what stands around them.
+const SORT: &str = r#"fn main() {
+    hashmill_lab::benches(|b| {
+        b.case("sort/100").items(100).inputs(|random| random.numbers(100)).run_mut(|v| v.sort_unstable());
+        b.case("sum/1KiB").bytes(1024).inputs(|random| random.bytes(1024)).run(|v| scratch::sum(v));
+        b.case("fib").run(|| scratch::fib(20));
+    });
+}
+"#;
+
+const LIB: &str = "pub fn sum(v: &[u8]) -> u64 { v.iter().map(|b| u64::from(*b)).sum() }\n\
+                   pub fn fib(n: u32) -> u32 { if n < 2 { n } else { fib(n - 1) + fib(n - 2) } }\n";
+
+/// As short as a run can be: what it finds is of no interest here.
+const TINY: [&str; 8] = ["--sessions", "1", "--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001"];
+
+/// A package and its bench, both of one name: in a target folder that is shared, names are all that keeps them apart.
+struct Scratch(Folder, &'static str);
+
+impl Scratch {
+    fn new(name: &'static str) -> Self {
+        let scratch = Scratch(Folder::new("bench"), name);
+        let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
+        // As this workspace's own, so that what both need is built once.
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nedition = \"2024\"\n\
+             [lib]\nname = \"scratch\"\nbench = false\n\
+             [dev-dependencies]\nhashmill-lab = {{ path = {:?} }}\n\
+             [[bench]]\nname = \"{name}\"\nharness = false\n\
+             [workspace]\n[profile.dev]\ndebug = \"line-tables-only\"\n[profile.dev.package.sha2]\nopt-level = 3\n",
+            lab.display().to_string()
+        );
+        scratch.write("Cargo.toml", &manifest);
+        scratch.write("src/lib.rs", LIB);
+        scratch.write_bench(SORT);
+        std::fs::copy(lab.join("../../Cargo.lock"), scratch.0.join("Cargo.lock"))
+            .expect("the versions that we have");
+        scratch
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().expect("in a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a writable folder");
+    }
+
+    fn write_bench(&self, text: &str) {
+        self.write(&format!("benches/{}.rs", self.1), text);
+    }
+
+    /// The folder in which cargo builds this very test.
+    fn target() -> PathBuf {
+        let own = std::env::current_exe().expect("a test has a path");
+        own.ancestors().nth(3).expect("target/<profile>/deps/<test>").to_owned()
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Said {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(self.0.join("")).env("NO_COLOR", "1");
+        // What cargo tells this test of its own package is not for the one that is started here.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CARGO_PKG") || name == "CARGO_MANIFEST_DIR" {
+                cargo.env_remove(name);
+            }
+        }
+        let (command, rest) = arguments.split_first().expect("a command");
+        cargo.arg(command).args(["--offline", "--quiet", "--target-dir"]).arg(Self::target()).args(rest);
+        said(&mut cargo)
+    }
+
+    /// `cargo bench -- …`, built as tests are.
+    fn bench(&self, arguments: &[&str]) -> Said {
+        self.cargo(&[&["bench", "--profile", "dev", "--"], arguments].concat())
+    }
+
+    fn shelf(&self) -> PathBuf {
+        Self::target().join("debug/hashmill-lab").join(self.1)
+    }
+}
+
+#[test]
+fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
+    let scratch = Scratch::new("lab_scratch");
+    std::fs::remove_dir_all(scratch.shelf()).ok();
+
+    let tests = scratch.cargo(&["test", "--benches"]);
+    assert_eq!(tests.code, Some(0), "{tests:?}");
+    let run: Vec<&str> = tests.out.lines().filter(|line| line.ends_with("... ok")).collect();
+    assert_eq!(run, ["test sort/100 ... ok", "test sum/1KiB ... ok", "test fib ... ok"]);
+    assert!(!scratch.shelf().exists(), "a test keeps nothing");
+
+    let listed = scratch.bench(&["--list", "s"]);
+    assert_eq!(
+        (listed.code, &*listed.out),
+        (Some(0), "sort/100: benchmark\nsum/1KiB: benchmark\n\n0 tests, 2 benchmarks\n")
+    );
+    let exact = scratch.bench(&["--list", "--exact", "sum", "--format", "terse"]);
+    assert_eq!((exact.code, &*exact.out), (Some(0), ""));
+
+    let first = scratch.bench(&[&["fib", "sum"], &TINY[..]].concat());
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert!(first.out.starts_with("case "), "{}", first.out);
+    assert!(first.out.contains("sum/1KiB ") && first.out.contains("iB/s"), "a rate: {}", first.out);
+    assert!(!first.out.contains("sort/100") && !first.out.contains("verdict"), "{}", first.out);
+    let report = scratch.shelf().join("report/report.json");
+    let checked = scratch.bench(&["lab", "check", report.to_str().expect("UTF-8")]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert!(checked.out.contains("report.json: ok; "), "{}", checked.out);
+
+    // Nothing has changed, so there is nothing to compare with.
+    let again = scratch.bench(&[&["fib"], &TINY[..]].concat());
+    assert!(again.code == Some(0) && !again.out.contains("verdict"), "{again:?}");
+
+    // One case is new, and the others meet their own of the run before.
+    scratch.write_bench(&SORT.replace("b.case(\"fib\")", "b.case(\"new\").run(|| 1);\n b.case(\"fib\")"));
+    let changed = scratch.bench(&[&["fib", "new", "--save", "kept"], &TINY[..]].concat());
+    assert_eq!(changed.code, Some(0), "{changed:?}");
+    assert!(changed.out.starts_with("A: the run before; B: this program\ncase "), "{}", changed.out);
+    let row = changed.out.lines().find(|line| line.starts_with("fib ")).expect("a row");
+    assert!(
+        row.ends_with("inconclusive") || row.contains("inconclusive (try"),
+        "of one session nothing follows: {row}"
+    );
+    assert!(changed.out.lines().any(|line| line.starts_with("new ")), "{}", changed.out);
+    assert!(changed.out.contains("each program has one link"), "{}", changed.out);
+    scratch.write_bench(SORT);
+    let based = scratch.bench(&[&["fib", "--base", "kept"], &TINY[..]].concat());
+    assert!(based.code == Some(0) && based.out.starts_with("A: kept; B: this program"), "{based:?}");
+
+    // What computes something else than before has no speed, and is not what the next run is set against.
+    scratch.write("src/lib.rs", &LIB.replace("if n < 2 { n }", "if n < 2 { 1 }"));
+    for _ in 0..2 {
+        let other = scratch.bench(&[&["fib"], &TINY[..]].concat());
+        assert_eq!(other.code, Some(4), "{other:?}");
+        assert!(other.out.contains("WRONG RESULT") && other.out.contains("from one input"), "{}", other.out);
+    }
+}
+
+/// Who adds a bench to a crate waits for all of these.
+#[test]
+fn a_bench_brings_few_crates() {
+    let scratch = Scratch::new("lab_scratch_tree");
+    let tree = ["tree", "--package", "hashmill-lab", "--edges", "all", "--prefix", "none"];
+    let mut cargo = Command::new(env!("CARGO"));
+    let said = said(cargo.current_dir(scratch.0.join("")).args(tree).args(["--offline", "--no-dedupe"]));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let names = said.out.lines().filter_map(|line| line.split(' ').next());
+    let crates: std::collections::BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    assert!((20..=45).contains(&crates.len()), "{}: {crates:?}", crates.len());
+}
+
+#[test]
+fn what_a_bench_cannot_do_is_said_in_one_line() {
+    let scratch = Scratch::new("lab_scratch_wrong");
+    scratch.write("src/lib.rs", &LIB.replace(".sum()", ".sum::<u64>() + 1"));
+    scratch.write_bench(&SORT.replace(
+        ".run(|v| scratch::sum",
+        ".expect(|v| v.iter().map(|b| *b as u64).sum::<u64>()).run(|v| scratch::sum",
+    ));
+    let tests = scratch.cargo(&["test", "--benches"]);
+    assert_ne!(tests.code, Some(0), "{tests:?}");
+    assert!(tests.out.contains("test sum/1KiB ... FAILED: it computed "), "{}", tests.out);
+    for (arguments, code, says) in [
+        (&["--nonsense"][..], 2, "--nonsense"),
+        (&["--base", "no such thing"], 2, "`no such thing` is neither a file nor a directory nor a revision"),
+        (&["--save", "../x", "fib", "--sessions", "0"], 2, "sessions is 0"),
+        (&["lab", "run", "nothing/like/this"], 2, "no workload matches `nothing`"),
+    ] {
+        let result = scratch.bench(arguments);
+        let own: Vec<&str> =
+            result.err.lines().filter(|line| line.starts_with("lab_scratch_wrong")).collect();
+        assert!(own.len() == 1 && own[0].contains(says), "{arguments:?}: {result:?}");
+        assert_eq!(result.code, Some(code), "{result:?}");
+    }
+    let help = scratch.bench(&["--help"]);
+    assert!(help.code == Some(0) && help.out.contains("--base <BASE>"), "{help:?}");
+}
