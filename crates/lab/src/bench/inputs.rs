@@ -31,8 +31,8 @@ pub(super) struct Pool<I, C> {
     pub(super) made: Vec<I>,
 }
 
-/// Most inputs of a session. A branch predictor learns one by heart: sorting a thousand numbers took 6.2 µs on one
-/// input, and 10.1 µs on many in turn.
+/// Most inputs of a session. A branch predictor learns one by heart: sorting a thousand numbers took 4.1 µs on one
+/// input and 6.2 µs on 64, 256 or 1024 in turn (Zen 5).
 const MOST: usize = 64;
 /// Without a look at the memory, fewer.
 const MOST_UNSEEN: usize = 8;
