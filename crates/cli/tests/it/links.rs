@@ -166,6 +166,7 @@ fn what_gnus_programs_say_of_odd_things() {
         String::new(),
         good.replace('\n', "\r\n"),
         good.to_uppercase(),
+        format!("{}A=  f\n{good}", "A".repeat(42)),
     ] {
         world.write("list", &list);
         for flags in [
@@ -268,7 +269,8 @@ fn a_link_named_b3sum_is_the_real_one() {
     let ours = world.run(&ours, ["--json", "--length", "x"], b"");
     assert!(ours.err.starts_with("error: invalid value 'x' for '--length <LEN>'"), "{ours:?}");
     let upper = format!("{}\n", list[..67].to_uppercase());
-    for line in ["", "hello\n", "\n", "0  f\n", &format!("{}  f\n", "g".repeat(64)), &upper] {
+    let base64 = format!("{}A=  f\n", "A".repeat(42));
+    for line in ["", "hello\n", "\n", "0  f\n", &base64, &format!("{}  f\n", "g".repeat(64)), &upper] {
         both(&["--check"], format!("{list}{line}").as_bytes());
         both(&["--check", "--quiet"], format!("{line}{list}").as_bytes());
     }

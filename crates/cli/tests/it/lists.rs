@@ -51,6 +51,39 @@ fn a_list_of_blake3_is_one_whatever_it_is_called() {
     }
 }
 
+/// As rclone writes them with `--base64`, and coreutils' `cksum` with the other alphabet. One list is of one function.
+#[test]
+fn lists_in_base64_are_read() {
+    let world = World::new();
+    world.write("f", "foo").write("a  b", "foo");
+    for (digest, what) in [
+        ("LCa0a2j_xo_5m0U8HTBBNBNCLXBkg7-g-YpeiGJm564=", "SHA-256"),
+        ("LCa0a2j/xo/5m0U8HTBBNBNCLXBkg7+g+YpeiGJm564=", "SHA-256"),
+        (
+            "9_u6bgY2-JDlb7vzKD5STG-jIErimDgtYkdB0NxmODJuKCxBvl5CVNiCB3LFUYosWowMf37aGVlKfrU5RT4e1w==",
+            "SHA-512",
+        ),
+        (
+            "C-7Hteo_D9vJXQ3UfzxbwnXaijM=",
+            "SHA-1; SHA-1 finds accidents, but files can be made to match on purpose",
+        ),
+        ("rL0Y20zC-Fzt72VPzMSk2A==", "MD5; MD5 finds accidents, but files can be made to match on purpose"),
+    ] {
+        world.write("list", format!("{digest}  f\n{digest}  a  b\n"));
+        for flags in [&["-c", "list"][..], &["-c", "--strict", "list"]] {
+            let out = world.sum(flags).failure(0, &[&format!("list: its digests are {what}")]);
+            assert_eq!(out, "f: OK\na  b: OK\n", "{digest}");
+        }
+        world.write("f", "other");
+        let done = world.sum(["-c", "list"]);
+        assert_eq!((done.code(), &*done.text()), (1, "f: FAILED\na  b: OK\n"), "{digest}");
+        world.write("f", "foo");
+    }
+    let cut = "LCa0a2j_xo_5m0U8HTBBNBNCLXBkg7-g-YpeiGJm5w==  f\n";
+    let neither = "-:1: neither `DIGEST  NAME` nor `ALGORITHM (NAME) = DIGEST`";
+    world.sum_with(["-c"], cut.as_bytes()).failure(1, &[neither, "WARNING: 1 line is no checksum"]);
+}
+
 /// A wrong file is wrong by either function, wherever it stands, and no right one is called wrong for it.
 #[test]
 fn what_matches_by_no_function_has_failed() {

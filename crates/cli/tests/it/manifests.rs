@@ -267,6 +267,8 @@ fn files_of_other_programs_are_read() {
         ("hashdeep", &["-r", "d"]),
         ("rclone", &["hashsum", "sha256", "d"]),
         ("rclone", &["md5sum", "d"]),
+        ("rclone", &["hashsum", "sha256", "--base64", "d"]),
+        ("rclone", &["sha1sum", "--base64", "d"]),
     ] {
         if Command::new(program).arg("-V").output().is_err() {
             skip("files of other programs", &format!("no {program} here: apt install {program}"));

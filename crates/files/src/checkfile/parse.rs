@@ -9,6 +9,8 @@ use crate::time::Time;
 use std::fmt;
 use std::path::PathBuf;
 
+mod base64;
+
 /// What a line says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Parsed {
@@ -120,6 +122,8 @@ pub enum Note {
     Header,
     /// The line says that a file could not be hashed when the list was made.
     Failure,
+    /// The digest is written in base64.
+    Base64,
 }
 
 impl fmt::Display for Note {
@@ -134,6 +138,7 @@ impl fmt::Display for Note {
             Note::Signature => "line of a signature",
             Note::Header => "header",
             Note::Failure => "file that could not be hashed",
+            Note::Base64 => "digest in base64",
         })
     }
 }
@@ -271,8 +276,13 @@ pub fn parse(mut line: &[u8], number: u64, style: Style) -> Result<Parsed, LineE
         _ => (false, line),
     };
     let (digits, name, tag) = split(rest, &mut notes)?;
-    let algorithm = function(digits.len(), tag, style)?;
-    let digest = decode(digits, &mut notes)?;
+    let (algorithm, digest) = match base64::digest(digits) {
+        Some(digest) => {
+            notes.push(Note::Base64);
+            (function(2 * digest.len(), tag, style)?, digest)
+        }
+        None => (function(digits.len(), tag, style)?, decode(digits, &mut notes)?),
+    };
     let bytes = if escaped { unescape(name)? } else { name.to_vec() };
     let label = if escaped { [b"\\", name].concat() } else { name.to_vec() };
     let path = path(bytes, style)?;
@@ -331,8 +341,10 @@ type Parts<'a> = (&'a [u8], &'a [u8], Option<Algorithm>);
 /// else a name may contain cannot make one form look like the other.
 fn split<'a>(line: &'a [u8], notes: &mut Vec<Note>) -> Result<Parts<'a>, LineError> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-    if digits > 0
-        && let Some(rest) = line[digits..].strip_prefix(b" ")
+    let word = line.iter().take_while(|&&byte| byte != b' ').count();
+    let length = if digits < word && base64::digest(&line[..word]).is_some() { word } else { digits };
+    if length > 0
+        && let Some(rest) = line[length..].strip_prefix(b" ")
     {
         let name = if let Some(name) = rest.strip_prefix(b" ") {
             name
@@ -343,10 +355,9 @@ fn split<'a>(line: &'a [u8], notes: &mut Vec<Note>) -> Result<Parts<'a>, LineErr
             notes.push(Note::OneSpace);
             rest
         };
-        return Ok((&line[..digits], name, None));
+        return Ok((&line[..length], name, None));
     }
     // An untagged line with a mistake in the digest deserves a better answer than "neither form".
-    let word = line.iter().take_while(|&&byte| byte != b' ').count();
     if word == 64 && digits < 64 {
         return Err(LineError::Digit { index: digits });
     }

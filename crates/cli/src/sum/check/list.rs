@@ -200,12 +200,14 @@ impl<'a> Check<'a> {
     fn odd(&mut self, line: u64, notes: &[Note]) -> bool {
         let strict = self.how.strict && self.how.program == Program::Hashmill;
         if strict || notes.iter().any(|note| !words::accepts(self.how.program, *note)) {
-            return notes.iter().any(|note| *note != Note::Header);
+            let plain =
+                |note| note == Note::Header || note == Note::Base64 && self.how.program == Program::Hashmill;
+            return !notes.iter().all(|note| plain(*note));
         }
         for note in notes {
             match note {
-                // What the list says of itself is nothing odd.
-                Note::Header => continue,
+                // What the list says of itself is nothing odd, nor how others write digests.
+                Note::Header | Note::Base64 => continue,
                 Note::Signature => {
                     self.signed = true;
                     continue;
@@ -397,7 +399,7 @@ impl<'a> Check<'a> {
         let zero = self.style.zero;
         let (begin, end) = self.out.ink(if ok { Ink::Good } else { Ink::Bad });
         let printed = self.out.print(|out| {
-            out.write_all(&entry.label)?;
+            out.write_all(words::label(program, entry))?;
             write!(out, ": {begin}")?;
             match (ok, &error) {
                 (true, _) => out.write_all(b"OK")?,

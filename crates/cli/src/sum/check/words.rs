@@ -3,7 +3,7 @@
 use super::tally::Tally;
 use crate::out::shown;
 use crate::program::Program;
-use hashmill_files::checkfile::{LineError, Note};
+use hashmill_files::checkfile::{Entry, LineError, Note};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(super) fn accepts(program: Program, note: Note) -> bool {
     match program {
         Program::Hashmill => true,
         Program::B3sum => note == Note::ByteOrderMark,
-        Program::Gnu(_) => note != Note::ByteOrderMark,
+        Program::Gnu(_) => ![Note::ByteOrderMark, Note::Base64].contains(&note),
     }
 }
 
@@ -22,6 +22,16 @@ pub(super) fn list(program: Program, list: &Path) -> Cow<'_, str> {
     match program {
         Program::Gnu(_) if list.as_os_str() == "-" => Cow::Borrowed("'standard input'"),
         _ => shown(list),
+    }
+}
+
+/// What a file of a list is called.
+pub(super) fn label(program: Program, entry: &Entry) -> &[u8] {
+    let name = entry.path.as_os_str().as_encoded_bytes();
+    match program {
+        // They escape only what would not be one line.
+        Program::Gnu(_) if !name.contains(&b'\n') => name,
+        _ => &entry.label,
     }
 }
 
@@ -39,6 +49,7 @@ pub(super) fn refused(notes: &[Note]) -> &'static str {
     match notes.first() {
         Some(Note::Blank) => "Empty line",
         Some(Note::Uppercase) => "Invalid hex",
+        Some(Note::Base64) => "Invalid hash length",
         _ => "Invalid check line format",
     }
 }

@@ -55,6 +55,47 @@ fn tolerated_lines_are_noted() {
 }
 
 #[test]
+fn digests_in_base64() {
+    let base64 = "rxNJufX5oaagQE3qNtzJSZvLJcmtwRK3zJqTyuQfMmI=";
+    let url = base64.replace('+', "-").replace('/', "_");
+    for (line, name) in [
+        (format!("{base64}  f"), "f"),
+        (format!("{url}  a  b"), "a  b"),
+        (format!("BLAKE3 (x) = {base64}"), "x"),
+    ] {
+        assert_eq!(entry(&line), Ok((name.to_owned(), vec![Note::Base64])), "{line}");
+    }
+    let both = |digest: &str| match parse(format!("{digest}  f").as_bytes(), 1, text()) {
+        Ok(Parsed::Entry(entry)) => Ok((entry.digest, entry.algorithm)),
+        Ok(Parsed::Nothing(note)) => panic!("{digest} is no {note}"),
+        Err(error) => Err(error),
+    };
+    // Every letter, in either alphabet; the others are zeros.
+    let all = [0xfb, 0xff, 0xbf].repeat(5);
+    let md5 = [all.as_slice(), &[0xfb]].concat();
+    for text in ["+/+/".repeat(5) + "+w==", "-_-_".repeat(5) + "-w=="] {
+        assert_eq!(both(&text), Ok((md5.clone(), Some(Algorithm::Md5))), "{text}");
+    }
+    assert_eq!(both(&("A".repeat(26) + "A=")), Ok((vec![0; 20], Some(Algorithm::Sha1))));
+    assert_eq!(both(&("A".repeat(86) + "==")), Ok((vec![0; 64], Some(Algorithm::Sha512))));
+    for wrong in [
+        base64.replace("mI=", "mJ="),
+        base64.replace('=', ""),
+        base64.replace('=', "=="),
+        base64.replacen('r', "!", 1),
+        base64.replacen('X', " ", 1),
+        "+/-_".repeat(5) + "+w==",
+        "AAA=".to_owned(),
+        "====".to_owned(),
+        "=".to_owned(),
+    ] {
+        assert!(both(&wrong).is_err(), "{wrong}");
+    }
+    let error = entry(&format!("MD5 (f) = {base64}")).expect_err("too long for it");
+    assert_eq!(error, LineError::DigestLength { digits: 64, expected: Some(32) });
+}
+
+#[test]
 fn malformed_lines() {
     let short = &HEX[1..];
     let length = |digits, expected| LineError::DigestLength { digits, expected };
