@@ -40,6 +40,7 @@ mod limits;
 mod links;
 mod lists;
 mod manifests;
+mod oracles;
 mod password;
 mod password_kdf;
 mod password_terminal;
