@@ -4,6 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::b3sum;
+
 /// The target that the aarch64 kernels are tested on.
 pub(crate) const ARM64: &str = "aarch64-unknown-linux-gnu";
 
@@ -24,6 +26,8 @@ pub(crate) enum Need {
     Node,
     /// A registry from which `npm` gets packages.
     NpmRegistry,
+    /// The tests that b3sum publishes, and what they are built with.
+    B3sumTests,
     /// A nightly toolchain under rustup.
     Nightly,
     /// The source of the nightly toolchain's standard library, to build it anew.
@@ -52,6 +56,7 @@ impl Need {
             }),
             Self::NpmRegistry => (!answers("npm", &["view", "ws", "version", "--cache", "target/npm"]))
                 .then(|| "needs `npm` (Debian package npm) and a registry that answers it".to_owned()),
+            Self::B3sumTests => b3sum::missing(&crate::root()),
             Self::Nightly => (!answers("rustup", &["run", "nightly", "rustc", "--version"]))
                 .then(|| "needs a nightly toolchain (rustup toolchain install nightly)".to_owned()),
             Self::NightlySource => (!has_source()).then(|| {

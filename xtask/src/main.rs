@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool speaks on the terminal")]
 
 mod args;
+mod b3sum;
 mod codegen;
 mod fuzz;
 mod host;

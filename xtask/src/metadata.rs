@@ -70,6 +70,13 @@ pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
         .context("the answer of cargo metadata")
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target(root: &Path) -> anyhow::Result<PathBuf> {
+    let answer: Value =
+        serde_json::from_slice(&cargo(root, &["metadata", "--format-version=1", "--no-deps"])?)?;
+    Ok(PathBuf::from(text(&answer["target_directory"])?))
+}
+
 /// The names of what building `package` with all of its features takes: its dependencies, and theirs.
 pub(crate) fn used(root: &Path, package: &str) -> anyhow::Result<Vec<String>> {
     let answer =

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use crate::b3sum;
 use crate::host::Need;
 use crate::metadata::{self, Package};
 use crate::platforms;
@@ -197,6 +198,21 @@ const HERE: &[Step] = &[
         commands: javascript,
     },
     Step {
+        name: "b3sum",
+        about: "b3sum's own published tests of its command line, against our program under that name",
+        quick: false,
+        filters: true,
+        applies: everywhere,
+        needs: &[Need::Program { name: "ln", package: "coreutils" }, Need::B3sumTests],
+        runner: None,
+        commands: |setting| {
+            let build = program(&tested_features(&metadata::packages(setting.root)?));
+            let target = metadata::target(setting.root)?;
+            let [link, test] = b3sum::run(setting.root, &target.join("debug/hashmill"));
+            Ok(vec![build, link, test.tests(setting)])
+        },
+    },
+    Step {
         name: "deny",
         about: "what ships has no other licences, sources or doubled crates than deny.toml allows",
         quick: false,
@@ -371,9 +387,13 @@ fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let install = Cmd::new("npm", &[&["ci", "--prefix", "crates/rivals/js"], &options[..]].concat());
     let features = tested_features(&metadata::packages(setting.root)?) + ",hashmill-rivals/javascript";
     let of = ["--locked", "--workspace", "--features", &features];
-    let build = Cmd::cargo(&[&["build"], &of[..], &["--bin", "hashmill"]].concat());
     let test = Cmd::cargo(&[&["test"], &of[..], &["--test", "javascript"]].concat()).tests(setting);
-    Ok(vec![install, build, test])
+    Ok(vec![install, program(&features), test])
+}
+
+/// The program, as tests of the whole workspace with these features build it.
+fn program(features: &str) -> Cmd {
+    Cmd::cargo(&["build", "--locked", "--workspace", "--features", features, "--bin", "hashmill"])
 }
 
 /// A final link is the only honest judge: `std` would bring a second panic handler, `alloc` ask for an allocator.
