@@ -2,6 +2,7 @@
 //! results but whether more sessions are wanted, and prints nothing.
 
 use crate::model::class::Sampling;
+use crate::model::engine::Amount;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::plan::{Orders, Plan};
@@ -20,6 +21,8 @@ pub(crate) struct Contest {
     pub(crate) sides: Vec<Side>,
     /// Whether all sides live in one process per session.
     pub(crate) together: bool,
+    /// So many sessions, whatever they say; the plan decides when absent.
+    pub(crate) sessions: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +58,7 @@ pub(crate) struct Seen {
     pub(crate) iterations: u64,
     pub(crate) digest: String,
     pub(crate) reference: String,
+    pub(crate) amounts: Vec<Amount>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,8 +183,9 @@ impl Measured {
         if self.outcome != Outcome::Running {
             return None;
         }
-        if self.contest.sides.len() == 1 {
-            return (self.sessions.len() < plan.solo_sessions).then_some(plan.solo_sessions);
+        let fixed = self.contest.sessions;
+        if let Some(sessions) = fixed.or((self.contest.sides.len() == 1).then_some(plan.solo_sessions)) {
+            return (self.sessions.len() < sessions).then_some(sessions);
         }
         // A control follows its contest and never prolongs it.
         let sides = self.contest.sides.iter().enumerate();
@@ -278,7 +283,9 @@ fn session(
         if measured.sessions.is_empty() {
             running.calibrate(measured, plan)?;
         }
-        for _ in 0..plan.warm_ups {
+        // Who takes that long has been warm since the check.
+        let warm_ups = if measured.rounds == 1 && plan.rounds > 1 { 0 } else { plan.warm_ups };
+        for _ in 0..warm_ups {
             for side in orders.permutation(measured.contest.sides.len()) {
                 running.sample(measured, side)?;
             }
@@ -378,10 +385,18 @@ impl<'a> Running<'a> {
 
     fn check(&mut self, measured: &mut Measured) -> Result<(), Torn> {
         for side in 0..self.slots.len() {
-            let Reply::Checked { kernel, digest } = self.ask(side, &Request::Check { slot: side })? else {
+            // What can be counted is the same in every session.
+            let first = measured.sessions.is_empty();
+            let amounts = first && measured.contest.sides[side].role != Role::Control;
+            let Reply::Checked { kernel, digest, amounts } =
+                self.ask(side, &Request::Check { slot: side, amounts })?
+            else {
                 return Err(confused("check"));
             };
             measured.seen[side].kernel = kernel;
+            if first {
+                measured.seen[side].amounts = amounts;
+            }
             verify(measured, side, digest)?;
             agree(measured, side)?;
         }

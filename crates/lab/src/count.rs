@@ -99,8 +99,8 @@ fn open(key: &Key, ask: &mut dyn FnMut(&Request) -> Result<Reply, PeerError>) ->
         Reply::Opened { reference, .. } => reference,
         other => return Err(refused(other)),
     };
-    match ask(&Request::Check { slot: 0 }).map_err(|error| failed(&error))? {
-        Reply::Checked { kernel, digest } if digest == reference => Ok(kernel),
+    match ask(&Request::Check { slot: 0, amounts: false }).map_err(|error| failed(&error))? {
+        Reply::Checked { kernel, digest, .. } if digest == reference => Ok(kernel),
         Reply::Checked { digest, .. } => Err(Refusal::Incorrect { computed: digest, reference }),
         other => Err(refused(other)),
     }

@@ -79,12 +79,15 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Fewest rounds of a session whose samples cannot be short.
+    /// Fewest rounds of a session whose samples cannot be short, as long as these take no more than [`Plan::PATIENCE_NS`].
     const FEWEST_ROUNDS: u64 = 5;
     /// Most rounds of a session.
     const MOST_ROUNDS: usize = 1000;
     /// How many times as long a session may be as the plan means, where it took long to begin.
     pub const MOST_LENGTHENING: usize = 4;
+
+    /// A side that takes longer than this for them has fewer rounds: the number of sessions is what proves something.
+    const PATIENCE_NS: u64 = 2_000_000_000;
 
     /// Rounds of a session whose samples take `sample_ns`: as many as fit the time that the plan means for a side,
     /// since one iteration may take longer than a sample should.
@@ -96,7 +99,8 @@ impl Plan {
         let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let sample_ns = sample_ns.max(1);
         let meant_ns = self.sample_ns.saturating_mul(self.rounds as u64);
-        let fitting = self.rounds.min(whole((meant_ns / sample_ns).max(Self::FEWEST_ROUNDS)));
+        let fewest = (Self::PATIENCE_NS / sample_ns).clamp(1, Self::FEWEST_ROUNDS);
+        let fitting = self.rounds.min(whole((meant_ns / sample_ns).max(fewest)));
         let longest = self.rounds.saturating_mul(Self::MOST_LENGTHENING).min(Self::MOST_ROUNDS);
         fitting.max(whole(setup_ns / sample_ns).min(longest))
     }
@@ -190,12 +194,18 @@ mod tests {
     #[test]
     fn long_samples_get_fewer_rounds() {
         let plan = Plan { rounds: 50, sample_ns: 500_000, ..Plan::default() };
-        for (sample_ns, rounds) in
-            [(1, 50), (500_000, 50), (1_000_000, 25), (4_000_000, 6), (3_000_000_000, 5)]
-        {
+        for (sample_ns, rounds) in [
+            (1, 50),
+            (500_000, 50),
+            (1_000_000, 25),
+            (4_000_000, 6),
+            (300_000_000, 5),
+            (900_000_000, 2),
+            (3_000_000_000, 1),
+        ] {
             assert_eq!(plan.rounds_for(sample_ns, 0), rounds);
         }
-        assert_eq!(Plan { rounds: 2, ..plan }.rounds_for(3_000_000_000, 0), 2, "never more than asked for");
+        assert_eq!(Plan { rounds: 2, ..plan }.rounds_for(300_000_000, 0), 2, "never more than asked for");
     }
 
     #[test]

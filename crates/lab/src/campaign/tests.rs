@@ -73,6 +73,9 @@ impl Engine for Napper {
     fn digest(&self, output: &u64) -> Digest {
         Digest::new(&output.to_le_bytes())
     }
+    fn amounts(&self, (): &mut (), (): &mut (), _: &u64) -> Result<Vec<Amount>, Fault> {
+        Ok(vec![Amount { name: "length".to_owned(), bytes: self.ns }])
+    }
 }
 
 struct Stage {
@@ -111,7 +114,7 @@ impl Stage {
         if control {
             sides.push(side("A again", Role::Control, a));
         }
-        Contest { title: a.to_owned(), sides, together: true }
+        Contest { title: a.to_owned(), sides, together: true, sessions: None }
     }
 
     fn run(&self, contests: Vec<Contest>, plan: &Plan, observer: &mut dyn Observer) -> Vec<Measured> {
@@ -211,6 +214,20 @@ fn a_known_slowdown_is_measured_to_the_digit() {
         "too few sessions for sameness"
     );
     assert_eq!(all[0].samples.len(), 10 * 5 * 3);
+}
+
+#[test]
+fn what_is_counted_needs_one_session() {
+    let stage = Stage::new();
+    let plan = plan();
+    let mut contest = stage.contest("nap/even/kernel", Some("nap/late/kernel"), true);
+    contest.sessions = Some(1);
+    let all = stage.run(vec![contest], &plan, &mut endless());
+    assert_eq!(all[0].sessions.len(), 1);
+    let report = report_of(&all, &plan);
+    assert_eq!(problems(&report), []);
+    let lengths: Vec<Option<u64>> = report.rows[0].sides.iter().map(|side| side.amount("length")).collect();
+    assert_eq!(lengths, [Some(1000), Some(1020), None], "the control is the baseline once more");
 }
 
 #[test]

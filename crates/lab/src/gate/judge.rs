@@ -1,7 +1,8 @@
 //! A demand against a report: passed, failed, unproven, or not measured at all.
 
-use super::{Demand, Pair};
+use super::{Demand, Measure, Pair};
 use crate::report::schema::{Comparison, Kind, Report, Role, Row, Side, Status};
+use crate::stats::order::{median, median_interval};
 use crate::stats::signed_rank::{hodges_lehmann, interval};
 use crate::stats::verdict::LEVEL;
 use std::collections::BTreeSet;
@@ -40,11 +41,14 @@ impl Judged {
 /// Judges each demand by the first report that compares any of it, in the least favourable of its builds.
 ///
 /// All of them together are one family: each interval is as wide as it takes for the bars of a whole file to be judged
-/// rightly in 99 runs of a hundred. A bar that is only reported costs the others nothing.
+/// rightly in 99 runs of a hundred. A bar that is only reported costs the others nothing, nor does what was counted.
 pub(crate) fn judge(demands: &[&Demand], reports: &[Report]) -> Vec<Judged> {
     let found: Vec<Option<(&Report, BTreeSet<usize>)>> =
         demands.iter().map(|demand| measured(demand, reports)).collect();
-    let with_bar = demands.iter().zip(&found).filter(|(demand, _)| demand.must.is_some());
+    let with_bar = demands
+        .iter()
+        .zip(&found)
+        .filter(|(demand, _)| demand.must.is_some() && !demand.measure.is_counted());
     let family: usize = with_bar.filter_map(|(_, found)| Some(found.as_ref()?.1.len())).sum();
     let level = 1.0 - (1.0 - LEVEL) / family.max(1) as f64;
     let judged = demands.iter().zip(found).map(|(demand, found)| match found {
@@ -57,7 +61,11 @@ pub(crate) fn judge(demands: &[&Demand], reports: &[Report]) -> Vec<Judged> {
 /// The first report that compares any of the demand, and the builds that it does so in.
 fn measured<'a>(demand: &Demand, reports: &'a [Report]) -> Option<(&'a Report, BTreeSet<usize>)> {
     let of = |report: &Report| -> BTreeSet<usize> {
-        demand.pairs.iter().flat_map(|pair| builds(pair, report)).collect()
+        let builds = |pair| match demand.measure.is_alone() {
+            true => ours(pair, report).map(|(build, ..)| build).collect::<Vec<_>>(),
+            false => comparisons(pair, report).map(|(build, ..)| build).collect(),
+        };
+        demand.pairs.iter().flat_map(builds).collect()
     };
     reports.iter().map(|report| (report, of(report))).find(|(_, builds)| !builds.is_empty())
 }
@@ -105,24 +113,86 @@ fn comparisons<'a>(
     })
 }
 
-fn builds(pair: &Pair, report: &Report) -> Vec<usize> {
-    comparisons(pair, report).map(|(build, ..)| build).collect()
+/// Our side of a pair wherever it was measured.
+fn ours<'a>(pair: &'a Pair, report: &'a Report) -> impl Iterator<Item = (usize, &'a Row, &'a Side)> {
+    let key = pair.ours.to_string();
+    let sides = report.rows.iter().flat_map(|row| row.sides.iter().map(move |side| (side.build, row, side)));
+    sides.filter(move |(_, _, side)| side.role != Role::Control && side.key == key)
 }
 
-fn in_build(demand: &Demand, report: &Report, build: usize, level: f64) -> Judged {
+/// Why the numbers of a row mean nothing.
+fn broken(row: &Row) -> Option<Judged> {
+    match &row.status {
+        Status::Ok | Status::Unfinished => None,
+        Status::Skipped(why) | Status::Incorrect(why) | Status::Failed(why) => Some(Judged::missing(why)),
+    }
+}
+
+/// A demand on our side alone.
+fn alone(demand: &Demand, report: &Report, build: usize, level: f64) -> Judged {
+    let Some((_, row, side)) = ours(&demand.pairs[0], report).find(|(b, ..)| *b == build) else {
+        return Judged::missing("it was not measured");
+    };
+    if let Some(judged) = broken(row) {
+        return judged;
+    }
+    match &demand.measure {
+        Measure::Within(_) if side.session_ns.is_empty() => {
+            Judged { verdict: Verdict::Unfinished, ratio: None, interval: None }
+        }
+        Measure::Within(ns) => {
+            let interval = median_interval(&side.session_ns, level).map(|(low, high)| [ns / high, ns / low]);
+            let verdict = if row.status == Status::Unfinished {
+                Verdict::Unfinished
+            } else {
+                verdict(demand.must, interval)
+            };
+            Judged { verdict, ratio: Some(ns / median(&side.session_ns)), interval }
+        }
+        Measure::Beside(name, other) => counted(demand, &[([side, side], [other, name])]),
+        Measure::Time | Measure::Amount(_) => Judged::missing("it is about two sides"),
+    }
+}
+
+/// The geometric mean of ratios of amounts, which are what they are: other over ours.
+fn counted(demand: &Demand, all: &[([&Side; 2], [&str; 2])]) -> Judged {
+    let mut log = 0.0;
+    for (sides, names) in all {
+        let mut amounts = [0.0; 2];
+        for ((amount, side), name) in amounts.iter_mut().zip(sides).zip(names) {
+            match side.amount(name) {
+                Some(bytes) if bytes > 0 => *amount = bytes as f64,
+                _ => return Judged::missing(format!("{} counted no `{name}`", side.key)),
+            }
+        }
+        log += (amounts[0] / amounts[1]).ln();
+    }
+    let ratio = (log / all.len() as f64).exp();
+    let interval = Some([ratio, ratio]);
+    Judged { verdict: verdict(demand.must, interval), ratio: Some(ratio), interval }
+}
+
+fn in_build<'a>(demand: &'a Demand, report: &'a Report, build: usize, level: f64) -> Judged {
+    if demand.measure.is_alone() {
+        return alone(demand, report, build, level);
+    }
     let mut found = Vec::new();
     let mut unfinished = false;
     for pair in &demand.pairs {
         let Some((_, row, comparison)) = comparisons(pair, report).find(|(b, ..)| *b == build) else {
             return Judged::missing(format!("no report compares {}", pair.ours));
         };
-        unfinished |= row.status == Status::Unfinished;
-        match &row.status {
-            Status::Ok | Status::Unfinished => found.push((row, comparison)),
-            Status::Skipped(why) | Status::Incorrect(why) | Status::Failed(why) => {
-                return Judged::missing(why);
-            }
+        if let Some(judged) = broken(row) {
+            return judged;
         }
+        unfinished |= row.status == Status::Unfinished;
+        found.push((row, comparison));
+    }
+    if let Measure::Amount(name) = &demand.measure {
+        let sides = |(row, comparison): &(&'a Row, &'a Comparison)| {
+            ([&row.sides[0], &row.sides[comparison.side]], [name.as_str(); 2])
+        };
+        return counted(demand, &found.iter().map(sides).collect::<Vec<_>>());
     }
     // A report speaks of ours over the rival's; a gate of the rival's over ours.
     if found.iter().any(|(_, comparison)| comparison.sessions == 0) {
@@ -170,6 +240,7 @@ pub(crate) fn confirmed(first: Judged, again: &Judged) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::schema::Amount;
 
     #[test]
     fn the_whole_interval_decides() {
@@ -208,6 +279,7 @@ mod tests {
             Demand {
                 gate: 0,
                 pairs: vec![Pair { ours: pair("ours"), rival: Some(pair("rival")) }],
+                measure: Measure::Time,
                 must: Some(1.0),
                 aim: None,
                 builds: Vec::new(),
@@ -226,6 +298,38 @@ mod tests {
         open.iter_mut().skip(1).for_each(|demand| demand.must = None);
         let alone = judge(&open.iter().collect::<Vec<_>>(), &reports)[0].clone();
         assert_eq!(alone, judge(&[&demands[0]], &reports)[0], "what is only reported costs nothing");
+    }
+
+    #[test]
+    fn what_was_counted_is_certain_and_a_time_has_a_bound_of_its_own() {
+        let mut reports = [report(&[64])];
+        let amount = |name: &str, bytes| Amount { name: name.to_owned(), bytes };
+        reports[0].rows[0].sides[0].amounts = vec![amount("saved", 300)];
+        reports[0].rows[0].sides[1].amounts = vec![amount("saved", 200), amount("held", 150)];
+        let judged = |measure: Measure, must: f64| {
+            let pair = |engine: &str| format!("hash/{engine}/kernel/64/t1").parse().expect("a key");
+            let rival = (!measure.is_alone()).then(|| pair("rival"));
+            let demand = Demand {
+                gate: 0,
+                pairs: vec![Pair { ours: pair("ours"), rival }],
+                measure,
+                must: Some(must),
+                aim: None,
+                builds: Vec::new(),
+            };
+            judge(&[&demand], &reports).remove(0)
+        };
+        let saved = |must| judged(Measure::Amount("saved".to_owned()), must);
+        assert_eq!((saved(1.4).verdict, saved(1.4).ratio), (Verdict::Pass, Some(1.5)));
+        assert_eq!(saved(1.6).verdict, Verdict::Fail);
+        let beside = judged(Measure::Beside("saved".to_owned(), "held".to_owned()), 0.7);
+        assert_eq!((beside.verdict, beside.ratio), (Verdict::Pass, Some(0.75)));
+        let lacking = judged(Measure::Amount("held".to_owned()), 1.0).verdict;
+        assert_eq!(lacking, Verdict::Missing("hash/rival/kernel/64/t1 counted no `held`".to_owned()));
+        // Ours takes 900 ns.
+        assert_eq!(judged(Measure::Within(1_000.0), 1.0).verdict, Verdict::Pass);
+        assert_eq!(judged(Measure::Within(800.0), 1.0).verdict, Verdict::Fail);
+        assert_eq!(judged(Measure::Within(900.0), 1.0).verdict, Verdict::Unproven);
     }
 
     #[test]

@@ -64,6 +64,12 @@ pub(crate) struct Gate {
     pub(crate) sizes: Vec<String>,
     /// The engine that they are compared with, in the same program; without one, the other build of a report that compares builds.
     pub(crate) rival: Option<String>,
+    /// What is compared of them, where that is not their time: something that both count, the fewer the better.
+    pub(crate) metric: Option<String>,
+    /// What else of the same case the metric is compared with, instead of the rival's.
+    pub(crate) beside: Option<String>,
+    /// The longest that each case may take, in microseconds, whoever else is slower.
+    pub(crate) within_us: Option<f64>,
     /// The ratio that must be reached: for all cases, or by size. Without one they are only reported.
     pub(crate) must: Option<Bars>,
     /// The ratio that would be good.
@@ -114,10 +120,36 @@ pub(crate) struct Demand {
     pub(crate) gate: usize,
     /// At least one.
     pub(crate) pairs: Vec<Pair>,
+    pub(crate) measure: Measure,
     pub(crate) must: Option<f64>,
     pub(crate) aim: Option<f64>,
     /// Labels of the builds that must have been measured, each of which counts; any when empty.
     pub(crate) builds: Vec<String>,
+}
+
+/// What the ratio is of.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Measure {
+    /// The time of the other over ours.
+    Time,
+    /// An amount of the other over ours.
+    Amount(String),
+    /// Another amount of our case over the first.
+    Beside(String, String),
+    /// These nanoseconds over our time.
+    Within(f64),
+}
+
+impl Measure {
+    /// Whether it asks our side alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self, Measure::Beside(..) | Measure::Within(_))
+    }
+
+    /// Whether it is counted, and with that known from one session.
+    pub(crate) fn is_counted(&self) -> bool {
+        matches!(self, Measure::Amount(_) | Measure::Beside(..))
+    }
 }
 
 /// A case of ours and what it is compared with.
@@ -131,9 +163,14 @@ pub(crate) struct Pair {
 impl Demand {
     /// What a table calls it.
     pub(crate) fn about(&self) -> String {
-        match &self.pairs[..] {
+        let of = match &self.pairs[..] {
             [pair] => pair.ours.to_string(),
             pairs => format!("mean of {} cases", pairs.len()),
+        };
+        match &self.measure {
+            Measure::Time | Measure::Within(_) => of,
+            Measure::Amount(name) => format!("{of}: {name}"),
+            Measure::Beside(name, other) => format!("{of}: {name}, beside {other}"),
         }
     }
 }
@@ -219,7 +256,21 @@ impl Gate {
             Some(Bars::BySize(bars)) if bars.is_empty() => return Err(wrong("`must` names no size")),
             Some(Bars::BySize(bars)) => bars.values().copied().collect(),
         };
+        if self.within_us.is_some()
+            && (self.must.is_some() || self.aim.is_some() || self.rival.is_some() || self.metric.is_some())
+        {
+            return Err(wrong("`within_us` is a bar of its own, for the time of our case alone"));
+        }
+        if self.beside.is_some() && (self.metric.is_none() || self.rival.is_some()) {
+            return Err(wrong(
+                "`beside` names a second amount of our case, beside its `metric` and without a rival",
+            ));
+        }
+        if self.judge == Judge::Mean && self.measure().is_alone() {
+            return Err(wrong("there is a mean of comparisons alone"));
+        }
         bars.extend(self.aim);
+        bars.extend(self.within_us);
         match bars.into_iter().find(|bar| !bar.is_finite() || *bar <= 0.0) {
             Some(value) => Err(GateError::Bar { gate: self.name.clone(), value }),
             None => Ok(()),
@@ -231,6 +282,16 @@ impl Gate {
         let names = [&machine.cpu, &machine.model, &machine.id];
         let fits = |pattern: &String| names.iter().any(|name| matches(pattern, name));
         self.machines.is_empty() || self.machines.iter().any(fits)
+    }
+
+    /// What its ratio is of.
+    pub(crate) fn measure(&self) -> Measure {
+        match (self.within_us, &self.metric, &self.beside) {
+            (Some(us), ..) => Measure::Within(us * 1e3),
+            (None, Some(metric), Some(other)) => Measure::Beside(metric.clone(), other.clone()),
+            (None, Some(metric), None) => Measure::Amount(metric.clone()),
+            (None, None, _) => Measure::Time,
+        }
     }
 
     /// What it demands of its cases in this program.
@@ -249,7 +310,8 @@ impl Gate {
                     _ => demands.push(Demand {
                         gate: index,
                         pairs: vec![pair],
-                        must,
+                        measure: self.measure(),
+                        must: must.or(self.within_us.map(|_| 1.0)),
                         aim: self.aim,
                         builds: self.builds.clone(),
                     }),
@@ -333,6 +395,9 @@ mod tests {
                 "[[gate]]\nname = \"x\"\ncases = [\"a\"]\nmust = \"fast\"\n",
                 "`must` is a number, or a table with a number for each size",
             ),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nwithin_us = 4\nmust = 2\n", "a bar of its own"),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nwithin_us = 0\n", "must is 0,"),
+            ("[[gate]]\nname = \"x\"\ncases = [\"a\"]\nbeside = \"held\"\n", "beside its `metric`"),
             ("name = \n", "TOML"),
         ] {
             let found = problem(text);
@@ -398,6 +463,9 @@ mod tests {
             cases: Vec::new(),
             sizes: Vec::new(),
             rival: None,
+            metric: None,
+            beside: None,
+            within_us: None,
             must: None,
             aim: None,
             judge: Judge::Each,

@@ -75,7 +75,7 @@ fn place<'a>(document: &'a mut DocumentMut, gate: usize, size: Option<&str>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{Pair, parse};
+    use crate::gate::{Measure, Pair, parse};
 
     const TEXT: &str = "# why\n[[gate]]\nname = \"a\"\ncases = [\"lab.cpu/probe/kernel/*/t1\"]\nmust = { 64 = 1.0, 128 = 1.5 } # as of May\n";
 
@@ -84,6 +84,7 @@ mod tests {
         Demand {
             gate: 0,
             pairs: vec![Pair { ours, rival: None }],
+            measure: Measure::Time,
             must: Some(must),
             aim: None,
             builds: Vec::new(),

@@ -4,7 +4,7 @@
 //! call of a phase costs nothing that a hand-written benchmark would not pay.
 
 use super::class::Phase;
-use super::engine::{Digest, Engine, Fault, Spec};
+use super::engine::{Amount, Digest, Engine, Fault, Spec};
 use hashmill_machine::clock::Clock;
 use std::hint::black_box;
 use std::rc::Rc;
@@ -24,6 +24,8 @@ pub(crate) trait Drive {
     fn kernel(&mut self) -> Result<String, Fault>;
     /// Times `iterations` (at least one) of the class's phases.
     fn lap(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault>;
+    /// What can be counted after a lap.
+    fn amounts(&mut self) -> Result<Vec<Amount>, Fault>;
 }
 
 pub(crate) struct Driver<E: Engine> {
@@ -169,6 +171,13 @@ impl<E: Engine> Drive for Driver<E> {
             Phase::Run => self.lap_run(clock, iterations),
             Phase::Stage => self.lap_staged(clock, iterations),
             _ => self.lap_whole(clock, iterations),
+        }
+    }
+
+    fn amounts(&mut self) -> Result<Vec<Amount>, Fault> {
+        match (&mut self.context, &mut self.buffer) {
+            (Some(context), Some(buffer)) => self.engine.amounts(context, buffer, &self.input),
+            _ => Ok(Vec::new()),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::class::Class;
 use super::floor::Work;
 use super::key::Knobs;
 use super::units::Units;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -87,11 +88,32 @@ pub trait Engine: 'static {
     /// The fingerprint by which results are compared. No class times it.
     fn digest(&self, output: &Self::Output) -> Digest;
 
+    /// What can be counted of this case beside its time, the fewer the better. Asked once per comparison and outside the
+    /// clock, after `run`, where the class keeps the buffer between calls.
+    fn amounts(
+        &self,
+        _: &mut Self::Context,
+        _: &mut Self::Buffer,
+        _: &Self::Input,
+    ) -> Result<Vec<Amount>, Fault> {
+        Ok(Vec::new())
+    }
+
     /// Whether `run` uses up what `stage` made. Where the class does not time `stage`, every iteration is then
     /// staged anew between two stretches of the clock.
     fn consumes(&self) -> bool {
         false
     }
+}
+
+/// Bytes that were counted of a case: of what it makes, or of the memory that it needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Amount {
+    /// What was counted, in the words of a gate's `metric`.
+    pub name: String,
+    /// How many bytes.
+    pub bytes: u64,
 }
 
 /// What is asked of a workload and an engine: the key without their names.

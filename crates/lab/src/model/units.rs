@@ -60,6 +60,15 @@ pub fn duration(ns: f64) -> String {
     scaled(ns, 1000.0, &["ns", "µs", "ms", "s"])
 }
 
+/// A number of bytes: exact below ten thousand, otherwise with three or four significant digits.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} B"),
+        _ => scaled(count as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
+    }
+}
+
 /// A relative difference in percent with its sign: `-3.97 %`.
 #[must_use]
 pub fn percent(ratio: f64) -> String {
@@ -163,6 +172,8 @@ mod tests {
         assert_eq!(duration(181.234), "181.2 ns");
         assert_eq!(duration(1210.4), "1.210 µs");
         assert_eq!(duration(999_960.0), "1.000 ms");
+        assert_eq!(bytes(9_999), "9999 B");
+        assert_eq!(bytes(2_127_000), "2.028 MiB");
         assert_eq!(Units::Bytes(1 << 30).rate(1e9), "1.000 GiB/s");
         assert_eq!(Units::Hashes(2).rate(1e9), "2.000 H/s");
         assert_eq!(Units::Bytes(1).rate_step(5.0), (1024.0_f64.powi(3) * 1e-9, "GiB/s"));

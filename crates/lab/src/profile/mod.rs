@@ -38,7 +38,7 @@ pub(crate) fn plain(key: &Key, launcher: &dyn Launcher, meant_ns: u64) -> Result
         Reply::Opened { unit, .. } => unit,
         other => return Err(refused(other)),
     };
-    let kernel = match ask(&mut *peer, &Request::Check { slot: 0 })? {
+    let kernel = match ask(&mut *peer, &Request::Check { slot: 0, amounts: false })? {
         Reply::Checked { kernel, .. } => kernel,
         other => return Err(refused(other)),
     };
@@ -70,7 +70,9 @@ pub(crate) fn plain(key: &Key, launcher: &dyn Launcher, meant_ns: u64) -> Result
 /// One session of `calls` calls and nothing else, under whatever the launcher puts around it.
 pub(crate) fn work(key: &Key, launcher: &dyn Launcher, calls: u64) -> Result<(), String> {
     let mut peer = launcher.launch(0, 0).map_err(|error| error.to_string())?;
-    for request in [open(key), Request::Check { slot: 0 }, Request::Work { slot: 0, iterations: calls }] {
+    for request in
+        [open(key), Request::Check { slot: 0, amounts: false }, Request::Work { slot: 0, iterations: calls }]
+    {
         match ask(&mut *peer, &request)? {
             Reply::Opened { .. } | Reply::Checked { .. } | Reply::Sampled(_) => {}
             other => return Err(refused(other)),

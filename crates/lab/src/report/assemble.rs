@@ -127,6 +127,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
         reference: if seen.reference == seen.digest { String::new() } else { seen.reference.clone() },
         session_ns,
         deltas,
+        amounts: seen.amounts.clone(),
         summary: None,
         floor: None,
     });

@@ -327,6 +327,10 @@ impl Found {
             if candidates.is_empty() {
                 continue;
             }
+            // Measured for what it counts: from one session nothing about time can be claimed.
+            if row.sessions.len() == 1 && row.sides.iter().any(|side| !side.amounts.is_empty()) {
+                continue;
+            }
             let settled = |side: &usize, sessions: usize| {
                 let mut evidence = row.evidence(*side);
                 evidence.deltas.truncate(sessions);

@@ -90,6 +90,7 @@ mod tests {
             reference: String::new(),
             session_ns: vec![median_ns],
             deltas: Vec::new(),
+            amounts: Vec::new(),
             summary: Some(summary),
             floor: None,
         };

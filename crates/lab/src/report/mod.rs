@@ -1,5 +1,6 @@
 //! Reports: one schema, what fills it, what distrusts it, and the forms in which people read it.
 
+mod amounts;
 pub(crate) mod assemble;
 pub(crate) mod banner;
 pub(crate) mod between;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use super::instructions::Instructions;
 pub use super::layout::Layout;
 pub use crate::campaign::Role;
+pub use crate::model::engine::Amount;
 pub use crate::stats::verdict::Verdict;
 
 /// What stands in [`Report::schema`].
@@ -315,6 +316,9 @@ pub struct Side {
     /// Paired log ratio of its time to that of the first side in each session; empty for the first side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deltas: Vec<f64>,
+    /// What was counted of it, once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amounts: Vec<Amount>,
     /// What its sessions say.
     pub summary: Option<Summary>,
     /// How far that is from what the machine can do, where its limits were measured.

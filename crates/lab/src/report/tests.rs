@@ -78,6 +78,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
                 reference: String::new(),
                 session_ns,
                 deltas,
+                amounts: Vec::new(),
                 summary: None,
                 floor: None,
             })

@@ -66,6 +66,7 @@ impl View {
         {
             tables.push(Table { caption: caption.to_owned(), ..form(&rows) });
         }
+        tables.extend(super::amounts::table(&report.rows));
         tables.extend(super::scaling::table(&report.rows));
         tables.extend(super::pages::table(&report.rows));
         View {

@@ -4,6 +4,7 @@
 //! not know, and a field that is added has a default; then old and new understand each other. [`VERSION`], which the
 //! first exchange compares, counts only the changes after which they could misunderstand each other.
 
+use crate::model::engine::Amount;
 use serde::{Deserialize, Serialize};
 
 /// Version of these messages: of their meaning, not of the fields that came later. Since 2 no class times the digest.
@@ -36,6 +37,9 @@ pub(crate) enum Request {
     Check {
         /// Which case.
         slot: usize,
+        /// Whether to count what can be counted, too.
+        #[serde(default)]
+        amounts: bool,
     },
     /// Find how many iterations fill `sample_ns`.
     Calibrate {
@@ -98,6 +102,9 @@ pub(crate) enum Reply {
         kernel: String,
         /// What the engine computed.
         digest: String,
+        /// What was counted.
+        #[serde(default)]
+        amounts: Vec<Amount>,
     },
     /// To [`Request::Calibrate`].
     Calibrated {
@@ -167,7 +174,7 @@ mod tests {
         assert_eq!(hello, Request::Hello);
         let replies = [
             Reply::Hello { protocol: VERSION },
-            Reply::Checked { kernel: "k".to_owned(), digest: "07".to_owned() },
+            Reply::Checked { kernel: "k".to_owned(), digest: "07".to_owned(), amounts: Vec::new() },
             Reply::Sampled(Sampled {
                 ns: 5,
                 digest: "07".to_owned(),

@@ -57,7 +57,7 @@ impl<'a> Worker<'a> {
             Request::Hello => Ok(Reply::Hello { protocol: VERSION }),
             Request::Pin { choice } => Ok(Reply::Pinned { cpu: pin(*choice) }),
             Request::Open { slot, case, seed, share } => self.open(*slot, case, *seed, *share),
-            Request::Check { slot } => self.check(*slot),
+            Request::Check { slot, amounts } => self.check(*slot, *amounts),
             Request::Calibrate { slot, sample_ns } => self.calibrate(*slot, *sample_ns),
             Request::Sample { slot, iterations } => self.sample(*slot, *iterations),
             Request::Work { slot, iterations } => self.work(*slot, *iterations),
@@ -102,11 +102,12 @@ impl<'a> Worker<'a> {
         Ok(reply)
     }
 
-    fn check(&mut self, number: usize) -> Result<Reply, Fault> {
+    fn check(&mut self, number: usize, count: bool) -> Result<Reply, Fault> {
         let clock = self.clock;
         let slot = self.slot(number)?;
         let digest = slot.driver.lap(clock, 1)?.digest.to_string();
-        Ok(Reply::Checked { kernel: slot.driver.kernel()?, digest })
+        let amounts = if count { slot.driver.amounts()? } else { Vec::new() };
+        Ok(Reply::Checked { kernel: slot.driver.kernel()?, digest, amounts })
     }
 
     fn calibrate(&mut self, number: usize, sample_ns: u64) -> Result<Reply, Fault> {
@@ -125,7 +126,7 @@ impl<'a> Worker<'a> {
             if cost_ns >= sample_ns / 4 || iterations >= MOST_ITERATIONS {
                 let fitting = u128::from(iterations) * u128::from(sample_ns) / u128::from(cost_ns);
                 let fitting = fitting.clamp(1, u128::from(MOST_ITERATIONS)) as u64;
-                let ns = u128::from(ns) * u128::from(fitting) / u128::from(iterations);
+                let ns = u128::from(cost_ns) * u128::from(fitting) / u128::from(iterations);
                 return Ok(Reply::Calibrated {
                     iterations: fitting,
                     ns: u64::try_from(ns).unwrap_or(u64::MAX),

@@ -5,7 +5,7 @@ use crate::build::Bench;
 use crate::cmd::Mount;
 use crate::cmd::contests::{self, wants_control};
 use crate::cmd::error::Error;
-use crate::cmd::measure::{Job, own_program};
+use crate::cmd::measure::{Job, other_program, own_program};
 use crate::model::key::Key;
 use crate::model::registry::Registry;
 use crate::plan::Plan;
@@ -15,13 +15,17 @@ use crate::report::schema::{Build, Kind, Layout};
 pub(super) fn job(
     mount: &Mount<'_>,
     pairs: &[(Key, Key)],
+    other_build: Option<&str>,
     building: &Building,
     mut plan: Plan,
 ) -> Result<(Job, Option<Bench>), Error> {
     let (build, program, bench) = match &building.from {
         Some(source) => builds::own(mount, source, building)?,
         None => {
-            let (build, program) = own_program(mount)?;
+            let (build, program) = match other_build {
+                Some(name) => other_program(mount, name)?,
+                None => own_program(mount)?,
+            };
             let layout =
                 Some(Layout::Fixed("this program runs as it is; --from SOURCE links it anew".to_owned()));
             (Build { layout, ..build }, program, None)

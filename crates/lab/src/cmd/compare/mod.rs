@@ -30,6 +30,9 @@ pub(super) struct Compare {
     /// Two engines of this program, ours first, which meet in one process per session.
     #[arg(long, value_name = "OURS,OTHER", value_delimiter = ',', conflicts_with = "cases")]
     engines: Vec<String>,
+    /// Another build of this program, as gates name them, in whose sessions the engines meet.
+    #[arg(long, value_name = "NAME", requires = "engines", conflicts_with = "from")]
+    build: Option<String>,
     /// Cases of two builds, as in `list`; ours is asked which there are [default: all, if they are few].
     #[arg(long, value_name = "CASE", num_args = 1..)]
     cases: Vec<String>,
@@ -77,7 +80,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     let plan = args.measuring.plan();
     plan.validate()?;
     let (job, bench): (Job, Option<Bench>) = match meeting(mount, args)? {
-        Meeting::Cases(pairs) => engines::job(mount, &pairs, &args.building, plan)?,
+        Meeting::Cases(pairs) => engines::job(mount, &pairs, args.build.as_deref(), &args.building, plan)?,
         Meeting::Builds(sides) => builds::job(mount, &sides, &args.cases, &args.building, plan)?,
     };
     let (report, folder) =

@@ -4,19 +4,20 @@ mod scope;
 mod sheet;
 
 use super::args::Measuring;
-use super::contests::{duel, wants_control};
+use super::contests::{alone, duel, wants_control};
 use super::error::Error;
 use super::measure::{Job, exit_of, measure, other_program, own_program};
 use super::{Console, Exit, Mount};
 use crate::campaign::Contest;
 use crate::gate::judge::{Judged, Verdict, confirmed, judge};
-use crate::gate::{Demand, Gates, Pair, parse, ratchet};
+use crate::gate::{Demand, Gates, Measure, Pair, parse, ratchet};
 use crate::plan::Plan;
 use crate::report::check::problems;
 use crate::report::schema::{Build, Kind, Report};
 use crate::report::store;
 use crate::report::text::lay_out;
 use crate::session::process::Program;
+use crate::stats::verdict::LEVEL;
 use clap::Args;
 use hashmill_machine::Machine;
 use scope::{Elsewhere, Scope};
@@ -201,6 +202,8 @@ impl Builds {
 
     fn contests(&self, plan: &Plan, gates: &Gates, demands: &[&Demand]) -> Result<Vec<Contest>, Error> {
         let mut contests: Vec<Contest> = Vec::new();
+        // So many sessions can prove one bar among all of them: with fewer, chance alone is more likely than a mistake may be.
+        let provable = (2.0 * demands.len() as f64 / (1.0 - LEVEL)).log2().ceil() as usize;
         for demand in demands {
             let asked = &gates.gate[demand.gate].builds;
             let here = self.builds.iter().enumerate().filter(|(index, build)| match &asked[..] {
@@ -209,14 +212,24 @@ impl Builds {
             });
             for (index, build) in here {
                 for Pair { ours, rival } in &demand.pairs {
-                    let Some(rival) = rival else { continue };
-                    let mut contest = duel(ours, rival, wants_control(plan.control, contests.len()))?;
+                    let mut contest = match rival {
+                        Some(rival) => duel(ours, rival, wants_control(plan.control, contests.len()))?,
+                        None => alone(ours),
+                    };
+                    contest.sessions = match demand.measure {
+                        Measure::Time => None,
+                        Measure::Amount(_) | Measure::Beside(..) => Some(1),
+                        Measure::Within(_) => Some(plan.solo_sessions.max(provable)),
+                    };
                     if index > 0 {
                         contest = contest.in_build(index, &build.label);
                     }
-                    // Two gates may ask for the same comparison.
-                    if contests.iter().all(|known| known.title != contest.title) {
-                        contests.push(contest);
+                    // Two gates may ask for the same comparison: then as many sessions as either needs.
+                    match contests.iter_mut().find(|known| known.title == contest.title) {
+                        Some(known) => {
+                            known.sessions = known.sessions.zip(contest.sessions).map(|(a, b)| a.max(b))
+                        }
+                        None => contests.push(contest),
                     }
                 }
             }

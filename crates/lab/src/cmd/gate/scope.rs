@@ -59,7 +59,7 @@ fn not_here(gate: &Gate, defaults: &Defaults, mount: &Mount<'_>, args: &GateArgs
     if let Some(program) = program.filter(|program| *program != mount.name) {
         return Some(format!("run `{program} gate`"));
     }
-    if gate.rival.is_none() && args.report.is_empty() {
+    if gate.rival.is_none() && !gate.measure().is_alone() && args.report.is_empty() {
         return Some(
             "it compares builds: measure them with `compare` and name the report with --report".to_owned(),
         );

@@ -3,7 +3,8 @@
 use crate::cmd::Exit;
 use crate::cmd::error::Error;
 use crate::gate::judge::{Judged, Verdict};
-use crate::gate::{Demand, Gates, Pair, Unproven};
+use crate::gate::{Demand, Gates, Measure, Pair, Unproven};
+use crate::model::units::duration;
 use crate::report::view::{Line, Table, Tone, View, machine_facts};
 use crate::report::{html, markdown, store};
 use hashmill_machine::Machine;
@@ -78,8 +79,8 @@ impl Sheet<'_> {
                 demand.about(),
                 number(judged.ratio),
                 interval,
-                bar(demand.must),
-                bar(demand.aim),
+                bar(demand),
+                aim(demand.aim),
                 word,
             ];
             Line { cells, tone }
@@ -91,8 +92,8 @@ impl Sheet<'_> {
     /// What the numbers mean.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = vec![
-            "ratio: time of the other over ours, so that above 1 ours is faster; a gate passes where the whole interval is at \
-             or above its bar"
+            "ratio: time, or bytes, of the other over ours, so that above 1 ours is better; a gate passes where the whole \
+             interval is at or above its bar"
                 .to_owned(),
             "interval: wide enough for all of them together to be right in 99 of 100 runs".to_owned(),
         ];
@@ -158,21 +159,36 @@ fn word(demand: &Demand, judged: &Judged) -> (String, Tone) {
     }
 }
 
-fn bar(bar: Option<f64>) -> String {
-    bar.map_or_else(|| "–".to_owned(), |bar| format!("{bar:.2}"))
+fn bar(demand: &Demand) -> String {
+    match demand.measure {
+        Measure::Within(ns) => duration(ns),
+        _ => aim(demand.must),
+    }
+}
+
+fn aim(aim: Option<f64>) -> String {
+    aim.map_or_else(|| "–".to_owned(), |aim| format!("{aim:.2}"))
 }
 
 /// What a file demands, without a judgement.
 pub(super) fn demanded(gates: &Gates, demands: &[Demand], machine: &Machine) -> Table {
     let line = |demand: &Demand, pair: &Pair| {
         let gate = &gates.gate[demand.gate];
-        let rival = pair.rival.as_ref().map_or_else(|| "the other build".to_owned(), ToString::to_string);
+        let rival = match (&pair.rival, &demand.measure) {
+            (Some(rival), _) => rival.to_string(),
+            (None, Measure::Beside(_, other)) => format!("its `{other}`"),
+            (None, Measure::Within(_)) => "the clock".to_owned(),
+            (None, _) => "the other build".to_owned(),
+        };
+        let case = match &demand.measure {
+            Measure::Amount(name) | Measure::Beside(name, _) => format!("{}: {name}", pair.ours),
+            Measure::Time | Measure::Within(_) => pair.ours.to_string(),
+        };
         let here = match gate.holds_for(machine) {
             true => "yes".to_owned(),
             false => format!("set for {}", gate.machines.join(" or ")),
         };
-        let cells =
-            vec![gate.name.clone(), pair.ours.to_string(), rival, bar(demand.must), bar(demand.aim), here];
+        let cells = vec![gate.name.clone(), case, rival, bar(demand), aim(demand.aim), here];
         Line { cells, tone: Tone::Plain }
     };
     let of_demand = |demand: &Demand| demand.pairs.iter().map(|p| line(demand, p)).collect::<Vec<_>>();

@@ -1,0 +1,58 @@
+//! What was counted and not timed, side by side.
+
+use super::schema::{Role, Row, Side};
+use super::view::{Line, Table, Tone};
+use crate::model::units::{bytes, percent};
+
+const CAPTION: &str = "Counted once, not timed";
+
+/// One line for each amount of each row; none where nothing was counted.
+pub(super) fn table(rows: &[Row]) -> Option<Table> {
+    let lines: Vec<Line> = rows.iter().flat_map(lines).collect();
+    let columns = vec!["case", "amount", "A", "B", "B/A"];
+    (!lines.is_empty()).then(|| Table { caption: CAPTION.to_owned(), columns, rows: lines })
+}
+
+fn lines(row: &Row) -> Vec<Line> {
+    let Some(first) = row.sides.first() else { return Vec::new() };
+    let ours = row.sides.iter().find(|side| side.role == Role::Candidate);
+    let mut names: Vec<&str> = Vec::new();
+    for amount in first.amounts.iter().chain(ours.into_iter().flat_map(|side| &side.amounts)) {
+        if !names.contains(&amount.name.as_str()) {
+            names.push(&amount.name);
+        }
+    }
+    let line = |name: &str| {
+        let (a, b) = (first.amount(name), ours.and_then(|side| side.amount(name)));
+        let shown = |amount: Option<u64>| amount.map_or_else(|| "–".to_owned(), bytes);
+        let ratio = a.zip(b).filter(|(a, _)| *a > 0).map(|(a, b)| percent(b as f64 / a as f64));
+        let ratio = ratio.unwrap_or_else(|| "–".to_owned());
+        Line { cells: vec![row.title.clone(), name.to_owned(), shown(a), shown(b), ratio], tone: Tone::Plain }
+    };
+    names.into_iter().map(line).collect()
+}
+
+impl Side {
+    /// The bytes that were counted under that name.
+    pub(crate) fn amount(&self, name: &str) -> Option<u64> {
+        self.amounts.iter().find(|amount| amount.name == name).map(|amount| amount.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::schema::Amount;
+
+    #[test]
+    fn each_amount_is_a_line_and_what_one_side_lacks_is_no_number() {
+        let mut row = crate::report::tests::report().rows[0].clone();
+        assert!(table(std::slice::from_ref(&row)).is_none());
+        let amount = |name: &str, bytes| Amount { name: name.to_owned(), bytes };
+        row.sides[0].amounts = vec![amount("saved", 20_480), amount("held", 7)];
+        row.sides[1].amounts = vec![amount("saved", 10_240)];
+        let table = table(&[row]).expect("amounts");
+        let cells: Vec<&[String]> = table.rows.iter().map(|line| &line.cells[1..]).collect();
+        assert_eq!(cells, [["saved", "20.00 KiB", "10.00 KiB", "-50.00 %"], ["held", "7 B", "–", "–"]]);
+    }
+}
