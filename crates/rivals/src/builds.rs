@@ -1,25 +1,12 @@
-//! Builds programs, and runs workers.
-//!
-//! A worker is the same source built differently: with the rival held to an instruction set, or with its functions in
-//! another order. Each difference is a cargo feature of this crate, so cargo keeps the builds apart and fresh.
+//! Builds programs: ours, and this crate's with other features. Each difference between two builds of one source is a feature,
+//! so cargo keeps them apart and fresh.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-
-/// One build of a worker.
-#[derive(Clone, Debug)]
-pub struct Worker {
-    /// File name of the built binary.
-    pub name: String,
-    /// The program.
-    pub path: PathBuf,
-}
 
 /// The root of the workspace that this tool was built from.
 pub fn workspace() -> &'static Path {
@@ -43,8 +30,8 @@ pub fn product(name: &str, flags: &[&str]) -> anyhow::Result<PathBuf> {
     compile(&[&["--package", "hashmill-cli", "--bin", name], flags].concat(), name)
 }
 
-/// Builds binary `bin` of this crate with `features`, and puts it beside the other workers as `name`.
-pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<Worker> {
+/// Builds binary `bin` of this crate with `features`, and puts it beside the others as `name`.
+pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<PathBuf> {
     let features = features.join(",");
     let built = compile(
         &["--release", "--package", env!("CARGO_PKG_NAME"), "--bin", bin, "--features", &features],
@@ -60,7 +47,7 @@ pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<Worker>
             std::fs::rename(&fresh, &path)
         })
         .with_context(|| format!("keeping {}", path.display()))?;
-    Ok(Worker { name: name.to_owned(), path })
+    Ok(path)
 }
 
 fn compile(args: &[&str], bin: &str) -> anyhow::Result<PathBuf> {
@@ -92,33 +79,22 @@ fn executable(messages: &[u8], bin: &str) -> Option<PathBuf> {
     })
 }
 
-impl Worker {
-    /// Runs the worker on one request; `padding` bytes of environment move its stack, as another user's shell would.
-    pub fn run<Reply: DeserializeOwned>(
-        &self,
-        request: &impl serde::Serialize,
-        padding: usize,
-    ) -> anyhow::Result<Vec<Reply>> {
-        let mut child = Command::new(&self.path)
-            .env("RIVALS_STACK_PADDING", "-".repeat(padding))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("starting {}", self.path.display()))?;
-        let mut stdin = child.stdin.take().context("the worker's standard input")?;
-        // A worker that dies early closes the pipe; its exit status below tells more than this error would.
-        let sent = stdin.write_all(&serde_json::to_vec(request)?);
-        drop(stdin);
-        let output = child.wait_with_output().with_context(|| format!("waiting for {}", self.name))?;
-        if !output.status.success() {
-            bail!("worker {} failed: {}", self.name, output.status);
-        }
-        sent.with_context(|| format!("asking {}", self.name))?;
-        serde_json::Deserializer::from_slice(&output.stdout)
-            .into_iter()
-            .collect::<Result<_, _>>()
-            .with_context(|| format!("reading the samples of {}", self.name))
-    }
+fn line_of(program: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(args).current_dir(workspace()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// The compiler, in full.
+pub(crate) fn rustc() -> Option<String> {
+    line_of("rustc", &["--version"])
+}
+
+/// The commit of this workspace, and whether files differ from it.
+pub(crate) fn commit() -> Option<(String, bool)> {
+    let commit = line_of("git", &["rev-parse", "--short=12", "HEAD"])?;
+    let changed = line_of("git", &["status", "--porcelain", "--untracked-files=no"])?;
+    Some((commit, !changed.is_empty()))
 }
 
 #[cfg(test)]
@@ -137,12 +113,5 @@ mod tests {
         );
         assert_eq!(executable(messages.as_bytes(), "worker"), Some(PathBuf::from("/t/worker")));
         assert_eq!(executable(messages.as_bytes(), "none"), None);
-    }
-
-    #[test]
-    fn a_worker_that_cannot_start_is_an_error_with_its_path() {
-        let worker = Worker { name: "none".into(), path: "/no/such/worker".into() };
-        let error = worker.run::<()>(&"request", 10).expect_err("there is no such program");
-        assert!(error.to_string().contains("starting /no/such/worker"), "{error}");
     }
 }

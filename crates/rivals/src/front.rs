@@ -7,7 +7,7 @@ use std::fs;
 use anyhow::Context as _;
 use hashmill_machine::{Machine, date};
 
-use crate::{builds, lab};
+use crate::{builds, lab, programs};
 
 /// What to measure, and what to do with it.
 #[derive(Clone, Debug)]
@@ -28,6 +28,9 @@ pub struct Wish {
 
 /// Measures the gates about `topic`, and gives the exit code of the lab.
 pub fn measure(topic: &str, wish: &Wish) -> anyhow::Result<u8> {
+    if topic == PROGRAMS {
+        programs::build()?;
+    }
     let folder =
         builds::target().join("rivals").join(format!("{topic}-{}", date::now_utc().replace(':', "")));
     let code = lab::run(arguments(topic, wish, folder.as_os_str().to_owned()));
@@ -55,9 +58,15 @@ fn arguments(topic: &str, wish: &Wish, folder: OsString) -> Vec<OsString> {
     arguments
 }
 
-/// Builds every program that the gates may ask for, so that a later run only measures.
-pub fn build() -> anyhow::Result<()> {
-    lab::BUILDS.into_iter().try_for_each(|name| lab::variant(name).map(drop))
+/// The topic that is about whole programs.
+const PROGRAMS: &str = "b3sum";
+
+/// Builds every program that the gates about `topic` may ask for, so that a later run only measures.
+pub fn build(topic: &str) -> anyhow::Result<()> {
+    match topic {
+        PROGRAMS => programs::build(),
+        _ => lab::builds(topic).try_for_each(|name| lab::variant(name).map(drop)),
+    }
 }
 
 #[cfg(test)]

@@ -1,18 +1,16 @@
-//! `cargo rivals …`: competitors beside Hashmill, as a table, as JSON, and as a committed record.
+//! `cargo rivals …`: competitors beside Hashmill.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
 use hashmill_rivals::doc::differential::Total;
 use hashmill_rivals::front::{self, Wish};
-use hashmill_rivals::gates::Verdict;
-use hashmill_rivals::report::Report;
-use hashmill_rivals::{b3sum, builds, doc, gates, lab, table};
+use hashmill_rivals::{doc, lab};
 
 /// Competitors beside Hashmill, measured in pairs.
 #[derive(Parser)]
@@ -24,56 +22,32 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// The official `blake3` crate, in the lab: every gate of bench/gates.toml about it.
+    /// The official `blake3` crate: every gate of bench/gates.toml about it.
     Blake3(Gates),
-    /// Argon2 in the lab: the crates `argon2-rust` and `argon2`, and the reference in C.
+    /// Argon2: the crates `argon2-rust` and `argon2`, and the reference in C.
     Argon2(Gates),
-    #[command(flatten)]
-    Rival(Rival),
+    /// The `b3sum` program, process against process.
+    B3sum(Gates),
+    /// Other engines for documents: the official `automerge` crate, loro, yrs and diamond-types.
+    Doc(Gates),
     /// The lab with rivals in it: comparisons, gates and claims that name them.
     #[command(disable_help_flag = true)]
     Lab(LabArgs),
-}
-
-#[derive(Subcommand)]
-enum Rival {
-    /// The `b3sum` program, process against process.
-    B3sum {
-        #[command(flatten)]
-        common: Common,
-        /// Pairs of processes per job.
-        #[arg(long, default_value_t = 21)]
-        pairs: usize,
-        /// Time in milliseconds after which a job takes no more than eight pairs.
-        #[arg(long, default_value_t = 5000)]
-        budget_ms: u64,
-    },
-    /// Other engines for documents: the official `automerge` crate, loro, yrs and diamond-types.
-    Doc(Doc),
+    /// Measure nothing: compare documents with the official crate, answer by answer, in random scripts.
+    Differ(Differ),
 }
 
 #[derive(Args)]
-struct Doc {
-    #[command(flatten)]
-    common: Common,
-    /// Fresh processes; fewer than eight prove nothing.
-    #[arg(long, default_value_t = 8)]
-    sessions: usize,
-    /// Pairs of samples per workload and process; one for those that take long.
-    #[arg(long, default_value_t = 5)]
-    pairs: usize,
-    /// Shortest sample in microseconds.
-    #[arg(long, default_value_t = 2000)]
-    sample_us: u64,
-    /// Time in milliseconds after which a workload of a process takes no more than eight pairs.
-    #[arg(long, default_value_t = 400)]
-    budget_ms: u64,
-    /// Measure nothing: compare this many calls with the official crate, answer by answer, in random scripts.
-    #[arg(long, value_name = "CALLS")]
-    differential: Option<usize>,
-    /// Steps of each such script.
+struct Differ {
+    /// How many calls to compare.
+    #[arg(default_value_t = 1_000_000)]
+    calls: usize,
+    /// Steps of each script.
     #[arg(long, default_value_t = 80)]
     steps: usize,
+    /// Seed of all randomness.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 /// Everything after the word is for the lab's own parser.
@@ -109,33 +83,26 @@ struct Gates {
     seed: u64,
 }
 
-#[derive(Args)]
-struct Common {
-    /// Measure only gates and rows whose name contains this.
-    #[arg(long, default_value = "", hide_default_value = true)]
-    filter: String,
-    /// Build the programs and stop, so that a later run only measures.
-    #[arg(long)]
-    build_only: bool,
-    /// Print the report as JSON instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Keep the report under bench/records.
-    #[arg(long)]
-    record: bool,
-    /// Fail when a gate is missed.
-    #[arg(long)]
-    enforce: bool,
-    /// Seed of all randomness.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-}
+/// Flags of before, and what does their work.
+const MOVED: [(&str, &str); 3] = [
+    ("--differential", "cargo rivals differ CALLS"),
+    ("--pairs", "cargo rivals lab compare --engines hashmill,RIVAL CASE --rounds N"),
+    ("--budget-ms", "cargo rivals lab compare --engines hashmill,RIVAL CASE --rounds N"),
+];
 
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    let moved = |(flag, _): &&(&str, &str)| words.iter().any(|word| word == flag);
+    if let Some((flag, now)) = MOVED.iter().find(moved) {
+        say(&format!("cargo rivals: {flag} is gone; `{now}` does its work"));
+        return ExitCode::from(2);
+    }
     let result = match Cli::parse().what {
         What::Blake3(gates) => by_the_lab("blake3", gates),
         What::Argon2(gates) => by_the_lab("argon2", gates),
-        What::Rival(rival) => by_ourselves(&rival),
+        What::B3sum(gates) => by_the_lab("b3sum", gates),
+        What::Doc(gates) => by_the_lab("doc", gates),
+        What::Differ(Differ { calls, steps, seed }) => differ(calls, steps, seed),
         What::Lab(low) => Ok(ExitCode::from(lab::run(low.args))),
     };
     result.unwrap_or_else(|error| {
@@ -147,57 +114,10 @@ fn main() -> ExitCode {
 
 fn by_the_lab(topic: &str, gates: Gates) -> anyhow::Result<ExitCode> {
     if gates.build_only {
-        return front::build().map(|()| ExitCode::SUCCESS);
+        return front::build(topic).map(|()| ExitCode::SUCCESS);
     }
     let Gates { filter, json, record, enforce, rounds, seed, .. } = gates;
     front::measure(topic, &Wish { filter, rounds, seed, json, record, enforce }).map(ExitCode::from)
-}
-
-fn by_ourselves(rival: &Rival) -> anyhow::Result<ExitCode> {
-    let gates = read_gates()?;
-    let (topic, common) = match rival {
-        Rival::B3sum { common, .. } => ("b3sum", common),
-        Rival::Doc(Doc { differential: Some(calls), steps, common, .. }) => {
-            return differ(*calls, *steps, common.seed);
-        }
-        Rival::Doc(Doc { common, .. }) => ("doc", common),
-    };
-    if common.build_only {
-        match rival {
-            Rival::B3sum { .. } => drop(b3sum::programs::Programs::build()?),
-            Rival::Doc(_) => drop(doc::compare::build()?),
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let report = compare(rival, &gates)?;
-    show(&report, topic, common)
-}
-
-fn read_gates() -> anyhow::Result<gates::Gates> {
-    let path = builds::workspace().join("bench/gates.toml");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    gates::parse(&text).with_context(|| format!("reading {}", path.display()))
-}
-
-fn compare(rival: &Rival, gates: &gates::Gates) -> anyhow::Result<Report> {
-    let start = Instant::now();
-    let progress = |words: &str| say(&format!("{:5.1} s  {words}", start.elapsed().as_secs_f64()));
-    match rival {
-        Rival::B3sum { common, pairs, budget_ms } => {
-            let budget = Duration::from_millis(*budget_ms);
-            b3sum::compare(&gates.b3sum, &common.filter, (*pairs).max(1), budget, common.seed, progress)
-        }
-        Rival::Doc(doc) => {
-            let effort = doc::compare::Effort {
-                sessions: doc.sessions.max(1),
-                pairs: doc.pairs.max(1),
-                sample: Duration::from_micros(doc.sample_us),
-                budget: Duration::from_millis(doc.budget_ms),
-                seed: doc.common.seed,
-            };
-            doc::compare::compare(&gates.doc, &doc.common.filter, &effort, progress)
-        }
-    }
 }
 
 /// Tells scripts to the official crate and to ours until `calls` calls were compared.
@@ -210,17 +130,6 @@ fn differ(calls: usize, steps: usize, seed: u64) -> anyhow::Result<ExitCode> {
     };
     std::io::stdout().write_all(words.as_bytes()).context("printing what was found")?;
     Ok(code)
-}
-
-fn show(report: &Report, topic: &str, common: &Common) -> anyhow::Result<ExitCode> {
-    let words = if common.json { report.to_json() + "\n" } else { table::render(report) };
-    std::io::stdout().write_all(words.as_bytes()).context("printing the report")?;
-    if common.record {
-        let path = report.record(&builds::workspace().join("bench/records"), topic)?;
-        say(&format!("recorded in {}", path.display()));
-    }
-    let missed = report.gates.iter().any(|gate| gate.verdict == Verdict::Missed);
-    Ok(if common.enforce && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Says what goes on. A closed terminal is no reason to lose a measurement.

@@ -1,4 +1,4 @@
-//! Patches: what is new, as steps. Lists are as the official crate's, see `cargo rivals doc --differential`; here is what they
+//! Patches: what is new, as steps. Lists are as the official crate's, see `cargo rivals differ`; here is what they
 //! say, and that whoever takes them has the document.
 
 use hashmill_doc::{

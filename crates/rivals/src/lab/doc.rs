@@ -1,25 +1,41 @@
 //! Other engines in the workloads on documents.
 
 use hashmill_lab::model::registry::Registry;
-use hashmill_workloads::doc::{self, Texts as _};
+use hashmill_workloads::doc::{self, Named, Texts as _};
 
-use crate::doc::engines::official::Official;
+use crate::engines::official::Official;
 
 pub(super) fn register(registry: &mut Registry) {
     doc::more_engines(registry, "automerge", Official::NAME, doc::synced::<Official>, |_| true);
-    #[cfg(feature = "doc-engines")]
     others(registry);
+    super::recorded::register(registry);
 }
 
 #[cfg(feature = "doc-engines")]
 fn others(registry: &mut Registry) {
-    use crate::doc::engines::{diamond::Diamond, loro::Loro, yrs::Yrs};
-    use hashmill_workloads::doc::Named;
+    use crate::engines::{diamond::Diamond, loro::Loro, yrs::Yrs};
 
-    doc::more_engines(registry, "loro", Loro::NAME, doc::all::<Loro>, |named| !named.is_of_the_format());
-    let present = |named: Named| !named.is_of_the_format() && !matches!(named, Named::GetAt | Named::TextAt);
-    doc::more_engines(registry, "yrs", Yrs::NAME, doc::present::<Yrs>, present);
-    let words =
-        |named: Named| matches!(named, Named::TextRead | Named::TextSpliceAppend | Named::TextSpliceBulk);
-    doc::more_engines(registry, "diamond-types", Diamond::NAME, doc::words::<Diamond>, words);
+    doc::more_engines(registry, "loro", Loro::NAME, doc::all::<Loro>, has_past);
+    doc::more_engines(registry, "yrs", Yrs::NAME, doc::present::<Yrs>, has_objects);
+    doc::more_engines(registry, "diamond-types", Diamond::NAME, doc::words::<Diamond>, has_texts);
+}
+
+/// They can be named, and say which build has them.
+#[cfg(not(feature = "doc-engines"))]
+fn others(registry: &mut Registry) {
+    doc::more_engines(registry, "loro", super::WITHOUT, |_, _| None, has_past);
+    doc::more_engines(registry, "yrs", super::WITHOUT, |_, _| None, has_objects);
+    doc::more_engines(registry, "diamond-types", super::WITHOUT, |_, _| None, has_texts);
+}
+
+fn has_past(named: Named) -> bool {
+    !named.is_of_the_format()
+}
+
+fn has_objects(named: Named) -> bool {
+    has_past(named) && !matches!(named, Named::GetAt | Named::TextAt)
+}
+
+fn has_texts(named: Named) -> bool {
+    matches!(named, Named::TextRead | Named::TextSpliceAppend | Named::TextSpliceBulk)
 }

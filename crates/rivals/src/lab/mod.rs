@@ -4,6 +4,9 @@
 mod argon2;
 mod blake3;
 mod doc;
+pub mod memory;
+mod recorded;
+mod sum;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,7 +15,7 @@ use hashmill_lab::cmd::{self, Maker, Mount};
 use hashmill_lab::model::registry::Registry;
 use hashmill_lab::report::schema::Build;
 
-use crate::{builds, host};
+use crate::builds;
 
 /// What the user types before the lab's commands; gates name it as their program.
 const NAME: &str = "cargo rivals lab";
@@ -20,8 +23,22 @@ const NAME: &str = "cargo rivals lab";
 /// The program that the other builds of this one are: it answers as a session, and does nothing else.
 const SESSION: &str = "rivals-session";
 
-/// Features of this crate that make another build: the official crate held back, or functions in another order.
-pub const BUILDS: [&str; 4] = ["layout-1", "layout-2", "official-avx2", "official-sse41"];
+/// Features of this crate that make another build: the official crate held back, functions in another order, other engines
+/// for documents, or an allocator that counts.
+pub const BUILDS: [&str; 6] =
+    ["layout-1", "layout-2", "official-avx2", "official-sse41", "doc-engines", "counting"];
+
+/// Where an engine for documents is named that this build does without.
+#[cfg(not(feature = "doc-engines"))]
+const WITHOUT: &str = "a build without `doc-engines`";
+
+#[cfg(not(feature = "doc-engines"))]
+fn absent<I: 'static>() -> impl hashmill_lab::model::engine::Engine<Input = I> {
+    use hashmill_lab::model::engine::{Digest, Fault, Routine, Spec};
+    let init = |_: &Spec| Err::<(), _>(Fault::unavailable(format!("{WITHOUT} has no such engine")));
+    let run = |(): &mut (), _: &I| Ok::<u8, Fault>(0);
+    Routine::new(init, |(): &()| String::new(), run, |byte: &u8| Digest::new(&[*byte]))
+}
 
 /// Runs one command of the lab and gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -36,6 +53,7 @@ fn registry() -> Registry {
     blake3::register(&mut registry);
     argon2::register(&mut registry);
     doc::register(&mut registry);
+    sum::register(&mut registry);
     registry
 }
 
@@ -49,8 +67,8 @@ impl Maker for Cargo {
         if by_cargo.is_none_or(|folder| Path::new(&folder) != Path::new(env!("CARGO_MANIFEST_DIR"))) {
             return Build::default();
         }
-        let (commit, dirty) = host::commit().unzip();
-        Build { commit, dirty, rustc: host::rustc(), ..Build::default() }
+        let (commit, dirty) = builds::commit().unzip();
+        Build { commit, dirty, rustc: builds::rustc(), ..Build::default() }
     }
 
     fn make(&self, name: &str) -> Result<PathBuf, String> {
@@ -58,10 +76,16 @@ impl Maker for Cargo {
     }
 }
 
+/// Those that gates about a topic ask for.
+pub(crate) fn builds(topic: &str) -> impl Iterator<Item = &'static str> {
+    let documents = topic == "doc";
+    BUILDS.into_iter().filter(move |name| ["doc-engines", "counting"].contains(name) == documents)
+}
+
 /// One of [`BUILDS`].
 pub(crate) fn variant(name: &str) -> anyhow::Result<PathBuf> {
     anyhow::ensure!(BUILDS.contains(&name), "there is {}", BUILDS.join(", "));
-    Ok(builds::build(SESSION, &format!("{SESSION}-{name}"), &[name])?.path)
+    builds::build(SESSION, &format!("{SESSION}-{name}"), &[name])
 }
 
 #[cfg(test)]
@@ -88,6 +112,10 @@ mod tests {
             ("argon2id/hasher/kernel/1MiB/t1/passes=1/lanes=1", "argon2-rust"),
             ("argon2id/hasher/kernel/1MiB/t1/passes=1/lanes=1", "rustcrypto"),
             ("argon2id/hasher/oneshot/1MiB/all/passes=1/lanes=4", "reference-c"),
+            ("doc-map_put/hashmill/kernel/10000/t1", "loro"),
+            ("doc-recorded-load/hashmill/kernel/259778/t1/recording=automerge-paper", "diamond-types"),
+            ("doc-snapshot_reads/hashmill/kernel/1000000/t2", "one-thread"),
+            ("sum/hashmill/end-to-end/4KiB/all/files=20000/way=walked", "b3sum"),
         ] {
             let mut segments: Vec<&str> = ours.split('/').collect();
             segments[1] = rival;

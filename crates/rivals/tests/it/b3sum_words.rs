@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use hashmill_rivals::b3sum::programs::{self, Programs};
-use hashmill_rivals::builds;
+use hashmill_rivals::{builds, programs};
 use hashmill_testkit::{paint, skip};
 
 /// Files whose names break naive tools, each with contents of its own.
@@ -40,14 +39,15 @@ const NASTY: [&[u8]; 16] = [
 /// A folder with everything that a program that hashes files should survive.
 struct World {
     folder: PathBuf,
-    programs: Programs,
+    b3sum: PathBuf,
+    hashmill: PathBuf,
 }
 
 impl World {
     /// `None`, said aloud, where the real b3sum cannot be had.
     fn new(test: &str) -> Option<Self> {
         static B3SUM: LazyLock<Result<PathBuf, String>> =
-            LazyLock::new(|| programs::b3sum().map_err(|error| error.to_string()));
+            LazyLock::new(|| programs::install().map_err(|error| error.to_string()));
         static HASHMILL: LazyLock<PathBuf> =
             LazyLock::new(|| builds::product("hashmill", &[]).expect("hashmill builds"));
         let b3sum = match &*B3SUM {
@@ -59,7 +59,7 @@ impl World {
         };
         let folder = std::env::temp_dir().join(format!("rivals-{test}-{}", std::process::id()));
         fs::create_dir_all(folder.join("folder")).expect("a temporary folder");
-        let world = Self { folder, programs: Programs { b3sum, hashmill: HASHMILL.clone() } };
+        let world = Self { folder, b3sum, hashmill: HASHMILL.clone() };
         for (i, name) in NASTY.iter().enumerate() {
             world.write(name, &paint(i * 100));
         }
@@ -80,11 +80,11 @@ impl World {
     }
 
     fn b3sum<A: AsRef<OsStr>>(&self, args: &[A], stdin: &[u8]) -> Said {
-        run(Command::new(&self.programs.b3sum).args(args), &self.folder, stdin)
+        run(Command::new(&self.b3sum).args(args), &self.folder, stdin)
     }
 
     fn hashmill<A: AsRef<OsStr>>(&self, args: &[A], stdin: &[u8]) -> Said {
-        run(Command::new(&self.programs.hashmill).arg("sum").args(args), &self.folder, stdin)
+        run(Command::new(&self.hashmill).arg("sum").args(args), &self.folder, stdin)
     }
 
     /// Both programs, same words.

@@ -3,7 +3,7 @@
 use hashmill_rivals::doc::differential::{official_and_ours, search};
 use hashmill_rivals::doc::official::Official;
 
-/// Calls to compare: seconds of work. `cargo rivals doc --differential` compares as many as it is told to.
+/// Calls to compare: seconds of work. `cargo rivals differ` compares as many as it is told to.
 const CALLS: usize = 20_000;
 
 /// What the oracle says depends on nothing but the script, or a difference would mean nothing.

@@ -2,25 +2,27 @@
 //! transaction and in one for each edit, from the official crate's files and the other way round, and in any order of
 //! delivery.
 
-use hashmill_rivals::doc::engines::official::Official;
-use hashmill_rivals::doc::fixtures::{Fixtures, replay};
-use hashmill_rivals::doc::row::Commits;
-use hashmill_testkit::{Rng, Trace, skip};
+use hashmill_rivals::engines::official::Official;
+use hashmill_rivals::recording::{Commits, Recording, TYPIST};
+use hashmill_testkit::{Rng, skip};
 use hashmill_workloads::doc::{Hashmill, Shared as _, Texts};
 
 /// The recording, or a line that says why it was not typed.
-fn trace(fixtures: &mut Fixtures, name: &str) -> Option<std::rc::Rc<Trace>> {
-    fixtures.trace(name).map_err(|why| skip(&format!("typing {name}"), &why)).ok()
+fn recording(name: &str, commits: Commits) -> Option<Recording> {
+    let recording = match name {
+        TYPIST => Recording::read(name, 2_000, commits),
+        _ => Recording::whole(name, commits),
+    };
+    recording.map_err(|why| skip(&format!("typing {name}"), &why.to_string())).ok()
 }
 
 #[test]
 fn recordings_end_with_their_text() {
-    let mut fixtures = Fixtures::default();
-    let real = ["automerge-paper", "rustcode", "sveltecomponent", "friendsforever_flat"];
-    for name in ["typed-2000"].iter().chain(&real) {
-        let Some(trace) = trace(&mut fixtures, name) else { continue };
+    for name in [TYPIST, "automerge-paper", "rustcode", "sveltecomponent", "friendsforever_flat"] {
         for commits in [Commits::One, Commits::Each] {
-            let mut doc: Hashmill = replay(&trace, commits);
+            let Some(recording) = recording(name, commits) else { continue };
+            let trace = &recording.trace;
+            let mut doc: Hashmill = recording.replay();
             assert!(doc.text() == trace.end, "{name} {commits}");
             let saved = doc.save();
             assert!(Hashmill::load(&saved).text() == trace.end, "{name} {commits}, saved and loaded");
@@ -30,12 +32,11 @@ fn recordings_end_with_their_text() {
 
 #[test]
 fn both_engines_write_the_same_history_and_read_each_other() {
-    let mut fixtures = Fixtures::default();
-    for name in ["typed-2000", "friendsforever_flat"] {
-        let Some(trace) = trace(&mut fixtures, name) else { continue };
+    for name in [TYPIST, "friendsforever_flat"] {
         for commits in [Commits::One, Commits::Each] {
-            let (mut theirs, mut ours): (Official, Hashmill) =
-                (replay(&trace, commits), replay(&trace, commits));
+            let Some(recording) = recording(name, commits) else { continue };
+            let trace = &recording.trace;
+            let (mut theirs, mut ours): (Official, Hashmill) = (recording.replay(), recording.replay());
             assert!(theirs.heads() == ours.heads(), "{name} {commits}");
             let (their_file, our_file) = (theirs.save(), ours.save());
             assert!(Official::load(&our_file).text() == trace.end, "{name} {commits}, ours in theirs");
@@ -49,12 +50,8 @@ fn both_engines_write_the_same_history_and_read_each_other() {
 /// Changes of several people reach somebody in random orders, in parts, some of them twice.
 #[test]
 fn the_order_of_delivery_does_not_matter() {
-    let mut fixtures = Fixtures::default();
-    if trace(&mut fixtures, "friendsforever").is_none() {
-        return;
-    }
-    let session = fixtures.session::<Hashmill>("friendsforever").expect("the recording is there");
-    let (base, updates) = &*session;
+    let Some(recording) = recording("friendsforever", Commits::Each) else { return };
+    let (base, updates) = &recording.session::<Hashmill>().expect("a folder to keep it in");
     let deliver = |order: &[Vec<u8>], part: usize| {
         let mut doc = Hashmill::load(base);
         order.chunks(part).for_each(|part| doc.hear(part));

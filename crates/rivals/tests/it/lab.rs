@@ -48,6 +48,39 @@ fn every_rival_computes_what_the_reference_does() {
 }
 
 #[test]
+fn engines_for_documents_end_a_recording_alike() {
+    let cases = [
+        "replay",
+        "load",
+        "load/checks=later",
+        "first_edit",
+        "save",
+        "hear",
+        "hear/heard=one-by-one",
+        "hear_one",
+    ];
+    let cases = cases.map(|case| {
+        let (what, knob) =
+            case.split_once('/').map_or((case, String::new()), |(what, knob)| (what, format!("/{knob}")));
+        format!("doc-recorded-{what}/*/kernel/60/t1{knob}")
+    });
+    let words: Vec<&str> = cases.iter().map(String::as_str).collect();
+    let options = ["--engines", "hashmill,automerge", "--control", "off", "--no-count"];
+    let report = tiny("recorded", &[&["compare"], &words[..], &options].concat());
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), cases.len());
+    for row in rows {
+        assert_eq!(row["status"]["is"], "ok", "{row}");
+    }
+    let saved = |side: &Value| side["amounts"][0]["bytes"].as_u64();
+    let save = rows
+        .iter()
+        .find(|row| row["title"].as_str().is_some_and(|title| title.contains("-save")))
+        .expect("a row");
+    assert!(save["sides"].as_array().expect("sides").iter().all(|side| saved(side) > Some(60)), "{save}");
+}
+
+#[test]
 fn a_rival_meets_ours_in_one_process() {
     // Without the control: on a busy machine samples this short can tell identical sides apart, and that is about time.
     let report = tiny(
@@ -66,9 +99,16 @@ fn every_committed_gate_means_something() {
     let listed = lab(&["gate", "bench/gates.toml", "--list"]);
     assert!(listed.status.success(), "{listed:?}");
     let text = String::from_utf8(listed.stdout).expect("UTF-8");
-    for words in
-        ["k·1024", "blake3/hash/kernel/33KiB/t1", "argon2id/reference-c/", "blake3-batch/official-loop/"]
-    {
+    for words in [
+        "k·1024",
+        "blake3/hash/kernel/33KiB/t1",
+        "argon2id/reference-c/",
+        "blake3-batch/official-loop/",
+        "sum/b3sum/end-to-end/1GiB/t1",
+        "doc-recorded-hear_one/diamond-types/",
+        "doc-map_put/loro/",
+        ": peak",
+    ] {
         assert!(text.contains(words), "{words} in {text}");
     }
 }

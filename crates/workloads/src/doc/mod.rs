@@ -1,5 +1,5 @@
 //! Documents: what is asked of an engine, and the workloads, written once for every engine. Recordings of real typing are
-//! measured by `cargo rivals doc`, which has them.
+//! measured by `cargo rivals lab`, which has them.
 
 mod cases;
 mod engine;
@@ -12,7 +12,7 @@ mod typists;
 pub use cases::{Answer, Case, all, keys, numbered, prepared, present, repeat, synced, words};
 pub use engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
 pub use json::{JsonWriter, json_write};
-pub use lab::{Make, more_engines};
+pub use lab::{Make, digest, more_engines};
 pub use named::Named;
 pub use ours::{Hashmill, snapshot_reads};
 

@@ -227,7 +227,7 @@ impl Builds {
                     // Two gates may ask for the same comparison: then as many sessions as either needs.
                     match contests.iter_mut().find(|known| known.title == contest.title) {
                         Some(known) => {
-                            known.sessions = known.sessions.zip(contest.sessions).map(|(a, b)| a.max(b))
+                            known.sessions = known.sessions.zip(contest.sessions).map(|(a, b)| a.max(b));
                         }
                         None => contests.push(contest),
                     }

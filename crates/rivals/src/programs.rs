@@ -10,32 +10,32 @@ use crate::builds;
 /// The version that `hashmill sum` replaces.
 pub const VERSION: &str = "1.8.7";
 
-/// Where the two programs are.
-#[derive(Clone, Debug)]
-pub struct Programs {
-    /// The real b3sum.
-    pub b3sum: PathBuf,
-    /// Ours.
-    pub hashmill: PathBuf,
-}
-
 /// Where everything lies that is made for comparisons.
 pub fn folder() -> PathBuf {
     builds::target().join("rivals")
 }
 
-impl Programs {
-    /// Builds both as a user would get them.
-    pub fn build() -> anyhow::Result<Self> {
-        Ok(Self { b3sum: b3sum()?, hashmill: builds::product("hashmill", &["--release"])? })
-    }
+/// Where the real b3sum is, once it was made.
+pub fn b3sum() -> PathBuf {
+    folder().join("b3sum/bin/b3sum").with_extension(std::env::consts::EXE_EXTENSION)
+}
+
+/// Where ours is, once it was made.
+pub fn hashmill() -> PathBuf {
+    builds::target().join("release/hashmill").with_extension(std::env::consts::EXE_EXTENSION)
+}
+
+/// Makes both as a user would get them.
+pub fn build() -> anyhow::Result<()> {
+    install()?;
+    builds::product("hashmill", &["--release"]).map(drop)
 }
 
 /// The real b3sum, from the registry the first time.
-pub fn b3sum() -> anyhow::Result<PathBuf> {
-    let path = folder().join("b3sum/bin/b3sum").with_extension(std::env::consts::EXE_EXTENSION);
+pub fn install() -> anyhow::Result<PathBuf> {
+    let path = b3sum();
     if !is_b3sum(&path) {
-        install()?;
+        fetch()?;
         ensure!(is_b3sum(&path), "{} does not say that it is b3sum {VERSION}", path.display());
     }
     Ok(path)
@@ -46,7 +46,7 @@ fn is_b3sum(path: &Path) -> bool {
     version.is_ok_and(|output| output.stdout == format!("b3sum {VERSION}\n").as_bytes())
 }
 
-fn install() -> anyhow::Result<()> {
+fn fetch() -> anyhow::Result<()> {
     let output = Command::new(builds::cargo())
         .args(["install", "b3sum", "--locked", "--version", &format!("={VERSION}"), "--root"])
         .arg(folder().join("b3sum"))

@@ -1,0 +1,9 @@
+//! Other people's engines for documents.
+
+#[cfg(feature = "doc-engines")]
+pub mod diamond;
+#[cfg(feature = "doc-engines")]
+pub mod loro;
+pub mod official;
+#[cfg(feature = "doc-engines")]
+pub mod yrs;

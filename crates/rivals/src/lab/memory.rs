@@ -1,0 +1,114 @@
+//! Memory that an engine needs, counted by the allocator of a process that does nothing else: a session in a build with the
+//! feature `counting` starts itself again for it.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use hashmill_lab::model::engine::{Amount, Fault};
+use hashmill_workloads::doc::{Hashmill, Texts};
+
+use crate::engines::official::Official;
+use crate::recording::{Commits, Recording};
+
+/// What the allocator of the process counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    /// Bytes held now.
+    pub now: fn() -> usize,
+    /// The most bytes ever held.
+    pub most: fn() -> usize,
+}
+
+/// Set by a program whose allocator counts.
+pub static COUNTER: OnceLock<Counter> = OnceLock::new();
+
+/// The word that makes such a program a child.
+const WORD: &str = "memory";
+
+/// How a document comes into memory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Way {
+    Typed,
+    Loaded,
+}
+
+impl Way {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Typed => "typed",
+            Self::Loaded => "loaded",
+        }
+    }
+}
+
+/// What a document of `E` holds, and needed when it was loaded; nothing where nobody counts.
+pub(super) fn amounts<E: Texts>(way: Way, recording: &Recording) -> Result<Vec<Amount>, Fault> {
+    if COUNTER.get().is_none() {
+        return Ok(Vec::new());
+    }
+    let Recording { name, trace, commits } = recording;
+    let saved = if way == Way::Loaded { recording.saved::<E>()? } else { Vec::new() };
+    let program = std::env::current_exe().map_err(Fault::failed)?;
+    let mut child = Command::new(program)
+        .args([WORD, E::NAME, way.word(), name, &trace.txns.len().to_string(), &commits.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(Fault::failed)?;
+    // A child that dies early closes the pipe; how it ended says more than that.
+    let sent = child.stdin.take().map(|mut pipe| pipe.write_all(&saved));
+    let output = child.wait_with_output().map_err(Fault::failed)?;
+    if !output.status.success() || !matches!(sent, Some(Ok(()))) {
+        return Err(Fault::failed(format!("counting the memory of {} failed: {}", E::NAME, output.status)));
+    }
+    serde_json::from_slice(&output.stdout).map_err(Fault::failed)
+}
+
+/// What a child answers, if the words make this process one.
+pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> {
+    let [word, engine, way, name, size, commits] = words else { return None };
+    let count = || {
+        let commits = if *commits == Commits::One.to_string() { Commits::One } else { Commits::Each };
+        // Who loads must not have held a recording before: the most that was ever held is all that is known.
+        let typed = way == Way::Typed.word();
+        let recording =
+            typed.then(|| Recording::read(name, size.parse()?, commits).map_err(anyhow::Error::new));
+        let count = match engine.as_str() {
+            Hashmill::NAME => counted::<Hashmill>,
+            Official::NAME => counted::<Official>,
+            #[cfg(feature = "doc-engines")]
+            crate::engines::loro::Loro::NAME => counted::<crate::engines::loro::Loro>,
+            #[cfg(feature = "doc-engines")]
+            crate::engines::yrs::Yrs::NAME => counted::<crate::engines::yrs::Yrs>,
+            #[cfg(feature = "doc-engines")]
+            crate::engines::diamond::Diamond::NAME => counted::<crate::engines::diamond::Diamond>,
+            _ => anyhow::bail!("there is no engine {engine}"),
+        };
+        let amounts = count(counter, recording.transpose()?)?;
+        Ok(serde_json::to_writer(std::io::stdout(), &amounts)?)
+    };
+    (word == WORD).then(count)
+}
+
+/// Without a recording the document is on the standard input.
+fn counted<E: Texts>(counter: Counter, recording: Option<Recording>) -> anyhow::Result<Vec<Amount>> {
+    let amount = |name: &str, bytes: usize| Amount { name: name.to_owned(), bytes: bytes as u64 };
+    let Some(recording) = recording else {
+        let mut saved = Vec::new();
+        std::io::stdin().read_to_end(&mut saved)?;
+        saved.shrink_to_fit();
+        let before = (counter.now)();
+        let doc = E::load(&saved);
+        let (now, most) = ((counter.now)(), (counter.most)());
+        drop(doc);
+        return Ok(vec![amount("held", now - before), amount("peak", most.max(now) - before)]);
+    };
+    let transactions = recording.transactions();
+    let before = (counter.now)();
+    let mut doc: E = crate::recording::play(&transactions);
+    doc.settle();
+    let now = (counter.now)();
+    drop(doc);
+    Ok(vec![amount("held", now - before)])
+}

@@ -1,0 +1,265 @@
+//! `hashmill sum` beside the real `b3sum`: whole processes, from start to exit, files in the page cache.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::units::Units;
+use hashmill_testkit::Rng;
+use hashmill_workloads::{all_threads, number, thread_counts};
+
+use crate::programs;
+
+/// How the programs get at what they hash.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Way {
+    /// Each file on the command line.
+    Named,
+    /// The same, without mapping them.
+    Read,
+    /// The one file on standard input.
+    Piped,
+    /// The folder on our command line; b3sum, which walks none, gets the files.
+    Walked,
+}
+
+const WAYS: [(&str, Way); 4] =
+    [("named", Way::Named), ("read", Way::Read), ("piped", Way::Piped), ("walked", Way::Walked)];
+
+pub(super) fn register(registry: &mut Registry) {
+    let offer = || {
+        Offer::classes(&["end-to-end"])
+            .threads(thread_counts())
+            .knob("files", ["1", "2000", "20000"])
+            .knob("way", WAYS.map(|(name, _)| name))
+    };
+    registry.workload(Files, &[1 << 20]).engine("hashmill", Process { ours: true }, offer()).engine(
+        "b3sum",
+        Process { ours: false },
+        offer(),
+    );
+}
+
+/// One file, or a tree of them, a hundred to a folder.
+struct Files;
+
+/// Where they are, and how the programs are called.
+struct Input {
+    files: Vec<String>,
+    tree: String,
+    way: Way,
+}
+
+impl Workload for Files {
+    type Input = Input;
+
+    fn name(&self) -> &'static str {
+        "sum"
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Bytes(spec.size * number(spec, "files", 1).map_or(1, |count| count as u64))
+    }
+
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, Fault> {
+        let count = number(spec, "files", 1)?;
+        let way = match spec.knobs.get("way") {
+            None => Way::Named,
+            Some(word) => {
+                WAYS.iter().find(|(name, _)| name == word).map(|(_, way)| *way).ok_or_else(|| {
+                    Fault::failed(format!(
+                        "way={word}: write one of {}",
+                        WAYS.map(|(name, _)| name).join(", ")
+                    ))
+                })?
+            }
+        };
+        if way == Way::Piped && count != 1 {
+            return Err(Fault::failed("one file can be piped"));
+        }
+        let size = usize::try_from(spec.size).map_err(Fault::failed)?;
+        let input = Input::of(count, size, way);
+        input.make(&data(), size).map_err(Fault::failed)?;
+        Ok(input)
+    }
+
+    /// The list that both must print, by the official crate.
+    fn reference(&self, _: &Spec, input: &Input) -> Result<Digest, Fault> {
+        let mut list = String::new();
+        for path in &input.files {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update_mmap_rayon(data().join(path)).map_err(Fault::failed)?;
+            let name = if input.way == Way::Piped { "-" } else { path };
+            writeln!(list, "{}  {name}", hasher.finalize()).map_err(Fault::failed)?;
+        }
+        Ok(digest(list.as_bytes()))
+    }
+}
+
+fn digest(list: &[u8]) -> Digest {
+    Digest::new(blake3::hash(list).as_bytes())
+}
+
+fn data() -> PathBuf {
+    programs::folder().join("data")
+}
+
+impl Input {
+    fn of(count: usize, size: usize, way: Way) -> Self {
+        let tree = format!("tree-{count}x{size}");
+        let files = match count {
+            1 => vec![format!("file-{size}")],
+            _ => (0..count).map(|i| format!("{tree}/{:05}/{i:07}", i / 100)).collect(),
+        };
+        Self { files, tree, way }
+    }
+
+    /// Writes what is not there yet.
+    fn make(&self, folder: &Path, size: usize) -> io::Result<()> {
+        let paths = || self.files.iter().map(|path| folder.join(path));
+        let parents: BTreeSet<PathBuf> = paths().filter_map(|path| Some(path.parent()?.to_owned())).collect();
+        parents.iter().try_for_each(fs::create_dir_all)?;
+        for (path, seed) in paths().zip(0..) {
+            if !fs::metadata(&path).is_ok_and(|facts| facts.len() == size as u64) {
+                write(&path, size, seed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The words after the program.
+    fn words(&self, ours: bool, threads: u32) -> Vec<String> {
+        let mut words = Vec::new();
+        words.extend(ours.then(|| "sum".to_owned()));
+        words.extend((threads == 1).then(|| "--num-threads=1".to_owned()));
+        match self.way {
+            Way::Piped => return words,
+            Way::Walked if ours => {
+                words.extend(["--recursive".to_owned(), self.tree.clone()]);
+                return words;
+            }
+            Way::Read => words.push("--no-mmap".to_owned()),
+            Way::Named | Way::Walked => {}
+        }
+        words.extend(self.files.iter().cloned());
+        words
+    }
+}
+
+fn write(path: &Path, size: usize, seed: u64) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    let mut rng = Rng::new(seed);
+    let mut left = size;
+    while left > 0 {
+        let piece = rng.bytes(left.min(1 << 20));
+        file.write_all(&piece)?;
+        left -= piece.len();
+    }
+    Ok(())
+}
+
+/// One of the two programs.
+struct Process {
+    ours: bool,
+}
+
+impl Engine for Process {
+    type Input = Input;
+    type Context = (PathBuf, u32);
+    type Buffer = ();
+    type Output = Vec<u8>;
+
+    fn init(&self, spec: &Spec) -> Result<Self::Context, Fault> {
+        if spec.threads != 1 && spec.threads != all_threads() {
+            return Err(Fault::unavailable("the programs take one thread or all"));
+        }
+        let program = if self.ours { programs::hashmill() } else { programs::b3sum() };
+        match program.is_file() {
+            true => Ok((program, spec.threads)),
+            false => Err(Fault::unavailable(format!(
+                "there is no {}; `cargo rivals b3sum --build-only` makes it",
+                program.display()
+            ))),
+        }
+    }
+
+    fn kernel(&self, (program, _): &Self::Context) -> String {
+        let version = Command::new(program).arg("--version").output();
+        version.map_or_else(
+            |error| error.to_string(),
+            |out| String::from_utf8_lossy(&out.stdout).trim().to_owned(),
+        )
+    }
+
+    fn reserve(&self, _: &mut Self::Context, _: &Input) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn stage(&self, _: &mut Self::Context, (): &mut (), _: &Input) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        (program, threads): &mut Self::Context,
+        (): &mut (),
+        input: &Input,
+    ) -> Result<Vec<u8>, Fault> {
+        let stdin = match input.way {
+            Way::Piped => File::open(data().join(&input.files[0])).map_err(Fault::failed)?.into(),
+            Way::Named | Way::Read | Way::Walked => Stdio::null(),
+        };
+        let output = Command::new(program)
+            .args(input.words(self.ours, *threads))
+            .current_dir(data())
+            .stdin(stdin)
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(Fault::failed)?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(Fault::failed(format!("it failed: {}", output.status))),
+        }
+    }
+
+    fn digest(&self, list: &Vec<u8>) -> Digest {
+        digest(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_command_lines() {
+        let words = |count, way, ours, threads| Input::of(count, 7, way).words(ours, threads).join(" ");
+        assert_eq!(words(1, Way::Named, false, 2), "file-7");
+        assert_eq!(words(1, Way::Named, true, 1), "sum --num-threads=1 file-7");
+        assert_eq!(words(1, Way::Piped, true, 2), "sum");
+        let files = "tree-2x7/00000/0000000 tree-2x7/00000/0000001";
+        assert_eq!(words(2, Way::Named, true, 2), format!("sum {files}"));
+        assert_eq!(words(2, Way::Walked, true, 2), "sum --recursive tree-2x7");
+        assert_eq!(words(2, Way::Walked, false, 2), files);
+        assert_eq!(words(2, Way::Read, false, 2), format!("--no-mmap {files}"));
+    }
+
+    #[test]
+    fn a_tree_is_made_once_and_its_paths_are_sorted() {
+        let folder = std::env::temp_dir().join(format!("rivals-tree-{}", std::process::id()));
+        let tree = Input::of(205, 10, Way::Named);
+        tree.make(&folder, 10).expect("a temporary folder");
+        assert!(tree.files.is_sorted());
+        let first = folder.join(&tree.files[0]);
+        assert_eq!(fs::read(&first).expect("it was made").len(), 10);
+        fs::write(&first, [0; 10]).expect("it can be changed");
+        tree.make(&folder, 10).expect("it is there");
+        assert_eq!(fs::read(&first).expect("it is there"), [0; 10], "not made twice");
+        fs::remove_dir_all(&folder).expect("it was made here");
+    }
+}
