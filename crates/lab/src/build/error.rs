@@ -26,6 +26,12 @@ pub(crate) enum BuildError {
         place.display()
     )]
     NoProgram { source_name: String, place: PathBuf },
+    /// One name for programs of more than one package.
+    #[error("several packages have a {what} at {source_name}; choose one with package=NAME")]
+    Several { source_name: String, what: String },
+    /// A file that says how to build, and cannot be understood.
+    #[error("{}: {reason}", path.display())]
+    Recipe { path: PathBuf, reason: String },
     /// A file of the cache or the program.
     #[error("cannot use {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },

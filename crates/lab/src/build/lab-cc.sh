@@ -6,8 +6,8 @@ ${LAB_CC:-cc} "$@" || exit
 program=
 previous=
 for argument; do
-    # Libraries, and lines that are too long for a command.
-    case $argument in -shared | -r | @*) exit 0 ;; esac
+    # Libraries, lines that are too long for a command, and sources, which may be others when it is linked again.
+    case $argument in -shared | -r | -c | @* | *.c | *.cc | *.cpp | *.cxx | *.C | *.s | *.S) exit 0 ;; esac
     [ "$previous" = -o ] && program=$argument
     previous=$argument
 done
@@ -38,6 +38,7 @@ for argument; do
 done
 pwd >"$new/folder"
 echo "${LAB_CC:-cc}" >"$new/compiler"
+echo "$LAB_TOOLCHAIN" >"$new/toolchain"
 # Another link may go to the same place, and keep nothing: only the program itself says whose inputs these are.
 cp "$program" "$new/program" || exit 0
 rm -rf "$home" && mv "$new" "$home"

@@ -133,6 +133,8 @@ pub(crate) struct Links {
     place: PathBuf,
     compiler: OsString,
     arguments: Vec<String>,
+    /// What makes the compiler find LLD: nothing, or where Rust's own is.
+    lld: Option<String>,
     /// The linker, in its own words.
     pub(crate) linker: String,
 }
@@ -153,9 +155,18 @@ impl Links {
             place: line("folder")?.into(),
             compiler: line("compiler")?.into(),
             arguments: arguments.filter(|argument| !argument.is_empty()).collect(),
+            lld: None,
             linker: String::new(),
         };
-        links.linker = links.version()?;
+        links.linker = links.version().or_else(|error| {
+            // Compilers of other languages know nothing of the one that comes with Rust.
+            let own = fs::read_dir(Path::new(&line("toolchain")?).join("lib/rustlib")).map_err(|_| error)?;
+            let places = own.flatten().map(|target| target.path().join("bin/gcc-ld"));
+            let place =
+                places.filter(|place| place.is_dir()).map(|place| format!("-B{}", place.display())).next();
+            links.lld = place;
+            links.version()
+        })?;
         Ok(links)
     }
 
@@ -169,7 +180,7 @@ impl Links {
     fn version(&self) -> Result<String, LinkError> {
         let mut command = self.command();
         let chooses = |argument: &&String| argument.starts_with("-B") || argument.starts_with("-fuse-ld=");
-        command.args(self.arguments.iter().filter(chooses));
+        command.args(self.arguments.iter().filter(chooses)).args(&self.lld);
         command.args(["-fuse-ld=lld", "-Wl,--version"]);
         let text = run(command)?;
         let first = text.lines().next().unwrap_or_default();
@@ -190,7 +201,7 @@ impl Links {
         }
         let order = SHUFFLED.map(|sections| format!("--shuffle-sections={sections}={seed}")).join(",");
         // Symbols are for people, and a link that lives for a session meets none.
-        command.args(["-fuse-ld=lld", "-Wl,--strip-all"]).arg(format!("-Wl,{order}"));
+        command.args(&self.lld).args(["-fuse-ld=lld", "-Wl,--strip-all"]).arg(format!("-Wl,{order}"));
         run(command).map(drop)
     }
 
@@ -240,12 +251,13 @@ mod tests {
         )
     }
 
+    fn ask(arguments: &[&str]) -> String {
+        let output = Command::new("rustc").args(arguments).output().expect("a compiler");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
     /// The inputs of a program that was built with the keeper; nothing where programs are not linked again.
     fn linked(folder: &Path) -> Option<Links> {
-        let ask = |arguments: &[&str]| {
-            let output = Command::new("rustc").args(arguments).output().expect("a compiler");
-            String::from_utf8_lossy(&output.stdout).trim().to_owned()
-        };
         let keeper = match Keeper::new(folder, &ask(&["-vV"]), Some(&ask(&["--print", "sysroot"]))) {
             Ok(keeper) => keeper,
             Err(LinkError::System(name)) => {
@@ -288,6 +300,47 @@ mod tests {
             assert!(all[..index].iter().all(|(_, other, _)| other != order), "{all:?}");
         }
         assert_eq!(says(3), all[2], "an order belongs to its seed");
+    }
+
+    #[test]
+    fn programs_of_c_are_linked_again_and_never_compiled_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        if linked(folder.path()).is_none() {
+            return;
+        }
+        let functions =
+            (0..24).map(|n| format!("__attribute__((noinline)) int f{n}(int x) {{ return x * {n} + 1; }}\n"));
+        let calls: Vec<String> = (0..24).map(|n| format!("f{n}(argc)")).collect();
+        let text = format!(
+            "{}int main(int argc, char **argv) {{ (void)argv; return ({}) % 100; }}\n",
+            functions.collect::<String>(),
+            calls.join(" + ")
+        );
+        fs::write(folder.path().join("main.c"), text).expect("a writable folder");
+        let cc = |arguments: &[&str]| {
+            let keeper = Keeper::new(folder.path(), &ask(&["-vV"]), Some(&ask(&["--print", "sysroot"])));
+            let keeper = keeper.expect("as above");
+            let mut cc = Command::new(&keeper.linker);
+            cc.current_dir(folder.path()).args(arguments);
+            keeper.tell(&mut cc, &folder.path().join("kept-c"));
+            run(cc).expect("it builds")
+        };
+        cc(&["-O1", "-ffunction-sections", "-c", "main.c", "-o", "main.o"]);
+        cc(&["main.o", "-o", "program-c"]);
+        let print = |name: &str| sha256_file(&folder.path().join(name)).expect("a program");
+        let home = kept(&folder.path().join("kept-c"), &print("program-c")).expect("its inputs");
+        let links = Links::open(&home).expect("they are whole");
+        assert!(links.linker.contains("LLD"), "{}", links.linker);
+        links.probe(&folder.path().join("scratch-c")).expect("orders differ");
+        let code = |name: &str| Command::new(folder.path().join(name)).status().expect("it runs").code();
+        links.make(5, &folder.path().join("again")).expect("it links");
+        assert_eq!(code("again"), code("program-c"));
+        cc(&["-O0", "main.c", "-o", "whole"]);
+        assert_eq!(
+            kept(&folder.path().join("kept-c"), &print("whole")),
+            None,
+            "main.c may be another by then"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! What a program was linked of is kept beside it, so that every session can run a link of its own.
 
 mod error;
+mod file;
 mod git;
 mod linked;
 mod links;
@@ -15,6 +16,7 @@ mod source;
 mod workshop;
 
 pub(crate) use error::BuildError;
+pub(crate) use file::RecipeFile;
 pub(crate) use linked::Bench;
 pub(crate) use recipe::Recipe;
 pub(crate) use source::Source;

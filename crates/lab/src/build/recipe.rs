@@ -2,19 +2,53 @@
 
 use super::error::BuildError;
 use crate::model::select::hint;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The settings in the order in which reports show them.
-pub(crate) const NAMES: [&str; 7] =
-    ["build", "bin", "profile", "features", "no-default-features", "native", "rustflags"];
+pub(crate) const NAMES: [&str; 10] = [
+    "build",
+    "bin",
+    "bench",
+    "example",
+    "package",
+    "profile",
+    "features",
+    "no-default-features",
+    "native",
+    "rustflags",
+];
+
+/// What cargo calls a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TargetKind {
+    Bin,
+    Bench,
+    Example,
+}
+
+impl TargetKind {
+    fn word(self) -> &'static str {
+        match self {
+            TargetKind::Bin => "bin",
+            TargetKind::Bench => "bench",
+            TargetKind::Example => "example",
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recipe {
     /// A command for the shell, instead of cargo.
     build: Option<String>,
     /// The program of the workspace.
-    bin: String,
+    kind: TargetKind,
+    name: String,
+    /// Whose program, where several packages have one of this name.
+    package: String,
     profile: String,
     features: String,
     no_default_features: bool,
@@ -31,7 +65,6 @@ pub(super) struct Workplace<'a> {
     pub(super) target: &'a Path,
     /// Where the program must be in the end.
     pub(super) program: &'a Path,
-    pub(super) exe_suffix: &'a str,
 }
 
 impl Recipe {
@@ -39,7 +72,9 @@ impl Recipe {
     pub(crate) fn new(bin: String, rustflags: String) -> Self {
         Recipe {
             build: None,
-            bin,
+            kind: TargetKind::Bin,
+            name: bin,
+            package: String::new(),
             profile: "release".to_owned(),
             features: String::new(),
             no_default_features: false,
@@ -63,7 +98,10 @@ impl Recipe {
             };
             match *known {
                 "build" => self.build = Some(value.to_owned()).filter(|command| !command.is_empty()),
-                "bin" => value.clone_into(&mut self.bin),
+                "bin" => (self.kind, self.name) = (TargetKind::Bin, value.to_owned()),
+                "bench" => (self.kind, self.name) = (TargetKind::Bench, value.to_owned()),
+                "example" => (self.kind, self.name) = (TargetKind::Example, value.to_owned()),
+                "package" => value.clone_into(&mut self.package),
                 "profile" => value.clone_into(&mut self.profile),
                 "features" => value.clone_into(&mut self.features),
                 "no-default-features" => self.no_default_features = yes()?,
@@ -80,14 +118,26 @@ impl Recipe {
             return vec![format!("build={build}")];
         }
         let values = [
-            &self.bin,
             &self.profile,
             &self.features,
             &self.no_default_features.to_string(),
             &self.native.to_string(),
             &self.rustflags,
         ];
-        NAMES[1..].iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect()
+        let mut settings = vec![format!("{}={}", self.kind.word(), self.name)];
+        settings.extend(Some(format!("package={}", self.package)).filter(|_| !self.package.is_empty()));
+        settings.extend(NAMES[5..].iter().zip(values).map(|(name, value)| format!("{name}={value}")));
+        settings
+    }
+
+    /// Whether it builds a bench by cargo.
+    pub(crate) fn is_bench(&self) -> bool {
+        self.build.is_none() && self.kind == TargetKind::Bench
+    }
+
+    /// Where cargo's messages go, which say what it made; nothing where something else builds.
+    pub(super) fn messages(&self, place: &Workplace<'_>) -> Option<PathBuf> {
+        self.build.is_none().then(|| place.target.join("lab-messages"))
     }
 
     /// The command that builds.
@@ -111,7 +161,11 @@ impl Recipe {
 
     fn cargo(&self) -> Command {
         let mut cargo = Command::new("cargo");
-        cargo.args(["build", "--profile", &self.profile, "--bin", &self.bin]);
+        cargo.args(["build", "--message-format", "json-render-diagnostics"]);
+        cargo.args(["--profile", &self.profile, &format!("--{}", self.kind.word()), &self.name]);
+        if !self.package.is_empty() {
+            cargo.args(["--package", &self.package]);
+        }
         if !self.features.is_empty() {
             cargo.args(["--features", &self.features]);
         }
@@ -126,14 +180,41 @@ impl Recipe {
         cargo
     }
 
-    /// Where the build leaves the program, if not where it was told to.
-    pub(super) fn result(&self, place: &Workplace<'_>) -> PathBuf {
-        if self.build.is_some() {
-            return place.program.to_owned();
+    /// Where the build left the program: where it was told to, or where cargo says.
+    pub(super) fn result(&self, source_name: &str, place: &Workplace<'_>) -> Result<PathBuf, BuildError> {
+        let Some(messages) = self.messages(place) else { return Ok(place.program.to_owned()) };
+        let text = fs::read_to_string(&messages).map_err(BuildError::io(&messages))?;
+        let made: BTreeSet<PathBuf> = text.lines().filter_map(|line| self.made(line)).collect();
+        if made.len() > 1 {
+            return Err(BuildError::Several {
+                source_name: source_name.to_owned(),
+                what: format!("{} `{}`", self.kind.word(), self.name),
+            });
         }
-        let folder = if self.profile == "dev" { "debug" } else { &self.profile };
-        place.target.join(folder).join(format!("{}{}", self.bin, place.exe_suffix))
+        Ok(made.into_iter().next().unwrap_or_else(|| place.program.to_owned()))
     }
+
+    /// The program that a message of cargo speaks of, if it is the one that was asked for.
+    fn made(&self, message: &str) -> Option<PathBuf> {
+        let artifact: Artifact = serde_json::from_str(message).ok()?;
+        let is_it = artifact.target.name == self.name
+            && artifact.target.kind.iter().any(|kind| kind == self.kind.word());
+        artifact.executable.filter(|_| is_it && artifact.reason == "compiler-artifact")
+    }
+}
+
+/// What is read of a message of cargo.
+#[derive(Deserialize)]
+struct Artifact {
+    reason: String,
+    target: Target,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
 }
 
 #[cfg(test)]
@@ -159,34 +240,64 @@ mod tests {
                 "rustflags="
             ]
         );
-        let place = Workplace {
-            folder: Path::new("/s"),
-            target: Path::new("/t"),
-            program: Path::new("/p"),
-            exe_suffix: "",
-        };
+        let place = Workplace { folder: Path::new("/s"), target: Path::new("/t"), program: Path::new("/p") };
         let command = recipe.command(&place);
         let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
         assert_eq!(
             arguments.join(" "),
-            "build --profile dev --bin tool --features a,b --no-default-features"
+            "build --message-format json-render-diagnostics --profile dev --bin tool --features a,b --no-default-features"
         );
         let flags = command.get_envs().find(|(name, _)| *name == "RUSTFLAGS").and_then(|(_, value)| value);
         assert_eq!(flags, Some("-C target-cpu=native".as_ref()));
-        assert_eq!(recipe.result(&place), Path::new("/t/debug/tool"));
+    }
+
+    #[test]
+    fn programs_are_those_that_cargo_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = Workplace { folder: folder.path(), target: folder.path(), program: Path::new("/p") };
+        let message = |kind: &str, name: &str, executable: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","target":{{"kind":["{kind}"],"name":"{name}"}},"executable":{executable}}}"#
+            )
+        };
+        let result = |settings: &[&str], lines: &[String]| {
+            let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+            let recipe = recipe().with(&settings).expect("known");
+            fs::write(folder.path().join("lab-messages"), lines.join("\n")).expect("a writable folder");
+            recipe
+                .result("main", &place)
+                .map(|path| path.display().to_string())
+                .map_err(|error| error.to_string())
+        };
+        let lines = [
+            "no message".to_owned(),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+            message("bin", "tool", "\"/t/release/tool\""),
+            message("lib", "tool", "null"),
+            message("bench", "sort", "\"/t/release/deps/sort-1\""),
+            message("example", "sort", "\"/t/release/examples/sort\""),
+        ];
+        assert_eq!(result(&[], &lines).as_deref(), Ok("/t/release/tool"));
+        assert_eq!(result(&["bench=sort"], &lines).as_deref(), Ok("/t/release/deps/sort-1"));
+        assert_eq!(result(&["example=sort"], &lines).as_deref(), Ok("/t/release/examples/sort"));
+        assert_eq!(result(&["bench=none"], &lines).as_deref(), Ok("/p"), "which is not there");
+        let two = [message("bench", "sort", "\"/t/a\""), message("bench", "sort", "\"/t/b\"")];
+        let error = result(&["bench=sort"], &two).expect_err("of two packages");
+        assert!(error.contains("several packages have a bench `sort`"), "{error}");
+        let alike = [two[0].clone(), two[0].clone()];
+        assert_eq!(result(&["bench=sort"], &alike).as_deref(), Ok("/t/a"));
     }
 
     #[test]
     fn a_custom_build_puts_the_program_where_it_is_told() {
         let recipe = recipe().with(&["build=make".to_owned()]).expect("known");
         assert_eq!(recipe.settings(), ["build=make"]);
-        let place = Workplace {
-            folder: Path::new("/s"),
-            target: Path::new("/t"),
-            program: Path::new("/p"),
-            exe_suffix: "",
-        };
-        assert_eq!(recipe.result(&place), Path::new("/p"));
+        assert!(
+            !recipe.clone().with(&["bench=b".to_owned()]).expect("known").is_bench(),
+            "cargo does not build"
+        );
+        let place = Workplace { folder: Path::new("/s"), target: Path::new("/t"), program: Path::new("/p") };
+        assert_eq!(recipe.result("main", &place).expect("as it was told"), Path::new("/p"));
     }
 
     #[test]

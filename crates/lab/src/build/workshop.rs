@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Part of the name of a program in the cache: those from before links were kept have none.
-const KEPT_SINCE: &str = "links/1";
+const KEPT_SINCE: &str = "links/2";
 
 /// After this time the links of a run have no owner; while it measures, each session touches their folder.
 const ABANDONED: Duration = Duration::from_hours(24);
@@ -206,9 +206,12 @@ impl Workshop {
         let program = target.join("lab-program");
         // A program of the build before must not pass for one of this.
         fs::remove_file(&program).ok();
-        let place = Workplace { folder, target, program: &program, exe_suffix: self.exe_suffix };
-        let output = File::create(&log).map_err(BuildError::io(&log))?;
-        let errors = output.try_clone().map_err(BuildError::io(&log))?;
+        let place = Workplace { folder, target, program: &program };
+        let errors = File::create(&log).map_err(BuildError::io(&log))?;
+        let output = match recipe.messages(&place) {
+            Some(messages) => File::create(&messages).map_err(BuildError::io(&messages))?,
+            None => errors.try_clone().map_err(BuildError::io(&log))?,
+        };
         let mut command = recipe.command(&place);
         let links = target.join("lab-links");
         if let Ok(keeper) = &keeper {
@@ -227,7 +230,7 @@ impl Workshop {
                 tail: lines[lines.len().saturating_sub(TAIL)..].join("\n"),
             });
         }
-        let result = recipe.result(&place);
+        let result = recipe.result(&source.name(), &place)?;
         if !result.is_file() {
             return Err(BuildError::NoProgram { source_name: source.name(), place: result });
         }

@@ -2,6 +2,7 @@
 //! speed is known to the digit and no test waits or depends on this machine's.
 
 use crate::program::{Folder, Said, lab, said};
+use crate::repository::Repository;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,16 +14,20 @@ const BUILD: &str =
 /// By hands that know nothing of the lab's linker; other flags, or else the bytes would be those of a known link.
 const PLAIN_BUILD: &str = "build=rustc -O --edition 2024 main.rs -o \"$LAB_PROGRAM\"";
 
-struct Toy {
-    folder: Folder,
+struct Toy(Repository);
+
+impl std::ops::Deref for Toy {
+    type Target = Repository;
+
+    fn deref(&self) -> &Repository {
+        &self.0
+    }
 }
 
 impl Toy {
     /// A repository with one commit, tagged `first`.
     fn new() -> Self {
-        let toy = Toy { folder: Folder::new("ab") };
-        std::fs::create_dir(toy.repository()).expect("a folder");
-        toy.git(&["init", "--quiet"]);
+        let toy = Toy(Repository::new("ab"));
         toy.write("main.rs", TOY);
         toy.write(".gitignore", "*.tmp\n");
         toy.commit("first");
@@ -30,30 +35,13 @@ impl Toy {
     }
 
     fn repository(&self) -> PathBuf {
-        self.folder.join("repository")
-    }
-
-    fn git(&self, arguments: &[&str]) {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(self.repository()).args(["-c", "user.name=t", "-c", "user.email=t@t"]);
-        let said = said(git.args(arguments));
-        assert_eq!(said.code, Some(0), "git {arguments:?}: {}", said.err);
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.repository().join(name), text).expect("a writable folder");
+        self.path()
     }
 
     /// The toy with one constant changed.
     fn set(&self, from: &str, to: &str) {
         assert!(TOY.contains(from), "{from}");
         self.write("main.rs", &TOY.replace(from, to));
-    }
-
-    fn commit(&self, tag: &str) {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "-m", tag]);
-        self.git(&["tag", tag]);
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -1,9 +1,9 @@
 //! Two builds of one program, built alike, in sessions side by side.
 
-use crate::build::{Bench, Recipe, Source, Workshop};
+use crate::build::{Bench, BuildError, Recipe, RecipeFile, Source, Workshop};
 use crate::cmd::contests::{self, refuse_sustained, wants_control};
 use crate::cmd::error::Error;
-use crate::cmd::measure::{Job, SELF, session_arguments};
+use crate::cmd::measure::{Job, SELF};
 use crate::cmd::{Mount, paths};
 use crate::model::key::Key;
 use crate::plan::Plan;
@@ -11,6 +11,7 @@ use crate::report::schema::{Build, Kind};
 use crate::session::process::Program;
 use clap::Args;
 use std::env;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,12 +19,18 @@ use std::process::Command;
 /// Cases that two builds are compared in although nobody chose.
 const FEW: usize = 16;
 
+/// The word that leads to the lab in a bench that is written with it.
+const IN_A_BENCH: &str = "lab";
+
 #[derive(Debug, Args)]
 pub(super) struct Building {
-    /// A setting of the builds: build (a shell command that writes $LAB_PROGRAM), bin, profile, features,
-    /// no-default-features, native, rustflags [default: cargo's release build of this program].
+    /// A setting of the builds: build (a shell command that writes $LAB_PROGRAM), bin, bench, example, package, profile,
+    /// features, no-default-features, native, rustflags [default: cargo's release build of this program].
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// A file with settings, and with what to run [default: hashmill-lab.toml at the top of the repository].
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    recipe: Option<PathBuf>,
     /// Engines and cases: build this program from a revision or a folder, and run each session in a link of its own.
     #[arg(long, value_name = "SOURCE")]
     pub(super) from: Option<String>,
@@ -56,17 +63,23 @@ pub(super) fn job(
         ));
     }
     let workshop = workshop(building)?;
-    let recipe = default_recipe()?.with(&building.set)?;
-    let recipes = [recipe.clone().with(&building.other_set)?, recipe.with(&building.ours_set)?];
     let here = env::current_dir().map_err(Error::Program)?;
     let [ours, other] = sides;
+    let file = RecipeFile::of(building.recipe.as_deref(), &Source::parse(ours, &here))?;
+    let recipe = default_recipe()?;
+    let is_told = file.is_some() || !building.set.is_empty();
+    let settings = file.iter().flat_map(|file| &file.settings).chain(&building.set).cloned();
+    let recipe = recipe.with(&settings.collect::<Vec<String>>())?;
+    let words = words(mount, file.as_ref(), &recipe);
+    let recipes = [recipe.clone().with(&building.other_set)?, recipe.with(&building.ours_set)?];
     let labels = labels(ours, other);
     let mut made = Vec::new();
     for ((label, name), recipe) in labels.iter().zip([other, ours]).zip(&recipes) {
-        made.push(workshop.provide(label, &Source::parse(name, &here), recipe, &says)?);
+        let provided = workshop.provide(label, &Source::parse(name, &here), recipe, &says);
+        made.push(provided.map_err(|error| if is_told { error } else { with_hint(error) })?);
     }
     let mut builds: Vec<Build> = made.iter().map(|made| made.build.clone()).collect();
-    let programs: Vec<Program> = made.iter().map(|made| program(mount, &made.program)).collect();
+    let programs: Vec<Program> = made.iter().map(|made| program(&words, &made.program)).collect();
     let same_code = builds[0].program_sha256 == builds[1].program_sha256;
     if same_code {
         says("both sides are the same bytes: whatever is found between them is an error of the measurement");
@@ -76,7 +89,7 @@ pub(super) fn job(
     if bench.is_none() && !same_code {
         plan.rule = plan.rule.with_fixed_layout();
     }
-    let keys = offered(mount, &programs[1].path, cases)?;
+    let keys = offered(&words, &programs[1].path, cases)?;
     refuse_sustained(&keys)?;
     let meetings = keys.iter().enumerate();
     let labels = [labels[0].as_str(), labels[1].as_str()];
@@ -96,7 +109,7 @@ pub(super) fn own(
     let recipe = default_recipe()?.with(&building.set)?;
     let here = env::current_dir().map_err(Error::Program)?;
     let made = workshop.provide(SELF, &Source::parse(source, &here), &recipe, &says)?;
-    let (mut build, program) = (made.build.clone(), program(mount, &made.program));
+    let (mut build, program) = (made.build.clone(), program(&own_words(mount), &made.program));
     let (layouts, bench) = Bench::of(&workshop, vec![made], !building.one_link)?;
     build.layout = layouts.into_iter().next();
     Ok((build, program, bench))
@@ -106,8 +119,36 @@ fn workshop(building: &Building) -> Result<Workshop, Error> {
     Ok(Workshop::new(cache(building.cache.as_deref())?, env::consts::EXE_SUFFIX))
 }
 
-fn program(mount: &Mount<'_>, path: &Path) -> Program {
-    Program { path: path.to_owned(), arguments: session_arguments(mount) }
+/// Says what would help, where nobody said how another repository is built.
+fn with_hint(error: BuildError) -> BuildError {
+    match error {
+        BuildError::Failed { source_name, status, log, tail } => {
+            let tail = format!(
+                "{tail}\nhow the program of another repository is built stands in its hashmill-lab.toml"
+            );
+            BuildError::Failed { source_name, status, log, tail }
+        }
+        error => error,
+    }
+}
+
+/// What a program is told before the words of the lab: what its recipe says, or what leads to the lab in a bench, or else
+/// what leads to it in this program.
+fn words(mount: &Mount<'_>, file: Option<&RecipeFile>, recipe: &Recipe) -> Vec<OsString> {
+    match file.and_then(|file| file.arguments.clone()) {
+        Some(arguments) => arguments,
+        None if recipe.is_bench() => vec![OsString::from(IN_A_BENCH)],
+        None => own_words(mount),
+    }
+}
+
+fn own_words(mount: &Mount<'_>) -> Vec<OsString> {
+    mount.arguments.iter().map(OsString::from).collect()
+}
+
+fn program(words: &[OsString], path: &Path) -> Program {
+    let arguments = words.iter().cloned().chain([OsString::from("session")]).collect();
+    Program { path: path.to_owned(), arguments }
 }
 
 fn says(what: &str) {
@@ -140,10 +181,10 @@ fn cache(given: Option<&Path>) -> Result<PathBuf, Error> {
 }
 
 /// Our own build's answer to `list`, because this program may know other cases.
-fn offered(mount: &Mount<'_>, program: &Path, patterns: &[String]) -> Result<Vec<Key>, Error> {
+fn offered(words: &[OsString], program: &Path, patterns: &[String]) -> Result<Vec<Key>, Error> {
     let all = ["*".to_owned()];
     let asked = if patterns.is_empty() { &all } else { patterns };
-    let output = Command::new(program).args(mount.arguments).arg("list").args(asked).output();
+    let output = Command::new(program).args(words).arg("list").args(asked).output();
     let output = output.map_err(Error::Program)?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);

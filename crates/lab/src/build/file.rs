@@ -1,0 +1,145 @@
+//! The small file with which a repository says how its program is built and run.
+
+use super::error::BuildError;
+use super::git;
+use super::source::Source;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+/// How it is called at the top of a repository.
+pub(crate) const NAME: &str = "hashmill-lab.toml";
+
+/// What a file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RecipeFile {
+    /// Settings of the builds, as NAME=VALUE.
+    pub(crate) settings: Vec<String>,
+    /// What the program is told before the words of the lab.
+    pub(crate) arguments: Option<Vec<OsString>>,
+}
+
+impl RecipeFile {
+    /// The file that was named, or else that of the repository from which `source` comes, if it has one.
+    pub(crate) fn of(named: Option<&Path>, source: &Source) -> Result<Option<Self>, BuildError> {
+        let path = match (named, source) {
+            (Some(path), _) => path.to_owned(),
+            (None, Source::Program(_)) => return Ok(None),
+            (None, Source::Directory(folder) | Source::Revision { folder, .. }) => {
+                let top = git::place(folder).map_or_else(|| folder.clone(), |place| place.top);
+                top.join(NAME)
+            }
+        };
+        if named.is_none() && !path.is_file() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(&path).map_err(BuildError::io(&path))?;
+        parse(&text).map(Some).map_err(|reason| BuildError::Recipe { path, reason })
+    }
+}
+
+/// Where the feature is left out, a file that is there is no reason to do something else than it says.
+#[cfg(not(feature = "gates"))]
+fn parse(_: &str) -> Result<RecipeFile, String> {
+    Err("this program does not read it: it was built without the feature `gates` of hashmill-lab".to_owned())
+}
+
+#[cfg(feature = "gates")]
+use read::parse;
+
+/// The text of a file.
+#[cfg(feature = "gates")]
+mod read {
+    use super::super::recipe::NAMES;
+    use super::RecipeFile;
+    use crate::gate::one_line;
+    use crate::model::select::hint;
+    use std::ffi::OsString;
+    use toml_edit::{DocumentMut, Item, Value};
+
+    /// What stands in it beside the settings.
+    const ARGUMENTS: &str = "arguments";
+
+    pub(super) fn parse(text: &str) -> Result<RecipeFile, String> {
+        let document: DocumentMut =
+            text.parse().map_err(|error: toml_edit::TomlError| one_line(&error.to_string()))?;
+        let mut file = RecipeFile::default();
+        for (name, item) in document.iter() {
+            match name {
+                ARGUMENTS => file.arguments = Some(arguments(item)?),
+                name if NAMES.contains(&name) => file.settings.push(setting(name, item)?),
+                name => {
+                    let hint = hint(name, NAMES.into_iter().chain([ARGUMENTS]));
+                    return Err(format!("there is no `{name}` in a recipe{hint}"));
+                }
+            }
+        }
+        Ok(file)
+    }
+
+    fn setting(name: &str, item: &Item) -> Result<String, String> {
+        let value = match item.as_value() {
+            Some(Value::String(text)) => text.value().clone(),
+            Some(Value::Boolean(yes)) => yes.value().to_string(),
+            _ => return Err(format!("`{name}` must be a string, or true or false")),
+        };
+        Ok(format!("{name}={value}"))
+    }
+
+    fn arguments(item: &Item) -> Result<Vec<OsString>, String> {
+        let words =
+            item.as_array().and_then(|array| array.iter().map(Value::as_str).collect::<Option<Vec<&str>>>());
+        let words = words.ok_or("`arguments` must be a list of strings")?;
+        Ok(words.into_iter().map(OsString::from).collect())
+    }
+}
+
+#[cfg(all(test, feature = "gates"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_how_to_build_and_what_to_run() {
+        let file = parse("build = 'make && cp tool \"$LAB_PROGRAM\"'\nnative = true\n");
+        let file = file.expect("it is sound");
+        assert_eq!(file.settings, ["build=make && cp tool \"$LAB_PROGRAM\"", "native=true"]);
+        assert_eq!(file.arguments, None);
+        let speaks = parse("bench = 'sort'\narguments = ['lab']\n").expect("it is sound");
+        assert_eq!(speaks.arguments, Some(vec![OsString::from("lab")]));
+        assert_eq!(parse("").expect("nothing is said"), RecipeFile::default());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_one_line() {
+        for (text, words) in [
+            ("bild = 'make'", "there is no `bild` in a recipe (did you mean `build`?)"),
+            ("build = ['make']", "`build` must be a string, or true or false"),
+            ("arguments = 'lab'", "`arguments` must be a list of strings"),
+            ("arguments = [1]", "`arguments` must be a list of strings"),
+            ("build = 'make", "line 1"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_found_at_the_top_or_where_it_is_said_to_be() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = Source::Directory(folder.path().to_owned());
+        assert_eq!(RecipeFile::of(None, &source).expect("none is needed"), None);
+        let named = folder.path().join("other.toml");
+        assert!(RecipeFile::of(Some(&named), &source).is_err(), "one that was named must be there");
+        fs::write(folder.path().join(NAME), "bin = 'top'").expect("a writable folder");
+        fs::write(&named, "bin = 'other'").expect("a writable folder");
+        let of = |named| RecipeFile::of(named, &source).expect("sound").map(|file| file.settings[0].clone());
+        assert_eq!(of(None).as_deref(), Some("bin=top"));
+        assert_eq!(of(Some(&named)).as_deref(), Some("bin=other"));
+        let program = Source::Program(named.clone());
+        assert_eq!(RecipeFile::of(None, &program).expect("programs are there already"), None);
+        fs::write(&named, "bin = 7").expect("a writable folder");
+        let error = RecipeFile::of(Some(&named), &source).expect_err("no number").to_string();
+        assert!(error.contains("other.toml: `bin` must be"), "{error}");
+    }
+}
