@@ -217,7 +217,7 @@ fn main() {
         let line = line.expect("a request");
         let is = |what: &str| line.contains(&format!("\"ask\":\"{what}\""));
         let reply = if is("hello") {
-            r#"{"re":"hello","protocol":1}"#.to_owned()
+            r#"{"re":"hello","protocol":2}"#.to_owned()
         } else if is("pin") {
             r#"{"re":"pinned","cpu":null}"#.to_owned()
         } else if is("open") {

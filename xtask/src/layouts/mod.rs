@@ -95,7 +95,16 @@ impl Bench {
     /// A copy, so that no other lab joins in when the tree changes.
     fn build_lab(&self, root: &Path) -> anyhow::Result<()> {
         let mut cargo = Command::new("cargo");
-        cargo.current_dir(root).args(["build", "--quiet", "-p", "hashmill-lab", "--example", "lab"]);
+        cargo.current_dir(root).args([
+            "build",
+            "--quiet",
+            "-p",
+            "hashmill-lab",
+            "--features",
+            "full",
+            "--example",
+            "lab",
+        ]);
         output(&mut cargo, "the example `lab`")?;
         let mut git = Command::new("git");
         git.arg("-C").arg(root).args(["describe", "--always", "--dirty", "--abbrev=12"]);
@@ -142,7 +151,9 @@ impl Bench {
         let mut lab = Command::new(self.lab());
         lab.current_dir(self.folder.join("source")).args(["compare", "HEAD", "HEAD", "--cases", pair.work]);
         lab.args(["--other-set", &build(0), "--ours-set", &build(1), "--seed", &pair.seed.to_string()]);
-        lab.args(["--control", "off", "--json"]);
+        // The noise of memory is in each round, that of the others in each session and its link.
+        let rounds = if pair.work == "memory" { "40" } else { "12" };
+        lab.args(["--rounds", rounds, "--warm-ups", "1", "--control", "off", "--json"]);
         lab.arg("--cache").arg(self.folder.join("cache")).arg("--out").arg(&last);
         if pair.kind == Kind::OneLink {
             lab.arg("--one-link");

@@ -224,8 +224,8 @@ mod tests {
                 open(said);
             }
         };
-        assert!(summary(|pair, said| missed(pair, said, 15)).is_sound());
-        assert!(!summary(|pair, said| missed(pair, said, 16)).is_sound());
+        assert!(summary(|pair, said| missed(pair, said, 10)).is_sound());
+        assert!(!summary(|pair, said| missed(pair, said, 11)).is_sound());
         let text = Summary::of(&BTreeMap::new()).text();
         assert!(text.contains("so far nothing speaks against it"), "{text}");
     }
@@ -242,9 +242,9 @@ mod tests {
             });
             (summary.all.below, summary.is_sound())
         };
-        assert_eq!(hidden(|_| ()), (299, true), "it is not among those that could be seen");
-        assert_eq!(hidden(|said| said.sees = None), (299, false));
-        assert_eq!(hidden(|said| said.instructions = None), (299, false));
-        assert_eq!(hidden(|said| said.instructions = Some(1.0)), (299, false));
+        assert_eq!(hidden(|_| ()), (199, true), "it is not among those that could be seen");
+        assert_eq!(hidden(|said| said.sees = None), (199, false));
+        assert_eq!(hidden(|said| said.instructions = None), (199, false));
+        assert_eq!(hidden(|said| said.instructions = Some(1.0)), (199, false));
     }
 }
