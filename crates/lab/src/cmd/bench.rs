@@ -289,9 +289,11 @@ impl Setting<'_> {
         });
         let contests: Vec<Contest> = contests.collect();
         let compares = contests.iter().any(|contest| contest.sides.len() > 1);
-        if compares && bench.is_none() && !same_code {
-            plan.rule = plan.rule.with_fixed_layout();
-        }
+        plan.rule = match bench {
+            Some(_) if compares => plan.rule.with_links(),
+            None if compares && !same_code => plan.rule.with_fixed_layout(),
+            _ => plan.rule,
+        };
         let kind = if compares { Kind::Ab } else { Kind::Run };
         let mut options = self.arguments.measuring.clone();
         options.out.get_or_insert_with(|| self.shelf.report());

@@ -39,12 +39,8 @@ pub(super) fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> Op
     }
     let deltas = row.sides[comparison.side].deltas.clone();
     let seen = sees(&rule, report.candidates().count(), &Evidence { deltas, reach: row.reach })?;
-    // Twice as many sessions see what is smaller by a third.
-    let size = ratio.ln().abs();
-    let for_this = (sessions as f64 * (seen.ln_1p() / size).powi(2)).ceil() as u64;
-    let is_effect = size >= rule.least(row.reach).ln_1p();
-    let needed = sessions_needed.map(|needed| if is_effect { needed.max(for_this) } else { needed });
-    let needed = super::view::needed(needed).map_or_else(String::new, |needed| format!("; {needed}"));
+    let needed =
+        super::view::needed(sessions_needed).map_or_else(String::new, |needed| format!("; {needed}"));
     Some(format!("inconclusive (sees {:.1} % and more{needed})", seen * 100.0))
 }
 

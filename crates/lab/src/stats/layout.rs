@@ -135,7 +135,7 @@ mod tests {
     /// How many of `trials` comparisons call a difference.
     fn called(trials: usize, delta: f64, layouts: Layouts, links: usize) -> usize {
         let mut chance = Chance(Orders::new(7));
-        let rule = Rule::standard();
+        let rule = Rule::standard().with_links();
         let calls =
             (0..trials).filter(|_| verdict(&rule, &sessions(&mut chance, delta, layouts, links)).is_claim());
         calls.count()
@@ -160,8 +160,8 @@ mod tests {
     fn a_link_for_each_session_keeps_the_error_within_the_budget_whatever_the_layouts_do() {
         for layouts in [Layouts::Normal(0.002), Layouts::Normal(0.04), Layouts::Unlucky(0.09)] {
             let calls = called(500, 0.0, layouts, 40);
-            // One in a hundred is five, and three standard deviations of that are seven.
-            assert!(calls <= 12, "{calls} of 500");
+            // One in two hundred is two or three, and three standard deviations of that are five.
+            assert!(calls <= 8, "{calls} of 500");
         }
     }
 
@@ -195,23 +195,25 @@ mod tests {
     fn what_could_be_seen_is_found_about_seven_times_in_eight() {
         for layouts in [Layouts::Normal(0.03), Layouts::Normal(0.008), Layouts::Unlucky(0.09)] {
             let mut chance = Chance(Orders::new(11));
-            let rule = Rule::standard();
-            let mut seen: Vec<f64> = (0..30)
+            let rule = Rule::standard().with_links();
+            let mut seen: Vec<f64> = (0..9)
                 .map(|_| {
                     let deltas = sessions(&mut chance, 0.0, layouts, 40);
                     sees(&rule, 1, &Evidence { deltas, reach: Reach::Near }).expect("there are looks")
                 })
                 .collect();
             seen.sort_by(f64::total_cmp);
-            let found = called(200, seen[15].ln_1p(), layouts, 40);
-            assert!((150..=195).contains(&found), "{found} of 200 at {}", seen[15]);
+            let found = called(200, seen[4].ln_1p(), layouts, 40);
+            // Layouts of two kinds have no seven in eight: as soon as a difference is half of theirs, it is always found.
+            let most = if matches!(layouts, Layouts::Unlucky(_)) { 200 } else { 195 };
+            assert!((150..=most).contains(&found), "{found} of 200 at {}", seen[4]);
         }
     }
 
     #[test]
     fn what_could_be_seen_grows_with_the_family_and_not_with_the_difference() {
         let mut chance = Chance(Orders::new(5));
-        let rule = Rule::standard();
+        let rule = Rule::standard().with_links();
         let deltas = sessions(&mut chance, 0.0, Layouts::Normal(0.02), 40);
         let moved: Vec<f64> = deltas.iter().map(|delta| delta + 0.3).collect();
         let seen = |family, deltas: &[f64]| {

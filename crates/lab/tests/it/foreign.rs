@@ -112,3 +112,42 @@ fn a_file_that_cannot_be_understood_is_refused_in_one_line() {
     assert_eq!(absent.code, Some(2), "{absent:?}");
     assert!(absent.err.contains("nowhere.toml"), "{}", absent.err);
 }
+
+/// The program of `cargo xtask layouts`, which proves with many links what one comparison shows here with few: that it builds in
+/// all ways, and that an open verdict says what could have been seen. No verdict is expected, since nothing here is quiet.
+#[test]
+fn the_program_of_the_proof_builds_in_all_ways_and_is_linked_for_each_session() {
+    let proof = Repository::new("proof");
+    proof.write("main.rs", include_str!("../../../../xtask/probes/layouts.rs"));
+    proof.commit("work");
+    let build = |cfg: &str| {
+        format!(
+            "build=rustc --edition 2024 -O -C linker=\"${{LAB_LINKER:-cc}}\" {cfg} main.rs -o \"$LAB_PROGRAM\""
+        )
+    };
+    if !cfg!(target_os = "linux") {
+        hashmill_testkit::skip(
+            "lab: the program of the proof",
+            "it is for Linux, as links for each session are",
+        );
+        return;
+    }
+    for cfg in [
+        "--cfg 'dead=\"long\"' --cfg 'added=\"two\"'",
+        "--cfg 'dead=\"longer\"' --cfg more --cfg 'added=\"five\"'",
+    ] {
+        let [other, ours] = [build("--cfg 'dead=\"short\"' --cfg 'added=\"none\"'"), build(cfg)];
+        let sets = ["--cases", "sort", "--other-set", &other, "--ours-set", &ours, "--control", "off"];
+        let compared = compare(&proof, ["work", "work"], &sets);
+        assert_eq!(compared.code, Some(0), "{compared:?}");
+        let report = report(&proof);
+        assert_eq!(report["builds"][0]["layout"]["is"], "shuffled", "{}", report["builds"][0]);
+        assert_ne!(report["builds"][0]["program_sha256"], report["builds"][1]["program_sha256"]);
+        let looks: f64 =
+            report["plan"]["alpha"].as_array().expect("looks").iter().filter_map(Value::as_f64).sum();
+        assert!((looks - 0.005).abs() < 1e-9, "half the budget where links are many: {}", report["plan"]);
+        let comparison = &report["rows"][0]["comparisons"][0];
+        let is_open = comparison["verdict"] == "inconclusive";
+        assert_eq!(compared.out.contains("(sees "), is_open, "{}", compared.out);
+    }
+}

@@ -86,9 +86,11 @@ pub(super) fn job(
     }
     let (layouts, bench) = Bench::of(&workshop, made, !building.one_link)?;
     builds.iter_mut().zip(layouts).for_each(|(build, layout)| build.layout = Some(layout));
-    if bench.is_none() && !same_code {
-        plan.rule = plan.rule.with_fixed_layout();
-    }
+    plan.rule = match bench {
+        Some(_) => plan.rule.with_links(),
+        None if same_code => plan.rule,
+        None => plan.rule.with_fixed_layout(),
+    };
     let keys = offered(&words, &programs[1].path, cases)?;
     refuse_sustained(&keys)?;
     let meetings = keys.iter().enumerate();

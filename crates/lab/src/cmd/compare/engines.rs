@@ -33,9 +33,11 @@ pub(super) fn job(
     };
     // One piece of code at two settings has one layout.
     let differ = pairs.iter().any(|(ours, other)| ours.engine != other.engine || ours.kernel != other.kernel);
-    if bench.is_none() && differ {
-        plan.rule = plan.rule.with_fixed_layout();
-    }
+    plan.rule = match bench {
+        Some(_) => plan.rule.with_links(),
+        None if differ => plan.rule.with_fixed_layout(),
+        None => plan.rule,
+    };
     let meetings = pairs.iter().enumerate();
     let meetings =
         meetings.map(|(i, (ours, other))| contests::duel(ours, other, wants_control(plan.control, i)));
