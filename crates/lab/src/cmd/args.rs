@@ -68,7 +68,7 @@ pub(super) enum Command {
     Claim(super::claim::ClaimArgs),
     /// Check reports: shape, rules, and every conclusion computed again from what the sessions gave.
     Check(Check),
-    /// Show a report again in another form; import results of other tools; print schemas.
+    /// Show a report again in another form; sign it; import results of other tools; print schemas.
     Report(super::reports::ReportArgs),
     /// Say what this machine allows to be measured, and what stands in the way.
     Doctor(super::doctor::Doctor),
@@ -142,6 +142,13 @@ pub(super) struct Check {
     /// The samples behind a report [default: samples.json beside it, where there is one].
     #[arg(long, value_name = "FILE")]
     pub(super) samples: Option<PathBuf>,
+    /// Each report must have a signature of somebody in this file, which `ssh-keygen` calls allowed signers; made by
+    /// `report sign`, it lies beside the report.
+    #[arg(long, value_name = "FILE")]
+    pub(super) signers: Option<PathBuf>,
+    /// Who of them it must be.
+    #[arg(long, value_name = "NAME", requires = "signers")]
+    pub(super) identity: Option<String>,
 }
 
 /// Options of every command that measures.

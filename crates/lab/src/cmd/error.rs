@@ -34,6 +34,8 @@ pub(super) enum Error {
     Program(io::Error),
     #[error("{0}")]
     Refused(String),
+    #[error("{0}")]
+    Lacking(String),
 }
 
 impl Error {
@@ -42,6 +44,7 @@ impl Error {
         match self {
             Error::Read { source: ReadError::Io { .. }, .. } => Exit::Usage,
             Error::Read { .. } | Error::Refused(_) => Exit::Invalid,
+            Error::Lacking(_) => Exit::Inconclusive,
             Error::Build(error) if !error.is_usage() => Exit::Invalid,
             // A reader that closed the pipe, such as `head`, has what it wanted. But nothing was found to be in order.
             Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe && !is_verdict => Exit::Ok,

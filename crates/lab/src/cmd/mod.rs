@@ -36,6 +36,7 @@ mod paths;
 mod progress;
 mod reports;
 mod run;
+mod signature;
 
 use crate::model::registry::Registry;
 use crate::report::schema::Build;

@@ -3,6 +3,7 @@
 use super::args::Check;
 use super::error::Error;
 use super::import::{self, Import};
+use super::signature::{self, Signers};
 use super::{Console, Exit};
 use crate::report::check::Problem;
 #[cfg(feature = "schema")]
@@ -38,6 +39,15 @@ enum What {
     Import(Import),
     /// Show medians over the runs and commits of one machine, with the places where they changed.
     History(History),
+    /// Put a signature of an SSH key beside a report, for those who check it with --signers.
+    Sign {
+        /// Reports, or other documents of the lab.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// File of the private key; or of the public one, where an agent or a security key has the other half.
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+    },
     /// Print the JSON Schema of reports, or of another document of the lab.
     Schema {
         /// Which document.
@@ -80,10 +90,12 @@ pub(super) fn check(args: &Check, console: &mut Console<'_>) -> Result<Exit, Err
     if args.samples.is_some() && args.files.len() > 1 {
         return Err(Error::Usage("--samples belongs to one report, but several are given".to_owned()));
     }
+    let signers = args.signers.as_deref().map(|file| Signers { file, identity: args.identity.as_deref() });
     let mut exit = Exit::Ok;
     for path in &args.files {
         let shown = path.display();
-        let document = read(path)?;
+        let bytes = bytes(path)?;
+        let document = parse(path, &bytes)?;
         let mut problems = document.problems();
         let mut checked = document.checked();
         match &document {
@@ -96,6 +108,12 @@ pub(super) fn check(args: &Check, console: &mut Console<'_>) -> Result<Exit, Err
                 return Err(Error::Usage(format!("{shown} is no report, so it has no samples")));
             }
             _ => {}
+        }
+        if let Some(signers) = signers {
+            match signature::verify(path, &bytes, signers)? {
+                Ok(who) => checked += &format!(", {who}"),
+                Err(why) => problems.push(format!("signature: {why}")),
+            }
         }
         if problems.is_empty() && !document.is_usable() {
             // It says what happened, and what happened is nothing to build on.
@@ -128,14 +146,14 @@ fn behind(
         None if report.samples_sha256.is_some() && beside.exists() => &beside,
         None => return Ok(None),
     };
-    let bytes = store::read_bytes(file).map_err(|source| Error::Read { path: file.to_owned(), source })?;
-    Ok(Some(samples::verify(report, &bytes)))
+    Ok(Some(samples::verify(report, &bytes(file)?)))
 }
 
 pub(super) fn main(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
     match (&args.what, &args.file) {
         (Some(What::Import(args)), _) => import::main(args, console),
         (Some(What::History(args)), _) => history(args, console),
+        (Some(What::Sign { files, key }), _) => sign(files, key, console),
         (Some(What::Schema { of }), _) => schema(*of, console),
         (None, Some(file)) => render(file, args.format, console),
         (None, None) => Err(Error::Usage("name a report".to_owned())),
@@ -185,8 +203,31 @@ fn render(file: &Path, format: Format, console: &mut Console<'_>) -> Result<Exit
     Ok(Exit::Ok)
 }
 
+fn sign(files: &[PathBuf], key: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+    for path in files {
+        let bytes = bytes(path)?;
+        if let Some(problem) = parse(path, &bytes)?.problems().first() {
+            return Err(Error::Refused(format!(
+                "{} is not signed, because it does not hold: {problem}",
+                path.display()
+            )));
+        }
+        let key = signature::sign(path, &bytes, key)?;
+        writeln!(console.out, "{}: signed with {key}", signature::beside(path).display())?;
+    }
+    Ok(Exit::Ok)
+}
+
 fn read(path: &Path) -> Result<Document, Error> {
-    Document::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+    parse(path, &bytes(path)?)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    store::read_bytes(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Result<Document, Error> {
+    Document::parse(bytes).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
 /// In programs without the feature.

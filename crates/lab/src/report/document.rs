@@ -6,7 +6,6 @@ use super::noise::{self, NoiseRecord};
 use super::schema::Report;
 use super::store::{self, ReadError};
 use super::view::View;
-use std::path::Path;
 
 pub(crate) enum Document {
     Report(Box<Report>),
@@ -15,12 +14,11 @@ pub(crate) enum Document {
 }
 
 impl Document {
-    pub(crate) fn read(path: &Path) -> Result<Self, ReadError> {
-        let bytes = store::read_bytes(path)?;
-        Ok(match store::schema_of(&bytes)?.as_deref() {
-            Some(noise::SCHEMA) => Document::Noise(serde_json::from_slice(&bytes)?),
-            Some(count::SCHEMA) => Document::Count(serde_json::from_slice(&bytes)?),
-            _ => Document::Report(Box::new(store::parse(&bytes)?)),
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ReadError> {
+        Ok(match store::schema_of(bytes)?.as_deref() {
+            Some(noise::SCHEMA) => Document::Noise(serde_json::from_slice(bytes)?),
+            Some(count::SCHEMA) => Document::Count(serde_json::from_slice(bytes)?),
+            _ => Document::Report(Box::new(store::parse(bytes)?)),
         })
     }
 

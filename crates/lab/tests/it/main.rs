@@ -16,5 +16,6 @@ mod program;
 mod repository;
 mod saved;
 mod schema;
+mod signature;
 mod signed_rank;
 mod verbs;
