@@ -227,13 +227,13 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "actions",
-        about: "the workflows of the hosted service are well-formed",
+        about: "the workflows of the hosted service are well-formed, and the one that docs/lab-ci.md hands out",
         quick: false,
         filters: false,
         applies: everywhere,
         needs: &[ACTIONLINT],
         runner: None,
-        commands: |_| Ok(vec![Cmd::new("actionlint", &[])]),
+        commands: |_| Ok(vec![Cmd::new("actionlint", &[]), Cmd::new("actionlint", &["docs/lab-ci.yml"])]),
     },
     Step {
         name: "packages",

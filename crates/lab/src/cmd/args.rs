@@ -163,6 +163,9 @@ pub(super) struct Measuring {
     /// Exit with 3 when a comparison stays inconclusive.
     #[arg(long)]
     pub(super) strict: bool,
+    /// In a workflow of GitHub: add the tables to the step's summary, and annotate the run with what went wrong.
+    #[arg(long)]
+    pub(super) github: bool,
     /// One more planned look, at 80 sessions; refuses a busy machine.
     #[arg(long, hide_short_help = true)]
     pub(super) publish: bool,

@@ -3,6 +3,7 @@
 use super::args::Measuring;
 use super::contests::duel;
 use super::error::Error;
+use super::github::{Annotation, Page, of_banner};
 use super::measure::{Job, exit_of, measure, own_program};
 use super::{Console, Exit, Mount};
 use crate::claim::document::{marks, render};
@@ -10,6 +11,7 @@ use crate::claim::{Circumstances, Claim, ClaimError, Claims, Here, Proven};
 use crate::plan::Control;
 use crate::report::schema::{Kind, Report, Role};
 use crate::report::store;
+use crate::report::view::View;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 
@@ -215,6 +217,7 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
             claim.id, claim.program, claim.id
         )));
     }
+    let page = Page::open(args.measuring.github)?;
     let refused = |error: ClaimError| Error::Refused(error.to_string());
     let evidence = claim.evidence(&root).map_err(refused)?;
     let claimed = claim.find(&evidence).map_err(refused)?;
@@ -233,8 +236,11 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
     };
     let (report, folder) = measure(mount, &args.measuring, job)?;
     let exit = exit_of(&report, false);
+    let view = View::of(&report);
+    let mut lines = of_banner(&view);
     if exit != Exit::Ok {
         writeln!(console.out, "{}: the run itself did not succeed, see {}", claim.id, folder.display())?;
+        page.show(&view, lines)?;
         return Ok(exit);
     }
     let here = claim.find(&report).ok();
@@ -255,6 +261,10 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
         }
     }
     writeln!(console.out, "{}\nreport {}", judged.words(), folder.join("report.html").display())?;
+    if judged != Here::Holds {
+        lines.push(Annotation { is_error: true, says: format!("claim {}: {}", claim.id, judged.words()) });
+    }
+    page.show(&view, lines)?;
     Ok(match judged {
         Here::Holds => Exit::Ok,
         Here::Weaker | Here::Not => Exit::Failed,

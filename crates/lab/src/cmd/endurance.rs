@@ -3,12 +3,14 @@
 use super::args::Run;
 use super::contests::alone;
 use super::error::Error;
+use super::github::{Page, of_banner};
 use super::measure::{Job, conclude, measure, own_program};
 use super::{Console, Exit, Mount};
 use crate::model::class::Sampling;
 use crate::plan::{Control, Plan};
 use crate::report::schema::Kind;
 use crate::report::soak::{Course, Soak};
+use crate::report::view::View;
 use std::time::Duration;
 
 pub(super) fn main(
@@ -17,6 +19,7 @@ pub(super) fn main(
     length: Duration,
     console: &mut Console<'_>,
 ) -> Result<Exit, Error> {
+    let page = Page::open(args.measuring.github)?;
     let keys = mount.registry.select(&args.patterns)?;
     if let Some(key) = keys.iter().find(|key| key.class.sampling() == Sampling::Cold) {
         return Err(Error::Usage(format!("{key} is cold: its second call is another case")));
@@ -37,6 +40,8 @@ pub(super) fn main(
     let job = Job { kind: Kind::Soak, contests, builds, programs, plan, same_code: false };
     let (report, folder) = measure(mount, &args.measuring, job)?;
     let exit = conclude(&report, &folder, &args.measuring, console)?;
+    let view = View::of(&report);
+    page.show(&view, of_banner(&view))?;
     let throttled = report.rows.iter().filter_map(Soak::of).any(|soak| soak.course == Course::Throttled);
     Ok(if exit == Exit::Ok && args.measuring.strict && throttled { Exit::Failed } else { exit })
 }

@@ -2,6 +2,7 @@
 
 use super::args::Run;
 use super::error::Error;
+use super::github::{Annotation, Page};
 use super::measure::{own_program, run_id};
 use super::{Console, Exit, Mount};
 use crate::count::{Callgrind, Refusal, count};
@@ -24,6 +25,7 @@ const LOOKED_AT_NS: u64 = 300_000_000;
 const UNDER_VALGRIND: u64 = 10;
 
 pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let page = Page::open(args.measuring.github)?;
     let keys = mount.registry.select(&args.patterns)?;
     let baseline = args.against.as_deref().map(read).transpose()?;
     let counter = Callgrind::version();
@@ -80,6 +82,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
         }
         writeln!(console.out, "counts {}", path.display())?;
     }
+    page.show(&record.view(change.as_ref()), grown(&record, change.as_ref()))?;
     let grown = change.is_some_and(|change| change.any_growth());
     let uncounted = baseline.is_some() && record.rows.iter().all(|row| row.refused.is_some());
     Ok(match exit {
@@ -87,6 +90,19 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
         Exit::Ok if grown => Exit::Failed,
         exit => exit,
     })
+}
+
+/// Counts that grew by more than they may.
+fn grown(record: &CountRecord, change: Option<&Change>) -> Vec<Annotation> {
+    let Some(change) = change else { return Vec::new() };
+    let grown = record.rows.iter().filter_map(|row| change.of(&row.case).zip(Some(row)));
+    let grown = grown.filter(|(ratio, _)| change.is_growth(*ratio));
+    grown
+        .map(|(ratio, row)| Annotation {
+            is_error: true,
+            says: format!("{}: {:+.3} % instructions", row.case, (ratio - 1.0) * 100.0),
+        })
+        .collect()
 }
 
 fn read(path: &Path) -> Result<CountRecord, Error> {

@@ -26,6 +26,7 @@ mod error;
 mod explain;
 #[cfg(feature = "gates")]
 mod gate;
+mod github;
 mod import;
 mod interrupt;
 mod list;

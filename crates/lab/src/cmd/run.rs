@@ -3,11 +3,13 @@
 use super::args::Run;
 use super::contests::{alone, refuse_sustained};
 use super::error::Error;
+use super::github::{Page, of_banner};
 use super::measure::{Job, conclude, conclude_as, measure, own_program};
 use super::{Console, Exit, Mount, endurance, explain};
 use crate::model::key::Key;
 use crate::model::registry::{Registry, Suite};
 use crate::probe::limits;
+use crate::report::view::View;
 use crate::report::{self, schema::Kind};
 
 pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> Result<Exit, Error> {
@@ -17,6 +19,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
     if let Some(length) = args.length {
         return endurance::main(mount, args, length, console);
     }
+    let page = Page::open(args.measuring.github)?;
     let mut keys = mount.registry.select(&args.patterns)?;
     refuse_sustained(&keys)?;
     let mut suites = mount.registry.suites().iter().filter(|suite| args.patterns.contains(&suite.name));
@@ -34,14 +37,17 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
         same_code: false,
     };
     let (report, folder) = measure(mount, &args.measuring, job)?;
-    match summary.filter(|_| args.patterns.len() == 1) {
+    let exit = match summary.filter(|_| args.patterns.len() == 1) {
         Some(suite) => {
             let names = names(mount.registry, suite)?;
             let text = report::brief::render(&report, &names, console.colour);
             conclude_as(&text, &report, &folder, &args.measuring, console)
         }
         None => conclude(&report, &folder, &args.measuring, console),
-    }
+    }?;
+    let view = View::of(&report);
+    page.show(&view, of_banner(&view))?;
+    Ok(exit)
 }
 
 /// What the cases of a suite are called, by the titles of their rows.

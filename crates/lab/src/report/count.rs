@@ -161,11 +161,11 @@ impl Change {
         self.ratios.iter().any(|(_, ratio)| self.is_growth(*ratio))
     }
 
-    fn of(&self, case: &str) -> Option<f64> {
+    pub(crate) fn of(&self, case: &str) -> Option<f64> {
         self.ratios.iter().find(|(name, _)| name == case).map(|(_, ratio)| *ratio)
     }
 
-    fn is_growth(&self, ratio: f64) -> bool {
+    pub(crate) fn is_growth(&self, ratio: f64) -> bool {
         (ratio - 1.0) * 100.0 > self.limit_pct
     }
 }

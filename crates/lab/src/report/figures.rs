@@ -135,11 +135,11 @@ fn strip(values: &[f64], interval: Option<[f64; 2]>, word: impl Fn(f64) -> Strin
 }
 
 /// The speed of a side as a multiple of the first side's.
-pub(super) fn speed(ratio: f64) -> f64 {
+pub(crate) fn speed(ratio: f64) -> f64 {
     1.0 / ratio
 }
 
-fn times(value: f64) -> String {
+pub(crate) fn times(value: f64) -> String {
     if value < 9.9995 { format!("{value:.3}×") } else { format!("{value:.1}×") }
 }
 

@@ -10,6 +10,7 @@ mod endurance;
 mod explain;
 mod foreign;
 mod gate;
+mod github;
 mod import;
 mod noise;
 mod program;

@@ -10,11 +10,13 @@ mod saved;
 
 use super::args::Measuring;
 use super::error::Error;
+use super::github::{Page, of_banner, of_verdicts};
 use super::measure::{Beside, Job, conclude, measure_with};
 use super::{Console, Exit, Mount};
 use crate::build::Bench;
 use crate::model::key::Key;
 use crate::report::schema::{Report, Verdict};
+use crate::report::view::View;
 use crate::report::{store, text};
 use builds::Building;
 use clap::{Args, ValueEnum};
@@ -77,6 +79,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     {
         return reports(args, one, other, console);
     }
+    let page = Page::open(args.measuring.github)?;
     let plan = args.measuring.plan();
     plan.validate()?;
     let (job, bench): (Job, Option<Bench>) = match meeting(mount, args)? {
@@ -86,27 +89,40 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     let (report, folder) =
         measure_with(mount, &args.measuring, job, Beside { bench, count: !args.no_count })?;
     let exit = conclude(&report, &folder, &args.measuring, console)?;
+    let is_failure = |verdict| {
+        args.fail_on.is_some_and(|wish| wish.names(verdict))
+            || args.measuring.strict && verdict == Verdict::Inconclusive
+    };
+    let view = View::of(&report);
+    page.show(&view, [of_banner(&view), of_verdicts(&report, is_failure)].concat())?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met(&report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
 }
 
 fn reports(args: &Compare, one: &str, other: &str, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let page = Page::open(args.measuring.github)?;
     let between = saved::between(one, other)?;
+    let view = between.view();
     let text = match args.measuring.json {
         true => store::pretty(&between),
-        false => text::lay_out_view(&between.view(), console.colour),
+        false => text::lay_out_view(&view, console.colour),
     };
     console.out.write_all(text.as_bytes())?;
+    page.show(&view, saved::annotations(&between, args.fail_on))?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met_between(&between));
     Ok(if fails { Exit::Failed } else { Exit::Ok })
 }
 
 impl FailOn {
     pub(super) fn is_met(self, report: &Report) -> bool {
-        report.candidates().any(|(_, comparison)| match self {
-            FailOn::Slower => comparison.verdict == Verdict::Slower,
-            FailOn::Changed => comparison.verdict.is_claim(),
-        })
+        report.candidates().any(|(_, comparison)| self.names(comparison.verdict))
+    }
+
+    pub(super) fn names(self, verdict: Verdict) -> bool {
+        match self {
+            FailOn::Slower => verdict == Verdict::Slower,
+            FailOn::Changed => verdict.is_claim(),
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! `lab compare OLD.json NEW.json`: two saved reports of one machine.
 
-use super::super::error::Error;
-use crate::report::between::{Became, Between};
+use super::FailOn;
+use crate::cmd::error::Error;
+use crate::cmd::github::Annotation;
+use crate::report::between::{Became, Between, Pair};
+use crate::report::figures::times;
 use crate::report::store;
 use std::path::Path;
 
@@ -24,11 +27,29 @@ pub(super) fn between(one: &str, other: &str) -> Result<Between, Error> {
     Between::of(&read(one)?, &read(other)?).map_err(|error| Error::Refused(error.to_string()))
 }
 
-impl super::FailOn {
-    pub(super) fn is_met_between(self, between: &Between) -> bool {
-        between.pairs.iter().any(|pair| match self {
-            super::FailOn::Slower => pair.became == Became::Slower,
-            super::FailOn::Changed => matches!(pair.became, Became::Slower | Became::Faster),
+/// What became slower, and whatever else is a failure. What the banner says is true of every two saved reports.
+pub(super) fn annotations(between: &Between, fail_on: Option<FailOn>) -> Vec<Annotation> {
+    let lines = between.pairs.iter().filter_map(|pair| {
+        let is_error = fail_on.is_some_and(|wish| wish.is_met_by(pair));
+        let [low, high] = pair.interval;
+        let word = if pair.became == Became::Slower { "slower" } else { "faster" };
+        (is_error || pair.became == Became::Slower).then(|| Annotation {
+            is_error,
+            says: format!("{} became {word}, {} [{low:.3}, {high:.3}]", pair.case, times(pair.speed)),
         })
+    });
+    lines.collect()
+}
+
+impl FailOn {
+    pub(super) fn is_met_between(self, between: &Between) -> bool {
+        between.pairs.iter().any(|pair| self.is_met_by(pair))
+    }
+
+    fn is_met_by(self, pair: &Pair) -> bool {
+        match self {
+            FailOn::Slower => pair.became == Became::Slower,
+            FailOn::Changed => matches!(pair.became, Became::Slower | Became::Faster),
+        }
     }
 }

@@ -6,16 +6,19 @@ mod sheet;
 use super::args::Measuring;
 use super::contests::{alone, duel, wants_control};
 use super::error::Error;
+use super::github::{Page, of_banner};
 use super::measure::{Job, exit_of, measure, other_program, own_program};
 use super::{Console, Exit, Mount};
 use crate::campaign::Contest;
 use crate::gate::judge::{Judged, Verdict, confirmed, judge};
 use crate::gate::{Demand, Gates, Measure, Pair, parse, ratchet};
 use crate::plan::Plan;
+use crate::report::banner::Warning;
 use crate::report::check::problems;
 use crate::report::schema::{Build, Kind, Report};
 use crate::report::store;
 use crate::report::text::lay_out;
+use crate::report::view::View;
 use crate::session::process::Program;
 use crate::stats::verdict::LEVEL;
 use clap::Args;
@@ -72,17 +75,19 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
         console.out.write_all(lay_out(&demanded(&gates, &demands, machine), console.colour).as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let (judged, exit, folder) = match args.report.is_empty() {
+    let page = Page::open(args.measuring.github)?;
+    let (judged, exit, banner, folder) = match args.report.is_empty() {
         true => {
-            let Gauged { judged, exit, folder } = by_measuring(mount, args, &gates, &demands)?;
-            (judged, exit, Some(folder))
+            let Gauged { judged, exit, banner, folder } = by_measuring(mount, args, &gates, &demands)?;
+            (judged, exit, banner, Some(folder))
         }
-        false => (judge(&demands.iter().collect::<Vec<_>>(), &reports), Exit::Ok, None),
+        false => (judge(&demands.iter().collect::<Vec<_>>(), &reports), Exit::Ok, Vec::new(), None),
     };
     let judged = demands.into_iter().zip(judged).collect();
     let sheet = Sheet { gates: &gates, machine, judged };
+    let view = sheet.view(banner, &args.file);
     if let Some(folder) = &folder {
-        sheet.write_pages(folder, &args.file)?;
+        sheet::write_pages(&view, folder)?;
     }
     if args.measuring.json {
         console.out.write_all(store::pretty(&sheet.wire()).as_bytes())?;
@@ -99,7 +104,9 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
     if args.ratchet {
         raise(&text, &args.file, &gates, &sheet.judged, console)?;
     }
-    Ok(worst(exit, sheet.exit(args.measuring.strict)))
+    let strict = args.measuring.strict;
+    page.show(&view, [of_banner(&view), sheet.annotations(strict)].concat())?;
+    Ok(worst(exit, sheet.exit(strict)))
 }
 
 /// Reports that are true, and all of one machine: bars are judged by where it was measured.
@@ -126,6 +133,8 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Report>, Error> {
 struct Gauged {
     judged: Vec<Judged>,
     exit: Exit,
+    /// What the first report says before anything else.
+    banner: Vec<Warning>,
     folder: PathBuf,
 }
 
@@ -139,6 +148,7 @@ fn by_measuring(
     let all: Vec<&Demand> = demands.iter().collect();
     let (report, folder) = builds.compare(mount, &args.measuring, gates, &all, None)?;
     let mut exit = exit_of(&report, false);
+    let banner = View::of(&report).banner;
     let reports = [report];
     let mut judged = judge(&all, &reports);
     for run in 1..=gates.defaults.confirm {
@@ -155,7 +165,7 @@ fn by_measuring(
             *first = confirmed(first.clone(), again);
         }
     }
-    Ok(Gauged { judged, exit, folder })
+    Ok(Gauged { judged, exit, banner, folder })
 }
 
 /// This program, and its other builds that the gates ask for.

@@ -2,9 +2,11 @@
 
 use crate::cmd::Exit;
 use crate::cmd::error::Error;
+use crate::cmd::github::Annotation;
 use crate::gate::judge::{Judged, Verdict};
 use crate::gate::{Demand, Gates, Measure, Pair, Unproven};
 use crate::model::units::duration;
+use crate::report::banner::Warning;
 use crate::report::view::{Line, Table, Tone, View, machine_facts};
 use crate::report::{html, markdown, store};
 use hashmill_machine::Machine;
@@ -67,26 +69,27 @@ impl Sheet<'_> {
     }
 
     pub(super) fn table(&self) -> Table {
-        let line = |(demand, judged): &(Demand, Judged)| {
-            let number =
-                |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
-            let interval = judged
-                .interval
-                .map_or_else(|| "–".to_owned(), |[low, high]| format!("[{low:.3}, {high:.3}]"));
-            let (word, tone) = self.words(demand, judged);
-            let cells = vec![
-                self.gates.gate[demand.gate].name.clone(),
-                demand.about(),
-                number(judged.ratio),
-                interval,
-                bar(demand),
-                aim(demand.aim),
-                word,
-            ];
-            Line { cells, tone }
+        let line = |(demand, judged): &(Demand, Judged)| Line {
+            cells: self.cells(demand, judged).into(),
+            tone: self.words(demand, judged).1,
         };
         let columns = vec!["gate", "case", "ratio", "interval", "must", "aim", "verdict"];
         Table { caption: String::new(), columns, rows: self.judged.iter().map(line).collect() }
+    }
+
+    fn cells(&self, demand: &Demand, judged: &Judged) -> [String; 7] {
+        let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
+        let interval =
+            judged.interval.map_or_else(|| "–".to_owned(), |[low, high]| format!("[{low:.3}, {high:.3}]"));
+        [
+            self.gates.gate[demand.gate].name.clone(),
+            demand.about(),
+            number(judged.ratio),
+            interval,
+            bar(demand),
+            aim(demand.aim),
+            self.words(demand, judged).0,
+        ]
     }
 
     /// What the numbers mean.
@@ -108,30 +111,40 @@ impl Sheet<'_> {
         notes
     }
 
-    /// The verdicts beside the report that they were drawn from.
-    pub(super) fn write_pages(&self, folder: &Path, gates: &Path) -> Result<(), Error> {
+    /// The verdicts as a page, below what a reader of the report must know.
+    pub(super) fn view(&self, banner: Vec<Warning>, gates: &Path) -> View {
         let mut facts = machine_facts(self.machine);
         facts.push(("gates", gates.display().to_string()));
         facts.push(("evidence", "report.json, report.html".to_owned()));
-        let view = View {
-            title: "lab gate".to_owned(),
-            banner: Vec::new(),
-            facts,
-            tables: vec![self.table()],
-            notes: self.notes(),
-        };
-        let pages = [("gates.html", html::page(&view, "", "")), ("gates.md", markdown::lay_out_view(&view))];
-        for (name, text) in pages {
-            let path = folder.join(name);
-            store::write_atomically(&path, &text).map_err(|source| Error::Write { path, source })?;
-        }
-        Ok(())
+        View { title: "lab gate".to_owned(), banner, facts, tables: vec![self.table()], notes: self.notes() }
+    }
+
+    /// Bars that are not passed: errors where the command ends with a code that says so.
+    pub(super) fn annotations(&self, strict: bool) -> Vec<Annotation> {
+        let lines = self.own().filter_map(|(demand, judged)| {
+            let is_error = match judged.verdict {
+                Verdict::Pass | Verdict::Open => return None,
+                Verdict::Fail | Verdict::Missing(_) | Verdict::Unfinished => true,
+                Verdict::Unproven => strict || self.gates.defaults.unproven == Unproven::Fail,
+            };
+            let [_, _, ratio, interval, must, _, word] = self.cells(demand, judged);
+            let (name, about) = (&self.gates.gate[demand.gate].name, demand.about());
+            Some(Annotation {
+                is_error,
+                says: format!("{name}, {about}: {word}; {ratio} {interval}, must {must}"),
+            })
+        });
+        lines.collect()
+    }
+
+    /// Bars that count here.
+    fn own(&self) -> impl Iterator<Item = &(Demand, Judged)> {
+        self.judged.iter().filter(|(demand, _)| self.set_for(demand).is_none())
     }
 
     /// How the command ends. A bar that was set for another machine fails nothing.
     pub(super) fn exit(&self, strict: bool) -> Exit {
-        let own = || self.judged.iter().filter(|(demand, _)| self.set_for(demand).is_none());
-        let any = |wanted: fn(&Verdict) -> bool| own().any(|(_, judged)| wanted(&judged.verdict));
+        let any = |wanted: fn(&Verdict) -> bool| self.own().any(|(_, judged)| wanted(&judged.verdict));
         let open = any(|verdict| *verdict == Verdict::Unproven);
         if any(|verdict| matches!(verdict, Verdict::Fail | Verdict::Missing(_)))
             || open && self.gates.defaults.unproven == Unproven::Fail
@@ -143,6 +156,16 @@ impl Sheet<'_> {
             Exit::Ok
         }
     }
+}
+
+/// Writes the verdicts beside the report that they were drawn from.
+pub(super) fn write_pages(view: &View, folder: &Path) -> Result<(), Error> {
+    let pages = [("gates.html", html::page(view, "", "")), ("gates.md", markdown::lay_out_view(view))];
+    for (name, text) in pages {
+        let path = folder.join(name);
+        store::write_atomically(&path, &text).map_err(|source| Error::Write { path, source })?;
+    }
+    Ok(())
 }
 
 /// The verdict in a word or with its reason.
