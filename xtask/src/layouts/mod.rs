@@ -46,11 +46,11 @@ pub(crate) fn run(root: &Path, request: &LayoutsRequest) -> anyhow::Result<bool>
         let record = bench.compare(&pair)?;
         bench.keep(&record)?;
         println!(
-            "{:<15} {:<10} {:<13} {:+.2} %  {} sessions",
+            "{:<15} {:<10} {:<13} {:.4}×  {} sessions",
             pair.id,
             pair.work,
             record["verdict"].as_str().unwrap_or_default(),
-            (record["ratio"].as_f64().unwrap_or(1.0) - 1.0) * 100.0,
+            record["ratio"].as_f64().unwrap_or(1.0),
             record["sessions"]
         );
         results.insert(pair.id, Said::of(&record)?);
@@ -173,7 +173,7 @@ impl Bench {
         }
         record["sees"] = json!(sees(&fs::read_to_string(last.join("report.md")).context("report.md")?));
         let count = |side: usize| row["instructions"][side]["of"]["per_iteration"].as_f64();
-        record["instructions"] = json!(count(1).zip(count(0)).map(|(b, a)| b / a));
+        record["instructions"] = json!(count(0).zip(count(1)).map(|(other, ours)| other / ours));
         record["load"] = json!(load());
         record["seconds"] = json!(began.elapsed().as_secs());
         Ok(record)

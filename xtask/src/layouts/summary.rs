@@ -18,7 +18,7 @@ pub(super) struct Said {
     proven: bool,
     /// The smallest difference that could have been seen, as the report has it in words.
     sees: Option<f64>,
-    /// Instructions of B over those of A, where they were counted.
+    /// The other's instructions over ours, where they were counted.
     instructions: Option<f64>,
 }
 
@@ -44,7 +44,7 @@ impl Said {
 
     /// Whether the counts show that `pair` differs in its work: a third of the difference is more than any count errs.
     fn counted(&self, pair: &Pair) -> bool {
-        let sign = if pair.truth() == "slower" { 1.0 } else { -1.0 };
+        let sign = if pair.truth() == "slower" { -1.0 } else { 1.0 };
         self.instructions.is_some_and(|ratio| sign * (ratio - 1.0) > pair.size() / 3.0)
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         let said = |pair: Pair| {
             let more = MORE.contains(&pair.kind);
             let verdict = if more { pair.truth() } else { "same" };
-            let ratio = 1.0 + if pair.truth() == "slower" { pair.size() } else { -pair.size() };
+            let ratio = 1.0 / (1.0 + if pair.truth() == "slower" { pair.size() } else { -pair.size() });
             let mut said = Said {
                 verdict: verdict.to_owned(),
                 ratio,

@@ -152,7 +152,7 @@ pub(crate) fn heading(plan: &Plan) -> Heading {
         Machine { cpu: "Scripted 1".into(), arch: "none".into(), logical_cores: 2, ..Machine::default() };
     machine.id = machine.fingerprint();
     Heading {
-        kind: Kind::Duel,
+        kind: Kind::Engines,
         id: "test".into(),
         created: "2026-01-31T12:00:00Z".into(),
         command: vec!["lab".into(), "compare".into()],
@@ -207,7 +207,7 @@ fn a_known_slowdown_is_measured_to_the_digit() {
     assert_eq!(row.sides[1].summary.expect("measured").median_ns, 1020.0);
     let [versus, control] = row.comparisons[..] else { panic!("two comparisons") };
     assert_eq!((versus.verdict, versus.sessions, versus.p), (Verdict::Slower, 10, six_digits(2.0 / 1024.0)));
-    assert!((versus.ratio - 1.02).abs() < 1e-12);
+    assert_eq!(versus.ratio, six_digits(1.0 / 1.02));
     assert_eq!(
         (control.verdict, control.ratio),
         (Verdict::Inconclusive, 1.0),

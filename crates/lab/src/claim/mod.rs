@@ -50,7 +50,7 @@ pub(crate) struct Verdicts {
     pub(crate) expires: String,
 }
 
-/// One published number: the rival's time over ours.
+/// One published number: the other's time over ours.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Claim {
@@ -83,7 +83,7 @@ pub(crate) enum ClaimError {
     Read { id: String, path: PathBuf, source: ReadError },
 }
 
-/// A claim with the numbers of its report, as the rival's time over ours.
+/// A claim with the numbers of its report, as the other's time over ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Proven {
     pub(crate) ratio: f64,
@@ -97,8 +97,7 @@ impl Proven {
     }
 
     fn of(comparison: &Comparison) -> Option<Self> {
-        let [low, high] = comparison.interval?;
-        Some(Proven { ratio: 1.0 / comparison.ratio, interval: [1.0 / high, 1.0 / low] })
+        Some(Proven { ratio: comparison.ratio, interval: comparison.interval? })
     }
 }
 

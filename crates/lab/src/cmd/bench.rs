@@ -10,6 +10,7 @@ use super::args::Measuring;
 use super::compare::FailOn;
 use super::contests;
 use super::error::Error;
+use super::github::{Page, of_banner, of_verdicts};
 use super::measure::{Beside, Job, SELF, exit_of, measure_with, session_arguments};
 use super::mistake::one_line;
 use super::{Console, Exit, Mount};
@@ -18,6 +19,7 @@ use crate::campaign::Contest;
 use crate::fingerprint::sha256_file;
 use crate::report::schema::{Build, Kind, Report, State};
 use crate::report::store;
+use crate::report::view::View;
 use crate::session::process::Program;
 use before::{Base, OURS, Shelf};
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -177,6 +179,7 @@ fn run(
         let silent = benches.cases.is_empty() || !arguments.filters.is_empty();
         return if silent { Ok(Exit::Ok) } else { Err(Error::Usage("no case is left".to_owned())) };
     }
+    let page = Page::open(arguments.measuring.github)?;
     let shelf = Shelf::of(program, name);
     let base = match (&arguments.base, arguments.alone) {
         (Some(base), _) => Some(shelf.find(base, name, program)?),
@@ -191,7 +194,10 @@ fn run(
     if report.state == State::Complete && report.is_valid() && arguments.base.is_none() {
         shelf.keep(program)?;
     }
-    let exit = exit_of(&report, arguments.measuring.strict);
+    let strict = arguments.measuring.strict;
+    let view = View::of(&report);
+    page.show(&view, [of_banner(&view), of_verdicts(&report, arguments.fail_on, strict)].concat())?;
+    let exit = exit_of(&report, strict);
     let fails = arguments.fail_on.is_some_and(|wish| wish.is_met(&report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
 }
@@ -294,7 +300,7 @@ impl Setting<'_> {
             None if compares && !same_code => plan.rule.with_fixed_layout(),
             _ => plan.rule,
         };
-        let kind = if compares { Kind::Ab } else { Kind::Run };
+        let kind = if compares { Kind::Builds } else { Kind::Run };
         let mut options = self.arguments.measuring.clone();
         options.out.get_or_insert_with(|| self.shelf.report());
         let job = Job { kind, contests, builds, programs: programs.collect(), plan, same_code };

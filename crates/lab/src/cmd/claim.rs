@@ -12,6 +12,7 @@ use crate::plan::Control;
 use crate::report::schema::{Kind, Report, Role};
 use crate::report::store;
 use crate::report::view::View;
+use crate::stats::ratio::{MEANS, range};
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 
@@ -78,13 +79,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
             };
             let proven = claim.prove(Path::new("")).map_err(|error| Error::Refused(error.to_string()))?;
             let quoted = |text: &str| toml_edit::Value::from(text).to_string();
-            writeln!(
-                console.out,
-                "# {} ({:.3} to {:.3})",
-                proven.text(),
-                proven.interval[0],
-                proven.interval[1]
-            )?;
+            writeln!(console.out, "# {}; {MEANS}", show(&proven))?;
             writeln!(console.out, "[[claim]]")?;
             for (key, value) in [
                 ("id", &claim.id),
@@ -227,7 +222,7 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
     let (build, program) = own_program(mount)?;
     let contest = duel(&ours, &rival, plan.control != Control::Off)?;
     let job = Job {
-        kind: Kind::Duel,
+        kind: Kind::Engines,
         contests: vec![contest],
         builds: vec![build],
         programs: vec![program],
@@ -273,7 +268,7 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
 }
 
 fn show(proven: &Proven) -> String {
-    format!("{} (99 %: {:.3} to {:.3})", proven.text(), proven.interval[0], proven.interval[1])
+    format!("{} (99 %: {})", proven.text(), range(Some(proven.interval)))
 }
 
 fn verdict(report: &Report) -> crate::report::schema::Verdict {

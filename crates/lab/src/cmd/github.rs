@@ -1,11 +1,12 @@
 //! What a workflow on GitHub shows of a command: its tables on the page of the run, and what went wrong above them and beside
 //! the change.
 
+use super::compare::FailOn;
 use super::error::Error;
-use crate::report::figures::{speed, times};
 use crate::report::markdown;
 use crate::report::schema::{Comparison, Report, Verdict};
 use crate::report::view::View;
+use crate::stats::ratio::{range, times};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
@@ -77,8 +78,11 @@ pub(super) fn of_banner(view: &View) -> Vec<Annotation> {
     view.banner.iter().map(line).collect()
 }
 
-/// The verdicts of a report that somebody should see. Whether one is a failure is up to the command.
-pub(super) fn of_verdicts(report: &Report, is_failure: impl Fn(Verdict) -> bool) -> Vec<Annotation> {
+/// The verdicts of a report that somebody should see. Whether one is a failure is up to the flags.
+pub(super) fn of_verdicts(report: &Report, fail_on: Option<FailOn>, strict: bool) -> Vec<Annotation> {
+    let is_failure = |verdict| {
+        fail_on.is_some_and(|wish| wish.names(verdict)) || strict && verdict == Verdict::Inconclusive
+    };
     let told = report.candidates().filter(|(_, c)| c.sessions > 0);
     let told = told.filter(|(_, c)| c.verdict == Verdict::Slower || is_failure(c.verdict));
     told.map(|(row, comparison)| {
@@ -95,8 +99,7 @@ fn against(comparison: &Comparison, other: &str) -> String {
         Verdict::Same => format!("as fast as {other}"),
         Verdict::Inconclusive => format!("neither proven faster nor slower than {other}"),
     };
-    let interval = comparison.interval.map(|[low, high]| format!(" [{:.3}, {:.3}]", speed(high), speed(low)));
-    format!("{verdict}, {}{}", times(speed(comparison.ratio)), interval.unwrap_or_default())
+    format!("{verdict}, {} {}", times(comparison.ratio), range(comparison.interval))
 }
 
 /// Errors first, and no more of each level than are shown; the last one says how many are missing.

@@ -3,10 +3,11 @@
 use super::error::Error;
 use super::{Console, Exit};
 use crate::import::{Imported, read};
-use crate::model::units::{duration, percent};
+use crate::model::units::duration;
 use crate::report::store::{ReadError, read_bytes};
 use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone};
+use crate::stats::ratio::{ratio, times};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -84,10 +85,10 @@ fn table(all: &[Imported], colour: bool) -> String {
             one.ns.len().to_string(),
             duration(centre),
             interval,
-            percent(centre / first),
+            times(ratio(first, centre)),
         ];
         Line { cells, tone: Tone::Plain }
     });
-    let columns = vec!["name", "samples", "median", "99 % interval", "to the first"];
+    let columns = vec!["name", "samples", "median", "99 % interval", "first over this"];
     lay_out(&Table { caption: String::new(), columns, rows: rows.collect() }, colour)
 }

@@ -149,7 +149,7 @@ pub(super) fn measure_with(
 /// The known answers of all engines. Nothing is timed after a wrong one.
 fn known_answers(mount: &Mount<'_>, kind: Kind) -> Result<Vec<Answers>, Error> {
     // Two builds answer for themselves, by their digests.
-    if !matches!(kind, Kind::Run | Kind::Duel) {
+    if !matches!(kind, Kind::Run | Kind::Engines) {
         return Ok(Vec::new());
     }
     let checks = mount.registry.answers().iter();

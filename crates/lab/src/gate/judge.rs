@@ -24,7 +24,7 @@ pub(crate) enum Verdict {
     Missing(String),
 }
 
-/// A verdict with its numbers, as the rival's time over ours.
+/// A verdict with its numbers, as the other's time over ours.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
@@ -103,7 +103,7 @@ fn comparisons<'a>(
     let ours = pair.ours.to_string();
     let rival = pair.rival.as_ref().map_or_else(|| ours.clone(), ToString::to_string);
     // Without a rival the same case of two builds is meant.
-    let kind = pair.rival.is_some() != (report.kind == Kind::Ab);
+    let kind = pair.rival.is_some() != (report.kind == Kind::Builds);
     let rows =
         report.rows.iter().filter(move |row| kind && row.sides.first().is_some_and(|s| s.key == rival));
     rows.filter_map(move |row| {
@@ -194,14 +194,12 @@ fn in_build<'a>(demand: &'a Demand, report: &'a Report, build: usize, level: f64
         };
         return counted(demand, &found.iter().map(sides).collect::<Vec<_>>());
     }
-    // A report speaks of ours over the rival's; a gate of the rival's over ours.
     if found.iter().any(|(_, comparison)| comparison.sessions == 0) {
         return Judged { verdict: Verdict::Unfinished, ratio: None, interval: None };
     }
     let (ratio, interval) = mean(&found, level);
-    let interval = interval.map(|[low, high]| [1.0 / high, 1.0 / low]);
     let verdict = if unfinished { Verdict::Unfinished } else { verdict(demand.must, interval) };
-    Judged { verdict, ratio: Some(1.0 / ratio), interval }
+    Judged { verdict, ratio: Some(ratio), interval }
 }
 
 /// The geometric mean of comparisons with its exact interval: first session with first session and so on, so that each

@@ -1,6 +1,6 @@
 //! Gates: what must be true of comparisons, as a file that people write, and the judgement of reports by it.
 //!
-//! A gate speaks of the rival's time over ours: `must = 1.05` asks for five percent more speed, `must = 0.99` allows to
+//! A gate speaks of the other's time over ours: `must = 1.05` asks for five percent more speed, `must = 0.99` allows to
 //! be one percent slower. It is decided on the whole 99 % interval: what lies on neither side of the bar is unproven.
 
 pub(crate) mod judge;

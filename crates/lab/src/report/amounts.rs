@@ -2,14 +2,15 @@
 
 use super::schema::{Role, Row, Side};
 use super::view::{Line, Table, Tone};
-use crate::model::units::{bytes, percent};
+use crate::model::units::bytes;
+use crate::stats::ratio::{ratio, times};
 
-const CAPTION: &str = "Counted once, not timed";
+const CAPTION: &str = "Counted once, not timed; ratio: the other's over ours";
 
 /// One line for each amount of each row; none where nothing was counted.
 pub(super) fn table(rows: &[Row]) -> Option<Table> {
     let lines: Vec<Line> = rows.iter().flat_map(lines).collect();
-    let columns = vec!["case", "amount", "A", "B", "B/A"];
+    let columns = vec!["case", "amount", "ours", "other", "ratio"];
     (!lines.is_empty()).then(|| Table { caption: CAPTION.to_owned(), columns, rows: lines })
 }
 
@@ -23,11 +24,13 @@ fn lines(row: &Row) -> Vec<Line> {
         }
     }
     let line = |name: &str| {
-        let (a, b) = (first.amount(name), ours.and_then(|side| side.amount(name)));
+        let (other, ours) = (first.amount(name), ours.and_then(|side| side.amount(name)));
         let shown = |amount: Option<u64>| amount.map_or_else(|| "–".to_owned(), bytes);
-        let ratio = a.zip(b).filter(|(a, _)| *a > 0).map(|(a, b)| percent(b as f64 / a as f64));
+        let both = other.zip(ours).filter(|(_, ours)| *ours > 0);
+        let ratio = both.map(|(other, ours)| times(ratio(other as f64, ours as f64)));
         let ratio = ratio.unwrap_or_else(|| "–".to_owned());
-        Line { cells: vec![row.title.clone(), name.to_owned(), shown(a), shown(b), ratio], tone: Tone::Plain }
+        let cells = vec![row.title.clone(), name.to_owned(), shown(ours), shown(other), ratio];
+        Line { cells, tone: Tone::Plain }
     };
     names.into_iter().map(line).collect()
 }
@@ -53,6 +56,6 @@ mod tests {
         row.sides[1].amounts = vec![amount("saved", 10_240)];
         let table = table(&[row]).expect("amounts");
         let cells: Vec<&[String]> = table.rows.iter().map(|line| &line.cells[1..]).collect();
-        assert_eq!(cells, [["saved", "20.00 KiB", "10.00 KiB", "-50.00 %"], ["held", "7 B", "–", "–"]]);
+        assert_eq!(cells, [["saved", "10.00 KiB", "20.00 KiB", "2.000×"], ["held", "–", "7 B", "–"]]);
     }
 }

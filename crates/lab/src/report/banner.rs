@@ -4,7 +4,7 @@
 use super::quality::explain;
 use super::schema::{Kind, Report, Role, Row, State, Status};
 use super::soak::{Course, Soak};
-use crate::model::units::percent;
+use crate::stats::ratio::times;
 use hashmill_machine::Load;
 
 /// One thing to know.
@@ -62,11 +62,8 @@ pub(super) fn warnings(report: &Report) -> Vec<Warning> {
     for row in report.rows.iter().filter(|_| report.kind == Kind::Soak) {
         let soak = Soak::of(row).filter(|soak| soak.course == Course::Throttled);
         found.extend(soak.map(|soak| {
-            let change = percent(soak.last / soak.first);
-            careful(format!(
-                "throttled: the last quarter of {} differs by {change} from its first",
-                row.title
-            ))
+            let speed = times(soak.last / soak.first);
+            careful(format!("throttled: the last quarter of {} has {speed} the rate of its first", row.title))
         }));
     }
     found

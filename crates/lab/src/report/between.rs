@@ -5,11 +5,11 @@
 //! called changed only where its change is larger than the machine's own, as the probes of both reports saw it.
 
 use super::banner::{Warning, warnings};
-use super::figures::speed;
 use super::floor::is_probe;
 use super::schema::{Comparison, Report, Role, Row, Side, Status};
 use super::view::{Line, Table, Tone, View};
-use crate::model::units::{duration, percent};
+use crate::model::units::duration;
+use crate::stats::ratio::{bounds, range, ratio, times};
 use serde::Serialize;
 
 /// Drift between runs where no probe tells: neighbours, layouts of memory, clocks.
@@ -59,8 +59,8 @@ pub(crate) struct Pair {
     pub(crate) against: Option<String>,
     pub(crate) before: f64,
     pub(crate) after: f64,
-    /// How many times as fast it became, with what both intervals allow.
-    pub(crate) speed: f64,
+    /// How many times as fast it became: above 1, faster; with what both intervals allow.
+    pub(crate) ratio: f64,
     pub(crate) interval: [f64; 2],
     pub(crate) became: Became,
 }
@@ -131,7 +131,7 @@ impl Between {
         banner.extend(self.warnings.iter().cloned());
         let facts = vec![("before", self.before.clone()), ("after", self.after.clone())];
         let rows = self.pairs.iter().map(Pair::line).collect();
-        let columns = vec!["case", "before", "after", "speed", "interval", "became"];
+        let columns = vec!["case", "before", "after", "ratio", "interval", "became"];
         let told = if self.is_drift_measured {
             "twice the largest change of a probe that both have, and no less than 3 %"
         } else {
@@ -139,7 +139,7 @@ impl Between {
         };
         let notes = vec![
             format!("a time alone is called changed from {} % on: {told}", (self.drift * 1000.0).round() / 10.0),
-            "the interval is what the 99 % intervals of both runs allow; where a comparison of the same sides stands in both, \
+            "ratio: how many times as fast it became, above 1 faster; the interval is what the 99 % intervals of both runs allow; where a comparison of the same sides stands in both, \
              their ratios are compared, and most of the drift cancels"
                 .to_owned(),
         ];
@@ -178,14 +178,13 @@ fn meet(row: &Row, later: &Row) -> Option<Pair> {
     }
     if row.sides.len() == 1 && later.sides.len() == 1 {
         let [x, y] = [a.summary?, b.summary?];
-        let ([x_low, x_high], [y_low, y_high]) = (x.interval_ns?, y.interval_ns?);
         return Some(Pair {
             case: a.key.clone(),
             against: None,
             before: x.median_ns,
             after: y.median_ns,
-            speed: x.median_ns / y.median_ns,
-            interval: [x_low / y_high, x_high / y_low],
+            ratio: ratio(x.median_ns, y.median_ns),
+            interval: bounds(x.interval_ns?, y.interval_ns?),
             became: if is_same(a, b) { Became::Unproven } else { Became::Other },
         });
     }
@@ -194,18 +193,15 @@ fn meet(row: &Row, later: &Row) -> Option<Pair> {
         Some((row.sides[comparison.side].clone(), *comparison))
     };
     let ((ours, x), (ours_later, y)) = (candidate(row)?, candidate(later)?);
-    let ([x_low, x_high], [y_low, y_high]) = (x.interval?.map(speed), y.interval?.map(speed));
     let same = is_same(a, b) && ours.key == ours_later.key && ours.digest == ours_later.digest;
-    // The interval of a time turns round when it becomes one of a speed.
-    let ((x_low, x_high), (y_low, y_high)) =
-        ((x_low.min(x_high), x_low.max(x_high)), (y_low.min(y_high), y_low.max(y_high)));
     Some(Pair {
         case: ours.key,
         against: Some(a.key.clone()),
-        before: speed(x.ratio),
-        after: speed(y.ratio),
-        speed: speed(y.ratio) / speed(x.ratio),
-        interval: [y_low / x_high, y_high / x_low],
+        before: x.ratio,
+        after: y.ratio,
+        // Of ratios, more is faster: the later one stands where of times the earlier one does.
+        ratio: ratio(y.ratio, x.ratio),
+        interval: bounds(y.interval?, x.interval?),
         became: if same { Became::Unproven } else { Became::Other },
     })
 }
@@ -230,13 +226,11 @@ impl Pair {
     }
 
     fn line(&self) -> Line {
-        let show =
-            |value: f64| if self.against.is_some() { format!("{value:.3}×") } else { duration(value) };
+        let show = |value: f64| if self.against.is_some() { times(value) } else { duration(value) };
         let name = match &self.against {
             Some(other) => format!("{} against {other}", self.case),
             None => self.case.clone(),
         };
-        let [low, high] = self.interval.map(percent);
         let (says, tone) = match self.became {
             Became::Faster => ("faster", Tone::Good),
             Became::Slower => ("slower", Tone::Bad),
@@ -247,8 +241,8 @@ impl Pair {
             name,
             show(self.before),
             show(self.after),
-            percent(self.speed),
-            format!("[{}, {high}]", low.trim_end_matches(" %")),
+            times(self.ratio),
+            range(Some(self.interval)),
             says.to_owned(),
         ];
         Line { cells, tone }
@@ -315,7 +309,7 @@ mod tests {
         let before = report();
         let mut after = later(&before, 3.0);
         // Of all four comparisons, the first one loses 3 %.
-        after.rows[0].sides[1].deltas.iter_mut().for_each(|delta| *delta += 0.03);
+        after.rows[0].sides[1].deltas.iter_mut().for_each(|delta| *delta -= 0.03);
         super::super::assemble::conclude(&after.plan, &mut after.rows);
         let between = Between::of(&before, &after).expect("one machine");
         let all = became(&between, "/ours/kernel/");

@@ -115,10 +115,10 @@ impl Found {
         if let Some(problem) = layout::problem(report) {
             self.add("builds", problem);
         }
-        if report.kind == Kind::Ab && !plan.same_code {
+        if report.kind == Kind::Builds && !plan.same_code {
             let same = builds.len() == 2 && builds[0].program_sha256 == builds[1].program_sha256;
             self.require(!same, "builds", || {
-                "A and B are the same program, but the run is not declared an A/A run".to_owned()
+                "both builds are the same program, but the run does not say so".to_owned()
             });
         }
         self.require(plan.looks.len() == plan.alpha.len(), "plan", || {

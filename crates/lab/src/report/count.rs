@@ -145,7 +145,7 @@ impl CountRecord {
             let bad = grown.is_some() || row.refused.is_some();
             Line { cells, tone: if bad { Tone::Bad } else { Tone::Plain } }
         });
-        let columns = vec!["case", "instructions", "±", "change", "kernel", "status"];
+        let columns = vec!["case", "instructions", "±", "growth", "kernel", "status"];
         Table { caption: String::new(), columns, rows: rows.collect() }
     }
 }

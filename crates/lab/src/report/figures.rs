@@ -14,6 +14,7 @@ use super::svg::{COLOURS, Chart, escape};
 use super::view::{curves, row_units, side_time, status};
 use crate::model::units::{Size, Units, duration};
 use crate::stats::change::levels;
+use crate::stats::ratio::{range, times};
 use std::mem::discriminant;
 
 /// All pictures of a report; empty where it has nothing to show.
@@ -134,15 +135,6 @@ fn strip(values: &[f64], interval: Option<[f64; 2]>, word: impl Fn(f64) -> Strin
     )
 }
 
-/// The speed of a side as a multiple of the first side's.
-pub(crate) fn speed(ratio: f64) -> f64 {
-    1.0 / ratio
-}
-
-pub(crate) fn times(value: f64) -> String {
-    if value < 9.9995 { format!("{value:.3}×") } else { format!("{value:.1}×") }
-}
-
 fn comparisons(report: &Report, rows: &[&Row]) -> String {
     let shown: Vec<(&Row, Option<&Comparison>)> = rows
         .iter()
@@ -158,10 +150,10 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
         .collect();
     names.dedup();
     // Where all of them meet, the axis says so once.
-    let (meeting, [first, other]) = match names[..] {
+    let (meeting, [other, ours]) = match names[..] {
         [] => return String::new(),
-        [[first, other]] => (format!(": {other} against {first}"), [first, other]),
-        _ => (String::new(), ["the first side", "the other side"]),
+        [[other, ours]] => (format!(": {ours} against {other}"), [other, ours]),
+        _ => (String::new(), ["the other", "ours"]),
     };
     let titles: Vec<String> = shown
         .iter()
@@ -174,7 +166,7 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
         .collect();
     let same = report.plan.same_within;
     let numbers = shown.iter().filter_map(|(_, comparison)| *comparison).filter(|c| c.sessions > 0);
-    let ends = numbers.flat_map(|c| c.interval.into_iter().flatten().chain([c.ratio]).map(speed));
+    let ends = numbers.flat_map(|c| c.interval.into_iter().flatten().chain([c.ratio]));
     let axis = Axis::over(ends.chain([1.0 - same, 1.0 + same]));
     let ground = mark("band", axis.at(1.0 - same), axis.at(1.0 + same) - axis.at(1.0 - same))
         + &point("one", axis.at(1.0));
@@ -186,8 +178,8 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
     let head = format!(
         "<div class=\"line head\"><span class=\"name\"></span><span class=\"track ends\"><em>← {} faster</em>\
          <em>{} faster →</em></span><span class=\"says\"></span></div>\n",
-        escape(first),
-        escape(other)
+        escape(other),
+        escape(ours)
     );
     let foot = format!(
         "<div class=\"line foot\"><span class=\"name\"></span><span class=\"track ticks\" aria-hidden=\"true\">{ticks}</span>\
@@ -200,7 +192,7 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
     let body = under_headings(&titles, |i, name| comparison(shown[i], name, &axis, &ground));
     section(
         "Comparisons",
-        "Speed as a multiple of the other side's, for the same work. Each line opens to its sessions.",
+        "The other's time over ours, for the same work: above 1 ours is faster. Each line opens to its sessions.",
         &(head + &body + &foot),
     )
 }
@@ -223,27 +215,24 @@ fn comparison(
         Verdict::Inconclusive => "dim",
     };
     let whisker = comparison.interval.map_or_else(String::new, |[low, high]| {
-        let (low, high) = (axis.at(speed(high)), axis.at(speed(low)));
+        let (low, high) = (axis.at(low), axis.at(high));
         mark(&format!("whisker {tone}"), low, high - low)
     });
-    let track =
-        format!("{ground}{whisker}{}", point(&format!("dot {tone}"), axis.at(speed(comparison.ratio))));
-    let interval = comparison
-        .interval
-        .map_or_else(String::new, |[low, high]| format!(" [{:.3}, {:.3}]", speed(high), speed(low)));
+    let track = format!("{ground}{whisker}{}", point(&format!("dot {tone}"), axis.at(comparison.ratio)));
+    let interval =
+        comparison.interval.map_or_else(String::new, |_| format!(" {}", range(comparison.interval)));
     let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
     let says = format!(
         "<b>{}{unfinished}</b> <span>{}{interval}</span>",
         comparison.verdict.word(),
-        times(speed(comparison.ratio))
+        times(comparison.ratio)
     );
-    let speeds: Vec<f64> = row.sides[comparison.side].deltas.iter().map(|delta| speed(delta.exp())).collect();
-    let around = comparison.interval.map(|[low, high]| [speed(high), speed(low)]);
+    let speeds: Vec<f64> = row.sides[comparison.side].deltas.iter().map(|delta| delta.exp()).collect();
     let needs = comparison.sessions_needed.filter(|_| comparison.verdict == Verdict::Inconclusive);
     let needs = needs.map_or_else(String::new, |needed| format!(", about {needed} would settle it"));
     let more = format!(
         "{}<p>{}; p {:.2e} with all comparisons and looks; {} sessions{needs}</p>",
-        strip(&speeds, around, times),
+        strip(&speeds, comparison.interval, times),
         [&row.sides[0], &row.sides[comparison.side]].map(told).join(", "),
         comparison.p_family,
         comparison.sessions,

@@ -7,8 +7,9 @@ use super::check;
 use super::schema::{Report, Role, Row, State, Status};
 use super::store::{self, ReadError};
 use super::view::{Line, Table, Tone, View};
-use crate::model::units::{duration, percent};
+use crate::model::units::duration;
 use crate::stats::change::{Change, changes};
+use crate::stats::ratio::{ratio, times};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -137,7 +138,7 @@ impl Point {
         of.map(|comparison| Point {
             case: row.sides[comparison.side].key.clone(),
             against: Some(row.sides[0].key.clone()),
-            value: crate::stats::order::six_digits(super::figures::speed(comparison.ratio)),
+            value: comparison.ratio,
         })
         .collect()
     }
@@ -240,7 +241,7 @@ impl History {
             vec![("machine", first.machine.clone()), ("measured", runs)]
         });
         let notes = vec![
-            "a change is a new level, found by circular binary segmentation of ranks with a permutation test: of series that \
+            "a change says how many times as fast it became: above 1, faster; it is a new level, found by circular binary segmentation of ranks with a permutation test: of series that \
              are noise without an order, 1 in 100 is said to change; hours in which the machine itself is slower are found like \
              changes of the code"
                 .to_owned(),
@@ -258,7 +259,12 @@ impl History {
 
 impl Series<'_> {
     pub(crate) fn show(&self, value: f64) -> String {
-        if self.is_ratio { format!("{value:.3}×") } else { duration(value) }
+        if self.is_ratio { times(value) } else { duration(value) }
+    }
+
+    /// How many times as fast it became.
+    fn speed(&self, change: &Change) -> f64 {
+        if self.is_ratio { ratio(change.after, change.before) } else { ratio(change.before, change.after) }
     }
 
     /// What a run is called on an axis.
@@ -268,11 +274,12 @@ impl Series<'_> {
 
     fn line(&self) -> Line {
         let last = self.values.len() - 1;
-        let words = self.changes.iter().map(|change| {
-            format!("{} from {} on", percent(change.after / change.before), self.runs[change.at].name())
-        });
+        let words = self
+            .changes
+            .iter()
+            .map(|change| format!("{} from {} on", times(self.speed(change)), self.runs[change.at].name()));
         let words: Vec<String> = words.collect();
-        let slower = |change: &Change| (change.after > change.before) != self.is_ratio;
+        let slower = |change: &Change| self.speed(change) < 1.0;
         let tone = match self.changes.last() {
             None => Tone::Plain,
             Some(change) if slower(change) => Tone::Bad,
@@ -362,7 +369,7 @@ mod tests {
         let series = history.series();
         let table = &history.view(&series).tables[0];
         assert_eq!(table.rows[0].cells[4], "none");
-        assert_eq!(table.rows[1].cells[1..], ["24", "100.2 ns", "110.3 ns", "+9.98 % from 0000000 on"]);
+        assert_eq!(table.rows[1].cells[1..], ["24", "100.2 ns", "110.3 ns", "0.909× from 0000000 on"]);
         assert_eq!(table.rows[1].tone, Tone::Bad);
         assert_eq!(series[1].changes[0].at, 12);
     }

@@ -2,7 +2,7 @@
 
 use super::schema::{Report, Row, Status};
 use super::view::Table;
-use crate::model::units::percent;
+use crate::stats::ratio::{ratio, times};
 use serde::{Deserialize, Serialize};
 
 /// What was counted of one side.
@@ -30,7 +30,7 @@ pub struct Counted {
 /// Counts that differ by less are equal: what a session says in between, and where its memory lies, is in them too.
 const EQUAL: f64 = 0.0005;
 
-/// The instructions of a side against those of the baseline, for the same work.
+/// The other's instructions over those of a side, for the same work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) ratio: f64,
@@ -55,7 +55,7 @@ impl Row {
         let (a, b) = (self.counted(0)?, self.counted(side)?);
         let apart = (a.per_iteration - b.per_iteration).abs();
         let noise = (a.resolution + b.resolution).max(EQUAL * a.per_iteration);
-        Some(Change { ratio: b.per_iteration / a.per_iteration, is_none: apart <= noise })
+        Some(Change { ratio: ratio(a.per_iteration, b.per_iteration), is_none: apart <= noise })
     }
 
     /// What is wrong with the counts, if anything is.
@@ -88,11 +88,17 @@ pub(super) fn beside(table: &mut Table, sides: &[Option<(&Row, usize)>]) {
     for (line, change) in table.rows.iter_mut().zip(changes) {
         let words = match change {
             Some(Change { is_none: true, .. }) => "equal".to_owned(),
-            Some(Change { ratio, .. }) => percent(ratio),
+            Some(Change { ratio, .. }) => times(ratio),
             None => "–".to_owned(),
         };
         line.cells.insert(place, words);
     }
+}
+
+/// Which way the column of counts points, where there is one.
+pub(super) fn means(report: &Report) -> Option<String> {
+    let counted = report.candidates().any(|(row, comparison)| row.change(comparison.side).is_some());
+    counted.then(|| "instructions: the other's count over ours, for the same work".to_owned())
 }
 
 /// What is said below the tables: where time and instructions do not agree, and what could not be counted.
@@ -110,9 +116,9 @@ pub(super) fn notes(report: &Report) -> Vec<String> {
         }
         if !comparison.verdict.is_claim() && !change.is_none {
             notes.push(format!(
-                "{}: {} instructions, of which the times prove nothing",
+                "{}: the other has {} our instructions, of which the times prove nothing",
                 row.title,
-                percent(change.ratio)
+                times(change.ratio)
             ));
         }
     }
@@ -143,7 +149,7 @@ mod tests {
         });
         let row = found.expect("such a row");
         let of = |per_iteration: f64| Instructions::Counted(Counted { per_iteration, resolution: 0.1 });
-        row.instructions = vec![of(1000.0), of(1000.0 * ratio)];
+        row.instructions = vec![of(1000.0 * ratio), of(1000.0)];
         let title = row.title.clone();
         (report, title)
     }
@@ -160,8 +166,8 @@ mod tests {
         let (report, title) = counted(Verdict::Faster, 1.0002);
         assert_eq!(column(&report, &title).as_deref(), Some("equal"));
         assert_eq!(notes(&report), [format!("{title}: no difference in instructions: layout or memory")]);
-        let (report, title) = counted(Verdict::Faster, 0.9);
-        assert_eq!(column(&report, &title).as_deref(), Some("-10.00 %"));
+        let (report, title) = counted(Verdict::Faster, 1.1);
+        assert_eq!(column(&report, &title).as_deref(), Some("1.100×"));
         assert_eq!(notes(&report), [""; 0], "both say the same");
     }
 
@@ -170,7 +176,7 @@ mod tests {
         let (report, title) = counted(Verdict::Inconclusive, 1.01);
         assert_eq!(
             notes(&report),
-            [format!("{title}: +1.00 % instructions, of which the times prove nothing")]
+            [format!("{title}: the other has 1.010× our instructions, of which the times prove nothing")]
         );
     }
 

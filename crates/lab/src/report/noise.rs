@@ -1,4 +1,4 @@
-//! `lab.noise/1`: how often this machine and this rule call a difference where there is none, and how often they
+//! `lab.noise/2`: how often this machine and this rule call a difference where there is none, and how often they
 //! miss one that was put there.
 
 use super::schema::{NoiseCard, Plan, Verdict};
@@ -11,14 +11,14 @@ use hashmill_machine::Machine;
 use serde::{Deserialize, Serialize};
 
 /// What stands in [`NoiseRecord::schema`].
-pub const SCHEMA: &str = "lab.noise/1";
+pub const SCHEMA: &str = "lab.noise/2";
 
 /// Trials of several series on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NoiseRecord {
-    /// Always `lab.noise/1`.
+    /// Always `lab.noise/2`.
     pub schema: String,
     /// Version of the lab.
     pub tool: String,
@@ -66,7 +66,7 @@ pub struct Trial {
     pub seed: u64,
     /// Load average when it started.
     pub load: Option<f64>,
-    /// Paired log ratio of each session.
+    /// Paired log ratio of each session, above zero where the second side is faster.
     pub deltas: Vec<f64>,
     /// What the rule said.
     pub verdict: Verdict,
@@ -149,7 +149,7 @@ impl Series {
             format!("[{}, {}]", percent(low), percent(high)),
             tally.same.to_string(),
             format!("{:.1}", tally.sessions),
-            format!("{:+.3} %", 100.0 * tally.centre.exp_m1()),
+            format!("{:.4}×", tally.centre.exp()),
             format!("{} / {} / {}", sees(10.0), sees(20.0), sees(40.0)),
         ];
         Line { cells, tone: Tone::Plain }
@@ -193,7 +193,7 @@ impl NoiseRecord {
             "95 % interval",
             "same",
             "sessions",
-            "centre",
+            "ratio",
             "sees ±% at 10/20/40",
         ];
         let mut facts = machine_facts(&self.machine);
@@ -238,15 +238,15 @@ impl NoiseRecord {
         let identical = |series: &&Series| series.case == short && series.extra_permille == 0;
         for series in self.series.iter().filter(identical).filter(|series| !series.trials.is_empty()) {
             let deltas: Vec<f64> = series.trials.iter().flat_map(|trial| trial.deltas.clone()).collect();
-            let bias = median(&deltas).exp_m1();
+            let bias = median(&deltas).exp_m1().abs();
             promises.push(Promise {
                 says: format!(
-                    "{}: bias {:+.4} %, at most {} %",
+                    "{}: bias {:.4} %, at most {} %",
                     series.name(),
                     bias * 100.0,
                     MOST_BIAS * 100.0
                 ),
-                holds: bias.abs() < MOST_BIAS,
+                holds: bias < MOST_BIAS,
             });
         }
         promises
@@ -263,6 +263,10 @@ impl NoiseRecord {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut found = Vec::new();
+        // Those of before have their ratios the other way round.
+        if self.schema != SCHEMA {
+            found.push(format!("`schema` is `{}`, this version reads {SCHEMA}", self.schema));
+        }
         if self.machine.id != self.machine.fingerprint() {
             found.push(format!("the machine's id {} belongs to another machine", self.machine.id));
         }
@@ -334,7 +338,7 @@ mod tests {
             program_sha256: String::new(),
             machine: Machine::default(),
             plan: super::super::assemble::wire_plan(&crate::plan::Plan::default(), 1, true),
-            series: vec![series("calm", 0, &[0.0]), series("slower", 10, &[0.01])],
+            series: vec![series("calm", 0, &[0.0]), series("slower", 10, &[-0.01])],
             empty_call_ns: Vec::new(),
             seal: "seal".to_owned(),
         };
@@ -353,11 +357,11 @@ mod tests {
     #[test]
     fn ninety_five_of_a_hundred_true_slowdowns_must_be_found() {
         let with = |found: usize| {
-            let deltas: Vec<f64> = (0..100).map(|i| if i < found { 0.01 } else { 0.0 }).collect();
+            let deltas: Vec<f64> = (0..100).map(|i| if i < found { -0.01 } else { 0.0 }).collect();
             series("x", 10, &deltas).promise().holds
         };
         assert!(with(95) && !with(94));
-        assert!(!series("x", 10, &[-0.01; 100]).promise().holds, "the wrong way is not found");
+        assert!(!series("x", 10, &[0.01; 100]).promise().holds, "the wrong way is not found");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub struct SamplesRow {
 pub(crate) struct Gave {
     /// Median time of an iteration for each side and session.
     pub(crate) session_ns: Vec<Vec<f64>>,
-    /// Paired log ratio to the first side, for each side and session; empty for the first.
+    /// Paired log ratio of the first side to each, for each session; empty for the first.
     pub(crate) deltas: Vec<Vec<f64>>,
     /// Time of each sample in order, where the row is a sustained run.
     pub(crate) windows_ns: Vec<u64>,

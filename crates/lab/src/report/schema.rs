@@ -86,10 +86,10 @@ pub struct NoiseCard {
 pub enum Kind {
     /// Rows alone.
     Run,
-    /// Engines of one build against each other.
-    Duel,
+    /// Engines or cases of one build against each other.
+    Engines,
     /// Two builds.
-    Ab,
+    Builds,
     /// One case for minutes.
     Soak,
 }
@@ -112,7 +112,7 @@ pub enum State {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Build {
-    /// `A`, `B`, or `self` for the lab's own program.
+    /// What it was asked for as, such as a revision; `self` for the lab's own program.
     pub label: String,
     /// Revision, directory or program as it was asked for.
     pub source: String,
@@ -313,7 +313,8 @@ pub struct Side {
     /// Median time of an iteration in each session, in nanoseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub session_ns: Vec<f64>,
-    /// Paired log ratio of its time to that of the first side in each session; empty for the first side.
+    /// Paired log ratio of the first side's time to its own in each session, above zero where it is faster; empty for the
+    /// first side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deltas: Vec<f64>,
     /// What was counted of it, once.
@@ -383,7 +384,7 @@ pub struct Comparison {
     pub side: usize,
     /// Sessions that contributed.
     pub sessions: usize,
-    /// Its time over the baseline's.
+    /// The baseline's time over its own: above 1, it is faster.
     pub ratio: f64,
     /// 99 % interval of the ratio.
     pub interval: Option<[f64; 2]>,

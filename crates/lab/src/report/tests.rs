@@ -144,7 +144,7 @@ pub(crate) fn report() -> Report {
         id: "20260131-120000-0000".to_owned(),
         created: "2026-01-31T12:00:00Z".to_owned(),
         command: ["lab", "compare", "hash"].map(str::to_owned).to_vec(),
-        kind: Kind::Duel,
+        kind: Kind::Engines,
         state: State::Complete,
         machine: machine(),
         builds: vec![Build {
@@ -234,7 +234,7 @@ fn conditions_stand_before_everything_else() {
     assert!(!text::render(&report, false).contains("busy"));
     report.quality.before.average = Some(9.0);
     report.state = State::Interrupted;
-    report.kind = Kind::Ab;
+    report.kind = Kind::Builds;
     report.rows[0].sides[1].key = report.rows[0].sides[0].key.clone();
     report.rows[0].sides[1].kernel = "other".to_owned();
     report.rows[4].sides[0].floor = Some(Floor { bound: Bound::Ports, ns: 900.0, share: 1.29 });
@@ -297,7 +297,10 @@ fn a_sustained_run_is_judged_by_its_quarters() {
         ]
     );
     assert_eq!(page.matches("class=\"level\"").count(), 2 * drawn.len(), "both quarters of each");
-    assert!(page.contains("throttled: the last quarter of throttled differs by -20.00 %"), "{page}");
+    assert!(
+        page.contains("throttled: the last quarter of throttled has 0.800× the rate of its first"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -313,13 +316,13 @@ fn the_committed_schema_is_that_of_the_types() {
     let text = serde_json::to_string_pretty(&Report::json_schema()).expect("plain data");
     golden("schema/report.v2.json", &format!("{text}\n"));
     for (name, schema) in [
-        ("history", schemars::schema_for!(super::history::Run)),
-        ("samples", schemars::schema_for!(super::samples::SamplesFile)),
-        ("noise", schemars::schema_for!(super::noise::NoiseRecord)),
-        ("count", schemars::schema_for!(super::count::CountRecord)),
+        ("history.v1", schemars::schema_for!(super::history::Run)),
+        ("samples.v1", schemars::schema_for!(super::samples::SamplesFile)),
+        ("noise.v2", schemars::schema_for!(super::noise::NoiseRecord)),
+        ("count.v1", schemars::schema_for!(super::count::CountRecord)),
     ] {
         let text = serde_json::to_string_pretty(&schema).expect("plain data");
-        golden(&format!("schema/{name}.v1.json"), &format!("{text}\n"));
+        golden(&format!("schema/{name}.json"), &format!("{text}\n"));
     }
 }
 

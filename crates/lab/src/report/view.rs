@@ -11,6 +11,7 @@ use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
 use crate::stats::MAX_SESSIONS;
+use crate::stats::ratio::{MEANS, range, times};
 use hashmill_machine::Machine;
 
 /// Everything that every form shows.
@@ -50,7 +51,7 @@ impl View {
     pub(crate) fn of(report: &Report) -> Self {
         let title = match report.kind {
             Kind::Run => "lab run",
-            Kind::Duel | Kind::Ab => "lab compare",
+            Kind::Engines | Kind::Builds => "lab compare",
             Kind::Soak => "lab run --for",
         };
         let (contests, alone): (Vec<&Row>, Vec<&Row>) =
@@ -129,18 +130,18 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
         }
         for comparison in shown {
             sides.push(Some((*row, comparison.side)));
-            let (a, b) = (&row.sides[0], &row.sides[comparison.side]);
+            let (other, ours) = (&row.sides[0], &row.sides[comparison.side]);
             let title = if row.sides.iter().filter(|s| s.role == Role::Candidate).count() > 1 {
-                format!("{}: {}", row.title, b.label)
+                format!("{}: {}", row.title, ours.label)
             } else {
                 row.title.clone()
             };
             let cells = vec![
                 title,
-                side_time(a),
-                side_time(b),
-                if comparison.sessions == 0 { "–".to_owned() } else { percent(comparison.ratio) },
-                interval(comparison),
+                side_time(ours),
+                side_time(other),
+                if comparison.sessions == 0 { "–".to_owned() } else { times(comparison.ratio) },
+                range(comparison.interval),
                 comparison.sessions.to_string(),
                 verdict(report, row, comparison),
             ];
@@ -153,7 +154,7 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
             lines.push(Line { cells, tone });
         }
     }
-    let columns = vec!["case", "A", "B", "B/A", "99 % interval", "sessions", "verdict"];
+    let columns = vec!["case", "ours", "other", "ratio", "99 % interval", "sessions", "verdict"];
     let mut table = Table { caption: String::new(), columns, rows: lines };
     instructions::beside(&mut table, &sides);
     table
@@ -163,14 +164,17 @@ pub(super) fn side_time(side: &Side) -> String {
     side.summary.map_or_else(|| "–".to_owned(), |summary| duration(summary.median_ns))
 }
 
-/// `[-4.31, -3.62]`, in percent.
-pub(crate) fn interval(comparison: &Comparison) -> String {
-    match comparison.interval {
-        Some([low, high]) => {
-            let bare = |ratio| percent(ratio).trim_end_matches(" %").to_owned();
-            format!("[{}, {}]", bare(low), bare(high))
-        }
-        None => "–".to_owned(),
+/// Which way the ratios go, by the names of the sides where all rows have the same.
+fn direction(report: &Report) -> Option<String> {
+    let mut names: Vec<[&str; 2]> = report
+        .candidates()
+        .map(|(row, comparison)| [&*row.sides[comparison.side].label, &*row.sides[0].label])
+        .collect();
+    names.dedup();
+    match names[..] {
+        [] => None,
+        [[ours, other]] => Some(format!("ours: {ours}; other: {other}; {MEANS}")),
+        _ => Some(MEANS.to_owned()),
     }
 }
 
@@ -278,7 +282,7 @@ fn sustained(rows: &[&Row]) -> Table {
             soak.windows.len().to_string(),
             rate(soak.first),
             rate(soak.last),
-            percent(soak.last / soak.first),
+            times(soak.last / soak.first),
             percent(1.0 + soak.slope_per_minute),
             soak.course.word().to_owned(),
         ];
@@ -311,11 +315,11 @@ const FLOOR: &str = "floor: the least work of the row (bytes from memory, vector
 of instructions) at the speed that the probes of this run reached with that kind of work alone; reached: the floor \
 over the time";
 
-const UNEVEN: &str = "B/A compares the times for the same work, A and B are times of one iteration: where the sides \
+const UNEVEN: &str = "the ratio compares the times for the same work, the times are of one iteration: where the sides \
 differ in how much an iteration does, the one does not follow from the other";
 
 fn notes(report: &Report) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = direction(report).into_iter().chain(instructions::means(report)).collect();
     for row in &report.rows {
         if let Status::Incorrect(why) | Status::Failed(why) = &row.status {
             notes.push(format!("{}: {why}", row.title));
@@ -332,7 +336,11 @@ fn notes(report: &Report) -> Vec<String> {
         // What has no session found nothing, and that nothing was found proves nothing.
         for control in controls.filter(|control| control.sessions > 0) {
             let judged = if control.verdict.is_claim() { "FAILED: this run is invalid" } else { "ok" };
-            notes.push(format!("A/A control {} {} {judged}", percent(control.ratio), interval(control)));
+            notes.push(format!(
+                "control, the other against itself: {} {} {judged}",
+                times(control.ratio),
+                range(control.interval)
+            ));
         }
     }
     notes.extend(kernels(report));

@@ -9,6 +9,7 @@ pub mod change;
 pub mod layout;
 pub mod order;
 pub mod paired;
+pub mod ratio;
 pub mod signed_rank;
 pub mod trend;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! From the paired samples of one session to the one number that the session contributes.
 
 use super::order::median;
+use super::ratio::log_ratio;
 
 /// One sample, placed: nanoseconds per iteration of a side in a session. Samples come in the order of their rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,15 +24,17 @@ pub fn by_session(samples: impl Iterator<Item = Placed>, sessions: usize, side: 
     grouped
 }
 
-/// The delta of every session from grouped samples of the baseline and of another side.
+/// The delta of every session from grouped samples of the other and of ours.
 #[must_use]
-pub fn deltas(baseline: &[Vec<f64>], other: &[Vec<f64>]) -> Vec<f64> {
-    let sessions = baseline.iter().zip(other);
-    let paired = sessions.map(|(a, b)| a.iter().copied().zip(b.iter().copied()).collect::<Vec<_>>());
+pub fn deltas(other: &[Vec<f64>], ours: &[Vec<f64>]) -> Vec<f64> {
+    let sessions = other.iter().zip(ours);
+    let paired =
+        sessions.map(|(other, ours)| other.iter().copied().zip(ours.iter().copied()).collect::<Vec<_>>());
     paired.filter_map(|rounds| session_delta(&rounds)).collect()
 }
 
-/// Median over the rounds of one session of `ln(b / a)`: the session's paired log ratio.
+/// Median over the rounds of one session of `ln(other / ours)`: the session's paired log ratio, above zero where ours is
+/// faster.
 ///
 /// The session, not the round, is the unit of replication: rounds of one process share its addresses, its pages
 /// and its luck. `None` when the session has no complete round.
@@ -39,7 +42,7 @@ pub fn deltas(baseline: &[Vec<f64>], other: &[Vec<f64>]) -> Vec<f64> {
 /// Rounded to a millionth, which is finer than any claim, so that a stored number and the one behind it are the same.
 #[must_use]
 pub fn session_delta(rounds: &[(f64, f64)]) -> Option<f64> {
-    let ratios: Vec<f64> = rounds.iter().map(|(a, b)| (b / a).ln()).collect();
+    let ratios: Vec<f64> = rounds.iter().map(|&(other, ours)| log_ratio(other, ours)).collect();
     // Adding zero turns a negative zero into a plain one.
     (!ratios.is_empty()).then(|| (median(&ratios) * 1e6).round() / 1e6 + 0.0)
 }
@@ -52,17 +55,17 @@ mod tests {
     fn one_disturbed_round_does_not_move_the_session() {
         let steady = session_delta(&[(100.0, 102.0), (200.0, 204.0), (300.0, 306.0)]);
         let burst = session_delta(&[(100.0, 102.0), (200.0, 900.0), (300.0, 306.0)]);
-        assert_eq!(steady, Some(0.019_803), "ln 1.02 to a millionth");
+        assert_eq!(steady, Some(-0.019_803), "two percent slower: -ln 1.02 to a millionth");
         assert_eq!(burst, steady);
         assert_eq!(session_delta(&[]), None);
     }
 
     #[test]
     fn a_difference_of_nothing_is_a_plain_zero() {
-        let slightly_less = session_delta(&[(1e9, 1e9 - 1.0)]);
+        let hardly_slower = session_delta(&[(1e9 - 1.0, 1e9)]);
         assert!(
-            slightly_less.is_some_and(|delta| delta == 0.0 && delta.is_sign_positive()),
-            "{slightly_less:?}"
+            hardly_slower.is_some_and(|delta| delta == 0.0 && delta.is_sign_positive()),
+            "{hardly_slower:?}"
         );
     }
 
@@ -74,7 +77,7 @@ mod tests {
         assert_eq!(group(0), [[10.0], [10.0]], "the third session is not whole");
         assert_eq!(
             deltas(&group(0), &group(1)),
-            [2.0, 5.0].map(|ratio: f64| (ratio.ln() * 1e6).round() / 1e6)
+            [0.5, 0.2].map(|ratio: f64| (ratio.ln() * 1e6).round() / 1e6)
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The decision: planned looks, spent error, minimum effect, four verdicts, and the correction over a suite.
 //!
-//! A comparison is a growing list of session deltas (`ln(B/A)`, see [`paired`](super::paired)). It may be looked
+//! A comparison is a growing list of session deltas (`ln(other/ours)`, see [`paired`](super::paired)). It may be looked
 //! at only at the planned numbers of sessions, and each look may spend its share of the error budget, so stopping
 //! early buys nothing that was not paid for: looking after every few sessions until `p < .05` calls a change on
 //! identical code one time in five.
@@ -16,6 +16,7 @@
 
 use super::MAX_SESSIONS;
 use super::order::mad;
+use super::ratio::is_faster;
 use super::signed_rank::{hodges_lehmann, interval, p_value};
 use crate::model::reach::Reach;
 use serde::{Deserialize, Serialize};
@@ -76,9 +77,9 @@ pub struct Evidence {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// B takes less time than A.
+    /// Ours takes less time than the other.
     Faster,
-    /// B takes more time than A.
+    /// Ours takes more time than the other.
     Slower,
     /// The whole interval lies within the band of sameness.
     Same,
@@ -110,7 +111,7 @@ impl Verdict {
 pub struct Comparison {
     /// Sessions that contributed.
     pub sessions: usize,
-    /// Time of B over time of A: `exp` of the Hodges–Lehmann estimate.
+    /// Time of the other over ours: `exp` of the Hodges–Lehmann estimate.
     pub ratio: f64,
     /// The 99 % interval of the ratio, paid for all looks; absent before the first.
     pub interval: Option<(f64, f64)>,
@@ -346,7 +347,7 @@ impl Rule {
         let verdict = if looked.is_empty() {
             Verdict::Inconclusive
         } else if p_family < self.alpha() && self.is_effect(looked, *reach) {
-            if hodges_lehmann(looked) < 0.0 { Verdict::Faster } else { Verdict::Slower }
+            if is_faster(hodges_lehmann(looked)) { Verdict::Faster } else { Verdict::Slower }
         } else if self.is_same(looked) {
             Verdict::Same
         } else {
@@ -481,7 +482,7 @@ mod tests {
     #[test]
     fn a_clear_difference_stops_at_the_first_look() {
         let rule = Rule::standard();
-        let deltas = around(0.05, 0.001, 10);
+        let deltas = around(-0.05, 0.001, 10);
         assert_eq!(rule.sessions_wanted(1, &near(&deltas[..9])), Some(10));
         assert_eq!(rule.sessions_wanted(1, &near(&deltas)), None);
         let slower = judge_one(&rule, &deltas);
@@ -507,9 +508,9 @@ mod tests {
     fn beyond_a_cores_own_caches_only_a_percent_is_a_claim() {
         let rule = Rule::standard();
         let far = |centre| Evidence { deltas: around(centre, 0.001, 20), reach: Reach::Far };
-        let verdicts = [0.007, 0.012, -0.012].map(|centre| rule.judge(&[far(centre)])[0].verdict);
+        let verdicts = [-0.007, -0.012, 0.012].map(|centre| rule.judge(&[far(centre)])[0].verdict);
         assert_eq!(verdicts, [Verdict::Same, Verdict::Slower, Verdict::Faster]);
-        assert_eq!(judge_one(&rule, &around(0.007, 0.001, 20)).verdict, Verdict::Slower, "near");
+        assert_eq!(judge_one(&rule, &around(-0.007, 0.001, 20)).verdict, Verdict::Slower, "near");
         assert_eq!(
             rule.sessions_wanted(1, &Evidence { deltas: vec![0.007; 10], reach: Reach::Far }),
             Some(20)
@@ -521,7 +522,7 @@ mod tests {
         let rule = Rule::standard().with_fixed_layout();
         let least = rule.least(Reach::Near);
         assert!(least > 0.05, "{least}");
-        let (small, large) = (around(0.5 * least, 0.001, 20), around(2.0 * least, 0.001, 20));
+        let (small, large) = (around(-0.5 * least, 0.001, 20), around(-2.0 * least, 0.001, 20));
         let hidden = judge_one(&rule, &small);
         assert_eq!((hidden.verdict, hidden.sessions_needed), (Verdict::Inconclusive, None));
         assert!(rule.may_be_layout(hidden.p_family, hidden.ratio, Reach::Near));
@@ -543,11 +544,11 @@ mod tests {
             assert_eq!(half.validate(), Ok(()));
             assert!((half.alpha() - rule.alpha() / 2.0).abs() < 1e-12, "{half:?}");
             assert_eq!(half.looks[0], rule.looks[0]);
-            assert_eq!(judge_one(&half, &around(0.05, 0.001, 10)).verdict, Verdict::Slower);
+            assert_eq!(judge_one(&half, &around(-0.05, 0.001, 10)).verdict, Verdict::Slower);
         }
         assert!((Rule::at(&[12]).with_links().alpha() - 0.005).abs() < 1e-12, "one look");
         // Ranks 12 and 13 on the other side: enough for .003, and not for three eighths of it.
-        let signed = |rank: i32| f64::from(if [12, 13].contains(&rank) { -rank } else { rank }) * 0.001;
+        let signed = |rank: i32| f64::from(if [12, 13].contains(&rank) { rank } else { -rank }) * 0.001;
         let deltas: Vec<f64> = (1..=20).rev().map(signed).collect();
         let weak = p_value(&deltas);
         assert!((0.0012..0.003).contains(&weak), "{weak}");
@@ -596,7 +597,7 @@ mod tests {
     #[test]
     fn one_lucky_case_of_many_is_not_a_claim() {
         let rule = Rule::standard();
-        let lucky = around(0.05, 0.001, 10);
+        let lucky = around(-0.05, 0.001, 10);
         let dull = around(0.0, 0.08, 10);
         assert_eq!(judge_one(&rule, &lucky).verdict, Verdict::Slower);
         let family = std::iter::once(lucky).chain(std::iter::repeat_n(dull, 4));

@@ -121,7 +121,7 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
     scratch.write_bench(&SORT.replace("b.case(\"fib\")", "b.case(\"new\").run(|| 1);\n b.case(\"fib\")"));
     let changed = scratch.bench(&[&["fib", "new", "--save", "kept"], &TINY[..]].concat());
     assert_eq!(changed.code, Some(0), "{changed:?}");
-    assert!(changed.out.starts_with("A: the run before; B: this program\ncase "), "{}", changed.out);
+    assert!(changed.out.starts_with("ours: this program; other: the run before; ratio: "), "{}", changed.out);
     let row = changed.out.lines().find(|line| line.starts_with("fib ")).expect("a row");
     assert!(
         row.ends_with("inconclusive") || row.contains("inconclusive (try"),
@@ -131,7 +131,10 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
     assert!(changed.out.contains("each program has one link"), "{}", changed.out);
     scratch.write_bench(SORT);
     let based = scratch.bench(&[&["fib", "--base", "kept"], &TINY[..]].concat());
-    assert!(based.code == Some(0) && based.out.starts_with("A: kept; B: this program"), "{based:?}");
+    assert!(
+        based.code == Some(0) && based.out.starts_with("ours: this program; other: kept; ratio: "),
+        "{based:?}"
+    );
 
     // What computes something else than before has no speed, and is not what the next run is set against.
     scratch.write("src/lib.rs", &LIB.replace("if n < 2 { n }", "if n < 2 { 1 }"));

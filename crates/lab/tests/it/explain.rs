@@ -91,7 +91,7 @@ fn a_comparison_has_the_instructions_beside_the_times() {
     let result = said(lab().args(words).args(["--sample-ms", "0.05", "--out"]).arg(folder.join("r")));
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(
-        result.out.lines().any(|line| line.contains("B/A") && line.contains("instructions")),
+        result.out.lines().any(|line| line.contains("ratio") && line.contains("instructions")),
         "{}",
         result.out
     );

@@ -16,7 +16,7 @@ fn both_make_one_table() {
     assert_eq!(result.code, Some(0), "{result:?}");
     let lines: Vec<&str> = result.out.lines().collect();
     assert!(lines[1].starts_with("true") && lines[1].contains("2.000 ms"), "{}", result.out);
-    assert!(lines[2].starts_with("group/sum") && lines[2].ends_with("-50.00 %"), "{}", result.out);
+    assert!(lines[2].starts_with("group/sum") && lines[2].ends_with("2.000×"), "{}", result.out);
     assert!(result.out.contains("no verdict follows"), "{}", result.out);
 
     std::fs::write(&hyperfine, "{}").expect("writable");

@@ -125,7 +125,11 @@ fn a_report_that_was_sealed_again_has_lost_its_signature() {
 fn what_cannot_be_done_is_said_in_one_line_and_leaves_no_signature() {
     let Some(world) = World::new("mistakes") else { return };
     let in_world = |args: &[&str]| said(lab().current_dir(world.path("")).args(args));
-    let broken = fs::read_to_string(world.path("r.json")).expect("copied").replacen("\"created\": \"2", "\"created\": \"3", 1);
+    let broken = fs::read_to_string(world.path("r.json")).expect("copied").replacen(
+        "\"created\": \"2",
+        "\"created\": \"3",
+        1,
+    );
     fs::write(world.path("broken.json"), broken).expect("a writable folder");
     let cases: [(&[&str], i32, &str); 6] = [
         (&["report", "sign", "nonesuch.json", "--key", "ann"], 2, "cannot read nonesuch.json"),

@@ -1,10 +1,12 @@
 //! What a bench prints: a table that fits a terminal, and what speaks against it. The page has the rest.
 
-use crate::model::units::{duration, percent};
+use super::before::OURS;
+use crate::model::units::duration;
 use crate::report::quality::explain;
 use crate::report::schema::{Comparison, Report, Role, Row, State, Status, Verdict};
 use crate::report::text::lay_out;
-use crate::report::view::{Line, Table, Tone, interval, row_units, verdict};
+use crate::report::view::{Line, Table, Tone, row_units, verdict};
+use crate::stats::ratio::{MEANS, range, times};
 
 /// Flags that its reader can do something about.
 const TELLING: [&str; 6] =
@@ -17,8 +19,8 @@ pub(super) fn render(report: &Report, base: Option<&str>, colour: bool) -> Strin
     let mut out = String::new();
     let (compared, alone): (Vec<&Row>, Vec<&Row>) = report.rows.iter().partition(|row| row.sides.len() > 1);
     if !compared.is_empty() {
-        let caption = base.map_or_else(String::new, |base| format!("A: {base}; B: this program"));
-        let columns = vec!["case", "A", "B", "change", "99 % interval", "verdict"];
+        let caption = base.map_or_else(String::new, |base| format!("ours: {OURS}; other: {base}; {MEANS}"));
+        let columns = vec!["case", "ours", "other", "ratio", "99 % interval", "verdict"];
         let rows = compared.iter().map(|row| comparison(report, row)).collect();
         out += &lay_out(&Table { caption, columns, rows }, colour);
     }
@@ -78,10 +80,10 @@ fn comparison(report: &Report, row: &Row) -> Line {
                 Verdict::Inconclusive => Tone::Dim,
             };
             let cells = [
-                median(row, 0),
                 median(row, comparison.side),
-                percent(comparison.ratio),
-                interval(comparison),
+                median(row, 0),
+                times(comparison.ratio),
+                range(comparison.interval),
                 verdict(report, row, comparison),
             ];
             line(&row.title, cells, tone)

@@ -98,7 +98,7 @@ pub(super) fn job(
     let meetings =
         meetings.map(|(i, key)| contests::builds(key, labels, wants_control(plan.control, i) && !same_code));
     let contests = meetings.collect();
-    Ok((Job { kind: Kind::Ab, contests, builds, programs, plan, same_code }, bench))
+    Ok((Job { kind: Kind::Builds, contests, builds, programs, plan, same_code }, bench))
 }
 
 /// The program that runs now, built from a source whose links are then known.

@@ -43,7 +43,7 @@ pub(super) fn job(
         meetings.map(|(i, (ours, other))| contests::duel(ours, other, wants_control(plan.control, i)));
     let contests = meetings.collect::<Result<_, _>>()?;
     let job = Job {
-        kind: Kind::Duel,
+        kind: Kind::Engines,
         contests,
         builds: vec![build],
         programs: vec![program],

@@ -89,12 +89,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     let (report, folder) =
         measure_with(mount, &args.measuring, job, Beside { bench, count: !args.no_count })?;
     let exit = conclude(&report, &folder, &args.measuring, console)?;
-    let is_failure = |verdict| {
-        args.fail_on.is_some_and(|wish| wish.names(verdict))
-            || args.measuring.strict && verdict == Verdict::Inconclusive
-    };
     let view = View::of(&report);
-    page.show(&view, [of_banner(&view), of_verdicts(&report, is_failure)].concat())?;
+    page.show(&view, [of_banner(&view), of_verdicts(&report, args.fail_on, args.measuring.strict)].concat())?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met(&report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
 }

@@ -4,8 +4,8 @@ use super::FailOn;
 use crate::cmd::error::Error;
 use crate::cmd::github::Annotation;
 use crate::report::between::{Became, Between, Pair};
-use crate::report::figures::times;
 use crate::report::store;
+use crate::stats::ratio::{range, times};
 use std::path::Path;
 
 /// Whether a word names a saved report rather than a build.
@@ -31,11 +31,15 @@ pub(super) fn between(one: &str, other: &str) -> Result<Between, Error> {
 pub(super) fn annotations(between: &Between, fail_on: Option<FailOn>) -> Vec<Annotation> {
     let lines = between.pairs.iter().filter_map(|pair| {
         let is_error = fail_on.is_some_and(|wish| wish.is_met_by(pair));
-        let [low, high] = pair.interval;
         let word = if pair.became == Became::Slower { "slower" } else { "faster" };
         (is_error || pair.became == Became::Slower).then(|| Annotation {
             is_error,
-            says: format!("{} became {word}, {} [{low:.3}, {high:.3}]", pair.case, times(pair.speed)),
+            says: format!(
+                "{} became {word}, {} {}",
+                pair.case,
+                times(pair.ratio),
+                range(Some(pair.interval))
+            ),
         })
     });
     lines.collect()

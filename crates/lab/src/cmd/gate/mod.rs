@@ -206,7 +206,7 @@ impl Builds {
         }
         let contests = self.contests(&plan, gates, demands)?;
         let (builds, programs) = (self.builds.clone(), self.programs.clone());
-        let job = Job { kind: Kind::Duel, contests, builds, programs, plan, same_code: false };
+        let job = Job { kind: Kind::Engines, contests, builds, programs, plan, same_code: false };
         measure(mount, &measuring, job)
     }
 

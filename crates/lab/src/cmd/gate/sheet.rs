@@ -9,6 +9,7 @@ use crate::model::units::duration;
 use crate::report::banner::Warning;
 use crate::report::view::{Line, Table, Tone, View, machine_facts};
 use crate::report::{html, markdown, store};
+use crate::stats::ratio::{range, times};
 use hashmill_machine::Machine;
 use serde::Serialize;
 use std::path::Path;
@@ -78,14 +79,11 @@ impl Sheet<'_> {
     }
 
     fn cells(&self, demand: &Demand, judged: &Judged) -> [String; 7] {
-        let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
-        let interval =
-            judged.interval.map_or_else(|| "–".to_owned(), |[low, high]| format!("[{low:.3}, {high:.3}]"));
         [
             self.gates.gate[demand.gate].name.clone(),
             demand.about(),
-            number(judged.ratio),
-            interval,
+            judged.ratio.map_or_else(|| "–".to_owned(), times),
+            range(judged.interval),
             bar(demand),
             aim(demand.aim),
             self.words(demand, judged).0,
