@@ -11,12 +11,14 @@ fn main() -> ExitCode {
     #[cfg(feature = "counting")]
     {
         use hashmill_rivals::lab::memory::{COUNTER, Counter, answer};
+        use std::io::Write as _;
         let counter = Counter { now: || COUNTED.allocated(), most: || COUNTED.max_allocated() };
         let words: Vec<String> = std::env::args().skip(1).collect();
         if let Some(answered) = answer(counter, &words) {
             return answered.map_or_else(
                 |error| {
-                    eprintln!("rivals-session: {error:#}");
+                    // Nobody is left to be told that standard error is gone.
+                    writeln!(std::io::stderr(), "rivals-session: {error:#}").ok();
                     ExitCode::from(2)
                 },
                 |()| ExitCode::SUCCESS,
