@@ -11,7 +11,7 @@ mod summary;
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub(crate) struct LayoutsRequest {
     pub(crate) seconds: u64,
 }
 
-/// Compares what is not yet compared, and says what all of it says; true if it is a proof.
+/// Compares what is not yet compared, and says what all of it says; true if all of it holds.
 pub(crate) fn run(root: &Path, request: &LayoutsRequest) -> anyhow::Result<bool> {
     let bench = Bench::open(root)?;
     let deadline = Instant::now() + Duration::from_secs(request.seconds);
@@ -57,7 +57,7 @@ pub(crate) fn run(root: &Path, request: &LayoutsRequest) -> anyhow::Result<bool>
     }
     let summary = Summary::of(&results);
     print!("{}{}", summary.text(), bench.about()?);
-    Ok(summary.is_proof())
+    Ok(summary.holds())
 }
 
 /// Where it happens.
@@ -117,23 +117,34 @@ impl Bench {
         self.folder.join("results.jsonl")
     }
 
-    fn records(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.file()).unwrap_or_default();
-        // A line that was cut off is compared again.
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    fn records(&self) -> anyhow::Result<Vec<Value>> {
+        let text = match fs::read_to_string(self.file()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            read => read.with_context(|| self.file().display().to_string())?,
+        };
+        whole_lines(&text)
     }
 
     /// What was compared before.
     fn results(&self) -> anyhow::Result<BTreeMap<String, Said>> {
+        let of: BTreeMap<String, String> =
+            pairs().iter().map(|pair| (pair.id.clone(), pair.says())).collect();
         let said = |record: &Value| {
-            Ok((record["id"].as_str().context("a record has an id")?.to_owned(), Said::of(record)?))
+            let id = record["id"].as_str().context("a record has an id")?;
+            let same = record["of"].as_str() == of.get(id).map(String::as_str);
+            ensure!(
+                same,
+                "{id} is another comparison by now: remove {} to begin anew",
+                self.folder.display()
+            );
+            Ok((id.to_owned(), Said::of(record)?))
         };
-        self.records().iter().map(said).collect()
+        self.records()?.iter().map(said).collect()
     }
 
     fn keep(&self, record: &Value) -> anyhow::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(self.file())?;
-        // After a line that was cut off.
+        // After a line that was cut off, which is read no more.
         let broken = fs::read(self.file())?.last().is_some_and(|last| *last != b'\n');
         Ok(writeln!(file, "{}{record}", if broken { "\n" } else { "" })?)
     }
@@ -167,7 +178,8 @@ impl Bench {
         ensure!(layout["is"] == expected, "{}: {layout} instead of {expected}", pair.id);
         let row = &report["rows"][0];
         let comparison = &row["comparisons"][0];
-        let mut record = json!({ "id": pair.id, "work": pair.work });
+        let mut record = json!({ "id": pair.id, "work": pair.work, "of": pair.says() });
+        record["deltas"] = row["sides"][1]["deltas"].clone();
         for name in ["verdict", "ratio", "interval", "p_family", "sessions", "spread"] {
             record[name] = comparison[name].clone();
         }
@@ -182,7 +194,7 @@ impl Bench {
     /// The lab, the linker and the load: what goes into a record of the proof.
     fn about(&self) -> anyhow::Result<String> {
         let commit = fs::read_to_string(self.folder.join("commit")).unwrap_or_default();
-        let records = self.records();
+        let records = self.records()?;
         let mut loads: Vec<f64> = records.iter().filter_map(|record| record["load"].as_f64()).collect();
         loads.sort_by(f64::total_cmp);
         let [least, middle, most] = [0, loads.len() / 2, loads.len().saturating_sub(1)]
@@ -194,6 +206,12 @@ impl Bench {
             seconds / 60
         ))
     }
+}
+
+/// Records by line. One that was cut off does not end as a record does, and is compared again.
+fn whole_lines(text: &str) -> anyhow::Result<Vec<Value>> {
+    let whole = text.lines().filter(|line| line.ends_with('}'));
+    whole.map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
 }
 
 /// The load average of the last minute, where the system tells.
@@ -217,6 +235,14 @@ fn sees(report: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_that_was_cut_off_is_left_out_and_a_broken_one_is_not() {
+        let read = |text: &str| whole_lines(text).map(|records| records.len()).ok();
+        assert_eq!(read(""), Some(0));
+        assert_eq!(read("{\"id\":1}\n{\"id\n{\"id\":2}\n{\"i"), Some(2));
+        assert_eq!(read("{\"id\":1}\n{\"id}\n"), None);
+    }
 
     #[test]
     fn the_words_of_a_report_are_read() {

@@ -86,6 +86,12 @@ impl Pair {
         Pair { id: format!("{}-{number}", kind.word()), kind, work, flags, seed: 1 + 1000 * kinds + number }
     }
 
+    /// All that is compared, in words: a result is of this, and of no comparison that has its name later.
+    pub(super) fn says(&self) -> String {
+        let [other, ours] = &self.flags;
+        format!("{} by {other} and {ours}, seed {}", self.work, self.seed)
+    }
+
     /// By which part the work of the sides differs.
     pub(super) fn size(&self) -> f64 {
         match self.kind {

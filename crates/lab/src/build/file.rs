@@ -5,6 +5,7 @@ use super::git;
 use super::source::Source;
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// How it is called at the top of a repository.
@@ -30,10 +31,10 @@ impl RecipeFile {
                 top.join(NAME)
             }
         };
-        if named.is_none() && !path.is_file() {
-            return Ok(None);
-        }
-        let text = fs::read_to_string(&path).map_err(BuildError::io(&path))?;
+        let text = match fs::read_to_string(&path) {
+            Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(BuildError::io(&path))?,
+        };
         parse(&text).map(Some).map_err(|reason| BuildError::Recipe { path, reason })
     }
 }

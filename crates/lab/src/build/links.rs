@@ -114,7 +114,10 @@ fn write_executable(path: &Path, text: &str) -> io::Result<()> {
     let partial = path.with_extension(format!("{}.partial", std::process::id()));
     fs::write(&partial, text)?;
     // Every system that is linked on has this word for it.
-    Command::new("chmod").arg("755").arg(&partial).status()?;
+    let status = Command::new("chmod").arg("755").arg(&partial).status()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("chmod: {status}")));
+    }
     fs::rename(&partial, path)
 }
 

@@ -75,7 +75,7 @@ impl Workshop {
         let mut made = match source {
             Source::Program(path) => {
                 let fresh = Fresh { program: path.clone(), kept: Err(LinkError::Unknown) };
-                self.adopt(&fresh, Build::default())?
+                self.adopt(fresh, Build::default())?
             }
             Source::Directory(folder) => match git::place(folder) {
                 Some(place) => {
@@ -160,7 +160,7 @@ impl Workshop {
                 let target = self.folder("targets")?.join(&frozen.id);
                 let keeper = self.keeper(&frozen.compiler, frozen.toolchain.as_deref());
                 let fresh = self.run(source, &folder, &target, recipe, keeper)?;
-                self.store(&home, &fresh, about(&folder, recipe))?
+                self.store(&home, fresh, about(&folder, recipe))?
             }
         };
         made.build.commit = Some(frozen.commit.clone());
@@ -184,7 +184,7 @@ impl Workshop {
         let keeper = self.keeper(&compiler, rustc(folder, &["--print", "sysroot"]).as_deref());
         let fresh = self.run(source, folder, &target, recipe, keeper)?;
         let about = about(folder, recipe);
-        self.adopt(&fresh, about)
+        self.adopt(fresh, about)
     }
 
     fn keeper(&self, compiler: &str, toolchain: Option<&str>) -> Result<Keeper, LinkError> {
@@ -245,24 +245,26 @@ impl Workshop {
         let build: Build = serde_json::from_slice(&about).ok()?;
         let program = self.program_of(home);
         let sound = sha256_file(&program).ok()? == build.program_sha256;
-        let links = Links::open(&home.join("link")).map_err(|error| match error {
-            LinkError::Io { .. } => LinkError::NotKept,
-            other => other,
-        });
+        let links = match home.join("link").try_exists() {
+            Ok(false) => Err(LinkError::NotKept),
+            // What cannot be asked for is named by the error of opening it.
+            Ok(true) | Err(_) => Links::open(&home.join("link")),
+        };
         sound.then_some(Made { build, program, links })
     }
 
     /// Copies a program under its own fingerprint, so that it may be rebuilt while it is being measured.
-    fn adopt(&self, fresh: &Fresh, about: Build) -> Result<Made, BuildError> {
+    fn adopt(&self, fresh: Fresh, about: Build) -> Result<Made, BuildError> {
         let sha256 = sha256_file(&fresh.program).map_err(BuildError::io(&fresh.program))?;
         let home = self.folder("programs")?.join(&sha256[..16]);
         self.store(&home, fresh, about)
     }
 
     /// Copies a fresh program to its home, whole or not at all.
-    fn store(&self, home: &Path, fresh: &Fresh, about: Build) -> Result<Made, BuildError> {
+    fn store(&self, home: &Path, fresh: Fresh, about: Build) -> Result<Made, BuildError> {
         let Fresh { program, kept } = fresh;
-        let build = Build { program_sha256: sha256_file(program).map_err(BuildError::io(program))?, ..about };
+        let build =
+            Build { program_sha256: sha256_file(&program).map_err(BuildError::io(&program))?, ..about };
         let known = self.found(home).filter(|known| known.build.program_sha256 == build.program_sha256);
         if let Some(known) = known.filter(|known| known.links.is_ok() || kept.is_err()) {
             return Ok(Made { build, ..known });
@@ -270,8 +272,8 @@ impl Workshop {
         let partial = home.with_extension(format!("{}.partial", std::process::id()));
         let fill = || {
             fs::create_dir_all(&partial)?;
-            fs::copy(program, self.program_of(&partial))?;
-            if let Ok(kept) = kept {
+            fs::copy(&program, self.program_of(&partial))?;
+            if let Ok(kept) = &kept {
                 copy_inputs(kept, &partial.join("link"))?;
             }
             fs::write(partial.join("build.json"), crate::report::store::pretty(&build))?;
@@ -282,9 +284,7 @@ impl Workshop {
         fill().map_err(BuildError::io(home))?;
         let links = match kept {
             Ok(_) => Links::open(&home.join("link")),
-            Err(LinkError::System(name)) => Err(LinkError::System(name)),
-            Err(LinkError::Unknown) => Err(LinkError::Unknown),
-            Err(_) => Err(LinkError::NotKept),
+            Err(error) => Err(error),
         };
         Ok(Made { build, program: self.program_of(home), links })
     }

@@ -65,14 +65,18 @@ pub(super) fn verify(
         Ok(key) => key,
         Err(why) => return Ok(Err(why)),
     };
+    let mut why = String::new();
     let names = match identity {
         Some(identity) => vec![identity.to_owned()],
         None => {
             let found = ask("find-principals", &[], Some(file), &signature, &[])?;
+            let says = words(&found.stderr);
+            if !found.status.success() && !says.contains("No principal matched") {
+                why = says;
+            }
             String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect()
         }
     };
-    let mut why = String::new();
     for name in &names {
         let found = ask("verify", &["-n", NAMESPACE, "-I", name], Some(file), &signature, bytes)?;
         if found.status.success() {

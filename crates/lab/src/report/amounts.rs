@@ -15,16 +15,19 @@ pub(super) fn table(rows: &[Row]) -> Option<Table> {
 }
 
 fn lines(row: &Row) -> Vec<Line> {
-    let Some(first) = row.sides.first() else { return Vec::new() };
-    let ours = row.sides.iter().find(|side| side.role == Role::Candidate);
+    let (other, ours) = match &row.sides[..] {
+        [] => return Vec::new(),
+        [alone] => (None, Some(alone)),
+        [first, ..] => (Some(first), row.sides.iter().find(|side| side.role == Role::Candidate)),
+    };
     let mut names: Vec<&str> = Vec::new();
-    for amount in first.amounts.iter().chain(ours.into_iter().flat_map(|side| &side.amounts)) {
+    for amount in other.into_iter().chain(ours).flat_map(|side| &side.amounts) {
         if !names.contains(&amount.name.as_str()) {
             names.push(&amount.name);
         }
     }
     let line = |name: &str| {
-        let (other, ours) = (first.amount(name), ours.and_then(|side| side.amount(name)));
+        let [other, ours] = [other, ours].map(|side| side.and_then(|side| side.amount(name)));
         let shown = |amount: Option<u64>| amount.map_or_else(|| "–".to_owned(), bytes);
         let both = other.zip(ours).filter(|(_, ours)| *ours > 0);
         let ratio = both.map(|(other, ours)| times(ratio(other as f64, ours as f64)));
@@ -54,8 +57,16 @@ mod tests {
         let amount = |name: &str, bytes| Amount { name: name.to_owned(), bytes };
         row.sides[0].amounts = vec![amount("saved", 20_480), amount("held", 7)];
         row.sides[1].amounts = vec![amount("saved", 10_240)];
-        let table = table(&[row]).expect("amounts");
-        let cells: Vec<&[String]> = table.rows.iter().map(|line| &line.cells[1..]).collect();
-        assert_eq!(cells, [["saved", "10.00 KiB", "20.00 KiB", "2.000×"], ["held", "–", "7 B", "–"]]);
+        let cells = |row: &Row| -> Vec<Vec<String>> {
+            let table = table(std::slice::from_ref(row)).expect("amounts");
+            table.rows.into_iter().map(|line| line.cells[1..].to_vec()).collect()
+        };
+        assert_eq!(cells(&row), [["saved", "10.00 KiB", "20.00 KiB", "2.000×"], ["held", "–", "7 B", "–"]]);
+        row.sides.truncate(1);
+        assert_eq!(
+            cells(&row),
+            [["saved", "20.00 KiB", "–", "–"], ["held", "7 B", "–", "–"]],
+            "what is alone is ours"
+        );
     }
 }

@@ -75,6 +75,9 @@ pub(crate) struct Between {
     /// Whether probes of both reports told it.
     pub(crate) is_drift_measured: bool,
     pub(crate) pairs: Vec<Pair>,
+    /// Cases of the earlier that have no equal in the later, and the other way round.
+    pub(crate) only_before: Vec<String>,
+    pub(crate) only_after: Vec<String>,
     #[serde(skip)]
     warnings: Vec<Warning>,
 }
@@ -97,7 +100,12 @@ impl Between {
         let least = before.plan.min_effect.max(after.plan.min_effect);
         let pairs: Vec<Pair> = usable(before)
             .filter(|row| !is_probe(row))
-            .flat_map(|row| usable(after).filter_map(move |later| meet(row, later)))
+            .flat_map(|row| {
+                let same_inputs = |later: &Row| {
+                    before.plan.seed == after.plan.seed && row.sessions.len() == later.sessions.len()
+                };
+                usable(after).filter_map(move |later| meet(row, later, same_inputs(later)))
+            })
             .map(|pair| {
                 // A ratio of ratios has the errors of two comparisons.
                 let least = if pair.against.is_some() { 2.0 * least } else { drift };
@@ -116,9 +124,26 @@ impl Between {
             after: named_run(after),
             drift,
             is_drift_measured: measured.is_some(),
+            only_before: lacking(before, &pairs),
+            only_after: lacking(after, &pairs),
             pairs,
             warnings: [named(before, "before"), named(after, "after")].concat(),
         })
+    }
+
+    /// Whether one of the runs has results that must not be used.
+    pub(crate) fn is_fatal(&self) -> bool {
+        self.warnings.iter().any(|warning| warning.is_fatal)
+    }
+
+    /// What the runs themselves say of what they are worth.
+    pub(crate) fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Whether something was left open.
+    pub(crate) fn is_inconclusive(&self) -> bool {
+        self.pairs.iter().any(|pair| matches!(pair.became, Became::Unproven | Became::Other))
     }
 
     pub(crate) fn view(&self) -> View {
@@ -143,6 +168,15 @@ impl Between {
              their ratios are compared, and most of the drift cancels"
                 .to_owned(),
         ];
+        let mut notes = notes;
+        for (which, cases) in [("earlier", &self.only_before), ("later", &self.only_after)] {
+            if !cases.is_empty() {
+                notes.push(format!(
+                    "measured in the {which} run alone, and not compared: {}",
+                    cases.join(", ")
+                ));
+            }
+        }
         let tables = vec![Table { caption: String::new(), columns, rows }];
         View { title: "lab compare, two saved reports".to_owned(), banner, facts, tables, notes }
     }
@@ -159,6 +193,13 @@ fn usable(report: &Report) -> impl Iterator<Item = &Row> {
     report.rows.iter().filter(|row| row.status == Status::Ok)
 }
 
+/// The cases of a report that are in no pair, whatever became of them in the other: left out, failed, or wrong.
+fn lacking(report: &Report, pairs: &[Pair]) -> Vec<String> {
+    let named = |row: &Row| row.sides.iter().any(|side| pairs.iter().any(|pair| pair.case == side.key));
+    let cases = usable(report).filter(|row| !is_probe(row) && !named(row));
+    cases.filter_map(|row| row.sides.first()).map(|side| side.key.clone()).collect()
+}
+
 /// The largest change of a probe that both reports have, as a share: code of the lab itself, the same in both.
 fn drift(before: &Report, after: &Report) -> Option<f64> {
     let changes = usable(before).filter(|row| is_probe(row)).filter_map(|row| {
@@ -170,8 +211,10 @@ fn drift(before: &Report, after: &Report) -> Option<f64> {
     changes.reduce(f64::max)
 }
 
-/// The same case in both, alone or compared with the same other.
-fn meet(row: &Row, later: &Row) -> Option<Pair> {
+/// The same case in both, alone or compared with the same other. Sessions have inputs of their own and a digest is of the last one,
+/// so that digests of equal work are equal only where the inputs are.
+fn meet(row: &Row, later: &Row, same_inputs: bool) -> Option<Pair> {
+    let is_same = |a: &Side, b: &Side| a.kernel == b.kernel && (a.digest == b.digest || !same_inputs);
     let [a, b] = [row, later].map(|row| &row.sides[0]);
     if a.key != b.key || row.class != later.class || row.units != later.units || row.title != later.title {
         return None;
@@ -193,7 +236,7 @@ fn meet(row: &Row, later: &Row) -> Option<Pair> {
         Some((row.sides[comparison.side].clone(), *comparison))
     };
     let ((ours, x), (ours_later, y)) = (candidate(row)?, candidate(later)?);
-    let same = is_same(a, b) && ours.key == ours_later.key && ours.digest == ours_later.digest;
+    let same = is_same(a, b) && ours.key == ours_later.key && is_same(&ours, &ours_later);
     Some(Pair {
         case: ours.key,
         against: Some(a.key.clone()),
@@ -204,11 +247,6 @@ fn meet(row: &Row, later: &Row) -> Option<Pair> {
         interval: bounds(y.interval?, x.interval?),
         became: if same { Became::Unproven } else { Became::Other },
     })
-}
-
-/// Whether both computed the same, by the same kernel.
-fn is_same(a: &Side, b: &Side) -> bool {
-    a.digest == b.digest && a.kernel == b.kernel
 }
 
 impl Pair {
@@ -318,11 +356,25 @@ mod tests {
         let view = between.view();
         assert!(view.banner[0].says.starts_with("Two runs, one after the other"), "{:?}", view.banner);
         assert!(view.banner[1].says.starts_with("before: WRONG RESULT"), "{:?}", view.banner);
+        assert!(between.is_fatal() && between.is_inconclusive());
         after.rows[0].sides[1].digest = "08".to_owned();
-        assert_eq!(
-            became(&Between::of(&before, &after).expect("one machine"), "/ours/kernel/")[0],
-            Became::Other
-        );
+        let first =
+            |after: &Report| became(&Between::of(&before, after).expect("one machine"), "/ours/kernel/")[0];
+        assert_eq!(first(&after), Became::Other);
+        after.plan.seed += 1;
+        assert_eq!(first(&after), Became::Slower, "other inputs have other digests");
+    }
+
+    #[test]
+    fn what_one_run_alone_has_is_named() {
+        let before = report();
+        let mut after = later(&before, 1.0);
+        let gone = after.rows.iter().position(|row| row.title.contains("oneshot")).expect("a case alone");
+        let gone = after.rows.remove(gone).sides[0].key.clone();
+        let between = Between::of(&before, &after).expect("one machine");
+        assert!(between.only_before.contains(&gone) && !between.only_after.contains(&gone), "{between:?}");
+        let notes = between.view().notes;
+        assert!(notes.iter().any(|n| n.contains("earlier run alone") && n.contains(&gone)), "{notes:?}");
     }
 
     #[test]

@@ -162,7 +162,8 @@ pub(crate) struct Series<'a> {
 impl History {
     /// Reads the file; one that does not exist is a history that has not begun.
     pub(crate) fn read(path: &Path) -> Result<Self, HistoryError> {
-        if !path.exists() {
+        // What cannot be asked for is no beginning: it would be written over.
+        if path.try_exists().is_ok_and(|exists| !exists) {
             return Ok(History::default());
         }
         let bytes = store::read_bytes(path)?;

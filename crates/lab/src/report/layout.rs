@@ -58,7 +58,7 @@ pub(super) fn notes(report: &Report) -> Vec<String> {
             }
         }
         notes.push(format!(
-            "all sessions ran one link: below {} % a difference can be one of layout alone",
+            "all sessions ran one link: below {} % a difference, or none, can be the work of layout",
             spread * 100.0
         ));
     }

@@ -20,28 +20,24 @@ pub(in crate::cmd) fn count_beside(report: &mut Report, programs: &[Program]) {
         return;
     }
     let scratch = std::env::temp_dir().join(format!("lab-count-{}", std::process::id()));
-    if std::fs::create_dir_all(&scratch).is_err() {
-        return;
-    }
+    let made = std::fs::create_dir_all(&scratch);
     for row in report.rows.iter_mut().filter(|row| leaves_a_question(row)) {
         // Controls come last, and are the baseline once more.
         let sides = row.sides.iter().filter(|side| side.role != Role::Control);
         let mut counted = Vec::new();
         for side in sides {
-            if interrupt::came() {
-                counted.clear();
-                break;
-            }
             let long = side.summary.is_none_or(|summary| summary.median_ns > LONGEST_NS);
-            let Ok(key) = side.key.parse::<Key>() else { break };
-            counted.push(if long {
-                Instructions::Refused("an iteration takes too long under Valgrind".to_owned())
-            } else {
-                of(&key, &programs[side.build], &scratch)
+            counted.push(match (side.key.parse::<Key>(), &made) {
+                _ if interrupt::came() => Instructions::Refused("it was interrupted".to_owned()),
+                _ if long => Instructions::Refused("an iteration takes too long under Valgrind".to_owned()),
+                (_, Err(error)) => Instructions::Refused(format!("{}: {error}", scratch.display())),
+                (Err(error), _) => Instructions::Refused(error.to_string()),
+                (Ok(key), Ok(())) => of(&key, &programs[side.build], &scratch),
             });
         }
         row.instructions = counted;
     }
+    // At worst an empty folder stays among those that the system clears.
     std::fs::remove_dir_all(&scratch).ok();
 }
 

@@ -106,7 +106,13 @@ fn reports(args: &Compare, one: &str, other: &str, console: &mut Console<'_>) ->
     console.out.write_all(text.as_bytes())?;
     page.show(&view, saved::annotations(&between, args.fail_on))?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met_between(&between));
-    Ok(if fails { Exit::Failed } else { Exit::Ok })
+    Ok(match () {
+        // As for a measurement: a wrong result has no speed, and its case may be the one that was asked about.
+        () if between.is_fatal() => Exit::Invalid,
+        () if fails => Exit::Failed,
+        () if args.measuring.strict && between.is_inconclusive() => Exit::Inconclusive,
+        () => Exit::Ok,
+    })
 }
 
 impl FailOn {

@@ -42,7 +42,9 @@ pub(super) fn annotations(between: &Between, fail_on: Option<FailOn>) -> Vec<Ann
             ),
         })
     });
-    lines.collect()
+    let worthless = between.warnings().iter().filter(|warning| warning.is_fatal);
+    let worthless = worthless.map(|warning| Annotation { is_error: true, says: warning.says.clone() });
+    worthless.chain(lines).collect()
 }
 
 impl FailOn {
