@@ -92,7 +92,7 @@ fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
     code
 }
 
-/// The output of a group into scratch in pairs of words, as [`copy_pairs`] has them: what [`exchange`] does, backwards.
+/// The output of a group into scratch in pairs of words, as `copy_pairs` has them: what `exchange` does, backwards.
 fn xof_exchange(isa: &Isa) -> Vec<String> {
     let mut code = Vec::new();
     for (stream, v) in isa.state.iter().enumerate() {
