@@ -37,9 +37,7 @@ impl Random {
 
     /// Puts the items into a random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last + 1));
-        }
+        self.0.shuffle(items);
     }
 }
 
@@ -62,5 +60,17 @@ mod tests {
         assert_eq!((bytes.len(), items), (11, (0..9).collect()));
         assert!(below < 7);
         assert_eq!(Random::new(1).below(0), 0);
+    }
+
+    #[test]
+    fn items_are_put_into_the_order_that_sessions_have() {
+        let mut items: Vec<usize> = (0..9).collect();
+        Random::new(3).shuffle(&mut items);
+        assert_eq!(items, Orders::new(3).permutation(9));
+        assert_eq!(
+            items,
+            [4, 2, 8, 3, 7, 5, 6, 1, 0],
+            "inputs and orders of reports from before stay what they were"
+        );
     }
 }
