@@ -1,4 +1,4 @@
-//! A rule for documents: a path that they name exists.
+//! Rules for documents: a path that they name exists, and no block of code is counted as an ignored test.
 
 use super::{Fault, TextFile};
 
@@ -10,6 +10,13 @@ pub(super) fn check(file: &TextFile, exists: impl Fn(&str) -> bool) -> Vec<Fault
     let known = |path: &str| exists(path) || exists(&format!("{folder}/{path}"));
     let mut faults = Vec::new();
     for (index, line) in file.text.lines().enumerate() {
+        if line.starts_with("```") && line.contains("ignore") {
+            faults.push(Fault::new(
+                &file.path,
+                index + 1,
+                "a block that is counted as an ignored test: `text` is what nobody compiles",
+            ));
+        }
         let paths = quoted(line).chain(linked(line)).filter(|word| is_path(word));
         for path in paths.filter(|path| !known(path)) {
             faults.push(Fault::new(&file.path, index + 1, format!("names `{path}`, which does not exist")));
@@ -63,6 +70,12 @@ mod tests {
             ["names `crates/hash/src/old.rs`, which does not exist"]
         );
         assert_eq!(missing("x [y](crates/gone/) z\n").len(), 1);
+    }
+
+    #[test]
+    fn ignored_blocks_are_refused() {
+        assert_eq!(missing("```rust,ignore\nx\n```\n").len(), 1);
+        assert!(missing("```text\nignore\n```\n```rust,no_run\n```\n").is_empty());
     }
 
     #[test]
