@@ -14,6 +14,11 @@ pub(crate) enum BuildError {
     /// A setting with a value that it cannot have.
     #[error("`{name}` is `{value}`, but must be true or false")]
     NotABool { name: &'static str, value: String },
+    /// A setting that nobody would hear of.
+    #[error(
+        "`{name}` is for cargo, and `build` is a command that cargo has no part in: leave out one of them"
+    )]
+    Beside { name: &'static str },
     /// Git is missing, or refused.
     #[error("git {what} failed: {reason}")]
     Git { what: String, reason: String },

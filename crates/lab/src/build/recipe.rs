@@ -22,6 +22,9 @@ pub(crate) const NAMES: [&str; 10] = [
     "rustflags",
 ];
 
+/// Those that a command of the user's own hears of, too.
+const OF_ANY_BUILD: [&str; 2] = ["build", "rustflags"];
+
 /// What cargo calls a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TargetKind {
@@ -83,14 +86,17 @@ impl Recipe {
         }
     }
 
-    /// With settings of the form `NAME=VALUE`.
+    /// With settings of the form `NAME=VALUE` from one place. They win over those from before: a command that builds takes
+    /// the place of all that cargo was told, but beside it nothing is said to cargo.
     pub(crate) fn with(mut self, settings: &[String]) -> Result<Self, BuildError> {
+        let mut of_cargo = None;
         for setting in settings {
             let (name, value) = setting.split_once('=').unwrap_or((setting.as_str(), ""));
             let known = NAMES.iter().find(|known| **known == name);
             let Some(known) = known.filter(|_| setting.contains('=')) else {
                 return Err(BuildError::Setting { name: name.to_owned(), hint: hint(name, NAMES) });
             };
+            of_cargo = of_cargo.or(Some(*known).filter(|name| !OF_ANY_BUILD.contains(name)));
             let yes = || match value {
                 "true" => Ok(true),
                 "false" => Ok(false),
@@ -109,13 +115,17 @@ impl Recipe {
                 _ => value.clone_into(&mut self.rustflags),
             }
         }
-        Ok(self)
+        match of_cargo.filter(|_| self.build.is_some()) {
+            Some(name) => Err(BuildError::Beside { name }),
+            None => Ok(self),
+        }
     }
 
     /// What a report says about it; two builds with equal lines were made alike.
     pub(crate) fn settings(&self) -> Vec<String> {
         if let Some(build) = &self.build {
-            return vec![format!("build={build}")];
+            let flags = Some(format!("rustflags={}", self.rustflags)).filter(|_| !self.rustflags.is_empty());
+            return std::iter::once(format!("build={build}")).chain(flags).collect();
         }
         let values = [
             &self.profile,
@@ -150,6 +160,11 @@ impl Recipe {
             }
             None => self.cargo(),
         };
+        // Also where there are none: flags of whoever calls must not reach a build whose settings do not name them.
+        match self.flags() {
+            flags if flags.is_empty() => command.env_remove("RUSTFLAGS"),
+            flags => command.env("RUSTFLAGS", flags),
+        };
         command
             .current_dir(place.folder)
             .env("CARGO_TARGET_DIR", place.target)
@@ -172,12 +187,13 @@ impl Recipe {
         if self.no_default_features {
             cargo.arg("--no-default-features");
         }
-        let native = if self.native { " -C target-cpu=native" } else { "" };
-        let flags = format!("{}{native}", self.rustflags);
-        if !flags.is_empty() {
-            cargo.env("RUSTFLAGS", flags.trim());
-        }
         cargo
+    }
+
+    /// The flags of the compiler. A command of the user's own has no setting for the processor at hand.
+    fn flags(&self) -> String {
+        let native = if self.native && self.build.is_none() { " -C target-cpu=native" } else { "" };
+        format!("{}{native}", self.rustflags).trim().to_owned()
     }
 
     /// Where the build left the program: where it was told to, or where cargo says.
@@ -290,14 +306,53 @@ mod tests {
 
     #[test]
     fn a_custom_build_puts_the_program_where_it_is_told() {
-        let recipe = recipe().with(&["build=make".to_owned()]).expect("known");
+        let bench = recipe().with(&["bench=b".to_owned()]).expect("known");
+        assert!(bench.is_bench());
+        let recipe = bench.with(&["build=make".to_owned()]).expect("known");
         assert_eq!(recipe.settings(), ["build=make"]);
-        assert!(
-            !recipe.clone().with(&["bench=b".to_owned()]).expect("known").is_bench(),
-            "cargo does not build"
-        );
+        assert!(!recipe.is_bench(), "cargo does not build");
         let place = Workplace { folder: Path::new("/s"), target: Path::new("/t"), program: Path::new("/p") };
         assert_eq!(recipe.result("main", &place).expect("as it was told"), Path::new("/p"));
+    }
+
+    #[test]
+    fn flags_of_the_environment_reach_a_custom_build_and_what_is_said_of_it() {
+        let place = Workplace { folder: Path::new("/s"), target: Path::new("/t"), program: Path::new("/p") };
+        for (flags, settings, given) in [
+            ("", &["build=make"][..], None),
+            (
+                "-C target-cpu=native",
+                &["build=make", "rustflags=-C target-cpu=native"],
+                Some("-C target-cpu=native"),
+            ),
+        ] {
+            let recipe = Recipe::new("tool".into(), flags.into()).with(&["build=make".to_owned()]);
+            let recipe = recipe.expect("known");
+            assert_eq!(recipe.settings(), settings);
+            let command = recipe.command(&place);
+            let seen = command.get_envs().find(|(name, _)| *name == "RUSTFLAGS");
+            assert_eq!(seen, Some(("RUSTFLAGS".as_ref(), given.map(AsRef::as_ref))), "set, or taken away");
+        }
+    }
+
+    #[test]
+    fn what_a_custom_build_would_not_hear_is_refused() {
+        let with = |recipe: Recipe, settings: &[&str]| {
+            recipe.with(&settings.iter().map(|setting| (*setting).to_owned()).collect::<Vec<_>>())
+        };
+        for beside in ["bin=b", "bench=b", "example=b", "package=p", "profile=dev", "features=f"] {
+            let error = with(recipe(), &["build=make", beside]).expect_err(beside).to_string();
+            let name = beside.split('=').next().expect("a name");
+            assert!(error.starts_with(&format!("`{name}` is for cargo, and `build`")), "{error}");
+        }
+        for beside in ["native=true", "no-default-features=true"] {
+            assert!(with(recipe(), &[beside, "build=make"]).is_err(), "in any order: {beside}");
+        }
+        let custom = with(recipe(), &["build=make", "rustflags=-g"]).expect("every build has flags");
+        assert!(with(custom.clone(), &["features=f"]).is_err(), "a file said how to build");
+        assert!(with(custom, &["build=", "features=f"]).is_ok(), "cargo builds again");
+        let native = with(recipe(), &["native=true"]).and_then(|recipe| with(recipe, &["build=make"]));
+        assert_eq!(native.expect("what a file said of cargo is replaced").flags(), "");
     }
 
     #[test]

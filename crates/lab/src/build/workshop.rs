@@ -135,7 +135,8 @@ impl Workshop {
         Ok(Frozen { id, clone, prefix, tree, commit, dirty, compiler, toolchain, _lock: lock })
     }
 
-    /// The program of a frozen tree. Its name in the cache says all that could make it another program.
+    /// The program of a frozen tree. Its name in the cache is made of the tree, the compiler and the settings, flags of the
+    /// compiler among them. What else a build reads, such as CFLAGS or another compiler, is not in it.
     fn make(
         &self,
         source: &Source,

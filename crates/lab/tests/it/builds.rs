@@ -348,12 +348,41 @@ fn cargo_builds_a_workspace_with_the_settings_of_each_side() {
     assert_eq!(report["builds"][1]["settings"][2], "features=slow");
 }
 
+/// As `build=…` of a bench does: what the environment says to every compiler is part of what was built.
+#[test]
+fn flags_of_the_compiler_make_another_program_of_a_build_by_command() {
+    let toy = Toy::new();
+    toy.write("main.rs", &TOY.replace("NS: u64 = 1000", "NS: u64 = if cfg!(slow) { 2000 } else { 1000 }"));
+    toy.commit("flags");
+    let build = BUILD.replace("rustc ", "rustc $RUSTFLAGS ");
+    let compare = |flags: &str, more: &[&str]| {
+        let sides = ["flags", "flags", "--ours-set", &build, "--other-set", &build];
+        let compared = said(toy.command(&[&sides[..], more].concat()).env("RUSTFLAGS", flags));
+        assert_eq!(compared.code, Some(0), "{compared:?}");
+        let report = toy.report();
+        let settings = [0, 1].map(|build| report["builds"][build]["settings"].clone());
+        (compared.err, settings, report["rows"][0]["comparisons"][0]["verdict"].clone())
+    };
+    let (plain, flagged) = (serde_json::json!([build]), serde_json::json!([build, "rustflags=--cfg slow"]));
+    let (_, settings, verdict) = compare("", &[]);
+    assert_eq!((settings, verdict), ([plain.clone(), plain.clone()], Value::from("same")));
+
+    let (said, settings, verdict) = compare("--cfg slow", &[]);
+    assert!(said.contains("building flags"), "what was built without them is another program: {said}");
+    assert_eq!((settings, verdict), ([flagged.clone(), flagged.clone()], Value::from("same")));
+
+    let (said, settings, verdict) = compare("--cfg slow", &["--other-set", "rustflags="]);
+    assert!(!said.contains("building flags"), "both are known: {said}");
+    assert_eq!((settings, verdict), ([plain, flagged], Value::from("slower")));
+}
+
 #[test]
 fn what_cannot_be_asked_is_refused_in_one_line() {
     let toy = Toy::new();
     for (arguments, code, says) in [
         (&[".", "nonesuch"][..], 2, "`nonesuch` is neither a file nor a directory nor a revision of"),
         (&[".", "first", "--set", "profil=x"], 2, "did you mean `profile`?"),
+        (&[".", "first", "--set", "features=x"], 2, "`features` is for cargo, and `build` is a command"),
         (&[".", "first", "--sessions", "0"], 2, "sessions is 0"),
     ] {
         let result = toy.compare(arguments);

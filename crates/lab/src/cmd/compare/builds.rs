@@ -24,8 +24,9 @@ const IN_A_BENCH: &str = "lab";
 
 #[derive(Debug, Args)]
 pub(super) struct Building {
-    /// A setting of the builds: build (a shell command that writes $LAB_PROGRAM), bin, bench, example, package, profile,
-    /// features, no-default-features, native, rustflags [default: cargo's release build of this program].
+    /// A setting of the builds: build (a shell command that writes $LAB_PROGRAM), rustflags; for cargo, where there is no
+    /// build: bin, bench, example, package, profile, features, no-default-features, native [default: cargo's release build of
+    /// this program].
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// A file with settings, and with what to run [default: hashmill-lab.toml at the top of the repository].
@@ -68,8 +69,8 @@ pub(super) fn job(
     let file = RecipeFile::of(building.recipe.as_deref(), &Source::parse(ours, &here))?;
     let recipe = default_recipe()?;
     let is_told = file.is_some() || !building.set.is_empty();
-    let settings = file.iter().flat_map(|file| &file.settings).chain(&building.set).cloned();
-    let recipe = recipe.with(&settings.collect::<Vec<String>>())?;
+    let of_file = file.as_ref().map(|file| &file.settings[..]).unwrap_or_default();
+    let recipe = recipe.with(of_file)?.with(&building.set)?;
     let words = words(mount, file.as_ref(), &recipe);
     let recipes = [recipe.clone().with(&building.other_set)?, recipe.with(&building.ours_set)?];
     let labels = labels(ours, other);
