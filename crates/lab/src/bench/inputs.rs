@@ -27,6 +27,8 @@ pub(super) struct Pool<I, C> {
     pub(super) recipe: Rc<Recipe<I, C>>,
     seeds: Vec<u64>,
     answers: Vec<Digest>,
+    /// What a call gave before the first sample, where that was not right.
+    wrong: Option<Digest>,
     /// The inputs themselves, where calls share them.
     pub(super) made: Vec<I>,
 }
@@ -47,8 +49,13 @@ impl<I: 'static, C: Call<I>> Recipe<I, C> {
         let before = resident_bytes();
         let grown = || Some(resident_bytes()?.saturating_sub(before?));
         let (start, mut orders) = (Instant::now(), Orders::new(seed));
-        let mut pool =
-            Pool { recipe: Rc::clone(self), seeds: Vec::new(), answers: Vec::new(), made: Vec::new() };
+        let mut pool = Pool {
+            recipe: Rc::clone(self),
+            seeds: Vec::new(),
+            answers: Vec::new(),
+            wrong: None,
+            made: Vec::new(),
+        };
         let mut working_set = grown();
         let most = match (size_of::<I>(), working_set) {
             // Values without a size are all alike.
@@ -70,31 +77,26 @@ impl<I: 'static, C: Call<I>> Recipe<I, C> {
         });
         // A process that did not grow found room in what it had, which is little.
         let working_set = working_set.map_or(0, |bytes| bytes.max(1));
-        let reference = pool.answers[0];
+        let reference = pool.right();
         Prepared::new(Rc::new(pool), reference, self.units, working_set)
     }
 }
 
 impl<I: 'static, C: Call<I>> Pool<I, C> {
+    /// Makes an input, and calls once on it: samples look at few of their results, and no input should go unseen.
     fn add(&mut self, seed: u64) {
+        let index = self.seeds.len();
         self.seeds.push(seed);
-        let input = self.make(self.seeds.len() - 1);
-        let answer = match &self.recipe.expected {
-            Some(expected) => expected(&input),
-            None => {
-                let (mut inputs, mut outputs) = (vec![input], Vec::with_capacity(1));
-                self.recipe.call.batch(&mut inputs, &mut outputs);
-                let answer = fingerprint(&outputs[0]);
-                self.answers.push(answer);
-                if !C::CONSUMES {
-                    self.made.append(&mut inputs);
-                }
-                return;
-            }
-        };
-        self.answers.push(answer);
+        let input = self.make(index);
+        let expected = self.recipe.expected.as_ref().map(|expected| expected(&input));
+        let (mut inputs, mut outputs) = (vec![input], Vec::with_capacity(1));
+        self.recipe.call.batch(&mut inputs, &mut outputs);
+        let found = fingerprint(&outputs[0]);
+        self.answers.push(expected.unwrap_or(found));
+        let told = self.told(index, found);
+        self.wrong = self.wrong.or(Some(told).filter(|told| *told != self.right()));
         if !C::CONSUMES {
-            self.made.push(input);
+            self.made.append(&mut inputs);
         }
     }
 
@@ -115,12 +117,22 @@ impl<I: 'static, C: Call<I>> Pool<I, C> {
         (self.recipe.make)(&mut Random::new(self.seeds[index]))
     }
 
-    /// The digest of the session if `output` is right for input `index`, or else one that it is not.
+    /// The digest of the session.
+    pub(super) fn right(&self) -> Digest {
+        self.answers[0]
+    }
+
+    /// The digest of the session if `output` is right for input `index`, and all was before the first sample, or else one
+    /// that it is not.
     pub(super) fn judge(&self, index: usize, output: &C::Output) -> Digest {
-        let (found, right, first) = (fingerprint(output), self.answers[index], self.answers[0]);
-        match found == right {
-            true => first,
-            false if found == first => Digest::of(&format!("{found} instead of {right}")),
+        self.wrong.unwrap_or_else(|| self.told(index, fingerprint(output)))
+    }
+
+    fn told(&self, index: usize, found: Digest) -> Digest {
+        let (wanted, right) = (self.answers[index], self.right());
+        match found == wanted {
+            true => right,
+            false if found == right => Digest::of(&format!("{found} instead of {wanted}")),
             false => found,
         }
     }

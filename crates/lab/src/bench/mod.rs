@@ -14,8 +14,12 @@
 //!   turn, so that what a branch predictor learns of one input does not pass for speed.
 //! - The clock sees the calls alone. Inputs and results go through [`black_box`]; results are dropped, and told apart by
 //!   their [`Debug`] text, after it has stopped.
-//! - A result that differs from the first call's, or from that of [`Inputs::expect`], ends the case: what computes
-//!   something else has no speed. Return `()` where there is nothing to compare.
+//! - Looked at are, in every process, the result of one call on each input before the first sample, and the last result of
+//!   each sample. Where results wait in a row until the clock has stopped, since calls use their inputs up or results own
+//!   something that must be dropped, so are others, for a quarter of the time that calls take: all of them, if calls are
+//!   long and their text is short. Numbers and the like do not wait, so the others of a sample go unseen.
+//! - A result that is looked at and differs from the first call's on that input, or from that of [`Inputs::expect`], ends
+//!   the case: what computes something else has no speed. Return `()` where there is nothing to compare.
 //! - `cargo bench` sets the program against the one of the run before, which it kept: both run side by side, and the rule
 //!   of [`stats::verdict`](crate::stats::verdict) says faster, slower, same or inconclusive.
 //! - Without `--bench`, as in `cargo test --benches`, each case runs once and nothing is timed.
@@ -119,8 +123,8 @@ pub struct Inputs<'a, I> {
 }
 
 impl<I: 'static> Inputs<'_, I> {
-    /// The right answer for an input, from other code than that which is measured. Without it, a call must give what
-    /// the first call on that input gave.
+    /// The right answer for an input, from other code than that which is measured: all inputs are held to it once, and
+    /// samples as the page of this module says. Without it, a call must give what the first call on that input gave.
     pub fn expect<O: Debug + 'static>(mut self, answer: impl Fn(&I) -> O + 'static) -> Self {
         self.expected = Some(Box::new(move |input| timed::fingerprint(&answer(input))));
         self

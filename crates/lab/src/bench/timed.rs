@@ -13,6 +13,9 @@ use std::rc::Rc;
 /// Calls between two readings of the clock, where inputs or results must wait in a row.
 const BATCH: usize = 32;
 
+/// Results are looked at for no longer than this part of the time of the calls, but for one of each lap: text is dear.
+const LOOKING_SHARE: u64 = 4;
+
 /// What is timed.
 pub(super) trait Call<I: 'static>: 'static {
     type Output: Debug + 'static;
@@ -101,7 +104,7 @@ pub(super) fn fingerprint<O: Debug + 'static>(output: &O) -> Digest {
 /// The driver of a session's inputs.
 pub(super) fn driver<I: 'static, C: Call<I>>(prepared: &Prepared) -> Box<dyn Drive> {
     let pool: Rc<Pool<I, C>> = prepared.input().unwrap_or_else(|| unreachable!("the inputs of this case"));
-    Box::new(Timed { pool, at: 0, inputs: Vec::new(), outputs: Vec::new() })
+    Box::new(Timed { pool, at: 0, inputs: Vec::new(), outputs: Vec::new(), wrong: None })
 }
 
 struct Timed<I: 'static, C: Call<I>> {
@@ -110,40 +113,80 @@ struct Timed<I: 'static, C: Call<I>> {
     at: usize,
     inputs: Vec<I>,
     outputs: Vec<C::Output>,
+    /// A digest that was not right, in this lap or in one that nobody asked for its digest.
+    wrong: Option<Digest>,
+}
+
+/// What was seen of the results of a lap.
+#[derive(Default)]
+struct Looks {
+    /// How long that took.
+    ns: u64,
+    /// The first digest that is not right, or else the right one.
+    digest: Option<Digest>,
+}
+
+impl Looks {
+    /// Looks at what a batch gave, from input `first` on, after calls that took `ns` in all. The very last result of a
+    /// lap is looked at, whatever it takes.
+    fn take<I: 'static, C: Call<I>>(
+        &mut self,
+        pool: &Pool<I, C>,
+        clock: &dyn Clock,
+        first: usize,
+        outputs: &[C::Output],
+        ns: u64,
+        is_end: bool,
+    ) {
+        let last = outputs.len().saturating_sub(1);
+        for (place, output) in outputs.iter().enumerate().rev() {
+            if self.ns > ns / LOOKING_SHARE && !(is_end && place == last) {
+                return;
+            }
+            let start = clock.now_ns();
+            let digest = pool.judge((first + place) % pool.len(), output);
+            self.ns += clock.now_ns() - start;
+            self.digest = self.digest.filter(|seen| *seen != pool.right()).or(Some(digest));
+        }
+    }
 }
 
 impl<I: 'static, C: Call<I>> Timed<I, C> {
-    /// Calls that share inputs and leave nothing to drop: one stretch of the clock.
-    fn lap_shared(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<C::Output>) {
+    /// Calls that share inputs and leave nothing to drop: one stretch of the clock, and one result that is left.
+    fn lap_shared(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
         let (call, mut last) = (&self.pool.recipe.call, None);
         let start = clock.now_ns();
         visit(&self.pool.made, &mut self.at, iterations, |input| last = call.shared(input));
-        (clock.now_ns() - start, last)
+        let ns = clock.now_ns() - start;
+        let len = self.pool.len();
+        (ns, last.map(|output| self.pool.judge((self.at + len - 1) % len, &output)))
     }
 
-    /// Calls that share inputs; what they give is dropped between two stretches.
-    fn lap_kept(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<C::Output>) {
+    /// Calls that share inputs; what they give is looked at and dropped between two stretches.
+    fn lap_kept(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
         let Timed { pool, at, outputs, .. } = self;
-        let (mut ns, mut left, mut last) = (0, iterations, None);
+        let (mut ns, mut left, mut looks) = (0, iterations, Looks::default());
         while left > 0 {
             let count = left.min(BATCH.min(pool.len()) as u64);
             outputs.reserve(count as usize);
+            let first = *at;
             let start = clock.now_ns();
             visit(&pool.made, at, count, |input| outputs.extend(pool.recipe.call.shared(input)));
             ns += clock.now_ns() - start;
             left -= count;
-            last = outputs.pop();
+            looks.take(pool, clock, first, outputs, ns, left == 0);
             outputs.clear();
         }
-        (ns, last)
+        (ns, looks.digest)
     }
 
     /// Calls with an input each, which are made between two stretches.
-    fn lap_fresh(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<C::Output>) {
-        let Timed { pool, at, inputs, outputs } = self;
-        let (mut ns, mut left, mut last) = (0, iterations, None);
+    fn lap_fresh(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
+        let Timed { pool, at, inputs, outputs, .. } = self;
+        let (mut ns, mut left, mut looks) = (0, iterations, Looks::default());
         while left > 0 {
             let count = left.min(BATCH.min(pool.len()) as u64);
+            let first = *at;
             for _ in 0..count {
                 inputs.push(pool.make(*at));
                 *at = (*at + 1) % pool.len();
@@ -153,11 +196,11 @@ impl<I: 'static, C: Call<I>> Timed<I, C> {
             pool.recipe.call.batch(inputs, outputs);
             ns += clock.now_ns() - start;
             left -= count;
-            last = outputs.pop();
+            looks.take(pool, clock, first, outputs, ns, left == 0);
             inputs.clear();
             outputs.clear();
         }
-        (ns, last)
+        (ns, looks.digest)
     }
 }
 
@@ -168,14 +211,14 @@ impl<I: 'static, C: Call<I>> Drive for Timed<I, C> {
 
     fn lap(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
         let iterations = iterations.max(1);
-        let (ns, last) = match (C::CONSUMES, std::mem::needs_drop::<C::Output>()) {
+        let (ns, digest) = match (C::CONSUMES, std::mem::needs_drop::<C::Output>()) {
             (true, _) => self.lap_fresh(clock, iterations),
             (false, true) => self.lap_kept(clock, iterations),
             (false, false) => self.lap_shared(clock, iterations),
         };
-        let output = last.ok_or_else(|| Fault::failed("no call was made"))?;
-        let len = self.pool.len();
-        Ok(Lap { ns, digest: self.pool.judge((self.at + len - 1) % len, &output) })
+        let digest = digest.ok_or_else(|| Fault::failed("no call was made"))?;
+        self.wrong = self.wrong.or(Some(digest).filter(|digest| *digest != self.pool.right()));
+        Ok(Lap { ns, digest: self.wrong.unwrap_or(digest) })
     }
 }
 
@@ -206,7 +249,7 @@ mod tests {
     use crate::session::protocol::{Reply, Request};
     use crate::session::worker::Worker;
     use hashmill_machine::clock::Scripted;
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
 
     /// What the clock and the order of events say of two laps of three calls and one of forty.
     fn laps(define: impl FnOnce(Inputs<'_, u64>, &Scripted, &Log)) -> (Vec<u64>, Vec<Digest>, Digest, Log) {
@@ -222,26 +265,42 @@ mod tests {
         let key = benches.cases[0].key.clone();
         let prepared = benches.registry.prepare(&key, 7).expect("inputs");
         let mut driver = benches.registry.drive(&key, &prepared).expect("a driver");
-        log.0.borrow_mut().clear();
+        log.begin();
         let laps = [3, 3, 40].map(|count| driver.lap(&clock, count).expect("no fault"));
         (laps.map(|lap| lap.ns).to_vec(), laps.map(|lap| lap.digest).to_vec(), prepared.reference, log)
     }
 
     #[derive(Clone, Default)]
-    struct Log(Rc<RefCell<String>>);
+    struct Log {
+        events: Rc<RefCell<String>>,
+        began: Rc<Cell<bool>>,
+    }
 
     impl Log {
         fn note(&self, event: char) {
-            self.0.borrow_mut().push(event);
+            self.events.borrow_mut().push(event);
+        }
+
+        /// Forgets what was noted while inputs were prepared.
+        fn begin(&self) {
+            self.events.borrow_mut().clear();
+            self.began.set(true);
+        }
+
+        /// Whether this is call `number` of the preparation, or else of the laps.
+        fn is_call(&self, of_laps: bool, number: usize) -> bool {
+            self.note('c');
+            self.began.get() == of_laps && self.events.borrow().matches('c').count() == number
         }
     }
 
     /// A result that takes a microsecond to show and to drop.
-    struct Slow(u64, Scripted);
+    struct Slow(u64, Scripted, Log);
 
     impl Debug for Slow {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             self.1.advance(1000);
+            self.2.note('s');
             self.0.fmt(f)
         }
     }
@@ -258,7 +317,7 @@ mod tests {
             let clock = clock.clone();
             inputs.run(move |n| {
                 clock.advance(10);
-                Slow(*n, clock.clone())
+                Slow(*n, clock.clone(), Log::default())
             });
         });
         let by_mut = laps(|inputs, clock, log| {
@@ -266,7 +325,7 @@ mod tests {
             inputs.run_mut(move |n| {
                 clock.advance(10);
                 log.note('c');
-                Slow(*n, clock.clone())
+                Slow(*n, clock.clone(), Log::default())
             });
         });
         let by_value = laps(|inputs, clock, log| {
@@ -274,7 +333,7 @@ mod tests {
             inputs.run_owned(move |n| {
                 clock.advance(10);
                 log.note('c');
-                Slow(n, clock.clone())
+                Slow(n, clock.clone(), Log::default())
             });
         });
         let plain = laps(|inputs, clock, _| {
@@ -289,23 +348,72 @@ mod tests {
             assert_eq!(*digests, [*reference; 3], "every input has its own answer, and all were right");
         }
         for (_, _, _, log) in [by_mut, by_value] {
-            let log = log.0.borrow();
+            let log = log.events.borrow();
             assert!(log.starts_with("iiiccciiiccc"), "inputs are made before the clock starts: {log}");
             assert_eq!(log.matches('c').count(), 46);
         }
     }
 
+    /// The laps of calls that give the input back, but for one of them, by all four loops.
+    fn laps_with_one_wrong(of_laps: bool, number: usize) -> [(Vec<Digest>, Digest); 4] {
+        let of = |define: fn(Inputs<'_, u64>, Log, (bool, usize))| {
+            let (_, digests, reference, _) =
+                laps(|inputs, _, log| define(inputs, log.clone(), (of_laps, number)));
+            (digests, reference)
+        };
+        fn wrong(log: &Log, (of_laps, number): (bool, usize), n: u64) -> u64 {
+            if log.is_call(of_laps, number) { 42 } else { n }
+        }
+        [
+            of(|inputs, log, at| inputs.expect(|n| *n).run(move |n| wrong(&log, at, *n))),
+            of(|inputs, log, at| {
+                inputs.expect(|n| n.to_string()).run(move |n| wrong(&log, at, *n).to_string());
+            }),
+            of(|inputs, log, at| inputs.expect(|n| *n).run_mut(move |n| wrong(&log, at, *n))),
+            of(|inputs, log, at| inputs.expect(|n| *n).run_owned(move |n| wrong(&log, at, n))),
+        ]
+    }
+
     #[test]
     fn a_wrong_result_shows_whichever_input_it_is_of() {
-        let calls = RefCell::new(0);
-        let (_, digests, reference, _) = laps(|inputs, _, _| {
-            inputs.expect(|n| *n).run(move |n| {
-                *calls.borrow_mut() += 1;
-                if *calls.borrow() > 3 { 42 } else { *n }
+        for (digests, reference) in laps_with_one_wrong(true, 6) {
+            assert_eq!(digests[0], reference);
+            assert_ne!(digests[1], reference, "the last of its lap");
+            assert_eq!(digests[2], digests[1], "and a lap later it is not forgotten");
+        }
+    }
+
+    #[test]
+    fn a_wrong_result_before_the_first_sample_shows_in_all() {
+        for (digests, reference) in laps_with_one_wrong(false, 2) {
+            assert!(digests.iter().all(|digest| *digest != reference), "no sample made that call");
+        }
+        for (digests, reference) in laps_with_one_wrong(false, usize::MAX) {
+            assert_eq!(digests, [reference; 3]);
+        }
+    }
+
+    #[test]
+    fn results_that_wait_in_a_row_are_all_looked_at_if_that_is_cheap() {
+        let [numbers, waiting @ ..] = laps_with_one_wrong(true, 2);
+        assert_eq!(numbers.0[0], numbers.1, "a number that owns nothing is gone with the next");
+        for (digests, reference) in waiting {
+            assert_ne!(digests[0], reference, "in the middle of its lap");
+        }
+    }
+
+    #[test]
+    fn dear_results_are_looked_at_for_a_part_of_the_time_of_calls() {
+        let (_, digests, reference, log) = laps(|inputs, clock, log| {
+            let (clock, log) = (clock.clone(), log.clone());
+            inputs.run_owned(move |n| {
+                clock.advance(10);
+                Slow(n, clock.clone(), log.clone())
             });
         });
-        assert_eq!(digests[0], reference);
-        assert_ne!(digests[1], reference);
+        assert_eq!(digests, [reference; 3]);
+        let shown = log.events.borrow().matches('s').count();
+        assert_eq!(shown, 4, "the last of each lap, and one that shows how dear it is");
     }
 
     #[test]
