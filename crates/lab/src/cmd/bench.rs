@@ -10,14 +10,14 @@ use super::args::Measuring;
 use super::compare::FailOn;
 use super::contests;
 use super::error::Error;
-use super::github::{Page, of_banner, of_verdicts};
+use super::github::{Annotation, Page, of_banner, of_verdicts};
 use super::measure::{Beside, Job, SELF, exit_of, measure_with, session_arguments};
 use super::mistake::one_line;
 use super::{Console, Exit, Mount};
 use crate::bench::{Benches, Named};
 use crate::campaign::Contest;
 use crate::fingerprint::sha256_file;
-use crate::report::schema::{Build, Kind, Report, State};
+use crate::report::schema::{Build, Kind, Report};
 use crate::report::store;
 use crate::report::view::View;
 use crate::session::process::Program;
@@ -57,9 +57,10 @@ struct Arguments {
     #[arg(long, value_name = "NAME")]
     save: Option<String>,
     /// Compare with nothing.
-    #[arg(long, conflicts_with = "base")]
+    #[arg(long, conflicts_with_all = ["base", "fail_on"])]
     alone: bool,
-    /// Exit with 1 when this program is proven to be slower, or to have changed at all [default: exit with 0].
+    /// Exit with 1 when this program is proven to be slower, or to have changed at all, and with 3 when nothing was compared
+    /// [default: exit with 0]. A program that failed is not what the next run is compared with.
     #[arg(long, value_name = "VERDICT", value_enum)]
     fail_on: Option<FailOn>,
     #[command(flatten)]
@@ -99,9 +100,13 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  done, and nothing speaks against the result
   1  a comparison is what --fail-on names; with --test: a case failed
-  2  the command makes no sense: no such case, a number out of range, no such base
-  3  nothing was proven: interrupted, or inconclusive under --strict
+  2  the command makes no sense: a number out of range, no such base, or none of these cases in it
+  3  nothing was proven: interrupted, inconclusive under --strict, or nothing compared under --fail-on
   4  the result must not be used: a wrong result, a failed session or control";
+
+/// Why --fail-on, which asks about a comparison, has no answer.
+const NOTHING_COMPARED: &str =
+    "nothing was compared: no run of another program with these cases came before; name a base with --base";
 
 const OUT: &str = "Folder for report.json, report.html, report.md and samples.json [default: hashmill-lab/<bench>/report in \
                    the folder of the profile]";
@@ -191,15 +196,23 @@ fn run(
     if let Some(save) = &arguments.save {
         shelf.save(program, save)?;
     }
-    if report.state == State::Complete && report.is_valid() && arguments.base.is_none() {
+    let strict = arguments.measuring.strict;
+    let exit = match exit_of(&report, strict) {
+        Exit::Ok if arguments.fail_on.is_some_and(|wish| wish.is_met(&report)) => Exit::Failed,
+        exit => exit,
+    };
+    // What failed must not be what the next run is compared with: it would find the same program and pass.
+    if exit == Exit::Ok && arguments.base.is_none() {
         shelf.keep(program)?;
     }
-    let strict = arguments.measuring.strict;
+    let compared = report.candidates().any(|(_, comparison)| comparison.sessions > 0);
+    let lacks = exit == Exit::Ok && arguments.fail_on.is_some() && !compared;
+    let lacking = Some(NOTHING_COMPARED.to_owned()).filter(|_| lacks);
     let view = View::of(&report);
-    page.show(&view, [of_banner(&view), of_verdicts(&report, arguments.fail_on, strict)].concat())?;
-    let exit = exit_of(&report, strict);
-    let fails = arguments.fail_on.is_some_and(|wish| wish.is_met(&report));
-    Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
+    let mut lines = [of_banner(&view), of_verdicts(&report, arguments.fail_on, strict)].concat();
+    lines.extend(lacking.iter().map(|says| Annotation { is_error: true, says: says.clone() }));
+    page.show(&view, lines)?;
+    lacking.map_or(Ok(exit), |says| Err(Error::Lacking(says)))
 }
 
 impl Arguments {
@@ -266,6 +279,13 @@ impl Setting<'_> {
         let mount = mount(self.benches, self.name);
         let source = base.as_ref().map(|base| base.source.clone());
         let known = base.as_ref().map(Base::cases).transpose()?.unwrap_or_default();
+        if let Some(base) = &self.arguments.base
+            && !chosen.iter().any(|case| known.contains(&case.name))
+        {
+            return Err(Error::Usage(format!(
+                "{base} has none of these cases, so nothing can be compared; without --base they are measured alone"
+            )));
+        }
         let same_code = base.as_ref().is_some_and(Base::is_same);
         let (builds, paths, bench) = match base {
             Some(base) => (base.builds.to_vec(), base.programs.to_vec(), base.bench),

@@ -145,6 +145,56 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
     }
 }
 
+/// As few sessions as prove something, without a control, whose failure would be another matter.
+const CHECK: [&str; 6] = ["--fail-on", "slower", "--sessions", "10", "--control", "off"];
+
+/// A bench with one case, whose speed is a matter of the depth.
+fn fib(name: &str, depth: u32) -> String {
+    format!(
+        "fn main() {{\n    hashmill_lab::benches(|b| {{\n        \
+         b.case(\"{name}\").run(|| {{\n            std::hint::black_box(scratch::fib({depth}));\n        }});\n    \
+         }});\n}}\n"
+    )
+}
+
+#[test]
+fn a_check_that_failed_or_compared_nothing_does_not_pass_the_second_time() {
+    let scratch = Scratch::new("lab_scratch_check");
+    std::fs::remove_dir_all(scratch.shelf()).ok();
+    let check = |words: &[&str]| {
+        let result = scratch.bench(&[words, &CHECK, &TINY[2..]].concat());
+        let own = result.err.lines().filter(|line| line.starts_with("lab_scratch_check: "));
+        let own: Vec<String> = own.map(str::to_owned).collect();
+        (result.code, own.join("\n"))
+    };
+    let nothing = |(code, says): (Option<i32>, String)| {
+        assert_eq!(code, Some(3), "{says}");
+        assert!(says.starts_with("lab_scratch_check: nothing was compared"), "{says}");
+        assert_eq!(says.lines().count(), 1, "{says}");
+    };
+    scratch.write_bench(&fib("fib", 1));
+    nothing(check(&[]));
+    nothing(check(&[]));
+
+    // A program that takes thousands of times as long is slower on every machine. It fails until somebody takes it.
+    scratch.write_bench(&fib("fib", 20));
+    for _ in 0..2 {
+        assert_eq!(check(&[]), (Some(1), String::new()));
+    }
+    let taken = scratch.bench(&[&["fib", "--save", "kept"], &TINY[..]].concat());
+    assert_eq!(taken.code, Some(0), "{taken:?}");
+    nothing(check(&[]));
+
+    // What is not in the base cannot be compared with it.
+    scratch.write_bench(&fib("renamed", 20));
+    for more in ["--no-pin", "--strict"] {
+        let renamed = scratch.bench(&[&["--base", "kept", more], &TINY[..]].concat());
+        assert_eq!((renamed.code, renamed.out.as_str()), (Some(2), ""), "{renamed:?}");
+        assert!(renamed.err.contains("kept has none of these cases"), "{}", renamed.err);
+    }
+    nothing(check(&[]));
+}
+
 /// Who adds a bench to a crate waits for all of these.
 #[test]
 fn a_bench_brings_few_crates() {
