@@ -36,7 +36,7 @@ const LAB: &str = "lab";
 #[derive(Debug, Parser)]
 #[command(disable_version_flag = true, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Only cases whose names contain one of these.
+    /// Only cases whose names contain one of these, letter by letter.
     filters: Vec<String>,
     /// Filters are whole names.
     #[arg(long)]
@@ -98,7 +98,7 @@ const AFTER_HELP: &str = "\
 `cargo bench -- lab …` has all commands of the lab: `lab list`, `lab check REPORT`, `lab --help`.
 
 Exit codes:
-  0  done, and nothing speaks against the result
+  0  done, and nothing speaks against the result; or no case has such a name, which another bench may have
   1  a comparison is what --fail-on names; with --test: a case failed
   2  the command makes no sense: a number out of range, no such base, or none of these cases in it
   3  nothing was proven: interrupted, inconclusive under --strict, or nothing compared under --fail-on
@@ -180,9 +180,7 @@ fn run(
         return test(benches, &chosen, console);
     }
     if chosen.is_empty() {
-        // Other benches of the package may have what was asked for.
-        let silent = benches.cases.is_empty() || !arguments.filters.is_empty();
-        return if silent { Ok(Exit::Ok) } else { Err(Error::Usage("no case is left".to_owned())) };
+        return nothing_chosen(benches, name, arguments);
     }
     let page = Page::open(arguments.measuring.github)?;
     let shelf = Shelf::of(program, name);
@@ -220,6 +218,23 @@ impl Arguments {
         let hit = |filter: &String| if self.exact { name == filter } else { name.contains(filter.as_str()) };
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
+}
+
+/// Cargo says the same words to every bench of a package, and ends with the first that fails: where others may have what was
+/// asked for, it is said and no mistake. But a check has no answer.
+fn nothing_chosen(benches: &Benches, name: &str, arguments: &Arguments) -> Result<Exit, Error> {
+    let filters: Vec<String> = arguments.filters.iter().map(|filter| format!("`{filter}`")).collect();
+    let says = match (benches.cases.is_empty(), arguments.exact) {
+        (true, _) => "there are no cases".to_owned(),
+        _ if filters.is_empty() => return Err(Error::Usage("no case is left".to_owned())),
+        (_, true) => format!("no case is called {}", filters.join(" or ")),
+        (_, false) => format!("no case that is left has {} in its name", filters.join(" or ")),
+    };
+    if arguments.fail_on.is_some() {
+        return Err(Error::Lacking(format!("nothing was compared: {says}")));
+    }
+    writeln!(std::io::stderr(), "{name}: {says}; --list shows what there is").ok();
+    Ok(Exit::Ok)
 }
 
 /// As a test program of Rust lists its benches; none is ever ignored.

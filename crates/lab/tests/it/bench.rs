@@ -231,6 +231,27 @@ fn what_a_bench_cannot_do_is_said_in_one_line() {
         assert!(own.len() == 1 && own[0].contains(says), "{arguments:?}: {result:?}");
         assert_eq!(result.code, Some(code), "{result:?}");
     }
+    // Cargo says the same to other benches, which may have such a case. A check needs an answer.
+    for (words, code, says) in [
+        (
+            &["nonesuch", "sort/.*"][..],
+            0,
+            "no case that is left has `nonesuch` or `sort/.*` in its name; --list shows",
+        ),
+        (&["--exact", "sum"], 0, "no case is called `sum`"),
+        (
+            &["nonesuch", "--fail-on", "slower"],
+            3,
+            "nothing was compared: no case that is left has `nonesuch`",
+        ),
+        (&["--skip", "s", "--skip", "fib"], 2, "no case is left"),
+    ] {
+        let none = scratch.bench(words);
+        let own: Vec<&str> =
+            none.err.lines().filter(|line| line.starts_with("lab_scratch_wrong: ")).collect();
+        assert!(own.len() == 1 && own[0].contains(says), "{words:?}: {none:?}");
+        assert_eq!((none.code, none.out.as_str()), (Some(code), ""), "{none:?}");
+    }
     let help = scratch.bench(&["--help"]);
     assert!(help.code == Some(0) && help.out.contains("--base <BASE>"), "{help:?}");
 }
