@@ -22,10 +22,10 @@ use crate::report::store;
 use crate::report::view::View;
 use crate::session::process::Program;
 use before::{Base, OURS, Shelf};
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use hashmill_machine::clock::Scripted;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -63,10 +63,32 @@ struct Arguments {
     /// [default: exit with 0]. A program that failed is not what the next run is compared with.
     #[arg(long, value_name = "VERDICT", value_enum)]
     fail_on: Option<FailOn>,
+    /// Colours.
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    color: Colours,
     #[command(flatten)]
     measuring: Measuring,
     #[command(flatten)]
     runner: Runner,
+}
+
+/// When tables have colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Colours {
+    /// On a terminal, if NO_COLOR is not set.
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colours {
+    fn shown(self, on_terminal: bool, no_color: Option<&OsStr>) -> bool {
+        match self {
+            Colours::Auto => on_terminal && no_color.is_none_or(OsStr::is_empty),
+            Colours::Always => true,
+            Colours::Never => false,
+        }
+    }
 }
 
 /// What cargo and test runners say, and a bench has no use for.
@@ -86,8 +108,6 @@ struct Runner {
     show_output: bool,
     #[arg(short, long, hide = true)]
     quiet: bool,
-    #[arg(long, hide = true)]
-    color: Option<String>,
     #[arg(long, hide = true)]
     format: Option<String>,
     #[arg(long, hide = true)]
@@ -137,7 +157,7 @@ pub(crate) fn main(benches: &Benches) -> Exit {
         }
     };
     let stdout = std::io::stdout();
-    let colour = stdout.is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let colour = arguments.color.shown(stdout.is_terminal(), env::var_os("NO_COLOR").as_deref());
     let mut out = stdout.lock();
     let result = run(benches, &name, &program, &arguments, &mut Console { out: &mut out, colour });
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(Error::Output));
@@ -396,6 +416,17 @@ mod tests {
             assert!(!arguments(words).runner.bench);
         }
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn colours_are_what_was_asked_for() {
+        let shown = |words: &[&str], on_terminal: bool, no_color: Option<&str>| {
+            arguments(words).color.shown(on_terminal, no_color.map(OsStr::new))
+        };
+        assert!(shown(&[], true, None) && shown(&[], true, Some("")));
+        assert!(!shown(&[], true, Some("1")) && !shown(&[], false, None));
+        assert!(!shown(&["--color", "never"], true, None));
+        assert!(shown(&["--color=always"], false, Some("1")), "a word now wins over the environment");
     }
 
     #[test]

@@ -138,9 +138,10 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
 
     // What computes something else than before has no speed, and is not what the next run is set against.
     scratch.write("src/lib.rs", &LIB.replace("if n < 2 { n }", "if n < 2 { 1 }"));
-    for _ in 0..2 {
-        let other = scratch.bench(&[&["fib"], &TINY[..]].concat());
+    for (when, has_colours) in [("always", true), ("never", false)] {
+        let other = scratch.bench(&[&["fib", "--color", when], &TINY[..]].concat());
         assert_eq!(other.code, Some(4), "{other:?}");
+        assert_eq!(other.out.contains('\u{1b}'), has_colours, "{}", other.out);
         assert!(other.out.contains("WRONG RESULT") && other.out.contains("from one input"), "{}", other.out);
     }
 }
@@ -224,6 +225,7 @@ fn what_a_bench_cannot_do_is_said_in_one_line() {
         (&["--base", "no such thing"], 2, "`no such thing` is neither a file nor a directory nor a revision"),
         (&["--save", "../x", "fib", "--sessions", "0"], 2, "sessions is 0"),
         (&["lab", "run", "nothing/like/this"], 2, "no workload matches `nothing`"),
+        (&["--color", "sometimes"], 2, "sometimes"),
     ] {
         let result = scratch.bench(arguments);
         let own: Vec<&str> =
