@@ -19,6 +19,12 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
     if let Some(length) = args.length {
         return endurance::main(mount, args, length, console);
     }
+    if args.floor && !cfg!(feature = "limits") {
+        return Err(Error::Usage(
+            "--floor needs probes: this program was built without the feature `limits` of hashmill-lab"
+                .to_owned(),
+        ));
+    }
     let page = Page::open(args.measuring.github)?;
     let mut keys = mount.registry.select(&args.patterns)?;
     refuse_sustained(&keys)?;

@@ -225,6 +225,7 @@ fn what_a_bench_cannot_do_is_said_in_one_line() {
         (&["--base", "no such thing"], 2, "`no such thing` is neither a file nor a directory nor a revision"),
         (&["--save", "../x", "fib", "--sessions", "0"], 2, "sessions is 0"),
         (&["lab", "run", "nothing/like/this"], 2, "no workload matches `nothing`"),
+        (&["lab", "run", "fib", "--floor"], 2, "was built without the feature `limits` of hashmill-lab"),
         (&["--color", "sometimes"], 2, "sometimes"),
     ] {
         let result = scratch.bench(arguments);
