@@ -20,6 +20,7 @@ pub(super) struct Recipe<I, C> {
     pub(super) call: C,
     pub(super) units: Units,
     pub(super) working_set: Option<u64>,
+    pub(super) limits: Limits,
 }
 
 /// The inputs of one session.
@@ -38,10 +39,21 @@ pub(super) struct Pool<I, C> {
 const MOST: usize = 64;
 /// Without a look at the memory, fewer.
 const MOST_UNSEEN: usize = 8;
-/// So much may the process grow by them; more would move a case from one level of caches to the next.
-const MOST_BYTES: u64 = 512 << 10;
-/// So long may it take to make them.
-const MOST_TIME: Duration = Duration::from_millis(20);
+
+/// What inputs may cost a session. Both are facts of the process and the machine, so a test that counts inputs has its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// So much may the process grow by them; more would move a case from one level of caches to the next.
+    pub(super) bytes: u64,
+    /// So long may it take to make them, and to call on each.
+    pub(super) time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { bytes: 512 << 10, time: Duration::from_millis(20) }
+    }
+}
 
 impl<I: 'static, C: Call<I>> Recipe<I, C> {
     /// The inputs of a session, the first of which the whole is known by.
@@ -66,7 +78,7 @@ impl<I: 'static, C: Call<I>> Recipe<I, C> {
         while pool.seeds.len() < most {
             pool.add(orders.next());
             working_set = working_set.max(grown());
-            if start.elapsed() > MOST_TIME || working_set > Some(MOST_BYTES) {
+            if start.elapsed() > self.limits.time || working_set > Some(self.limits.bytes) {
                 break;
             }
         }

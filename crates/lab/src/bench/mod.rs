@@ -34,7 +34,7 @@ pub use std::hint::black_box;
 use crate::model::key::{Key, Knobs, is_name};
 use crate::model::registry::Registry;
 use crate::model::units::{Size, Units};
-use inputs::{Answer, Recipe};
+use inputs::{Answer, Limits, Recipe};
 use std::fmt::Debug;
 use std::rc::Rc;
 use timed::{ByMut, ByRef, ByValue, Call};
@@ -44,7 +44,7 @@ use timed::{ByMut, ByRef, ByValue, Call};
 /// `--help` says what can be asked. The first word `lab` leads to all commands of the lab, such as `lab check`.
 #[expect(clippy::exit, reason = "all that the `main` of a bench does")]
 pub fn benches(define: impl FnOnce(&mut Benches)) -> ! {
-    let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+    let mut benches = Benches::new(Limits::default());
     define(&mut benches);
     std::process::exit(crate::cmd::bench(&benches).code())
 }
@@ -53,6 +53,7 @@ pub fn benches(define: impl FnOnce(&mut Benches)) -> ! {
 pub struct Benches {
     pub(crate) registry: Registry,
     pub(crate) cases: Vec<Named>,
+    limits: Limits,
 }
 
 /// A case under the name that its author gave it.
@@ -62,6 +63,10 @@ pub(crate) struct Named {
 }
 
 impl Benches {
+    fn new(limits: Limits) -> Self {
+        Benches { registry: Registry::new(), cases: Vec::new(), limits }
+    }
+
     /// Begins a case; `name` is what filters and tables see. Slashes group: in `sort/1000` the last part is a size.
     pub fn case(&mut self, name: impl Into<String>) -> Case<'_> {
         Case { benches: self, name: name.into(), units: Units::Operations(1), working_set: None, threads: 1 }
@@ -160,7 +165,7 @@ impl<I: 'static> Inputs<'_, I> {
         let key = key(&name, threads);
         assert!(!name.is_empty(), "a case needs a name");
         assert!(benches.cases.iter().all(|other| other.key != key), "the case `{name}` is defined twice");
-        let recipe = Rc::new(Recipe { make, expected, call, units, working_set });
+        let recipe = Rc::new(Recipe { make, expected, call, units, working_set, limits: benches.limits });
         benches.registry.ready_made(&key, move |seed| recipe.prepare(seed), timed::driver::<I, C>);
         benches.cases.push(Named { name, key });
     }

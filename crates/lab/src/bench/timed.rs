@@ -243,18 +243,24 @@ fn visit<I>(inputs: &[I], at: &mut usize, count: u64, mut each: impl FnMut(&I)) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::inputs::Limits;
     use super::super::{Benches, Inputs};
     use super::*;
-    use crate::model::registry::Registry;
     use crate::session::protocol::{Reply, Request};
     use crate::session::worker::Worker;
     use hashmill_machine::clock::Scripted;
     use std::cell::{Cell, RefCell};
+    use std::time::Duration;
+
+    /// A bench whose inputs are as many as there can be, however busy the machine and the other tests are.
+    fn unlimited() -> Benches {
+        Benches::new(Limits { bytes: u64::MAX, time: Duration::MAX })
+    }
 
     /// What the clock and the order of events say of two laps of three calls and one of forty.
     fn laps(define: impl FnOnce(Inputs<'_, u64>, &Scripted, &Log)) -> (Vec<u64>, Vec<Digest>, Digest, Log) {
         let (clock, log) = (Scripted::default(), Log::default());
-        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        let mut benches = unlimited();
         let (input_clock, input_log) = (clock.clone(), log.clone());
         let made = benches.case("case").inputs(move |random| {
             input_clock.advance(1000);
@@ -418,7 +424,7 @@ mod tests {
 
     #[test]
     fn without_inputs_the_call_is_all() {
-        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        let mut benches = unlimited();
         benches.case("fib/20").run(|| 6765);
         let key = &benches.cases[0].key;
         let prepared = benches.registry.prepare(key, 1).expect("nothing to make");
@@ -429,7 +435,7 @@ mod tests {
 
     #[test]
     fn inputs_differ_within_a_session_and_between_sessions() {
-        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        let mut benches = unlimited();
         let seen = Rc::new(RefCell::new(std::collections::BTreeSet::new()));
         let note = Rc::clone(&seen);
         benches.case("seen").inputs(|random| random.number()).run(move |n| note.borrow_mut().insert(*n));
@@ -443,7 +449,7 @@ mod tests {
     #[test]
     fn dear_inputs_make_samples_short_and_not_days_long() {
         let clock = Scripted::default();
-        let mut benches = Benches { registry: Registry::new(), cases: Vec::new() };
+        let mut benches = unlimited();
         let (making, calling) = (clock.clone(), clock.clone());
         let inputs = benches.case("dear").inputs(move |_| making.advance(1_000_000));
         inputs.run_owned(move |()| calling.advance(10));
