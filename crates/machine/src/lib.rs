@@ -1,10 +1,11 @@
 //! Facts of the machine, asked in one place.
 //!
 //! Nobody here judges them, and what a system cannot say is `None`. `system` asks Linux, in whose files most of
-//! it stands, and `parse` reads them; `os` has what every system is asked in its own way.
-#![forbid(unsafe_code)]
+//! it stands, and `parse` reads them; `os` has what every system is asked in its own way. `child` runs one process and
+//! says what that used.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod child;
 pub mod clock;
 pub mod date;
 mod description;
@@ -17,9 +18,10 @@ mod places;
 mod processors;
 mod system;
 
+pub use child::{ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, is_program, run_child};
 pub use description::Machine;
 pub use load::{Load, Usage};
-pub use memory::{free_kib, resident_bytes};
+pub use memory::{free_kib, peak_bytes, resident_bytes};
 pub use os::{cpu_time, page_size};
 pub use pages::{HugeBytes, huge_page_bytes, huge_page_sizes, reserved_bytes, transparent_huge_pages};
 pub use places::places;

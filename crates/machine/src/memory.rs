@@ -20,6 +20,13 @@ pub fn resident_bytes() -> Option<u64> {
     system::resident_bytes()
 }
 
+/// Most bytes of this process that lay in memory at once. A child is told to have had as many, even if it needs fewer:
+/// the system counts what it was before it became a program of its own.
+#[must_use]
+pub fn peak_bytes() -> Option<u64> {
+    system::peak_bytes()
+}
+
 /// The same as [`free_kib`] with the files of the system below `root`.
 fn free_kib_below(root: &Path) -> Option<u64> {
     let system = read_to_string(root.join("proc/meminfo")).ok().and_then(|text| of_system(&text));

@@ -111,6 +111,10 @@ pub(crate) fn resident_bytes() -> Option<u64> {
     bytes_in(&["Rss", "Private_Hugetlb", "Shared_Hugetlb"])
 }
 
+pub(crate) fn peak_bytes() -> Option<u64> {
+    Some(number(&read("/proc/self/status"), "VmHWM")? << 10)
+}
+
 /// The sum of what this process has of the named kinds of memory; the first of them every kernel tells.
 fn bytes_in(kinds: &[&str]) -> Option<u64> {
     let text = read("/proc/self/smaps_rollup");
