@@ -12,6 +12,7 @@ mod campaign;
 #[cfg(feature = "gates")]
 mod claim;
 pub mod cmd;
+mod commands;
 mod count;
 mod fingerprint;
 #[cfg(feature = "gates")]

@@ -167,7 +167,8 @@ fn understood(line: &str) -> String {
     match *command {
         "run" => format!("{line} --help && hashmill lab list '{}'", cases.join("' '")),
         "list" => line.to_owned(),
-        _ => format!("{line} --help"),
+        // What stands behind two strokes are commands to measure.
+        _ => format!("{} --help", line.split(" -- ").next().unwrap_or(line)),
     }
 }
 

@@ -38,7 +38,7 @@ fn not_negative(text: &str) -> Result<f64, String> {
 }
 
 /// A length of time: a number with ms, s, m or h.
-fn length(text: &str) -> Result<Duration, String> {
+pub(super) fn length(text: &str) -> Result<Duration, String> {
     let wrong = || "it is no length of time, such as 500ms, 90s, 10m or 2h".to_owned();
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
     let (number, unit) = text.split_at(unit);
@@ -58,8 +58,8 @@ pub(super) enum Command {
     List(List),
     /// Measure cases alone: time, interval, rate; for minutes with --for, and in their parts with --explain.
     Run(Run),
-    /// Compare ours with another, side by side: engines, cases, or builds.
-    Compare(super::compare::Compare),
+    /// Compare side by side: ours with another engine, case or build; any commands after `--`.
+    Compare(Box<super::compare::Compare>),
     #[cfg(feature = "gates")]
     /// Hold comparisons against a file of gates: pass, fail or unproven.
     Gate(super::gate::GateArgs),

@@ -361,7 +361,7 @@ impl Setting<'_> {
         let job = Job { kind, contests, builds, programs: programs.collect(), plan, same_code };
         // Links of their own are for sessions of both programs.
         let bench = bench.filter(|_| compares);
-        let (report, folder) = measure_with(&mount, &options, job, Beside { bench, count: false })?;
+        let (report, folder) = measure_with(&mount, &options, job, Beside { bench, ..Beside::default() })?;
         let text = match options.json {
             true => store::to_json(&report),
             false => {

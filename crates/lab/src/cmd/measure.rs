@@ -71,20 +71,25 @@ pub(super) fn measure(mount: &Mount<'_>, options: &Measuring, job: Job) -> Resul
     measure_with(mount, options, job, Beside::default())
 }
 
+/// What is written into a report after its measurement.
+type Addition<'a> = Box<dyn FnMut(&mut Report) + 'a>;
+
 /// What a comparison takes to its measurement.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct Beside<'a> {
     /// What its sessions are linked of, where they have links of their own.
     pub(super) bench: Option<Bench>,
     /// Whether instructions are counted, where the verdicts leave a question.
     pub(super) count: bool,
+    /// Commands, which start themselves, and what is added to their report.
+    pub(super) commands: Option<(&'a dyn Launcher, Addition<'a>)>,
 }
 
 pub(super) fn measure_with(
     mount: &Mount<'_>,
     options: &Measuring,
     job: Job,
-    beside: Beside,
+    mut beside: Beside<'_>,
 ) -> Result<(Report, PathBuf), Error> {
     job.plan.validate()?;
     let before = Load::read();
@@ -129,15 +134,19 @@ pub(super) fn measure_with(
     let plan = recorder.heading.plan.clone();
     let timeout = Duration::from_secs(plan.timeout_s);
     let programs = job.programs.clone();
-    let launcher: Box<dyn Launcher> = match beside.bench {
+    let made: Box<dyn Launcher> = match beside.bench {
         Some(bench) => Box::new(bench.launcher(programs, plan.seed, job.same_code, timeout)),
         None => Box::new(Processes { programs, timeout }),
     };
-    let all = campaign::run(job.contests, &plan, &*launcher, &mut recorder);
+    let launcher = beside.commands.as_ref().map_or(&*made, |(launcher, _)| *launcher);
+    let all = campaign::run(job.contests, &plan, launcher, &mut recorder);
     let mut report = recorder.report(&all);
     drop(recorder);
     if beside.count {
         count_beside(&mut report, &job.programs);
+    }
+    if let Some((_, add)) = &mut beside.commands {
+        add(&mut report);
     }
     let samples = store::pretty(&SamplesFile::of(&report.id, &all));
     report.samples_sha256 = Some(sha256_hex(samples.as_bytes()));

@@ -1,6 +1,6 @@
 //! What the parser of the command line says, on one line.
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Commands that went into others, and what is typed now.
 const RENAMED: [(&str, &str); 10] = [
@@ -16,8 +16,32 @@ const RENAMED: [(&str, &str); 10] = [
     ("tune", "run CASE..."),
 ];
 
-/// What to type instead of a command that has another name now.
+/// Flags of hyperfine that are none here, and what is there instead.
+const FOREIGN: [(&str, &str); 8] = [
+    ("--export-asciidoc", "--export-markdown and --export-csv write tables"),
+    ("--export-orgmode", "--export-markdown and --export-csv write tables"),
+    ("--max-benchmarking-time", "it is --budget 30s"),
+    ("--min-benchmarking-time", "--min-runs asks for more runs, --budget for no more time"),
+    ("--sort", "commands stay in their order, because the first is what the others are compared with"),
+    ("--style", "a terminal has colours unless NO_COLOR is set, a pipe has none"),
+    ("--time-limit", "it is --timeout 10s"),
+    ("--debug-mode", "there is nothing to debug: it never subtracts the time of a shell"),
+];
+
+/// What to type instead of a command that has another name now, or of a flag of another program.
 pub(super) fn renamed(error: &clap::Error) -> Option<String> {
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) {
+        let flag = typed.split(['=', ' ']).next().unwrap_or_default();
+        let (flag, instead) = FOREIGN
+            .iter()
+            .find(|(foreign, _)| error.kind() == ErrorKind::UnknownArgument && *foreign == flag)?;
+        return Some(format!("there is no {flag}; {instead}"));
+    }
+    if let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+        && missing.iter().any(|name| name.contains("<COMMAND>"))
+    {
+        return Some("this flag is about commands, and they come after `--`: compare -- 'A' 'B'".to_owned());
+    }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let (old, new) = RENAMED.iter().find(|(old, _)| old == typed)?;
     Some(format!("`{old}` is `{new}` now"))

@@ -47,6 +47,12 @@ impl Phase {
 
     fn says(self, place: Place) -> &'static str {
         match (self, place) {
+            (Phase::Prepare, Place::Process) => "--prepare, and opening files for it",
+            (Phase::Init, Place::Process) => "starting a process",
+            (Phase::Reserve, Place::Process) => "loading the program",
+            (Phase::Stage, Place::Process) => "reading its input",
+            (Phase::Run, Place::Process) => "the work, until the process has ended",
+            (Phase::Digest, Place::Process) => "the digest of what it printed",
             (Phase::Prepare, Place::File) => "making the input and its file",
             (Phase::Prepare, _) => "making the input",
             (Phase::Init, _) => "starting contexts, pools and pipelines",
@@ -76,6 +82,8 @@ pub enum Place {
     Wrapped,
     /// A file.
     File,
+    /// Wherever a process of its own finds it.
+    Process,
 }
 
 /// How a class is sampled.
@@ -101,7 +109,7 @@ struct Row {
 }
 
 #[rustfmt::skip]
-static TABLE: [Row; 14] = [
+static TABLE: [Row; 15] = [
     row("kernel",           Phase::Run,     Phase::Run,    Place::Host,    "the inner work alone, on input that lies ready"),
     row("kernel-effective", Phase::Run,     Phase::Digest, Place::Host,    "the inner work and the look at its result"),
     row("resident",         Phase::Run,     Phase::Digest, Place::Shared,  "input already in memory that the device sees"),
@@ -114,6 +122,7 @@ static TABLE: [Row; 14] = [
     row("e2e",              Phase::Reserve, Phase::Digest, Place::Shared,  "fresh buffers, copy, work and result in each call"),
     row("file",             Phase::Reserve, Phase::Digest, Place::File,    "from the file's name to the result"),
     row("end-to-end",       Phase::Init,    Phase::Digest, Place::Host,    "everything started and stopped around each call"),
+    row("process",          Phase::Init,    Phase::Run,    Place::Process, "a command, from its start to its end"),
     Row { sampling: Sampling::Cold,
         ..row("cold",       Phase::Init,    Phase::Digest, Place::Host,    "the first call of a fresh process") },
     Row { sampling: Sampling::Sustained,
@@ -249,7 +258,7 @@ mod tests {
     #[test]
     fn every_published_name_is_a_class_and_prints_as_it_parses() {
         let published = "kernel kernel-effective oneshot backend end-to-end resident private staged \
-                         private-staged wrapped e2e file:read file:mmap file:mmap-parallel cold sustained";
+                         private-staged wrapped e2e process file:read file:mmap file:mmap-parallel cold sustained";
         for name in published.split_whitespace() {
             let class: Class = name.parse().expect(name);
             assert_eq!(class.to_string(), name);

@@ -156,6 +156,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
             .collect(),
         comparisons: Vec::new(),
         instructions: Vec::new(),
+        commands: None,
     }
 }
 

@@ -174,7 +174,8 @@ impl Found {
                 )
             }),
         }
-        if row.status == Status::Ok {
+        // What commands print has no reference, and may go where nobody looks.
+        if row.status == Status::Ok && report.kind != Kind::Commands {
             self.require(is_hex(&side.digest), &place, || "there is no digest of its result".to_owned());
             self.require(side.reference.is_empty(), &place, || {
                 format!("it computed {}, but the reference is {}", side.digest, side.reference)

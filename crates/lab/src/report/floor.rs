@@ -109,6 +109,7 @@ mod tests {
             retried: Vec::new(),
             comparisons: Vec::new(),
             instructions: Vec::new(),
+            commands: None,
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod between;
 pub(crate) mod brief;
 pub mod check;
 mod columns;
+pub(crate) mod commands;
 pub mod count;
 pub(crate) mod document;
 pub(crate) mod figures;

@@ -11,6 +11,7 @@ use crate::model::reach::Reach;
 use hashmill_machine::{Load, Machine};
 use serde::{Deserialize, Serialize};
 
+pub use super::commands::{Commands, Use, Used};
 pub use super::instructions::Instructions;
 pub use super::layout::Layout;
 pub use crate::campaign::Role;
@@ -92,6 +93,8 @@ pub enum Kind {
     Builds,
     /// One case for minutes.
     Soak,
+    /// Commands, each started as processes of its own.
+    Commands,
 }
 
 /// How the run ended.
@@ -242,6 +245,9 @@ pub struct Row {
     /// Instructions of its sides, in their order and without controls, where somebody counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<Instructions>,
+    /// What commands used beside their time, where the sides are commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
 }
 
 /// What the clock saw.

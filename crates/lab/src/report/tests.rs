@@ -88,6 +88,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
         retried: Vec::new(),
         comparisons: Vec::new(),
         instructions: Vec::new(),
+        commands: None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::floor::is_probe;
 use super::instructions;
 use super::layout;
 use super::quality::explain;
-use super::schema::{Answers, Comparison, Floor, Kind, Report, Role, Row, Side, Status, Verdict};
+use super::schema::{Answers, Build, Comparison, Floor, Kind, Report, Role, Row, Side, Status, Verdict};
 use super::soak::{Course, Soak};
 use crate::model::key::Key;
 use crate::model::reach::Reach;
@@ -51,7 +51,7 @@ impl View {
     pub(crate) fn of(report: &Report) -> Self {
         let title = match report.kind {
             Kind::Run => "lab run",
-            Kind::Engines | Kind::Builds => "lab compare",
+            Kind::Engines | Kind::Builds | Kind::Commands => "lab compare",
             Kind::Soak => "lab run --for",
         };
         let (contests, alone): (Vec<&Row>, Vec<&Row>) =
@@ -66,6 +66,9 @@ impl View {
             [("", alone), (PROBES, probes)].into_iter().filter(|(_, rows)| !rows.is_empty())
         {
             tables.push(Table { caption: caption.to_owned(), ..form(&rows) });
+        }
+        if report.kind == Kind::Commands {
+            tables = super::commands::tables(report);
         }
         tables.extend(super::amounts::table(&report.rows));
         tables.extend(super::scaling::table(&report.rows));
@@ -85,7 +88,9 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let took = duration(report.quality.elapsed_ms as f64 * 1e6);
     facts.push(("measured", format!("{}, {took}", report.created)));
     facts.extend(super::pages::fact(report).map(|says| ("memory", says)));
-    for build in &report.builds {
+    // The tables have the name of a command; here stands its whole line, where that is another.
+    let told = |build: &&Build| report.kind != Kind::Commands || build.label != build.source;
+    for build in report.builds.iter().filter(told) {
         let mut says = build.source.clone();
         if let Some(commit) = &build.commit {
             says += &format!(" at {}", &commit[..commit.len().min(12)]);
@@ -319,7 +324,9 @@ const UNEVEN: &str = "the ratio compares the times for the same work, the times 
 differ in how much an iteration does, the one does not follow from the other";
 
 fn notes(report: &Report) -> Vec<String> {
-    let mut notes: Vec<String> = direction(report).into_iter().chain(instructions::means(report)).collect();
+    // The tables of commands say it themselves.
+    let direction = direction(report).filter(|_| report.kind != Kind::Commands);
+    let mut notes: Vec<String> = direction.into_iter().chain(instructions::means(report)).collect();
     for row in &report.rows {
         if let Status::Incorrect(why) | Status::Failed(why) = &row.status {
             notes.push(format!("{}: {why}", row.title));
@@ -343,6 +350,7 @@ fn notes(report: &Report) -> Vec<String> {
             ));
         }
     }
+    notes.extend(report.rows.iter().flat_map(super::commands::notes));
     notes.extend(kernels(report));
     notes.extend(smallest_claim(report));
     notes.extend(layout::notes(report));
@@ -353,11 +361,13 @@ fn notes(report: &Report) -> Vec<String> {
     }
     let sides = report.rows.iter().flat_map(|row| &row.sides);
     let checked: Vec<bool> = sides.filter(|s| !s.digest.is_empty()).map(|s| s.reference.is_empty()).collect();
-    notes.push(format!(
-        "digests {} of {} equal to their reference",
-        checked.iter().filter(|ok| **ok).count(),
-        checked.len()
-    ));
+    if report.kind != Kind::Commands {
+        notes.push(format!(
+            "digests {} of {} equal to their reference",
+            checked.iter().filter(|ok| **ok).count(),
+            checked.len()
+        ));
+    }
     let quiet = report.quality.flags.iter().filter(|flag| !banner::is_loud(flag));
     notes.extend(quiet.map(|flag| format!("{flag}: {}", explain(flag))));
     if report.rows.iter().any(|row| row.sides.iter().any(|side| side.floor.is_some())) {

@@ -5,6 +5,7 @@ mod browser;
 mod builds;
 mod check;
 mod claim;
+mod commands;
 mod doctor;
 mod endurance;
 mod explain;

@@ -1,9 +1,10 @@
 //! `lab compare`: ours against another, in sessions side by side.
 //!
-//! What is set against what follows from the words: engines of this program, two of its cases, or two builds. Each kind
-//! has a file of its own, which makes its contests; measuring and ending are the same for all.
+//! What is set against what follows from the words: engines of this program, two of its cases, two builds, or commands
+//! after `--`. Each kind has a file of its own, which makes its contests; measuring and ending are the same for all.
 
 mod builds;
+mod commands;
 mod engines;
 mod instructions;
 mod saved;
@@ -14,26 +15,29 @@ use super::github::{Page, of_banner, of_verdicts};
 use super::measure::{Beside, Job, conclude, measure_with};
 use super::{Console, Exit, Mount};
 use crate::build::Bench;
+use crate::commands::desk::Halt;
 use crate::model::key::Key;
 use crate::report::schema::{Report, Verdict};
 use crate::report::view::View;
 use crate::report::{store, text};
 use builds::Building;
 use clap::{Args, ValueEnum};
+use commands::{Commands, Halted};
 pub(super) use instructions::count_beside;
+use std::io::Write as _;
 use std::path::Path;
 
 #[derive(Debug, Args)]
 pub(super) struct Compare {
     /// Two sides, ours first: two cases, or two builds, each a revision, a folder (`.` is the work tree) or a program. With
     /// --engines any number of cases. Or two saved reports of one machine, in any order.
-    #[arg(required = true, value_name = "WHAT")]
+    #[arg(required_unless_present = "commands", value_name = "WHAT")]
     what: Vec<String>,
     /// Two engines of this program, ours first, which meet in one process per session.
     #[arg(long, value_name = "OURS,OTHER", value_delimiter = ',', conflicts_with = "cases")]
     engines: Vec<String>,
     /// Another build of this program, as gates name them, in whose sessions the engines meet.
-    #[arg(long, value_name = "NAME", requires = "engines", conflicts_with = "from")]
+    #[arg(long, hide_short_help = true, value_name = "NAME", requires = "engines", conflicts_with = "from")]
     build: Option<String>,
     /// Cases of two builds, as in `list`; ours is asked which there are [default: all, if they are few].
     #[arg(long, value_name = "CASE", num_args = 1..)]
@@ -48,12 +52,14 @@ pub(super) struct Compare {
     no_count: bool,
     #[command(flatten)]
     measuring: Measuring,
+    #[command(flatten)]
+    commands: Commands,
 }
 
 /// The forms of the command, where `name` is what is typed before it.
 pub(super) fn usage(name: &str) -> String {
     format!(
-        "{name} compare --engines OURS,OTHER CASE...\n       {name} compare OURS OTHER [--cases CASE...]\n       {name} compare CASE CASE\n       {name} compare REPORT REPORT"
+        "{name} compare --engines OURS,OTHER CASE...\n       {name} compare OURS OTHER [--cases CASE...]\n       {name} compare CASE CASE\n       {name} compare REPORT REPORT\n       {name} compare -- COMMAND..."
     )
 }
 
@@ -73,6 +79,9 @@ enum Meeting {
 }
 
 pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>) -> Result<Exit, Error> {
+    if args.commands.is_asked() {
+        return by_commands(mount, args, console);
+    }
     if let [one, other] = &args.what[..]
         && saved::is_report(one)
         && saved::is_report(other)
@@ -86,13 +95,41 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
         Meeting::Cases(pairs) => engines::job(mount, &pairs, args.build.as_deref(), &args.building, plan)?,
         Meeting::Builds(sides) => builds::job(mount, &sides, &args.cases, &args.building, plan)?,
     };
-    let (report, folder) =
-        measure_with(mount, &args.measuring, job, Beside { bench, count: !args.no_count })?;
+    let (report, folder) = measure_with(
+        mount,
+        &args.measuring,
+        job,
+        Beside { bench, count: !args.no_count, ..Beside::default() },
+    )?;
     let exit = conclude(&report, &folder, &args.measuring, console)?;
-    let view = View::of(&report);
-    page.show(&view, [of_banner(&view), of_verdicts(&report, args.fail_on, args.measuring.strict)].concat())?;
-    let fails = args.fail_on.is_some_and(|wish| wish.is_met(&report));
+    finish(args, &report, page, exit)
+}
+
+/// What a workflow is shown, and the exit code that was asked for.
+fn finish(args: &Compare, report: &Report, page: Page, exit: Exit) -> Result<Exit, Error> {
+    let view = View::of(report);
+    page.show(&view, [of_banner(&view), of_verdicts(report, args.fail_on, args.measuring.strict)].concat())?;
+    let fails = args.fail_on.is_some_and(|wish| wish.is_met(report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
+}
+
+fn by_commands(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>) -> Result<Exit, Error> {
+    let Compare { what, engines, cases, .. } = args;
+    if !(what.is_empty() && engines.is_empty() && cases.is_empty()) {
+        return Err(Error::Usage(
+            "commands after `--` are compared with each other, and with nothing else".to_owned(),
+        ));
+    }
+    let page = Page::open(args.measuring.github)?;
+    match args.commands.main(mount, &args.measuring, console) {
+        Ok((report, exit)) => finish(args, &report, page, exit),
+        Err(Halted::Halt(Halt::Interrupted)) => {
+            writeln!(std::io::stderr(), "{}: {}", mount.name, Halt::Interrupted)?;
+            Ok(Exit::Inconclusive)
+        }
+        Err(Halted::Halt(halt)) => Err(Error::Refused(halt.to_string())),
+        Err(Halted::Error(error)) => Err(error),
+    }
 }
 
 fn reports(args: &Compare, one: &str, other: &str, console: &mut Console<'_>) -> Result<Exit, Error> {
@@ -140,6 +177,14 @@ fn meeting(mount: &Mount<'_>, args: &Compare) -> Result<Meeting, Error> {
                 .to_owned(),
         ));
     };
+    // A line with blanks that is no path: somebody who knows hyperfine.
+    if let Some(line) =
+        [ours, other].into_iter().find(|word| word.trim().contains(' ') && !Path::new(word).exists())
+    {
+        return Err(Error::Usage(format!(
+            "`{line}` looks like a command; commands come after `--`: compare -- 'A' 'B'"
+        )));
+    }
     let is_case = |word: &String| {
         let workload = word.split('/').next().unwrap_or_default();
         !Path::new(word).exists() && mount.registry.select(&[workload]).is_ok()

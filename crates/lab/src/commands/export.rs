@@ -1,0 +1,200 @@
+//! Tables for other programs and pages. JSON and CSV have the fields that hyperfine writes, so that who reads those can
+//! read these; what is ours comes behind them.
+
+use super::parameters::Choice;
+use super::process::Ran;
+use super::tally::{BLOCK, column, nanoseconds};
+use crate::report::commands::{Beside, beside, bytes, control, uses_of};
+use crate::report::markdown::escape;
+use crate::report::schema::Row;
+use crate::stats::order::{median, standard_deviation};
+use hashmill_machine::ChildUsage;
+use serde_json::{Map, Value, json};
+
+/// A form to export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    Csv,
+    Markdown,
+}
+
+/// In which times are written in tables for people: how many nanoseconds, and the name.
+pub(crate) type Unit = (f64, &'static str);
+
+pub(crate) const MICROSECOND: Unit = (1e3, "µs");
+pub(crate) const MILLISECOND: Unit = (1e6, "ms");
+pub(crate) const SECOND: Unit = (1e9, "s");
+
+/// What a report does not hold of a command.
+pub(crate) struct Entry {
+    /// Its name, or else the line as it was typed.
+    pub(crate) name: String,
+    pub(crate) choice: Choice,
+}
+
+/// One command with its numbers.
+struct Measured<'a> {
+    side: usize,
+    entry: &'a Entry,
+    runs: &'a [Ran],
+    /// Beside the first command, unless it is that.
+    beside: Option<Beside>,
+}
+
+/// What a row and the runs behind it give; `entries` are its commands in order. Commands without a run have no numbers.
+pub(crate) fn render(
+    row: &Row,
+    runs: &[Vec<Ran>],
+    entries: &[Entry],
+    form: Form,
+    unit: Option<Unit>,
+) -> String {
+    let all = entries.iter().zip(runs).enumerate().filter(|(_, (_, runs))| !runs.is_empty());
+    let all: Vec<Measured<'_>> =
+        all.map(|(side, (entry, runs))| Measured { side, entry, runs, beside: beside(row, side) }).collect();
+    match form {
+        Form::Json => json(row, &all),
+        Form::Csv => csv(row, &all),
+        Form::Markdown => markdown(row, &all, unit),
+    }
+}
+
+/// The times of runs in seconds.
+fn times(runs: &[Ran]) -> Vec<f64> {
+    runs.iter().map(|ran| nanoseconds(ran) as f64 / 1e9).collect()
+}
+
+const FIELDS: [&str; 7] = ["mean", "stddev", "median", "user", "system", "min", "max"];
+
+/// The same, in seconds.
+fn seconds(runs: &[Ran]) -> [f64; 7] {
+    let times = times(runs);
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    [
+        mean(&times),
+        standard_deviation(&times),
+        median(&times),
+        mean(&column(runs, |usage| usage.user.as_secs_f64())),
+        mean(&column(runs, |usage| usage.system.as_secs_f64())),
+        times.iter().copied().fold(f64::INFINITY, f64::min),
+        times.iter().copied().fold(0.0, f64::max),
+    ]
+}
+
+fn json(row: &Row, all: &[Measured<'_>]) -> String {
+    let results = all.iter().map(|Measured { side, entry, runs, beside }| {
+        let mut fields = Map::new();
+        let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
+        put("command", json!(entry.name));
+        FIELDS.iter().zip(seconds(runs)).for_each(|(name, value)| put(name, json!(value)));
+        let counts = |of: fn(&ChildUsage) -> f64| {
+            json!(column(runs, of).iter().map(|n| *n as u64).collect::<Vec<_>>())
+        };
+        put("times", json!(times(runs)));
+        put("memory_usage_byte", counts(|usage| usage.peak_bytes as f64));
+        put("exit_codes", runs.iter().map(|ran| ran.code).collect());
+        put("user_times", json!(column(runs, |usage| usage.user.as_secs_f64())));
+        put("system_times", json!(column(runs, |usage| usage.system.as_secs_f64())));
+        put("bytes_read", counts(|usage| usage.blocks_read as f64 * BLOCK));
+        put("bytes_written", counts(|usage| usage.blocks_written as f64 * BLOCK));
+        put("major_faults", counts(|usage| usage.major_faults as f64));
+        put("beside_first", beside.as_ref().map_or(Value::Null, |beside| json!(beside)));
+        put("uses_beside_first", json!(uses_of(row, *side).collect::<Vec<_>>()));
+        if !entry.choice.is_empty() {
+            put(
+                "parameters",
+                entry.choice.iter().map(|(name, value)| (name.clone(), json!(value))).collect(),
+            );
+        }
+        Value::Object(fields)
+    });
+    let document = json!({ "results": results.collect::<Vec<_>>(), "control": control(row) });
+    serde_json::to_string_pretty(&document).expect("plain data") + "\n"
+}
+
+fn csv(row: &Row, all: &[Measured<'_>]) -> String {
+    let parameters: Vec<&str> =
+        all.iter().flat_map(|m| m.entry.choice.iter().map(|(name, _)| name.as_str())).collect();
+    let names = parameters.iter().enumerate().filter(|(i, name)| !parameters[..*i].contains(name));
+    let names: Vec<&str> = names.map(|(_, name)| *name).collect();
+    let own = [
+        "speed",
+        "speed_low",
+        "speed_high",
+        "verdict",
+        "memory_byte",
+        "bytes_read",
+        "bytes_written",
+        "control",
+    ];
+    let mut head = vec!["command".to_owned()];
+    head.extend(FIELDS.map(str::to_owned));
+    head.extend(names.iter().map(|name| format!("parameter_{name}")));
+    head.extend(own.map(str::to_owned));
+    let mut out = csv_line(&head);
+    for Measured { entry, runs, beside, .. } in all {
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let value =
+            |name: &&str| entry.choice.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
+        let usual = |of: fn(&ChildUsage) -> f64| median(&column(runs, of)).to_string();
+        let mut cells = vec![entry.name.clone()];
+        cells.extend(seconds(runs).map(|value| value.to_string()));
+        cells.extend(names.iter().map(|name| value(name).unwrap_or_default()));
+        let interval = beside.as_ref().and_then(|beside| beside.interval);
+        cells.push(number(beside.as_ref().map(|beside| beside.speed)));
+        cells.extend([0, 1].map(|end| number(interval.map(|ends| ends[end]))));
+        cells.push(beside.as_ref().map_or("", |beside| beside.verdict.word()).to_owned());
+        cells.push(usual(|usage| usage.peak_bytes as f64));
+        cells.push(usual(|usage| usage.blocks_read as f64 * BLOCK));
+        cells.push(usual(|usage| usage.blocks_written as f64 * BLOCK));
+        cells.push(
+            control(row).map_or("off", |control| if control.holds { "ok" } else { "failed" }).to_owned(),
+        );
+        out += &csv_line(&cells);
+    }
+    out
+}
+
+/// Cells that hold what separates cells are quoted.
+fn csv_line(cells: &[String]) -> String {
+    let quoted = cells.iter().map(|cell| match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.clone(),
+    });
+    quoted.collect::<Vec<_>>().join(",") + "\n"
+}
+
+fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
+    // The one in which the slowest command is read best.
+    let (factor, name) = unit.unwrap_or_else(|| {
+        match all.iter().map(|measured| median(&times(measured.runs))).fold(0.0, f64::max) {
+            slowest if slowest < 1e-3 => MICROSECOND,
+            slowest if slowest < 1.0 => MILLISECOND,
+            _ => SECOND,
+        }
+    });
+    let first = all.first().map_or_else(String::new, |first| escape(&first.entry.name));
+    let mut out = format!(
+        "| Command | Median [{name}] | Min [{name}] | Max [{name}] | Memory | Speed beside `{first}` | 99 % interval | Verdict |\n\
+         |:---|---:|---:|---:|---:|---:|---:|:---|\n"
+    );
+    for Measured { entry, runs, beside, .. } in all {
+        let [_, _, middle, _, _, least, most] =
+            seconds(runs).map(|seconds| format!("{:.1}", seconds * 1e9 / factor));
+        let peak = median(&column(runs, |usage| usage.peak_bytes as f64));
+        let memory = if peak > 0.0 { bytes(peak) } else { "–".to_owned() };
+        let [speed, interval, verdict] = match beside {
+            Some(beside) => [beside.speed_words(), beside.interval_words(), beside.verdict.word().to_owned()],
+            None => ["1".to_owned(), String::new(), String::new()],
+        };
+        let name = escape(&entry.name);
+        out += &format!(
+            "| {name} | {middle} | {least} | {most} | {memory} | {speed} | {interval} | {verdict} |\n"
+        );
+    }
+    if let Some(control) = control(row) {
+        out += &format!("\n{}\n", escape(&control.words()));
+    }
+    out
+}

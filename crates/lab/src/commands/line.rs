@@ -1,0 +1,258 @@
+//! A command as it was typed: what the system can start itself, and what needs a shell.
+//!
+//! A shell costs a process more, and its start-up is as long as many a command. So a line without shell syntax is taken
+//! apart here and started directly; whoever writes a pipe, a variable or a pattern gets the shell.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// How commands are started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Shell {
+    /// Directly, but for lines that need a shell: they get the system's.
+    #[default]
+    WhereNeeded,
+    /// Directly, whatever stands in the line.
+    Never,
+    /// All by this shell: a program with its arguments, to which `-c LINE` is added.
+    Always(Vec<OsString>),
+}
+
+/// A program with its arguments, ready to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Invocation {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    /// Whether a shell reads the line.
+    pub(crate) shell: bool,
+}
+
+/// Why a line cannot be started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum LineError {
+    #[error("a command is empty")]
+    Empty,
+    #[error("`{0}` has a quote that does not end")]
+    Quote(String),
+    #[error("there is no program `{program}`, which `{line}` begins with")]
+    NoProgram { program: String, line: String },
+}
+
+/// Where programs are looked for.
+pub(crate) struct Places<'a> {
+    /// The folder in which the command will run, and from which a path counts.
+    pub(crate) folder: &'a Path,
+    /// What stands in `PATH`.
+    pub(crate) path: Vec<PathBuf>,
+}
+
+impl Places<'_> {
+    /// The file that a name stands for. It is found once, so that no search is timed.
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        let candidates: Vec<PathBuf> = if name.contains(std::path::is_separator) {
+            vec![self.folder.join(name)]
+        } else {
+            self.path.iter().map(|folder| self.folder.join(folder).join(name)).collect()
+        };
+        let suffix = std::env::consts::EXE_SUFFIX;
+        candidates.into_iter().find_map(|path| {
+            let mut with_suffix = path.clone().into_os_string();
+            with_suffix.push(suffix);
+            [path, with_suffix.into()].into_iter().find(|path| hashmill_machine::is_program(path))
+        })
+    }
+}
+
+impl Shell {
+    /// The shell that a user named: `default`, `none`, a program, or a program with arguments.
+    pub(crate) fn parse(text: &str) -> Result<Self, LineError> {
+        Ok(match text {
+            "none" => Shell::Never,
+            "default" => Shell::Always(system_shell()),
+            _ => Shell::Always(split(text)?.into_iter().map(OsString::from).collect()),
+        })
+    }
+
+    /// What starts `line`.
+    pub(crate) fn invoke(&self, line: &str, places: &Places<'_>) -> Result<Invocation, LineError> {
+        if line.trim().is_empty() {
+            return Err(LineError::Empty);
+        }
+        match self {
+            Shell::Always(shell) => by_shell(shell, line, places),
+            Shell::WhereNeeded if needs_shell(line) => by_shell(&system_shell(), line, places),
+            Shell::WhereNeeded | Shell::Never => directly(line, places).or_else(|error| match error {
+                LineError::NoProgram { ref program, .. }
+                    if *self == Shell::WhereNeeded && BUILT_IN.contains(&program.as_str()) =>
+                {
+                    by_shell(&system_shell(), line, places)
+                }
+                error => Err(error),
+            }),
+        }
+    }
+}
+
+fn system_shell() -> Vec<OsString> {
+    [if std::path::MAIN_SEPARATOR == '/' { "sh" } else { "cmd.exe" }].map(OsString::from).to_vec()
+}
+
+fn by_shell(shell: &[OsString], line: &str, places: &Places<'_>) -> Result<Invocation, LineError> {
+    let name = shell.first().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let program = places.find(&name).ok_or_else(|| LineError::NoProgram {
+        program: name.clone().into_owned(),
+        line: shell.join(" ".as_ref()).to_string_lossy().into_owned(),
+    })?;
+    let run = if name.contains("cmd") && std::path::MAIN_SEPARATOR == '\\' { "/C" } else { "-c" };
+    let own = shell.iter().skip(1).cloned();
+    let arguments = own.chain([OsString::from(run), OsString::from(line)]).collect();
+    Ok(Invocation { program, arguments, shell: true })
+}
+
+fn directly(line: &str, places: &Places<'_>) -> Result<Invocation, LineError> {
+    let mut words = split(line)?.into_iter();
+    let name = words.next().ok_or(LineError::Empty)?;
+    let program = places
+        .find(&name)
+        .ok_or_else(|| LineError::NoProgram { program: name.clone(), line: line.to_owned() })?;
+    Ok(Invocation { program, arguments: words.map(OsString::from).collect(), shell: false })
+}
+
+/// Words that only a shell knows, as far as they are no programs too.
+const BUILT_IN: [&str; 30] = [
+    ".", ":", "alias", "bg", "case", "cd", "command", "eval", "exec", "exit", "export", "fg", "for", "if",
+    "jobs", "let", "read", "readonly", "return", "set", "shift", "source", "times", "trap", "type", "ulimit",
+    "umask", "unset", "until", "while",
+];
+
+/// Whether a shell would do more with the line than take it apart at blanks and quotes. Where that is in doubt, it would.
+fn needs_shell(line: &str) -> bool {
+    let mut quote = None;
+    let mut first_word = true;
+    let mut word_begins = true;
+    let mut chars = line.trim().chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), _) => {}
+            (_, '\\') => drop(chars.next()),
+            (_, '$' | '`') => return true,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (
+                None,
+                '|' | '&' | ';' | '<' | '>' | '(' | ')' | '*' | '?' | '[' | ']' | '{' | '}' | '\n' | '!',
+            ) => {
+                return true;
+            }
+            (None, '~' | '#') if word_begins => return true,
+            (None, '=') if first_word => return true,
+            (None, _) => {}
+        }
+        word_begins = quote.is_none() && c.is_whitespace();
+        first_word &= !word_begins;
+    }
+    false
+}
+
+/// Takes a line apart at blanks. Quotes keep blanks, as they do in a shell.
+pub(crate) fn split(line: &str) -> Result<Vec<String>, LineError> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            // Inside double quotes a backslash means itself before most characters.
+            (Some('"'), '\\') if matches!(next, Some('"' | '\\' | '$' | '`')) => {
+                word.get_or_insert_default().extend(chars.next());
+            }
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                word.get_or_insert_default();
+                quote = Some(c);
+            }
+            (None, '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(LineError::Quote(line.to_owned()));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_taken_apart_as_a_shell_would() {
+        let words = |line: &str| split(line).expect("whole");
+        assert_eq!(words(" grep -i  'a b' file "), ["grep", "-i", "a b", "file"]);
+        assert_eq!(words(r#"a"b c"'d "e' \ f "" "\"\n""#), ["ab cd \"e", " f", "", "\"\\n"]);
+        assert_eq!(words(""), [""; 0]);
+        assert_eq!(split("say 'hello"), Err(LineError::Quote("say 'hello".to_owned())));
+    }
+
+    #[test]
+    fn only_syntax_needs_a_shell() {
+        for line in [
+            "sleep 0.1",
+            "grep 'a|b$' file",
+            r"find . -name \*.rs",
+            "cc -DX=1 a.c",
+            "sum a~ b#c",
+            "echo \"a;b\"",
+        ] {
+            assert!(!needs_shell(line), "{line}");
+        }
+        for line in [
+            "a | b",
+            "a; b",
+            "a && b",
+            "a > f",
+            "echo $HOME",
+            "echo \"$HOME\"",
+            "echo `a`",
+            "ls *.rs",
+            "X=1 a",
+            "ls ~",
+            "a # b",
+            "echo {1,2}",
+            "(a)",
+            "a\nb",
+        ] {
+            assert!(needs_shell(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_becomes_a_program_or_an_error_before_anything_is_timed() {
+        let places = Places { folder: Path::new("/"), path: vec!["/nowhere".into(), "/bin".into()] };
+        let direct = Shell::WhereNeeded.invoke("ls -l 'a b'", &places).expect("ls is there");
+        assert_eq!((direct.program.as_path(), direct.shell), (Path::new("/bin/ls"), false));
+        assert_eq!(direct.arguments, ["-l", "a b"]);
+        let by_shell = Shell::WhereNeeded.invoke("ls | cat", &places).expect("sh is there");
+        assert_eq!((by_shell.program.as_path(), by_shell.shell), (Path::new("/bin/sh"), true));
+        assert_eq!(by_shell.arguments, ["-c", "ls | cat"]);
+        assert!(Shell::WhereNeeded.invoke("cd /tmp", &places).expect("a word of the shell").shell);
+        assert!(Shell::parse("default").expect("a shell").invoke("ls", &places).expect("sh").shell);
+        let own = Shell::parse("sh -e").expect("a shell").invoke("ls", &places).expect("sh");
+        assert_eq!(own.arguments, ["-e", "-c", "ls"]);
+        let never = Shell::parse("none").expect("none").invoke("ls | cat", &places).expect("ls is there");
+        assert_eq!(never.arguments, ["|", "cat"]);
+        assert!(Shell::Never.invoke("cd /tmp", &places).is_err());
+        let error = Shell::WhereNeeded.invoke("no-such-program -x", &places).expect_err("not there");
+        assert_eq!(
+            error.to_string(),
+            "there is no program `no-such-program`, which `no-such-program -x` begins with"
+        );
+        assert_eq!(Shell::Never.invoke(" ", &places), Err(LineError::Empty));
+    }
+}

@@ -1,0 +1,410 @@
+//! What commands used beside their time, and how a report tells it.
+
+use super::schema::{Report, Role, Row, Side, Status, Verdict};
+use super::view::{Line, Table, Tone, status};
+use crate::model::units::duration;
+use crate::stats::ratio::{range, times as multiple};
+use serde::{Deserialize, Serialize};
+
+/// What was seen of commands, each started as processes of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Commands {
+    /// From the start of a program that does nothing to its end: no command is faster.
+    pub empty_ns: Option<f64>,
+    /// The same of the shell, where a command needs one.
+    pub shell_ns: Option<f64>,
+    /// Least peak of memory that a child can show: the peak of the lab itself.
+    pub least_bytes: Option<u64>,
+    /// What the sides used, in their order.
+    pub used: Vec<Used>,
+    /// How all but the first compare with it in that.
+    pub uses: Vec<Use>,
+}
+
+/// What the runs of one command used. Medians, unless it says otherwise; zero where the system does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Used {
+    /// Runs that were measured.
+    pub runs: usize,
+    /// Time of the fastest run.
+    pub least_ns: f64,
+    /// Time of the slowest run.
+    pub most_ns: f64,
+    /// Time that one run in twenty exceeds, where there are enough for one.
+    pub p95_ns: Option<f64>,
+    /// Processor time in the program.
+    pub user_ns: f64,
+    /// Processor time in the system on its behalf.
+    pub system_ns: f64,
+    /// Most memory at once.
+    pub peak_bytes: f64,
+    /// Read from a device.
+    pub bytes_read: f64,
+    /// Written, for a device.
+    pub bytes_written: f64,
+    /// Pages that had to be read.
+    pub major_faults: f64,
+    /// Times that the processor was taken from it.
+    pub switches: f64,
+    /// Bytes that it printed.
+    pub printed: f64,
+    /// Digest of what most runs printed; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// How many runs printed something else.
+    pub odd: usize,
+    /// How many runs returned something else than zero.
+    pub failed: usize,
+    /// How many runs left processes running, which were ended.
+    pub left: usize,
+}
+
+/// Something that a command uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// Processor time, in nanoseconds.
+    Processor,
+    /// Most memory at once, in bytes.
+    Memory,
+    /// Bytes read from a device.
+    Read,
+    /// Bytes written, for a device.
+    Written,
+}
+
+/// How much of it, beside the first command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Than {
+    /// Proven to be more, by 1 % and more.
+    More,
+    /// Proven to be less.
+    Less,
+    /// Within 1 %.
+    Same,
+    /// None of these is proven.
+    Open,
+}
+
+/// What one command uses of one thing, beside the first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Use {
+    /// Index of the side in [`Row::sides`].
+    pub side: usize,
+    /// Of what.
+    pub what: What,
+    /// What the first usually uses.
+    pub first: f64,
+    /// What this one does.
+    pub this: f64,
+    /// How many times as much this one uses, from pairs of runs; absent where one of them used none that could be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Its interval: all those of a report are right together in 99 of 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+    /// Whether one of them used less than can be told, so that the ratio is at least as far from 1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_bound: bool,
+    /// What is proven.
+    pub than: Than,
+}
+
+impl What {
+    /// All of them.
+    pub const ALL: [What; 4] = [What::Processor, What::Memory, What::Read, What::Written];
+
+    fn word(self) -> &'static str {
+        match self {
+            What::Processor => "processor time",
+            What::Memory => "memory",
+            What::Read => "read from a device",
+            What::Written => "written for a device",
+        }
+    }
+
+    fn amount(self, value: f64) -> String {
+        match self {
+            What::Processor => time(value),
+            _ => bytes(value),
+        }
+    }
+}
+
+impl Use {
+    /// `uses 2.10× the memory`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let ratio = self.ratio.unwrap_or(1.0);
+        let digits = if ratio < 0.995 { 3 } else { usize::from(ratio < 9.95) + 1 };
+        let bound = match (self.is_bound, self.than) {
+            (false, _) => "",
+            (true, Than::Less) => "at most ",
+            (true, _) => "at least ",
+        };
+        let times = format!("{bound}{ratio:.digits$}×");
+        match (self.than, self.what) {
+            (Than::Same, _) => "the same".to_owned(),
+            (Than::Open, _) => "inconclusive".to_owned(),
+            (_, What::Processor | What::Memory) => format!("uses {times} the {}", self.what.word()),
+            (_, What::Read) => format!("reads {times} as much"),
+            (_, What::Written) => format!("writes {times} as much"),
+        }
+    }
+}
+
+/// A command's speed beside the first's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Beside {
+    /// Time of the first over time of this one: above 1 this one is faster.
+    pub(crate) speed: f64,
+    /// Its 99 % interval.
+    pub(crate) interval: Option<[f64; 2]>,
+    pub(crate) verdict: Verdict,
+    pub(crate) sessions: usize,
+    sessions_needed: Option<u64>,
+}
+
+impl Beside {
+    pub(crate) fn speed_words(&self) -> String {
+        if self.sessions == 0 { "–".to_owned() } else { multiple(self.speed) }
+    }
+
+    pub(crate) fn interval_words(&self) -> String {
+        range(self.interval)
+    }
+
+    fn words(&self) -> String {
+        match (self.verdict, self.sessions_needed) {
+            (Verdict::Inconclusive, Some(needed)) if self.sessions > 0 => {
+                format!("inconclusive (needs ~{needed} sessions)")
+            }
+            (verdict, _) => verdict.word().to_owned(),
+        }
+    }
+}
+
+/// What the rule said of a side beside the first.
+pub(crate) fn beside(row: &Row, side: usize) -> Option<Beside> {
+    let found = row.comparisons.iter().find(|comparison| comparison.side == side)?;
+    Some(Beside {
+        speed: found.ratio,
+        interval: found.interval,
+        verdict: found.verdict,
+        sessions: found.sessions,
+        sessions_needed: found.sessions_needed,
+    })
+}
+
+/// What a side uses beside the first.
+pub(crate) fn uses_of(row: &Row, side: usize) -> impl Iterator<Item = &Use> {
+    row.commands.iter().flat_map(|commands| &commands.uses).filter(move |seen| seen.side == side)
+}
+
+/// The first command set against itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Control {
+    speed: f64,
+    interval: Option<[f64; 2]>,
+    /// Whether no difference was found, as there is none.
+    pub(crate) holds: bool,
+}
+
+impl Control {
+    pub(crate) fn words(&self) -> String {
+        let judged = if self.holds { "ok" } else { "FAILED: these results are invalid" };
+        format!("A/A control {} {} {judged}", multiple(self.speed), range(self.interval))
+    }
+}
+
+/// What the control gave, where there was one.
+pub(crate) fn control(row: &Row) -> Option<Control> {
+    let at = row.sides.iter().position(|side| side.role == Role::Control)?;
+    let Beside { speed, interval, verdict, sessions, .. } = beside(row, at)?;
+    (sessions > 0).then(|| Control { speed, interval, holds: !verdict.is_claim() })
+}
+
+/// Every side but controls, with its number and with what it used.
+fn sides(row: &Row) -> impl Iterator<Item = (usize, &Side, &Used)> {
+    let used = row.commands.iter().flat_map(|commands| &commands.used);
+    let all = row.sides.iter().zip(used).enumerate().map(|(number, (side, used))| (number, side, used));
+    all.filter(|(_, side, _)| side.role != Role::Control)
+}
+
+/// The tables of commands: each with its time, then beside the first, then what else they use beside the first.
+pub(crate) fn tables(report: &Report) -> Vec<Table> {
+    report
+        .rows
+        .iter()
+        .flat_map(|row| [times(row), verdicts(row), uses(row)])
+        .filter(|table| !table.rows.is_empty())
+        .collect()
+}
+
+fn times(row: &Row) -> Table {
+    let nothing = || "–".to_owned();
+    let span = |[low, high]: [f64; 2]| format!("{} … {}", duration(low), duration(high));
+    let line = |(_, side, used): (usize, &Side, &Used)| {
+        let some = |words: String| if used.runs > 0 { words } else { nothing() };
+        let cells = vec![
+            side.label.clone(),
+            side.summary.map_or_else(nothing, |summary| duration(summary.median_ns)),
+            side.summary.and_then(|summary| summary.interval_ns).map_or_else(nothing, span),
+            some(span([used.least_ns, used.most_ns])),
+            some(time(used.user_ns)),
+            some(time(used.system_ns)),
+            memory(row, used),
+            used.runs.to_string(),
+        ];
+        Line { cells, tone: Tone::Plain }
+    };
+    let columns = vec!["command", "time", "99 % interval", "range", "user", "system", "memory", "runs"];
+    Table { caption: String::new(), columns, rows: sides(row).map(line).collect() }
+}
+
+fn verdicts(row: &Row) -> Table {
+    let line = |(number, side, _): (usize, &Side, &Used)| {
+        let beside = beside(row, number)?;
+        let tone = match beside.verdict {
+            Verdict::Faster => Tone::Good,
+            Verdict::Slower => Tone::Bad,
+            Verdict::Same => Tone::Plain,
+            Verdict::Inconclusive => Tone::Dim,
+        };
+        let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
+        let (words, tone) = match &row.status {
+            Status::Ok | Status::Unfinished => (beside.words() + unfinished, tone),
+            other => (status(other), Tone::Bad),
+        };
+        let cells = vec![
+            side.label.clone(),
+            beside.speed_words(),
+            beside.interval_words(),
+            beside.sessions.to_string(),
+            words,
+        ];
+        Some(Line { cells, tone })
+    };
+    let columns = vec!["command", "speed", "99 % interval", "sessions", "verdict"];
+    Table {
+        caption: caption(row, "speed") + ": its time over that of each, above 1 is faster",
+        columns,
+        rows: sides(row).filter_map(line).collect(),
+    }
+}
+
+fn caption(row: &Row, what: &str) -> String {
+    row.sides.first().map_or_else(String::new, |first| format!("{what} beside {}", first.label))
+}
+
+fn uses(row: &Row) -> Table {
+    let line = |seen: &Use| {
+        let label = row.sides.get(seen.side).map(|side| side.label.clone()).unwrap_or_default();
+        let ends =
+            seen.interval.map_or_else(|| "–".to_owned(), |[low, high]| format!("[{low:.3}×, {high:.3}×]"));
+        let [first, this] = [seen.first, seen.this].map(|value| seen.what.amount(value));
+        let tone = if matches!(seen.than, Than::More | Than::Less) { Tone::Plain } else { Tone::Dim };
+        Line { cells: vec![label, seen.what.word().to_owned(), this, first, ends, seen.words()], tone }
+    };
+    let columns = vec!["command", "of", "it", "the first", "99 % interval", "verdict"];
+    let all = row.commands.iter().flat_map(|commands| &commands.uses);
+    Table { caption: caption(row, "use"), columns, rows: all.map(line).collect() }
+}
+
+/// A time that may be none.
+fn time(ns: f64) -> String {
+    if ns == 0.0 { "0".to_owned() } else { duration(ns) }
+}
+
+/// The usual peak of memory; below what a child can show, only that.
+fn memory(row: &Row, used: &Used) -> String {
+    let least = row.commands.as_ref().and_then(|commands| commands.least_bytes).unwrap_or(0) as f64;
+    match used.peak_bytes {
+        0.0 => "–".to_owned(),
+        peak if peak <= least => format!("< {}", bytes(least)),
+        peak => bytes(peak),
+    }
+}
+
+/// A number of bytes as it is read: `3.1 MiB`.
+pub(crate) fn bytes(value: f64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let mut value = value;
+    let mut name = "B";
+    for unit in units {
+        if value < 1024.0 {
+            break;
+        }
+        (value, name) = (value / 1024.0, unit);
+    }
+    if name == "B" { format!("{value:.0} B") } else { format!("{value:.1} {name}") }
+}
+
+/// Output faster than this, in bytes per nanosecond, is slowed down by whoever reads it.
+const FAST_OUTPUT: f64 = 0.2;
+
+/// What a reader should know of the commands.
+pub(crate) fn notes(row: &Row) -> Vec<String> {
+    let Some(commands) = &row.commands else { return Vec::new() };
+    let mut notes = Vec::new();
+    let mut note = |words: String| notes.push(words);
+    let mut first: Option<(&str, &str)> = None;
+    for (_, side, used) in sides(row).filter(|(.., used)| used.runs > 0) {
+        let (label, runs) = (&side.label, used.runs);
+        let time = side.summary.map_or(used.least_ns, |summary| summary.median_ns);
+        match (&used.output, first) {
+            (Some(_), _) if used.odd > 0 => note(format!(
+                "{label}: what it prints differs from run to run, in {} of {runs} runs; --ignore output says so no more",
+                used.odd
+            )),
+            (Some(output), None) => first = Some((label, output)),
+            (Some(output), Some((other, expected))) if output != expected => {
+                note(format!("{label} prints something else than {other}: do they do the same work?"));
+            }
+            _ => {}
+        }
+        if used.printed / time > FAST_OUTPUT {
+            let rate = bytes(used.printed / time * 1e9);
+            note(format!(
+                "{label} prints {rate}/s: part of its time is the pipe; --output null leaves that out"
+            ));
+        }
+        if used.failed > 0 {
+            note(format!("{label}: {} of {runs} runs failed, which was to be ignored", used.failed));
+        }
+        if used.left > 0 {
+            note(format!(
+                "{label} left processes running in {} of {runs} runs; they were ended, and their work is not in the numbers",
+                used.left
+            ));
+        }
+        if let Some(empty) = commands.empty_ns.filter(|empty| time < 3.0 * empty) {
+            let empty = duration(empty);
+            note(format!(
+                "{label}: much of its time is its start; a program that does nothing takes {empty} here"
+            ));
+        }
+        if let Some(p95) = used.p95_ns.filter(|p95| *p95 > 2.0 * time) {
+            note(format!(
+                "{label}: one run in twenty took more than {}; is the machine busy?",
+                duration(p95)
+            ));
+        }
+    }
+    if let Some(shell) = commands.shell_ns {
+        let shell = duration(shell);
+        note(format!(
+            "a shell that does nothing takes {shell}; that is in the times of commands that need one"
+        ));
+    }
+    notes
+}
