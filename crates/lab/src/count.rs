@@ -130,11 +130,32 @@ impl Callgrind {
     /// Runs `program` under callgrind, with a file for its results in `folder`.
     pub(crate) fn new(program: &Program, folder: &Path, timeout: Duration) -> Self {
         let file = folder.join("callgrind.out");
+        let mut words = Callgrind::words(&file, &program.path).into_iter();
+        let path = words.next().unwrap_or_default().into();
+        let arguments = words.chain(program.arguments.iter().cloned()).collect();
+        Callgrind { program: Program { path, arguments }, timeout, file }
+    }
+
+    /// What runs `program` under callgrind, as far as its own arguments.
+    pub(crate) fn words(file: &Path, program: &Path) -> Vec<OsString> {
         let mut out = OsString::from("--callgrind-out-file=");
-        out.push(&file);
-        let mut arguments = vec!["-q".into(), "--tool=callgrind".into(), out, program.path.clone().into()];
-        arguments.extend(program.arguments.iter().cloned());
-        Callgrind { program: Program { path: "valgrind".into(), arguments }, timeout, file }
+        out.push(file);
+        vec!["valgrind".into(), "-q".into(), "--tool=callgrind".into(), out, program.into()]
+    }
+
+    /// The instructions of all processes that left results in `folder`, which takes them away.
+    pub(crate) fn collect(folder: &Path) -> Result<u64, Refusal> {
+        let failed = |error: std::io::Error| Refusal::Failed(format!("callgrind left no result: {error}"));
+        let mut sum = None;
+        for file in std::fs::read_dir(folder).map_err(failed)? {
+            let path = file.map_err(failed)?.path();
+            let text = std::fs::read_to_string(&path).map_err(failed)?;
+            std::fs::remove_file(&path).map_err(failed)?;
+            let total =
+                total(&text).ok_or_else(|| Refusal::Failed("callgrind's result has no total".to_owned()))?;
+            sum = Some(sum.unwrap_or(0) + total);
+        }
+        sum.ok_or_else(|| Refusal::Failed("callgrind left no result".to_owned()))
     }
 
     /// The version of Valgrind, if there is one.

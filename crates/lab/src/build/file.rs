@@ -6,7 +6,7 @@ use super::source::Source;
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How it is called at the top of a repository.
 pub(crate) const NAME: &str = "hashmill-lab.toml";
@@ -18,6 +18,10 @@ pub(crate) struct RecipeFile {
     pub(crate) settings: Vec<String>,
     /// What the program is told before the words of the lab.
     pub(crate) arguments: Option<Vec<OsString>>,
+    /// Names and lines of commands, where the program does not know the lab.
+    pub(crate) commands: Vec<(String, String)>,
+    /// Where the file lies, for what commands read.
+    pub(crate) folder: PathBuf,
 }
 
 impl RecipeFile {
@@ -35,7 +39,10 @@ impl RecipeFile {
             Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.map_err(BuildError::io(&path))?,
         };
-        parse(&text).map(Some).map_err(|reason| BuildError::Recipe { path, reason })
+        let path = std::path::absolute(&path).map_err(BuildError::io(&path))?;
+        let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+        let read = parse(&text).map_err(|reason| BuildError::Recipe { path, reason })?;
+        Ok(Some(RecipeFile { folder, ..read }))
     }
 }
 
@@ -59,7 +66,7 @@ mod read {
     use toml_edit::{DocumentMut, Item, Value};
 
     /// What stands in it beside the settings.
-    const ARGUMENTS: &str = "arguments";
+    const OTHERS: [&str; 2] = ["arguments", "commands"];
 
     pub(super) fn parse(text: &str) -> Result<RecipeFile, String> {
         let document: DocumentMut =
@@ -67,13 +74,18 @@ mod read {
         let mut file = RecipeFile::default();
         for (name, item) in document.iter() {
             match name {
-                ARGUMENTS => file.arguments = Some(arguments(item)?),
+                "arguments" => file.arguments = Some(arguments(item)?),
+                "commands" => file.commands = commands(item)?,
                 name if NAMES.contains(&name) => file.settings.push(setting(name, item)?),
                 name => {
-                    let hint = hint(name, NAMES.into_iter().chain([ARGUMENTS]));
+                    let hint = hint(name, NAMES.into_iter().chain(OTHERS));
                     return Err(format!("there is no `{name}` in a recipe{hint}"));
                 }
             }
+        }
+        if file.arguments.is_some() && !file.commands.is_empty() {
+            return Err("`arguments` are for a program that knows the lab, `commands` for one that does not"
+                .to_owned());
         }
         Ok(file)
     }
@@ -93,6 +105,27 @@ mod read {
         let words = words.ok_or("`arguments` must be a list of strings")?;
         Ok(words.into_iter().map(OsString::from).collect())
     }
+
+    fn commands(item: &Item) -> Result<Vec<(String, String)>, String> {
+        let table = item.as_table_like().ok_or("`commands` must be a table of NAME = \"COMMAND\"")?;
+        table.iter().map(|(name, line)| command(name, line)).collect()
+    }
+
+    fn command(name: &str, item: &Item) -> Result<(String, String), String> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!(
+                "`{name}` is no name for a command: lower-case letters, digits and hyphens are"
+            ));
+        }
+        let line = item.as_str().ok_or_else(|| format!("the command `{name}` must be a string"))?;
+        if !line.contains("{program}") {
+            return Err(format!(
+                "the command `{name}` does not run {{program}}, so both sides would be the same"
+            ));
+        }
+        Ok((name.to_owned(), line.to_owned()))
+    }
 }
 
 #[cfg(all(test, feature = "gates"))]
@@ -101,9 +134,12 @@ mod tests {
 
     #[test]
     fn a_file_says_how_to_build_and_what_to_run() {
-        let file = parse("build = 'make && cp tool \"$LAB_PROGRAM\"'\nnative = true\n");
+        let file = parse(
+            "build = 'make && cp tool \"$LAB_PROGRAM\"'\nnative = true\n[commands]\nsort = '{program} -n data'\n",
+        );
         let file = file.expect("it is sound");
         assert_eq!(file.settings, ["build=make && cp tool \"$LAB_PROGRAM\"", "native=true"]);
+        assert_eq!(file.commands, [("sort".to_owned(), "{program} -n data".to_owned())]);
         assert_eq!(file.arguments, None);
         let speaks = parse("bench = 'sort'\narguments = ['lab']\n").expect("it is sound");
         assert_eq!(speaks.arguments, Some(vec![OsString::from("lab")]));
@@ -117,6 +153,11 @@ mod tests {
             ("build = ['make']", "`build` must be a string, or true or false"),
             ("arguments = 'lab'", "`arguments` must be a list of strings"),
             ("arguments = [1]", "`arguments` must be a list of strings"),
+            ("commands = 'a'", "`commands` must be a table"),
+            ("[commands]\na = 1", "the command `a` must be a string"),
+            ("[commands]\n'a b' = '{program}'", "`a b` is no name for a command"),
+            ("[commands]\na = 'true'", "does not run {program}"),
+            ("arguments = []\n[commands]\na = '{program}'", "for one that does not"),
             ("build = 'make", "line 1"),
         ] {
             let error = parse(text).expect_err(text);

@@ -91,17 +91,8 @@ impl Linked {
         seed(self.seed, if self.same_code { build } else { 0 }, link)
     }
 
-    fn place(&self, session: usize) -> PathBuf {
-        self.bench.folder.0.join(format!("{session:06}"))
-    }
-}
-
-impl Launcher for Linked {
-    fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
-        start(&self.programs[build], padding, self.timeout)
-    }
-
-    fn launch_link(&self, build: usize, link: Link, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+    /// The link of a session, made if nobody asked for it before.
+    pub(crate) fn link(&self, build: usize, link: Link) -> Result<PathBuf, PeerError> {
         // Names of one length, whatever the side: they lie on the stack of the program.
         let name = format!("{build:02}{}", if link.control { "c" } else { "p" });
         let path = self.place(link.session).join(name);
@@ -114,6 +105,21 @@ impl Launcher for Linked {
             let seed = self.seed(build, link);
             self.bench.links[build].make(seed, &path).map_err(|error| failed(error.to_string()))?;
         }
+        Ok(path)
+    }
+
+    fn place(&self, session: usize) -> PathBuf {
+        self.bench.folder.0.join(format!("{session:06}"))
+    }
+}
+
+impl Launcher for Linked {
+    fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        start(&self.programs[build], padding, self.timeout)
+    }
+
+    fn launch_link(&self, build: usize, link: Link, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        let path = self.link(build, link)?;
         let arguments = self.programs[build].arguments.clone();
         start(&Program { path, arguments }, padding, self.timeout)
     }

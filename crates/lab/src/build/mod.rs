@@ -17,7 +17,7 @@ mod workshop;
 
 pub(crate) use error::BuildError;
 pub(crate) use file::RecipeFile;
-pub(crate) use linked::Bench;
+pub(crate) use linked::{Bench, Linked};
 pub(crate) use recipe::Recipe;
 pub(crate) use source::Source;
 pub(crate) use workshop::Workshop;

@@ -2,7 +2,7 @@
 //!
 //! [`line`] says what is started, [`parameters`] makes many commands of one, [`runs`] says how often. [`process`] runs
 //! one command once, [`desk`] lets the campaign run all of them, [`tally`] says what they used. [`export`] writes the
-//! results for other programs.
+//! results for other programs. [`sides`] starts the programs of two builds in this way.
 
 pub(crate) mod desk;
 pub(crate) mod export;
@@ -10,4 +10,5 @@ pub(crate) mod line;
 pub(crate) mod parameters;
 pub(crate) mod process;
 pub(crate) mod runs;
+pub(crate) mod sides;
 pub(crate) mod tally;

@@ -151,3 +151,121 @@ fn the_program_of_the_proof_builds_in_all_ways_and_is_linked_for_each_session() 
         assert_eq!(compared.out.contains("(sees "), is_open, "{}", compared.out);
     }
 }
+
+const MAKEFILE: &str = "\
+CFLAGS = -O1 -ffunction-sections
+tool: main.o
+\t$(CC) main.o -o tool
+main.o: main.c
+\t$(CC) $(CFLAGS) -c main.c -o main.o
+";
+
+/// Adds up as many numbers as it is told to, by one of many functions.
+fn summing(times: u32) -> String {
+    let functions = (0..8).map(|n| {
+        format!(
+            "__attribute__((noinline)) unsigned f{n}(unsigned n) {{\n  volatile unsigned sum = 0;\n  \
+             for (unsigned i = 0; i < n; i++) sum += i + {n};\n  return sum;\n}}\n"
+        )
+    });
+    let table: Vec<String> = (0..8).map(|n| format!("f{n}")).collect();
+    format!(
+        "#include <stdio.h>\n#include <stdlib.h>\n{}int main(int argc, char **argv) {{\n  \
+         unsigned (*const all[])(unsigned) = {{ {} }};\n  if (argc < 2) return 3;\n  unsigned n = atoi(argv[1]);\n  \
+         unsigned sum = 0;\n  for (int i = 0; i < {times}; i++) sum = all[n % 8](n);\n  \
+         printf(\"%u\\n\", sum);\n  return 0;\n}}\n",
+        functions.collect::<String>(),
+        table.join(", ")
+    )
+}
+
+const RECIPE: &str = "\
+build = 'make -s CC=\"${LAB_LINKER:-cc}\" tool && cp tool \"$LAB_PROGRAM\"'
+
+[commands]
+few = '{program} 1000'
+many = '{program} 20000'
+";
+
+/// A repository that make builds, in C: at first every sum was taken once. Nothing where there is no make.
+fn summed() -> Option<Repository> {
+    let there = |name: &str| std::process::Command::new(name).arg("--version").output().is_ok();
+    if !(there("make") && there("cc")) {
+        hashmill_testkit::skip("lab: builds of another repository", "there is no make and cc");
+        return None;
+    }
+    let summed = Repository::new("summed");
+    summed.write("Makefile", MAKEFILE);
+    summed.write("main.c", &summing(1));
+    summed.write("hashmill-lab.toml", RECIPE);
+    summed.commit("once");
+    summed.write("main.c", &summing(3));
+    summed.commit("thrice");
+    Some(summed)
+}
+
+fn compare_whole(repository: &Repository, sides: [&str; 2], more: &[&str]) -> Said {
+    let mut command = lab();
+    command.current_dir(repository.path()).arg("compare").args(sides).args(more);
+    command.args(["--rounds", "1", "--warm-ups", "0", "--control", "off"]);
+    command
+        .arg("--cache")
+        .arg(repository.folder.join("cache"))
+        .arg("--out")
+        .arg(repository.folder.join("out"));
+    said(&mut command)
+}
+
+#[test]
+fn a_project_of_make_is_compared_as_whole_processes_of_many_links() {
+    let Some(summed) = summed() else { return };
+    let compared = compare_whole(&summed, ["thrice", "once"], &["--cases", "many"]);
+    assert_eq!(compared.code, Some(0), "{compared:?}");
+    let report = report(&summed);
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 1, "the other was not chosen");
+    assert_eq!(rows[0]["title"], "many/command/process/1/t1");
+    assert_eq!(rows[0]["status"]["is"], "ok", "{compared:?}");
+    assert_eq!(rows[0]["sides"][0]["digest"], rows[0]["sides"][1]["digest"], "both print the same sum");
+    if cfg!(target_os = "linux") {
+        for build in report["builds"].as_array().expect("builds") {
+            assert_eq!(build["layout"]["is"], "shuffled", "{build}");
+        }
+    }
+    // Counts have no clock: three times the work is three times the instructions, but for the start of a process.
+    let counted = |side: usize| rows[0]["instructions"][side]["of"]["per_iteration"].as_f64();
+    match counted(0).zip(counted(1)) {
+        Some((once, thrice)) => assert!(thrice > 1.3 * once, "{thrice} of {once}"),
+        None => hashmill_testkit::skip(
+            "lab: instructions of whole processes",
+            &rows[0]["instructions"].to_string(),
+        ),
+    }
+    let check = said(lab().arg("check").arg(summed.folder.join("out/report.json")));
+    assert_eq!(check.code, Some(0), "{check:?}");
+}
+
+#[test]
+fn a_command_that_fails_or_prints_something_else_has_no_speed() {
+    let Some(summed) = summed() else { return };
+    summed.write("other.toml", &format!("{RECIPE}wrong = '{{program}}'\n"));
+    let wrong = compare_whole(&summed, ["thrice", "once"], &["--recipe", "other.toml", "--cases", "wrong"]);
+    assert_eq!(wrong.code, Some(4), "{wrong:?}");
+    assert!(wrong.out.contains("ended with 3"), "{}", wrong.out);
+    let none = compare_whole(&summed, ["thrice", "once"], &["--cases", "nonesuch"]);
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert!(none.err.contains("the recipe has no such commands: it has few, many"), "{}", none.err);
+
+    summed.write("main.c", &summing(1).replace("%u\\n", "sum %u\\n"));
+    summed.commit("chatty");
+    let other = compare_whole(&summed, ["chatty", "once"], &["--cases", "few"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert!(other.out.contains("from one input"), "{}", other.out);
+
+    summed.write("main.c", "int main(void) { broken }\n");
+    summed.commit("broken");
+    let broken = compare_whole(&summed, ["broken", "once"], &["--cases", "few"]);
+    assert_eq!(broken.code, Some(4), "{broken:?}");
+    assert!(broken.err.contains("the build of broken failed"), "{}", broken.err);
+    assert!(broken.err.contains("main.c:1"), "{}", broken.err);
+}

@@ -5,7 +5,9 @@ use crate::cmd::contests::{self, refuse_sustained, wants_control};
 use crate::cmd::error::Error;
 use crate::cmd::measure::{Job, SELF};
 use crate::cmd::{Mount, paths};
+use crate::commands::sides::Line;
 use crate::model::key::Key;
+use crate::model::select::matches;
 use crate::plan::Plan;
 use crate::report::schema::{Build, Kind};
 use crate::session::process::Program;
@@ -50,14 +52,23 @@ pub(super) struct Building {
     cache: Option<PathBuf>,
 }
 
-/// What has to be measured for two builds, ours first, and what their sessions are linked of, where that is known.
+/// What has to be measured for two builds, and by what.
+pub(super) struct Meeting {
+    pub(super) job: Job,
+    /// What their sessions are linked of, where that is known.
+    pub(super) bench: Option<Bench>,
+    /// The lines that start them, where they know nothing of the lab, and where the recipe lies.
+    pub(super) lines: Option<(Vec<Line>, PathBuf)>,
+}
+
+/// Prepares the comparison of two builds, ours first.
 pub(super) fn job(
     mount: &Mount<'_>,
     sides: &[String; 2],
     cases: &[String],
     building: &Building,
     mut plan: Plan,
-) -> Result<(Job, Option<Bench>), Error> {
+) -> Result<Meeting, Error> {
     if building.from.is_some() {
         return Err(Error::Usage(
             "--from is for engines and cases: builds come from what they are".to_owned(),
@@ -92,14 +103,34 @@ pub(super) fn job(
         None if same_code => plan.rule,
         None => plan.rule.with_fixed_layout(),
     };
-    let keys = offered(&words, &programs[1].path, cases)?;
+    let file = file.filter(|file| !file.commands.is_empty());
+    let lines = file.map(|file| Ok::<_, Error>((chosen(file.commands, cases)?, file.folder))).transpose()?;
+    let keys = match &lines {
+        Some((lines, _)) => lines.iter().map(Line::key).collect(),
+        None => offered(&words, &programs[1].path, cases)?,
+    };
     refuse_sustained(&keys)?;
     let meetings = keys.iter().enumerate();
     let labels = [labels[0].as_str(), labels[1].as_str()];
     let meetings =
         meetings.map(|(i, key)| contests::builds(key, labels, wants_control(plan.control, i) && !same_code));
     let contests = meetings.collect();
-    Ok((Job { kind: Kind::Builds, contests, builds, programs, plan, same_code }, bench))
+    Ok(Meeting { job: Job { kind: Kind::Builds, contests, builds, programs, plan, same_code }, bench, lines })
+}
+
+/// Those whose names, or whose keys, fit a pattern.
+fn chosen(commands: Vec<(String, String)>, patterns: &[String]) -> Result<Vec<Line>, Error> {
+    let all: Vec<Line> = commands.into_iter().map(|(name, text)| Line { name, text }).collect();
+    let fits = |line: &&Line| {
+        let names = [line.name.clone(), line.key().to_string()];
+        patterns.is_empty() || patterns.iter().any(|pattern| names.iter().any(|name| matches(pattern, name)))
+    };
+    let lines: Vec<Line> = all.iter().filter(fits).cloned().collect();
+    if lines.is_empty() {
+        let names: Vec<&str> = all.iter().map(|line| line.name.as_str()).collect();
+        return Err(Error::Usage(format!("the recipe has no such commands: it has {}", names.join(", "))));
+    }
+    Ok(lines)
 }
 
 /// The program that runs now, built from a source whose links are then known.

@@ -375,7 +375,7 @@ impl From<Halt> for Halted {
 }
 
 /// Where programs are looked for, if commands run in `folder`.
-fn places(folder: &Path) -> Places<'_> {
+pub(super) fn places(folder: &Path) -> Places<'_> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     Places { folder, path: std::env::split_paths(&path).collect() }
 }

@@ -1,11 +1,12 @@
 //! Counts of instructions for what was compared, where a verdict leaves something to ask.
 
 use crate::cmd::interrupt;
-use crate::count::{Callgrind, count};
+use crate::count::{Callgrind, Count, Refusal, count};
 use crate::model::key::Key;
 use crate::report::instructions::{Counted, Instructions};
 use crate::report::schema::{Report, Role, Row, Status, Verdict};
 use crate::session::process::{Processes, Program};
+use std::path::Path;
 use std::time::Duration;
 
 /// Longest iteration that is counted: Valgrind takes fifty times as long, and four of them.
@@ -16,6 +17,19 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Counts the sides of each row whose verdict is not that they are the same. Nothing where there is no Valgrind.
 pub(in crate::cmd) fn count_beside(report: &mut Report, programs: &[Program]) {
+    count_rows(report, LONGEST_NS, &|key, build, scratch| {
+        let program = &programs[build];
+        let native = Processes { programs: vec![program.clone()], timeout: PATIENCE };
+        count(key, &native, &Callgrind::new(program, scratch, PATIENCE))
+    });
+}
+
+/// The same for iterations up to `longest_ns`, where something else than a session is counted.
+pub(super) fn count_rows(
+    report: &mut Report,
+    longest_ns: f64,
+    of: &dyn Fn(&Key, usize, &Path) -> Result<Count, Refusal>,
+) {
     if Callgrind::version().is_none() {
         return;
     }
@@ -26,13 +40,13 @@ pub(in crate::cmd) fn count_beside(report: &mut Report, programs: &[Program]) {
         let sides = row.sides.iter().filter(|side| side.role != Role::Control);
         let mut counted = Vec::new();
         for side in sides {
-            let long = side.summary.is_none_or(|summary| summary.median_ns > LONGEST_NS);
+            let long = side.summary.is_none_or(|summary| summary.median_ns > longest_ns);
             counted.push(match (side.key.parse::<Key>(), &made) {
                 _ if interrupt::came() => Instructions::Refused("it was interrupted".to_owned()),
                 _ if long => Instructions::Refused("an iteration takes too long under Valgrind".to_owned()),
                 (_, Err(error)) => Instructions::Refused(format!("{}: {error}", scratch.display())),
                 (Err(error), _) => Instructions::Refused(error.to_string()),
-                (Ok(key), Ok(())) => of(&key, &programs[side.build], &scratch),
+                (Ok(key), Ok(())) => words(of(&key, side.build, &scratch)),
             });
         }
         row.instructions = counted;
@@ -46,9 +60,8 @@ fn leaves_a_question(row: &Row) -> bool {
     row.status == Status::Ok && candidates.any(|comparison| comparison.verdict != Verdict::Same)
 }
 
-fn of(key: &Key, program: &Program, scratch: &std::path::Path) -> Instructions {
-    let native = Processes { programs: vec![program.clone()], timeout: PATIENCE };
-    match count(key, &native, &Callgrind::new(program, scratch, PATIENCE)) {
+fn words(count: Result<Count, Refusal>) -> Instructions {
+    match count {
         Ok(count) if count.instructions > 0.0 => {
             Instructions::Counted(Counted { per_iteration: count.instructions, resolution: count.resolution })
         }

@@ -13,9 +13,11 @@ use super::args::Measuring;
 use super::error::Error;
 use super::github::{Page, of_banner, of_verdicts};
 use super::measure::{Beside, Job, conclude, measure_with};
-use super::{Console, Exit, Mount};
+use super::{Console, Exit, Mount, interrupt};
 use crate::build::Bench;
 use crate::commands::desk::Halt;
+use crate::commands::process::Guard;
+use crate::commands::sides::{Line, Sides};
 use crate::model::key::Key;
 use crate::report::schema::{Report, Verdict};
 use crate::report::view::View;
@@ -24,8 +26,13 @@ use builds::Building;
 use clap::{Args, ValueEnum};
 use commands::{Commands, Halted};
 pub(super) use instructions::count_beside;
+use instructions::count_rows;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest process that is counted: Valgrind takes fifty times as long, and four of them.
+const LONGEST_PROCESS_NS: f64 = 200e6;
 
 #[derive(Debug, Args)]
 pub(super) struct Compare {
@@ -91,16 +98,24 @@ pub(super) fn main(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>)
     let page = Page::open(args.measuring.github)?;
     let plan = args.measuring.plan();
     plan.validate()?;
-    let (job, bench): (Job, Option<Bench>) = match meeting(mount, args)? {
-        Meeting::Cases(pairs) => engines::job(mount, &pairs, args.build.as_deref(), &args.building, plan)?,
-        Meeting::Builds(sides) => builds::job(mount, &sides, &args.cases, &args.building, plan)?,
+    let (job, bench, lines) = match meeting(mount, args)? {
+        Meeting::Cases(pairs) => {
+            let (job, bench) = engines::job(mount, &pairs, args.build.as_deref(), &args.building, plan)?;
+            (job, bench, None)
+        }
+        Meeting::Builds(sides) => {
+            let builds::Meeting { job, bench, lines } =
+                builds::job(mount, &sides, &args.cases, &args.building, plan)?;
+            (job, bench, lines)
+        }
     };
-    let (report, folder) = measure_with(
-        mount,
-        &args.measuring,
-        job,
-        Beside { bench, count: !args.no_count, ..Beside::default() },
-    )?;
+    let (report, folder) = match lines {
+        Some(lines) => by_lines(mount, args, job, bench, lines)?,
+        None => {
+            let beside = Beside { bench, count: !args.no_count, ..Beside::default() };
+            measure_with(mount, &args.measuring, job, beside)?
+        }
+    };
     let exit = conclude(&report, &folder, &args.measuring, console)?;
     finish(args, &report, page, exit)
 }
@@ -111,6 +126,29 @@ fn finish(args: &Compare, report: &Report, page: Page, exit: Exit) -> Result<Exi
     page.show(&view, [of_banner(&view), of_verdicts(report, args.fail_on, args.measuring.strict)].concat())?;
     let fails = args.fail_on.is_some_and(|wish| wish.is_met(report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })
+}
+
+/// Builds that know nothing of the lab: whole processes, and counts of them.
+fn by_lines(
+    mount: &Mount<'_>,
+    args: &Compare,
+    job: Job,
+    bench: Option<Bench>,
+    (lines, folder): (Vec<Line>, PathBuf),
+) -> Result<(Report, PathBuf), Error> {
+    let limit = Duration::from_secs(job.plan.timeout_s);
+    let linked = bench.map(|b| b.launcher(job.programs.clone(), job.plan.seed, job.same_code, limit));
+    let programs = job.programs.iter().map(|program| program.path.clone()).collect();
+    let guard = Guard { limit, stop: &interrupt::came };
+    let here = std::env::current_dir().map_err(Error::Program)?;
+    let sides = Sides { programs, linked, lines, folder, places: commands::places(&here), guard };
+    let count = |report: &mut Report| {
+        if !args.no_count {
+            count_rows(report, LONGEST_PROCESS_NS, &|key, build, scratch| sides.count(key, build, scratch));
+        }
+    };
+    let beside = Beside { commands: Some((&sides, Box::new(count))), ..Beside::default() };
+    measure_with(mount, &args.measuring, job, beside)
 }
 
 fn by_commands(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>) -> Result<Exit, Error> {

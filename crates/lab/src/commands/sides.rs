@@ -1,0 +1,194 @@
+//! Programs of two builds that know nothing of the lab: every sample is a process from its start to its end, and every session
+//! starts a link of its own, where there are such.
+
+use super::line::{Places, Shell};
+use super::process::{Guard, Input, Output, Ran, RunError, Start, said};
+use super::tally::nanoseconds;
+use crate::build::Linked;
+use crate::count::{Callgrind, Count, Counter, Refusal, Run, count};
+use crate::model::key::Key;
+use crate::session::peer::{Launcher, Link, Peer, PeerError};
+use crate::session::protocol::{Reply, Request, Sampled};
+use std::path::{Path, PathBuf};
+
+/// What a side does in a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    /// With `{program}` for the program, and `{folder}` for where the recipe lies.
+    pub(crate) text: String,
+}
+
+/// The builds, and the lines that start them.
+pub(crate) struct Sides<'a> {
+    pub(crate) programs: Vec<PathBuf>,
+    pub(crate) linked: Option<Linked>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) folder: PathBuf,
+    pub(crate) places: Places<'a>,
+    pub(crate) guard: Guard<'a>,
+}
+
+impl Line {
+    /// There is no registry of commands: a case is called after its line.
+    pub(crate) fn key(&self) -> Key {
+        format!("{}/command/process/1/t1", self.name).parse().expect("names of lines are names of workloads")
+    }
+}
+
+impl Sides<'_> {
+    /// What starts `program` in a case.
+    fn start(&self, key: &Key, program: &str) -> Result<Start, String> {
+        let line = self.lines.iter().find(|line| line.name == key.workload);
+        let text = &line.ok_or_else(|| format!("no line is called {}", key.workload))?.text;
+        let text = text.replace("{folder}", &quoted(&self.folder)?).replace("{program}", program);
+        let invocation = Shell::WhereNeeded.invoke(&text, &self.places).map_err(|error| error.to_string())?;
+        Ok(Start { line: text, invocation, input: Input::Null, output: Output::Pipe })
+    }
+
+    /// Instructions of a process of build `build`.
+    pub(crate) fn count(&self, key: &Key, build: usize, scratch: &Path) -> Result<Count, Refusal> {
+        let native = Alone { sides: self, build };
+        count(key, &native, &Counted { sides: self, program: &self.programs[build], scratch })
+    }
+
+    fn whole(&self, program: PathBuf, padding: usize) -> Box<dyn Peer + '_> {
+        Box::new(Whole { sides: self, program, padding, start: None })
+    }
+}
+
+/// For a shell, and for what takes lines apart as shells do.
+fn quoted(path: &Path) -> Result<String, String> {
+    let text = path.to_str().ok_or_else(|| format!("{} is not UTF-8, as lines are", path.display()))?;
+    Ok(format!("'{}'", text.replace('\'', "'\\''")))
+}
+
+impl Launcher for Sides<'_> {
+    fn launch(&self, build: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        Ok(self.whole(self.programs[build].clone(), padding))
+    }
+
+    fn launch_link(&self, build: usize, link: Link, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        match &self.linked {
+            Some(linked) => Ok(self.whole(linked.link(build, link)?, padding)),
+            None => self.launch(build, padding),
+        }
+    }
+}
+
+/// One build, for counting.
+struct Alone<'a> {
+    sides: &'a Sides<'a>,
+    build: usize,
+}
+
+impl Launcher for Alone<'_> {
+    fn launch(&self, _: usize, padding: usize) -> Result<Box<dyn Peer + '_>, PeerError> {
+        self.sides.launch(self.build, padding)
+    }
+}
+
+/// One side in one session. No process lives longer than one sample.
+struct Whole<'a> {
+    sides: &'a Sides<'a>,
+    program: PathBuf,
+    padding: usize,
+    start: Option<Start>,
+}
+
+impl Peer for Whole<'_> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, PeerError> {
+        let reply = match request {
+            Request::Open { case, .. } => self.open(case),
+            Request::Check { .. } => self.run().map(|ran| Reply::Checked {
+                kernel: String::new(),
+                digest: digest(&ran),
+                amounts: Vec::new(),
+            }),
+            // A process is one iteration: what a sample holds is decided by whoever wrote the command.
+            Request::Calibrate { .. } => {
+                self.run().map(|ran| Reply::Calibrated { iterations: 1, ns: nanoseconds(&ran) })
+            }
+            Request::Sample { .. } | Request::Work { .. } => {
+                self.run().map(|ran| Reply::Sampled(sampled(&ran)))
+            }
+            _ => Ok(Reply::Pinned { cpu: None }),
+        };
+        reply.or_else(|stopped| match stopped {
+            Stopped::Interrupted(why) => Err(PeerError::Died { status: why, last_words: String::new() }),
+            Stopped::Failed(reason) => Ok(Reply::Failed { reason }),
+        })
+    }
+}
+
+/// Why a run gave nothing.
+enum Stopped {
+    Interrupted(String),
+    Failed(String),
+}
+
+impl Whole<'_> {
+    /// What it prints now is what it must print ever after, on both sides.
+    fn open(&mut self, case: &str) -> Result<Reply, Stopped> {
+        let key: Key = case.parse().map_err(|_| Stopped::Failed(format!("{case} is no case")))?;
+        let program = quoted(&self.program).map_err(Stopped::Failed)?;
+        self.start = Some(self.sides.start(&key, &program).map_err(Stopped::Failed)?);
+        let reference = digest(&self.run()?);
+        Ok(Reply::Opened { unit: "operations".to_owned(), units: 1, working_set: 0, setup_ns: 0, reference })
+    }
+
+    fn run(&self) -> Result<Ran, Stopped> {
+        let start = self.start.as_ref().ok_or_else(|| Stopped::Failed("no case is open".to_owned()))?;
+        once(start, self.padding, self.sides.guard)
+    }
+}
+
+fn once(start: &Start, padding: usize, guard: Guard<'_>) -> Result<Ran, Stopped> {
+    let ran = start.run(padding, guard).map_err(|error| match error {
+        RunError::Stopped => Stopped::Interrupted(error.to_string()),
+        error => Stopped::Failed(error.to_string()),
+    })?;
+    match ran.code {
+        0 => Ok(ran),
+        code => Err(Stopped::Failed(format!("`{}` ended with {code}{}", start.line, said(&ran.last_words)))),
+    }
+}
+
+/// Enough of a fingerprint to tell outputs apart.
+fn digest(ran: &Ran) -> String {
+    ran.printed.as_ref().map_or_else(String::new, |printed| printed.sha256[..16].to_owned())
+}
+
+fn sampled(ran: &Ran) -> Sampled {
+    Sampled {
+        ns: nanoseconds(ran),
+        digest: digest(ran),
+        cpu_ns: ran.usage.map(|usage| (usage.user + usage.system).as_nanos() as u64),
+        faults: ran.usage.map(|usage| usage.minor_faults + usage.major_faults),
+        switches: ran.usage.map(|usage| usage.involuntary_switches),
+    }
+}
+
+/// Whole processes under callgrind.
+struct Counted<'a> {
+    sides: &'a Sides<'a>,
+    program: &'a Path,
+    scratch: &'a Path,
+}
+
+impl Counter for Counted<'_> {
+    fn run(&self, key: &Key, iterations: u64) -> Result<Run, Refusal> {
+        let words = Callgrind::words(&self.scratch.join("callgrind.%p"), self.program);
+        let words: Result<Vec<String>, _> = words.iter().map(|word| quoted(Path::new(word))).collect();
+        let start =
+            words.and_then(|words| self.sides.start(key, &words.join(" "))).map_err(Refusal::Failed)?;
+        let mut total = 0;
+        for _ in 0..iterations {
+            once(&start, 0, self.sides.guard).map_err(|stopped| match stopped {
+                Stopped::Interrupted(why) | Stopped::Failed(why) => Refusal::Failed(why),
+            })?;
+            total += Callgrind::collect(self.scratch)?;
+        }
+        Ok(Run { kernel: String::new(), total })
+    }
+}
