@@ -1,7 +1,13 @@
 //! Which entries of a directory a walk leaves out: patterns as in `.gitignore`, and such files themselves.
 
+use crate::error::Error;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
+
+/// A file of more is none that somebody wrote.
+const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
 /// Patterns against the paths below where a walk begins.
 ///
@@ -77,18 +83,41 @@ fn patterns<S: AsRef<str>>(patterns: &[S]) -> Result<Option<Gitignore>, PatternE
 }
 
 /// What the ignore files of one directory say: `.ignore` before `.gitignore`.
-pub(crate) fn ignore_files(directory: &Path) -> Option<Gitignore> {
+///
+/// # Errors
+/// The name of the file that cannot be used, and why.
+pub(crate) fn ignore_files(directory: &Path) -> Result<Option<Gitignore>, (&'static str, Error)> {
     let mut builder = GitignoreBuilder::new(directory);
     let mut any = false;
     for name in [".gitignore", ".ignore"] {
-        let path = directory.join(name);
-        if path.is_file() {
+        let text = ignore_file(&directory.join(name)).map_err(|error| (name, error))?;
+        for line in text.iter().flat_map(|text| text.lines()) {
             // Lines that mean nothing are passed over, as git does.
-            let _ = builder.add(path);
-            any = true;
+            any |= builder.add_line(None, line).is_ok();
         }
     }
-    if any { builder.build().ok() } else { None }
+    if !any {
+        return Ok(None);
+    }
+    let refused = |_| (".gitignore", Error::Refused("the patterns of an ignore file are too large together"));
+    builder.build().map(Some).map_err(refused)
+}
+
+/// The text of an ignore file, if there is one.
+fn ignore_file(path: &Path) -> Result<Option<String>, Error> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let mut text = Vec::new();
+    File::open(path)?.take(IGNORE_FILE_LIMIT + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > IGNORE_FILE_LIMIT {
+        return Err(Error::Refused("an ignore file of more than 1 MiB"));
+    }
+    let text = text.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec).unwrap_or(text);
+    String::from_utf8(text).map(Some).map_err(|_| Error::Refused("an ignore file that is not UTF-8"))
 }
 
 #[cfg(test)]

@@ -122,9 +122,18 @@ impl Walk {
     }
 
     fn enter(&mut self, path: PathBuf, below: PathBuf, real: Option<PathBuf>, device: Option<u64>) -> Visit {
-        let ignored = if self.rules.ignore_files { filter::ignore_files(&path) } else { None };
+        let read = if self.rules.ignore_files { filter::ignore_files(&path) } else { Ok(None) };
+        let (ignored, failed) = match read {
+            Ok(ignored) => (ignored, None),
+            Err(failed) => (None, Some(failed)),
+        };
         match self.list(&path, &below, ignored.as_ref()) {
-            Ok(entries) => {
+            Ok(mut entries) => {
+                if let Some((name, error)) = failed {
+                    entries.retain(|entry| entry.name != name);
+                    entries.push(Entry { name: name.into(), kind: Kind::Failed(error) });
+                    entries.sort_unstable_by(|a, b| a.order().cmp(b.order()));
+                }
                 let entries = entries.into_iter();
                 self.levels.push(Level { path: path.clone(), below, real, device, ignored, entries });
                 Visit::Enter(path)
@@ -304,6 +313,28 @@ mod tests {
             fs::write(path, file).expect("a file");
         }
         dir
+    }
+
+    #[test]
+    fn an_ignore_file_that_cannot_be_used_is_an_error() {
+        let dir = tree(&["a", "text/b", "most/c"]);
+        fs::write(dir.path().join(".gitignore"), vec![b'#'; (1 << 20) + 1]).expect("a file");
+        fs::write(dir.path().join("most/.ignore"), vec![b'#'; 1 << 20]).expect("a file");
+        fs::write(dir.path().join("text/.ignore"), b"b\n\xff\n").expect("a file");
+        let rules = Rules { ignore_files: true, skip_hidden: true, ..Rules::default() };
+        let visits: Vec<String> = Walk::by(dir.path().to_owned(), Arc::new(rules))
+            .filter_map(|visit| match visit {
+                Visit::Failed(path, error) => Some(format!("{}: {error}", path.display())),
+                Visit::File(path) => Some(path.display().to_string()),
+                _ => None,
+            })
+            .map(|line| line.replace(&*dir.path().to_string_lossy(), ""))
+            .collect();
+        let refused = [
+            "/.gitignore: an ignore file of more than 1 MiB",
+            "/text/.ignore: an ignore file that is not UTF-8",
+        ];
+        assert_eq!(visits, [refused[0], "/a", "/most/c", refused[1], "/text/b"]);
     }
 
     /// One line per visit, relative to the root.
