@@ -52,10 +52,17 @@ fn a_link_named_as_gnus_programs_are() {
         world.write("bad", format!("{good}\n# a comment\nhello\n{zeros}  none\n{zeros}  f\n"));
         world.write("gone", format!("{zeros}  none\n"));
         for list in ["good", "bad", "empty", "poem", "gone", "nolist"] {
-            for flags in
-                [&[][..], &["--quiet"], &["--status"], &["--warn"], &["--strict"], &["--ignore-missing"]]
-            {
+            for flags in [
+                &[][..],
+                &["--quiet"],
+                &["--status"],
+                &["--warn"],
+                &["--strict"],
+                &["--ignore-missing"],
+                &["--status", "--ignore-missing"],
+            ] {
                 both(&[&["-c", list], flags].concat());
+                both(&[&["-c", list, "good"], flags].concat());
             }
         }
         let signed = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA1\n\n";

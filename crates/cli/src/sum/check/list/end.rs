@@ -46,11 +46,14 @@ impl Check<'_> {
 
     /// What GNU's programs say of each list: its numbers, and whether anything came of it.
     fn as_gnu(&mut self, list: &str) {
+        let none = self.how.ignore_missing && self.tally.matched == 0;
         if self.how.status {
+            // It is a failure in silence, too.
+            self.out.failed |= none;
             return;
         }
         words::warnings(self.how.program, &self.tally).iter().for_each(|warning| self.out.note(warning));
-        if self.how.ignore_missing && self.tally.matched == 0 {
+        if none {
             self.out.fail(&format!("{list}: no file was verified"));
         }
     }
