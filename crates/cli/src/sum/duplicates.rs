@@ -24,7 +24,7 @@ pub(super) fn run(files: &Files, items: Operands, how: &How, out: &mut Out) {
     let job = out.job();
     if let Some(job) = &job {
         job.phase("hashing");
-        job.expect(candidates.len() as u64, bytes);
+        job.expect(candidates.len() as u64, u64::try_from(bytes).ok());
     }
     let mut groups: BTreeMap<(u64, Vec<u8>), Vec<PathBuf>> = BTreeMap::new();
     let items = candidates.into_iter().map(|path| Item { path, input: Input::File, tag: () });
@@ -42,7 +42,7 @@ pub(super) fn run(files: &Files, items: Operands, how: &How, out: &mut Out) {
         });
     let mut groups: Vec<_> = groups.into_iter().filter(|(_, paths)| paths.len() > 1).collect();
     // What takes most room to no use comes first.
-    let waste = |(size, _): &(u64, Vec<u8>), paths: &[PathBuf]| size * (paths.len() as u64 - 1);
+    let waste = |(size, _): &(u64, Vec<u8>), paths: &[PathBuf]| all(*size, paths.len() - 1);
     groups.sort_by(|(a, x), (b, y)| waste(b, y).cmp(&waste(a, x)).then_with(|| x[0].cmp(&y[0])));
     for ((size, digest), paths) in &groups {
         if show(*size, digest, paths, how, out).is_break() {
@@ -53,13 +53,18 @@ pub(super) fn run(files: &Files, items: Operands, how: &How, out: &mut Out) {
         return;
     }
     let count: usize = groups.iter().map(|(_, paths)| paths.len() - 1).sum();
-    let bytes: u64 = groups.iter().map(|(key, paths)| waste(key, paths)).sum();
+    let bytes: u128 = groups.iter().map(|(key, paths)| waste(key, paths)).sum();
     let _ = out.print(|out| writeln!(out, "{count} duplicates, {bytes} bytes"));
+}
+
+/// How many bytes so many files of this size have. Files with holes may claim more than 64 bits hold.
+fn all(size: u64, files: usize) -> u128 {
+    u128::from(size) * files as u128
 }
 
 /// The files that are as long as another one, and how long all of them are together. Other names of the same file, and empty
 /// files, are none.
-fn candidates(items: Operands, out: &mut Out) -> (Vec<PathBuf>, u64) {
+fn candidates(items: Operands, out: &mut Out) -> (Vec<PathBuf>, u128) {
     let mut by_size: HashMap<u64, Vec<(usize, PathBuf)>> = HashMap::new();
     let mut links: HashSet<FileId> = HashSet::new();
     for (order, Item { path, input, .. }) in items.enumerate() {
@@ -81,7 +86,7 @@ fn candidates(items: Operands, out: &mut Out) -> (Vec<PathBuf>, u64) {
         }
     }
     by_size.retain(|_, paths| paths.len() > 1);
-    let bytes = by_size.iter().map(|(size, paths)| size * paths.len() as u64).sum();
+    let bytes = by_size.iter().map(|(size, paths)| all(*size, paths.len())).sum();
     let mut found: Vec<_> = by_size.into_values().flatten().collect();
     found.sort_unstable();
     (found.into_iter().map(|(_, path)| path).collect(), bytes)
@@ -101,4 +106,16 @@ fn show(size: u64, digest: &[u8], paths: &[PathBuf], how: &How, out: &mut Out) -
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_may_claim_more_than_64_bits_hold() {
+        let most = u64::MAX >> 1;
+        assert_eq!(all(most, 3), 3 * u128::from(most));
+        assert_eq!(u64::try_from(all(most, 3)).ok(), None);
+    }
 }

@@ -83,15 +83,30 @@ impl Expected {
 }
 
 pub(super) fn run(hashers: &Hashers, path: &Path, how: &How, out: &mut Out) {
+    let job = out.job();
+    if let Some(job) = &job {
+        job.begin(path);
+    }
+    compare(hashers, path, how, out);
+    if let Some(job) = &job {
+        job.end_file();
+    }
+}
+
+fn compare(hashers: &Hashers, path: &Path, how: &How, out: &mut Out) {
     let Expected { digest: expected, by } = &how.expected;
     let stdin = path.as_os_str() == "-";
     let mut found = Vec::new();
-    if let Some(job) = out.job() {
-        job.begin(path);
-    }
+    let mut before = None;
     for &algorithm in by {
+        if let Some((job, len)) = out.job().zip(before) {
+            job.again(len);
+        }
         let digest = match digest(hashers, path, algorithm, how, expected.len()) {
-            Ok(digest) => digest,
+            Ok((digest, len)) => {
+                before = Some(len);
+                digest
+            }
             Err(error) => {
                 out.fail(&format!("{}: {error}", shown(path)));
                 if how.json {
@@ -128,14 +143,14 @@ pub(super) fn run(hashers: &Hashers, path: &Path, how: &How, out: &mut Out) {
     }
 }
 
-/// So many bytes of a digest.
+/// So many bytes of a digest, and how long the file is, or 0 for a tree, which has one function.
 fn digest(
     hashers: &Hashers,
     path: &Path,
     algorithm: Algorithm,
     how: &How,
     len: usize,
-) -> Result<Vec<u8>, Error> {
+) -> Result<(Vec<u8>, u64), Error> {
     if how.tree {
         let hash = hashers.tree.hash_tree(path).map_err(|failures| {
             let first = failures.into_iter().next();
@@ -143,17 +158,17 @@ fn digest(
                 Error::Io(std::io::Error::other(format!("{}: {error}", shown(&file))))
             })
         })?;
-        return Ok(hash.as_bytes().to_vec());
+        return Ok((hash.as_bytes().to_vec(), 0));
     }
     let files = hashers.of(algorithm);
-    let Digest { output, .. } = if path.as_os_str() == "-" {
+    let Digest { output, len: size } = if path.as_os_str() == "-" {
         os::stdin().map_err(Error::from).and_then(|_| files.hash_stdin())?
     } else {
         files.hash_file(path)?
     };
     let mut bytes = vec![0; len];
     if output.fill(how.seek, &mut bytes) {
-        Ok(bytes)
+        Ok((bytes, size))
     } else {
         Err(Error::Refused("the output ends before --seek"))
     }

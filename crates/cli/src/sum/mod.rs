@@ -198,7 +198,8 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
         }
         Action::Expect(how) => {
             let hashers = check::Hashers::new(style.algorithm, &files, make);
-            let mut out = out("comparing", hashers.all(), operands::survey(&paths, None, None));
+            let rules = how.tree.then(Arc::default);
+            let mut out = out("comparing", hashers.all(), operands::survey(&paths, None, rules.as_ref()));
             expect::run(&hashers, &paths[0], &how, &mut out);
             out.finish().answer(OK, FAILED)
         }

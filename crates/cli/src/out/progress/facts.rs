@@ -4,6 +4,7 @@ use hashmill_files::{Digest, Error, Files, Item, Progress, Sink};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,6 +38,9 @@ pub(crate) struct Job {
     /// Files, and bytes in them, that needed no reading.
     known: AtomicU64,
     known_bytes: AtomicU64,
+    /// Files, and bytes in them, that are hashed once more: they were counted the first time.
+    again: AtomicU64,
+    again_bytes: AtomicU64,
     ended: AtomicBool,
 }
 
@@ -50,7 +54,8 @@ struct State {
 impl Job {
     pub(super) fn new(phase: &'static str, total: Total) -> Job {
         let state = Mutex::new(State { phase, total, asked: VecDeque::new() });
-        Job { state, known: AtomicU64::new(0), known_bytes: AtomicU64::new(0), ended: AtomicBool::new(false) }
+        let [known, known_bytes, again, again_bytes] = [const { AtomicU64::new(0) }; 4];
+        Job { state, known, known_bytes, again, again_bytes, ended: AtomicBool::new(false) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -62,15 +67,21 @@ impl Job {
         self.state().phase = phase;
     }
 
-    /// So many files, with so many bytes, there will be.
-    pub(crate) fn expect(&self, files: u64, bytes: u64) {
-        self.state().total = Total { things: Some(files), bytes: Some(bytes) };
+    /// So many files, with so many bytes if that is known, there will be.
+    pub(crate) fn expect(&self, files: u64, bytes: Option<u64>) {
+        self.state().total = Total { things: Some(files), bytes };
     }
 
     /// A file that needs no reading.
     pub(crate) fn know(&self, bytes: u64) {
         self.known.fetch_add(1, Ordering::Relaxed);
         self.known_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A file that was hashed, with so many bytes, is hashed by another function, and not done until then.
+    pub(crate) fn again(&self, bytes: u64) {
+        self.again.fetch_add(1, Ordering::Relaxed);
+        self.again_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A file is begun.
@@ -91,15 +102,9 @@ impl Job {
     pub(super) fn find_total(self: &Arc<Job>, survey: Survey) {
         let job = Arc::clone(self);
         let find = move || {
-            let (mut files, mut bytes) = (0, 0_u64);
-            for path in survey() {
-                if job.ended.load(Ordering::Relaxed) {
-                    return;
-                }
-                files += 1;
-                bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |metadata| metadata.len()));
-            }
-            if files > 0 {
+            let mut paths = survey().take_while(|_| !job.ended.load(Ordering::Relaxed)).peekable();
+            if paths.peek().is_some() {
+                let (files, bytes) = sizes(paths);
                 job.expect(files, bytes);
             }
         };
@@ -111,21 +116,24 @@ impl Job {
     pub(super) fn facts<'a>(&self, counter: &'a Counter, pace: &mut Pace) -> Facts<'a> {
         let state = self.state();
         let Total { things: total, bytes: total_bytes } = state.total;
-        let (done, unit, bytes) = match counter {
+        // The counters are read one after another while they move, and a file may be longer the second time.
+        let less = |count: u64, again: &AtomicU64| count.saturating_sub(again.load(Ordering::Relaxed));
+        let (done, unit, read) = match counter {
             Counter::Files(files) => {
                 let sum =
                     |of: fn(&Progress) -> u64| files.iter().map(|files| of(files.progress())).sum::<u64>();
-                let bytes = sum(Progress::bytes) + self.known_bytes.load(Ordering::Relaxed);
+                let read = sum(Progress::bytes) + self.known_bytes.load(Ordering::Relaxed);
                 let done = sum(Progress::files) + self.known.load(Ordering::Relaxed);
-                (done, "files", Some(bytes))
+                (less(done, &self.again), "files", Some(read))
             }
             Counter::Things(done, things) => (done.load(Ordering::Relaxed), *things, None),
             Counter::Parts(done) => (done.load(Ordering::Relaxed), "parts", None),
         };
+        let bytes = read.map(|read| less(read, &self.again_bytes));
         // There may be more than was found: files that grow, devices, what was made meanwhile. Then nobody knows the rest.
         let total = total.filter(|total| *total >= done);
         let total_bytes = total_bytes.filter(|total| *total >= bytes.unwrap_or(0));
-        let rate = pace.rate(Instant::now(), bytes.unwrap_or(done));
+        let rate = pace.rate(Instant::now(), read.unwrap_or(done));
         let rest = match bytes {
             Some(bytes) => total_bytes.map(|total| total - bytes),
             None => total.map(|total| total - done),
@@ -133,8 +141,33 @@ impl Job {
         let left = rest.zip(rate).and_then(|(rest, rate)| {
             Duration::try_from_secs_f64(rest as f64 / rate).ok().filter(|left| left.as_secs() < 1_000_000)
         });
-        let file = state.asked.front().cloned();
+        // Lines without a file have no name.
+        let file = state.asked.iter().find(|file| !file.as_os_str().is_empty()).cloned();
         Facts { phase: state.phase, file, done, total, unit, bytes, total_bytes, rate, left }
+    }
+}
+
+/// How many files there are, and how many bytes in all of them, if that can be known before they are read.
+fn sizes(paths: impl Iterator<Item = PathBuf>) -> (u64, Option<u64>) {
+    paths.fold((0, Some(0)), |(files, bytes), path| {
+        let more = bytes.zip(size(&path));
+        (files + 1, more.and_then(|(bytes, size)| bytes.checked_add(size)))
+    })
+}
+
+/// How many bytes of it will be read, if that can be known before.
+pub(crate) fn size(path: &Path) -> Option<u64> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Some(metadata.len()),
+        // Nobody reads it. The length that it has is something else.
+        Ok(metadata) if metadata.is_dir() => Some(0),
+        // A pipe, or a device.
+        Ok(_) => None,
+        // It will not be opened.
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => Some(0),
+            _ => None,
+        },
     }
 }
 
@@ -163,10 +196,12 @@ impl<T, S: Sink<T>> Sink<T> for Watched<S> {
     type Break = S::Break;
 
     fn answer(&mut self, path: PathBuf, tag: T, result: Result<Digest, Error>) -> ControlFlow<S::Break> {
+        // Whoever takes it may go on with the same file.
+        let flow = self.sink.answer(path, tag, result);
         if let Some(job) = &self.job {
             job.end_file();
         }
-        self.sink.answer(path, tag, result)
+        flow
     }
 
     fn pause(&mut self) -> ControlFlow<S::Break> {
@@ -240,6 +275,8 @@ impl Facts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hashmill_files::checkfile::Algorithm;
+    use hashmill_files::{Function, Options};
 
     #[test]
     fn a_rate_is_that_of_the_last_seconds() {
@@ -264,9 +301,52 @@ mod tests {
         job.begin(Path::new("b"));
         job.end_file();
         job.phase("checking");
-        job.expect(2, 0);
+        job.expect(2, Some(0));
         let facts = job.facts(&counter, &mut pace);
         assert_eq!((facts.phase, facts.file), ("checking", Some(PathBuf::from("b"))));
         assert_eq!((facts.done, facts.total), (3, None), "more than was expected");
+    }
+
+    #[test]
+    fn a_size_that_nobody_knows_is_none() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "12345").expect("a file");
+        fs::write(path("b"), "678").expect("a file");
+        let of = |names: &[&str]| sizes(names.iter().map(|name| path(name)));
+        assert_eq!(of(&["a", "b"]), (2, Some(8)));
+        assert_eq!(
+            of(&["a", "", "none", "a/none"]),
+            (4, Some(5)),
+            "a directory, and files that are not there"
+        );
+        #[cfg(unix)]
+        assert_eq!(of(&["a", "/dev/null", "b"]), (3, None), "a device");
+        fs::File::options()
+            .write(true)
+            .open(path("b"))
+            .and_then(|file| file.set_len(1 << 40))
+            .expect("holes");
+        assert_eq!(of(&["a", "b"]), (2, Some(5 + (1 << 40))));
+    }
+
+    #[test]
+    fn what_is_hashed_twice_counts_once() {
+        let job = Job::new("checking", Total { things: Some(2), bytes: Some(8) });
+        let files = Arc::new(Files::new(Function::by(Algorithm::Sha256), Options::default()));
+        let counter = Counter::Files(vec![Arc::clone(&files)]);
+        let mut pace = Pace::new(Instant::now());
+        let mut now = || {
+            let Facts { done, total, bytes, total_bytes, .. } = job.facts(&counter, &mut pace);
+            (done, total, bytes, total_bytes)
+        };
+        let hash = |text: &[u8]| drop(files.hash_reader(text).expect("a digest"));
+        hash(b"12345");
+        assert_eq!(now(), (1, Some(2), Some(5), Some(8)));
+        job.again(5);
+        assert_eq!(now(), (0, Some(2), Some(0), Some(8)));
+        hash(b"12345");
+        hash(b"678");
+        assert_eq!(now(), (2, Some(2), Some(8), Some(8)));
     }
 }

@@ -5,7 +5,7 @@
 mod facts;
 mod line;
 
-pub(crate) use facts::{Job, Survey, hash_many};
+pub(crate) use facts::{Job, Survey, hash_many, size};
 
 use crate::os::{self, Hold};
 use clap::ValueEnum;

@@ -138,7 +138,8 @@ impl<'a> Check<'a> {
         }
         let (by, from_stdin) = (self.which.expected(), self.from_stdin);
         let files = self.hashers.of(by);
-        let questions = lines.map(|line| question(line, by, from_stdin));
+        let which = self.which.clone();
+        let questions = lines.map(move |line| question(line, by, &which, from_stdin));
         hash_many(files, self.out.job(), questions, Comparer { check: self, by })
     }
 
@@ -248,8 +249,9 @@ impl<'a> Check<'a> {
             Some((by, result)) if by == first => result,
             _ => self.hash(first, entry),
         };
-        let matches = match found.and_then(|digest| self.is_digest(&digest, entry)) {
-            Ok(matches) => matches,
+        let found = found.and_then(|digest| Ok((self.is_digest(&digest, entry)?, digest.len)));
+        let (matches, len) = match found {
+            Ok(found) => found,
             Err(error) => {
                 self.which.says_nothing();
                 return Ok(self.failed(error));
@@ -263,7 +265,7 @@ impl<'a> Check<'a> {
             self.stdin_as = then.map(|_| first);
         } else if entry.algorithm.is_none() && self.how.seek == 0 {
             let alternative = then.or_else(|| self.elsewise.is_none().then(|| other(first)));
-            let by = alternative.filter(|by| self.is_by(*by, entry));
+            let by = alternative.filter(|by| self.is_by(*by, entry, len));
             match (then, by) {
                 (Some(_), Some(by)) => {
                     self.which.matches(by, false);
@@ -309,8 +311,12 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether the digest of an entry is by this function. A file that cannot be read again is as it was the first time.
-    fn is_by(&self, algorithm: Algorithm, entry: &Entry) -> bool {
+    /// Whether the digest of an entry, whose file has this length, is by this function, too. A file that cannot be read again
+    /// is as it was the first time.
+    fn is_by(&self, algorithm: Algorithm, entry: &Entry, len: u64) -> bool {
+        if let Some(job) = self.out.job() {
+            job.again(len);
+        }
         self.hash(algorithm, entry).and_then(|digest| self.is_digest(&digest, entry)).unwrap_or(false)
     }
 
@@ -454,13 +460,15 @@ fn input(entry: &Entry, from_stdin: bool) -> Input {
     }
 }
 
-/// A line as something to be hashed by one function, if it can be.
-fn question(line: Line, by: Algorithm, from_stdin: bool) -> Item<Line> {
+/// A line as something to be hashed by one function, if that is what it is tried with first.
+fn question(line: Line, by: Algorithm, which: &Which, from_stdin: bool) -> Item<Line> {
+    let nothing = Input::Failed(Error::Refused("nothing to hash"));
     let (path, input) = match &line.task {
-        Task::Compare(entry) if entry.algorithm.is_none_or(|tag| tag == by) && !entry.is_tree() => {
-            (entry.path.clone(), input(entry, from_stdin))
+        Task::Compare(entry) => {
+            let is_by = which.first(entry) == by && !entry.is_tree();
+            (entry.path.clone(), if is_by { input(entry, from_stdin) } else { nothing })
         }
-        _ => (PathBuf::new(), Input::Failed(Error::Refused("nothing to hash"))),
+        _ => (PathBuf::new(), nothing),
     };
     Item { path, input, tag: line }
 }

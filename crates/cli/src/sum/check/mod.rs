@@ -9,11 +9,13 @@ mod words;
 use crate::out::progress::Survey;
 use crate::out::{Out, shown};
 use crate::program::Program;
+use crate::sum::files_below;
 use hashmill_files::Files;
 use hashmill_files::checkfile::{Algorithm, Mode, Style};
 use list::{Check, Stop};
 use std::fs::File;
 use std::io::BufReader;
+use std::iter;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,16 +71,23 @@ impl Hashers {
 
 /// The files that lists name, read a second time, if they can be.
 pub(super) fn survey(lists: &[PathBuf], how: &How, style: Style) -> Option<Survey> {
-    if how.tree || lists.iter().any(|list| !list.is_file()) {
+    if lists.iter().any(|list| !list.is_file()) {
         return None;
     }
-    let (lists, program) = (lists.to_vec(), how.program);
+    let (lists, program, tree, rules) = (lists.to_vec(), how.program, how.tree, Arc::default());
     Some(Box::new(move || {
         let opened = lists.into_iter().filter_map(|list| File::open(list).ok());
         let lines = opened.flat_map(move |list| lines::lines(Box::new(BufReader::new(list)), style, program));
-        Box::new(lines.filter_map(|line| match line.task {
-            lines::Task::Compare(entry) if entry.path.as_os_str() != "-" => Some(entry.path),
+        let entries = lines.filter_map(|line| match line.task {
+            lines::Task::Compare(entry) => Some(entry),
             _ => None,
+        });
+        Box::new(entries.flat_map(move |entry| -> Box<dyn Iterator<Item = PathBuf>> {
+            if tree || entry.is_tree() {
+                Box::new(files_below(entry.path, &rules))
+            } else {
+                Box::new(iter::once(entry.path))
+            }
         }))
     }))
 }

@@ -1,6 +1,7 @@
 //! Which files a directory differs in, as far as the lists at hand know them.
 
 use super::Check;
+use crate::out::progress::size;
 use crate::out::shown;
 use hashmill_files::checkfile::{Algorithm, Entry, List, Parsed};
 use hashmill_files::manifest::{Audit, File as Row, Finding, Found, Manifest, Scope, path, tidy};
@@ -29,8 +30,15 @@ impl Check<'_> {
         }
         let mut audit = Audit::new(&known);
         let mut lines = Lines::default();
+        let job = self.out.job();
         let files = Walk::new(tree.path.clone(), false).filter_map(|visit| match visit {
-            Visit::File(path) => Some(Item { path, input: Input::File, tag: () }),
+            Visit::File(path) => {
+                if let Some(job) = &job {
+                    // Nothing but files is here, so it is known.
+                    job.again(size(&path).unwrap_or(0));
+                }
+                Some(Item { path, input: Input::File, tag: () })
+            }
             Visit::Failed(path, error) => Some(Item { path, input: Input::Failed(error), tag: () }),
             _ => None,
         });
