@@ -7,7 +7,7 @@ use super::lines::Lines;
 use super::{NO, UNKNOWN, YES, costs, stored};
 use crate::flags::{Misuse, VerifyArgs};
 use crate::memory;
-use crate::out::progress::Bar;
+use crate::out::progress::{Bar, hushed};
 use crate::out::{self, Closed, Out, json, shown};
 use anyhow::Result;
 use hashmill_hash::password::foreign::StoredHash;
@@ -57,7 +57,7 @@ pub(super) fn run(
     };
     let done = Arc::new(AtomicU64::new(0));
     let total = total(file);
-    let bar = if low.no_progress || low.quiet {
+    let bar = if low.no_progress || hushed(low.quiet) {
         None
     } else {
         Bar::counting("checking", &done, total, "passwords")

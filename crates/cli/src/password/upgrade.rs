@@ -11,7 +11,7 @@ use super::watch::watched;
 use super::{NO, UNKNOWN, YES, costs, print, print_json, stored};
 use crate::flags::{Misuse, UpgradeArgs};
 use crate::memory;
-use crate::out::progress::Bar;
+use crate::out::progress::{Bar, hushed};
 use crate::out::{self, Closed, Out, json, shown};
 use crate::replace::Held;
 use anyhow::{Context, Result, bail};
@@ -238,7 +238,7 @@ type Mishaps = Vec<(&'static str, u64)>;
 fn compute(checker: &Checker, rows: &mut [Row], given: &[Secret], low: &UpgradeArgs) -> Result<Mishaps> {
     let done = Arc::new(AtomicU64::new(0));
     let total = rows.iter().filter(|row| row.password.is_some()).count() as u64;
-    let bar = if low.no_progress || low.quiet {
+    let bar = if low.no_progress || hushed(low.quiet) {
         None
     } else {
         Bar::counting("upgrading", &done, Some(total), "passwords")

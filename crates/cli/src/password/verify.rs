@@ -7,6 +7,7 @@ use super::stored;
 use super::watch::watched;
 use super::{costs, input, print, print_json};
 use crate::flags::{Misuse, VerifyArgs};
+use crate::out::progress::hushed;
 use crate::{memory, out};
 use anyhow::bail;
 use hashmill_hash::password::foreign::StoredHash;
@@ -50,7 +51,7 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
             let passwords = keeper(input::secret(&low.input, input::takes_stdin(&low.input))?);
             let password = input::attempt(&low.input)?;
             mishap = input::mishap(&password);
-            Answer::from(checked(&passwords, &password, &hash, low.no_progress || low.quiet))
+            Answer::from(checked(&passwords, &password, &hash, low.no_progress || hushed(low.quiet)))
         }
     };
     if low.json {

@@ -13,7 +13,7 @@ mod xattr;
 use crate::findings::Findings;
 use crate::flags::{EngineName, Misuse, SumArgs};
 use crate::os;
-use crate::out::progress::{Bar, Survey};
+use crate::out::progress::{Bar, Survey, hushed};
 use crate::out::{Out, Target, shown};
 use crate::program::Program;
 use crate::{FAILED, OK};
@@ -371,7 +371,7 @@ impl HiArgs {
             bytes: algorithm != Algorithm::Blake3,
             binary: low.binary,
         };
-        let progress = !low.no_progress && !low.status;
+        let progress = !low.no_progress && !hushed(low.status);
         let (files_from, output) = (low.files_from, low.output);
         Ok(HiArgs {
             action,

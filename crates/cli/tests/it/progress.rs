@@ -90,6 +90,16 @@ fn short_work_has_one_line_of_json() {
     };
     let json = "--progress=json";
     counted(&["sum", json, "--check", "LIST"], &[("progress", "checking".into()), ("bytes_done", 8.into())]);
+    // What is to be said of files is one thing, this is another.
+    for quiet in ["--quiet", "--status"] {
+        counted(&["sum", json, "--check", quiet, "LIST"], &[("files_done", 2.into())]);
+    }
+    let hash = format!(
+        "--hash={}",
+        world.run(&hashmill(), ["password", "hash", "-m=64", "-t=1"], b"x").text().trim()
+    );
+    let verify = world.run(&hashmill(), ["password", "verify", &hash, json, "--quiet"], b"x");
+    assert_eq!((verify.code(), verify.err.lines().count()), (0, 1), "{verify:?}");
     counted(&["sum", json, "--audit", "LIST", "d/a"], &[("progress", "auditing".into())]);
     world.write("e/a", "12345");
     counted(&[json, "compare", "e", "e"], &[("progress", "comparing".into()), ("files_done", 2.into())]);

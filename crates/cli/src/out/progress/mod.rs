@@ -48,6 +48,11 @@ pub(crate) fn choose(when: When) {
     CHOSEN.get_or_init(|| when);
 }
 
+/// Whether a command that is to be quiet shows nothing: it was not asked to in so many words.
+pub(crate) fn hushed(quiet: bool) -> bool {
+    quiet && !matches!(CHOSEN.get(), Some(When::Always | When::Json))
+}
+
 /// In which form it is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
