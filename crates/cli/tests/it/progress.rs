@@ -133,6 +133,25 @@ fn what_is_hashed_twice_counts_once() {
     }
 }
 
+/// What the text of a name does not tell stands beside it.
+#[test]
+fn names_that_are_no_text_are_told_in_hex() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = world();
+    let name = world.path("d").join(std::ffi::OsStr::from_bytes(b"\xffb"));
+    std::fs::rename(world.path("d/b"), &name).expect("a pipe");
+    let mut child = world.start(program().args(["sum", "--progress", "json", "d/a"]).arg(&name).arg("d/c"));
+    let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    err.read_line(&mut line).expect("text");
+    let line: Value = serde_json::from_str(&line).expect("JSON");
+    File::options().write(true).open(&name).expect("a pipe");
+    finish(child);
+    let hex: String = name.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(line["file_hex"], hex, "{line}");
+    assert!(line["file"].as_str().is_some_and(|file| file.ends_with("\u{fffd}b")), "{line}");
+}
+
 #[test]
 fn a_log_has_a_line_now_and_then() {
     let world = world();

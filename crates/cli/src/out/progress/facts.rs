@@ -1,5 +1,6 @@
 //! How far the work is: what whoever works tells, what the counters say, and what can be known of the rest.
 
+use crate::out::hex;
 use hashmill_files::{Digest, Error, Files, Item, Progress, Sink};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
@@ -256,6 +257,9 @@ impl Facts<'_> {
         set("progress".to_owned(), json!(self.phase));
         set("ended".to_owned(), json!(ended));
         set("file".to_owned(), json!(self.file.as_ref().map(|file| file.to_string_lossy())));
+        if let Some(file) = self.file.as_ref().filter(|file| file.to_str().is_none()) {
+            set("file_hex".to_owned(), json!(hex(file.as_os_str().as_encoded_bytes())));
+        }
         set(format!("{}_done", self.unit), json!(self.done));
         set(format!("{}_total", self.unit), json!(self.total));
         if let Some(bytes) = self.bytes {
