@@ -76,6 +76,12 @@ impl Done {
     }
 }
 
+/// Whether this program is here, and GNU's. Others of that name have other words.
+pub(crate) fn is_gnus(name: &str) -> bool {
+    let version = Command::new(name).arg("--version").output();
+    version.is_ok_and(|said| said.stdout.starts_with(format!("{name} (GNU coreutils) ").as_bytes()))
+}
+
 /// A temporary directory in which programs run.
 pub(crate) struct World {
     dir: tempfile::TempDir,
