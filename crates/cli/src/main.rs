@@ -58,14 +58,14 @@ fn main() -> ExitCode {
         Err(error) if error.is::<out::Unread>() => ExitCode::from(os::end_unread(FAILED)),
         Err(error) if error.is::<out::Said>() => ExitCode::from(FAILED),
         Err(error) => {
-            let code = if error.is::<flags::Misuse>() { USAGE } else { FAILED };
-            // What ends b3sum before it has begun has another code.
-            if program::Program::this() == program::Program::B3sum {
-                out::give_up(&out::told(&error));
-                return ExitCode::from(FAILED);
-            }
-            out::complain(&out::told(&error));
-            ExitCode::from(code)
+            // Other programs have no code of their own for what ends them before they have begun.
+            let (say, misuse): (fn(&str), u8) = match program::Program::this() {
+                program::Program::Hashmill => (out::complain, USAGE),
+                program::Program::B3sum => (out::give_up, FAILED),
+                program::Program::Gnu(_) => (out::complain, FAILED),
+            };
+            say(&out::told(&error));
+            ExitCode::from(if error.is::<flags::Misuse>() { misuse } else { FAILED })
         }
     }
 }

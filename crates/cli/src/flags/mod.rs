@@ -173,6 +173,9 @@ fn parse_link(args: Vec<OsString>, program: Program) -> Result<Line<Command>, Ea
         Early { error, near_passwords: false, colour, hint }
     };
     let mut matches = parser.try_get_matches_from_mut(&args).map_err(early)?;
+    if let Some(words) = theirs::misuse(&matches, &args).filter(|_| gnu) {
+        return Err(Early::gnu(&parser, &words, name));
+    }
     let mut low = SumArgs::from_arg_matches_mut(&mut matches).map_err(early)?;
     let screen = ScreenFlags::from_arg_matches_mut(&mut matches).map_err(early)?;
     low.files.extend(operands.into_iter().map(PathBuf::from));

@@ -1,7 +1,9 @@
 //! Mistakes on the command line of b3sum and of GNU's programs, in their words: scripts and people know them.
 
+use clap::builder::Resettable;
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -36,8 +38,7 @@ fn b3sum_flags() -> Command {
 }
 
 /// Flags that mean nothing but in a check, in the order in which they are complained about.
-const CHECKING: [(&str, Option<char>); 5] =
-    [("ignore-missing", None), ("status", None), ("warn", Some('w')), ("quiet", None), ("strict", None)];
+const CHECKING: [&str; 5] = ["ignore-missing", "status", "warn", "quiet", "strict"];
 
 /// Flags that GNU's programs have. What begins like one of them is that one.
 const LONG: [&str; 12] = [
@@ -76,17 +77,53 @@ pub(super) fn whole_flags(mut args: Vec<OsString>) -> Result<Vec<OsString>, Stri
     Ok(args)
 }
 
-/// Flags get on with each other as those of GNU's programs do.
-pub(super) fn as_gnu(command: Command) -> Command {
-    let louder = ["quiet", "status", "warn"];
-    let mut command = command
-        .mut_arg("zero", |zero| zero.conflicts_with("check"))
-        .mut_arg("text", |text| text.conflicts_with("tag"));
-    for name in louder {
-        // The last one counts.
-        command = command.mut_arg(name, |arg| arg.overrides_with_all(louder));
+/// Flags get on with each other as those of GNU's programs do: nothing is said twice, of some the last one counts, and what
+/// does not go together is told by [`misuse`].
+pub(super) fn as_gnu(mut command: Command) -> Command {
+    let (louder, modes) = (["quiet", "status", "warn"], ["binary", "text"]);
+    let others = ["check", "ignore_missing", "strict", "tag", "zero"];
+    let alone = others.iter().map(std::slice::from_ref);
+    for alternatives in [&louder[..], &modes].into_iter().chain(alone) {
+        for id in alternatives {
+            command = command.mut_arg(id, |arg| {
+                let free = arg.conflicts_with(Resettable::Reset).requires(Resettable::Reset);
+                free.overrides_with_all(alternatives)
+            });
+        }
     }
-    command
+    // Of those that only ours has.
+    command.mut_arg("check", |check| check.conflicts_with_all(["raw", "no_names"]))
+}
+
+/// What they say of flags that do not go together, or not without `--check`.
+pub(super) fn misuse(matches: &ArgMatches, args: &[OsString]) -> Option<String> {
+    let at = |id: &str| {
+        let given = matches.value_source(id) == Some(ValueSource::CommandLine);
+        given.then(|| matches.index_of(id)).flatten()
+    };
+    let is = |id: &str| at(id).is_some();
+    if at("tag").zip(at("text")).is_some_and(|(tag, text)| tag < text) {
+        return Some("--tag does not support --text mode".to_owned());
+    }
+    if is("check") {
+        let words = match () {
+            () if is("zero") => "the --zero option is not supported",
+            () if is("tag") => "the --tag option is meaningless",
+            () if is("binary") || is("text") => "the --binary and --text options are meaningless",
+            () => return None,
+        };
+        return Some(format!("{words} when verifying checksums"));
+    }
+    let name = CHECKING.into_iter().find(|name| is(&name.replace('-', "_")))?;
+    // It goes with other jobs of ours.
+    if name == "quiet" && ["expect", "audit", "update", "duplicates", "xattr"].into_iter().any(is) {
+        return None;
+    }
+    // A letter that they do not have.
+    if name == "quiet" && !is_given(args, name) {
+        return Some("invalid option -- 'q'".to_owned());
+    }
+    Some(format!("the --{name} option is meaningful only when verifying checksums"))
 }
 
 /// A complaint, and where to read on.
@@ -102,7 +139,6 @@ pub(super) fn gnu(error: &clap::Error, args: &[OsString], name: &str) -> String 
 
 fn words(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let word = |kind| error.get(kind).map(ToString::to_string);
-    let given = |name: &str, short: Option<char>| is_given(args, name, short);
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let typed = word(ContextKind::InvalidArg)?;
@@ -119,35 +155,12 @@ fn words(error: &clap::Error, args: &[OsString]) -> Option<String> {
             let flag = word(ContextKind::InvalidArg)?;
             Some(format!("option '{flag}' doesn't allow an argument"))
         }
-        ErrorKind::MissingRequiredArgument => {
-            let mut flags = CHECKING.iter().filter(|(name, short)| given(name, *short));
-            let Some((name, _)) = flags.next() else {
-                // A letter that they do not have.
-                return given("quiet", Some('q')).then(|| "invalid option -- 'q'".to_owned());
-            };
-            Some(format!("the --{name} option is meaningful only when verifying checksums"))
-        }
-        ErrorKind::ArgumentConflict => Some(match () {
-            () if !given("check", Some('c')) => "--tag does not support --text mode".to_owned(),
-            () if given("zero", Some('z')) => {
-                "the --zero option is not supported when verifying checksums".to_owned()
-            }
-            () if given("tag", None) => "the --tag option is meaningless when verifying checksums".to_owned(),
-            () => {
-                let both = "the --binary and --text options are meaningless";
-                format!("{both} when verifying checksums")
-            }
-        }),
         _ => None,
     }
 }
 
-/// Whether a flag was typed, under its whole name, the beginning of it, or as one letter among others.
-fn is_given(args: &[OsString], name: &str, short: Option<char>) -> bool {
+/// Whether a flag was typed under its whole name.
+fn is_given(args: &[OsString], name: &str) -> bool {
     let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str()).take_while(|arg| *arg != "--");
-    words.any(|word| match (word.strip_prefix("--"), word.strip_prefix('-')) {
-        (Some(long), _) => name == long || (long.len() > 2 && name.starts_with(long)),
-        (None, Some(letters)) => short.is_some_and(|short| letters.contains(short)),
-        (None, None) => false,
-    })
+    words.any(|word| word.strip_prefix("--") == Some(name))
 }

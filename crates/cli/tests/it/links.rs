@@ -150,6 +150,26 @@ fn what_gnus_programs_say_of_odd_things() {
         "-by",
         "f --ta",
         "-c d",
+        "-bt f",
+        "-tb f",
+        "--text --tag f",
+        "-t -b --tag f",
+        "--tag -t -b f",
+        "--tag -b -t f",
+        "--tag --text -c f",
+        "--tag -bc f",
+        "-z --tag -c f",
+        "-tc f",
+        "-b -b f",
+        "-zz f",
+        "-wcc f",
+        "--tag --tag f",
+        "--status --quiet f",
+        "--strict -w f",
+        "--ignore-missing --status f",
+        "--binary=x f",
+        "--help=3",
+        "--warn -- --check",
     ] {
         let words: Vec<&OsStr> = line.split(' ').map(OsStr::new).collect();
         both(&words, b"");
@@ -191,6 +211,29 @@ fn what_gnus_programs_say_of_odd_things() {
             both(&args, list.as_bytes());
         }
     }
+}
+
+/// Flags that only ours has are told about in our words, with the code that scripts know.
+#[test]
+fn misuse_of_what_gnus_programs_lack() {
+    let world = world();
+    for (line, said) in [
+        ("--keyed f", "--keyed is for BLAKE3 and cannot be used with --algorithm sha256"),
+        ("-l x f", "invalid value 'x' for '--length <LEN>': invalid digit found in string (see --help)"),
+        ("--json --tag f", "the argument '--json' cannot be used with '--tag' (see --help)"),
+        ("-c --raw f", "the argument '--check' cannot be used with '--raw' (see --help)"),
+        (
+            "--paranoid f",
+            "the following required arguments were not provided: --update <MANIFEST> (see --help)",
+        ),
+        ("--no-hidden f", "--no-hidden is about what is below directories; see --recursive"),
+    ] {
+        let done = world.run(&world.path("bin/sha256sum"), line.split(' '), b"");
+        assert_eq!(done.code(), 1, "{line}: {done:?}");
+        assert_eq!(done.err.lines().next(), Some(&*format!("sha256sum: {said}")), "{line}");
+    }
+    let done = world.run(&world.path("bin/sha256sum"), ["-q", "--duplicates", "d"], b"");
+    assert_eq!(done.quiet_success(), "");
 }
 
 /// What b3sum's published tests ask of its words.
