@@ -2,6 +2,8 @@
 //! against our program, which is called `b3sum` there. Nothing of them is kept here, and nothing of them is changed.
 
 use std::env;
+use std::error::Error;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,25 +18,40 @@ const VERSION: &str = "1.8.7";
 /// Where everything lies that this step makes, in the repository.
 const FOLDER: &str = "target/b3sum-tests";
 
-/// Fetches the tests and what they are built with. Says what is missing, or nothing when all of it is here.
+/// Cargo could not download what it was asked for: the last of its words.
+#[derive(Debug)]
+struct NoNetwork(String);
+
+impl fmt::Display for NoNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for NoNetwork {}
+
+/// Fetches the tests and what they are built with. Says so where that needs a network that is not here, and nothing of what
+/// else goes wrong: that is an error of [`run`].
 pub(crate) fn missing(root: &Path) -> Option<String> {
-    let error = fetch(&root.join(FOLDER)).err()?;
-    let text = format!("{error:#}");
-    Some(format!(
-        "needs the package b3sum {VERSION} of crates.io: {}",
-        text.lines().next().unwrap_or_default()
-    ))
+    missing_in(&root.join(FOLDER))
+}
+
+fn missing_in(folder: &Path) -> Option<String> {
+    let error = fetch(folder).err()?;
+    let NoNetwork(words) = error.downcast_ref()?;
+    Some(format!("needs the package b3sum {VERSION} of crates.io: {words}"))
 }
 
 /// What runs the tests that were fetched against the program at `program`.
-pub(crate) fn run(root: &Path, program: &Path) -> [Cmd; 2] {
+pub(crate) fn run(root: &Path, program: &Path) -> anyhow::Result<[Cmd; 2]> {
+    fetch(&root.join(FOLDER))?;
     let link = root.join(FOLDER).join("b3sum").to_string_lossy().into_owned();
     let test = ["test", "--manifest-path", &format!("{FOLDER}/Cargo.toml"), "--test", "cli_tests"];
-    [
+    Ok([
         Cmd::new("ln", &["-sfn", &program.to_string_lossy(), &link]),
         // Which cargo would set to the program of that package, if the package had one.
         Cmd::cargo(&test).with("CARGO_BIN_EXE_b3sum", &link),
-    ]
+    ])
 }
 
 fn fetch(folder: &Path) -> anyhow::Result<()> {
@@ -85,6 +102,48 @@ fn fetched(folder: &Path) -> anyhow::Result<()> {
         }
         said = String::from_utf8_lossy(&output.stderr).into_owned();
     }
-    let error = said.lines().find(|line| line.starts_with("error")).unwrap_or("it said nothing");
-    anyhow::bail!("cargo fetch: {error}")
+    match no_network(&said) {
+        Some(words) => Err(NoNetwork(words.to_owned()).into()),
+        None => anyhow::bail!("cargo fetch: {}", said.trim()),
+    }
+}
+
+/// Why there was no download, if that is what cargo complains of. A version or a package that does not exist is another matter.
+fn no_network(said: &str) -> Option<&str> {
+    let download = said.lines().map(str::trim).any(|line| {
+        line.starts_with("failed to download")
+            || (line.starts_with("download of ") && line.ends_with(" failed"))
+    });
+    // The causes come last, each after its effect.
+    said.lines().map(str::trim).rfind(|line| !line.is_empty()).filter(|_| download)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_download_that_fails_is_a_reason_to_skip() {
+        let nobody = "error: failed to get `b3sum` as a dependency of package `fetch`\n\nCaused by:\n  \
+                      download of config.json failed\n\nCaused by:\n  [7] Could not connect to server\n";
+        assert_eq!(no_network(nobody), Some("[7] Could not connect to server"));
+        let file =
+            "error: failed to download `duct v1.0.0`\n\nCaused by:\n  failed to download from `https://x`\n";
+        assert_eq!(no_network(file), Some("failed to download from `https://x`"));
+        for said in [
+            "error: failed to select a version for the requirement `b3sum = \"=99.8.7\"`\n",
+            "error: no matching package named `b3sum` found\n",
+            "error: failed to parse manifest at `/x/Cargo.toml`\n",
+            "",
+        ] {
+            assert_eq!(no_network(said), None, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_no_reason_to_skip() {
+        let file = env::current_exe().expect("a program");
+        assert_eq!(missing_in(&file.join("folder")), None);
+        assert!(run(&file, Path::new("program")).is_err());
+    }
 }

@@ -208,7 +208,7 @@ const HERE: &[Step] = &[
         commands: |setting| {
             let build = program(&tested_features(&metadata::packages(setting.root)?));
             let target = metadata::target(setting.root)?;
-            let [link, test] = b3sum::run(setting.root, &target.join("debug/hashmill"));
+            let [link, test] = b3sum::run(setting.root, &target.join("debug/hashmill"))?;
             Ok(vec![build, link, test.tests(setting)])
         },
     },
