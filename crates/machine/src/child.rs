@@ -244,8 +244,8 @@ mod system {
     /// Processes whose parents have ended, which Linux gives to this one.
     #[cfg(target_os = "linux")]
     mod orphans {
-        use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper};
-        use rustix::process::{waitpgid, waitpid};
+        use rustix::process::{Pid, Signal, WaitOptions, getpgrp, getpid, getsid, kill_process};
+        use rustix::process::{set_child_subreaper, waitpgid, waitpid};
         use std::fs::{read, read_dir, read_to_string};
         use std::process::Command;
         use std::sync::Once;
@@ -271,12 +271,16 @@ mod system {
             while let Ok(Some(_)) = waitpgid(id, WaitOptions::NOHANG) {}
         }
 
-        /// Ends every orphan with the word; whether there was one.
+        /// Ends every orphan with the word; whether there was one. Those that ended by themselves are let go.
         pub(super) fn end(mark: &str) -> bool {
             let mut found = false;
             // One that is ended can leave another.
             loop {
-                let marked: Vec<Pid> = own().into_iter().filter(|id| is_marked(*id, mark)).collect();
+                let own = own();
+                for id in own.iter().filter(|id| is_spent(**id)) {
+                    waitpid(Some(*id), WaitOptions::NOHANG).ok();
+                }
+                let marked: Vec<Pid> = own.into_iter().filter(|id| is_marked(*id, mark)).collect();
                 if marked.is_empty() {
                     return found;
                 }
@@ -286,6 +290,19 @@ mod system {
                     waitpid(Some(id), WaitOptions::empty()).ok();
                 }
             }
+        }
+
+        /// Whether somebody has ended whom nobody waits for: in a session of its own or in a group that it does not lead.
+        /// What this program starts and waits for is in its session, and in its group or at the head of another.
+        fn is_spent(id: Pid) -> bool {
+            let stat = read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).unwrap_or_default();
+            // The name before may hold anything.
+            let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+            let number = |at: usize| fields.get(at).and_then(|field| Pid::from_raw(field.parse().ok()?));
+            let (group, session) = (number(2), number(3));
+            let is_waited_for =
+                session == getsid(None).ok() && (group == Some(getpgrp()) || group == Some(id));
+            fields.first() == Some(&"Z") && !is_waited_for
         }
 
         /// The children of all threads of this process.
@@ -567,6 +584,16 @@ mod tests {
         assert_eq!(code(&run), Some(0));
         assert!(run.left_behind);
         assert_gone(&written);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_daemon_that_has_ended_is_let_go() {
+        let (written, run) = run("(setsid sh -c 'echo $$' &); sleep 0.1", None, &|| false);
+        assert!(!run.left_behind);
+        let id = String::from_utf8_lossy(&written);
+        assert!(id.trim().parse::<u32>().is_ok(), "{id}");
+        assert!(!Path::new(&format!("/proc/{}", id.trim())).exists(), "nobody has asked how it ended");
     }
 
     /// Fails unless the process whose number was written ends soon.
