@@ -7,7 +7,7 @@ pub(crate) fn for_a_shell(name: &[u8], utf8: bool) -> String {
         .utf8_chunks()
         .flat_map(|chunk| {
             let valid = chunk.valid().chars().map(move |c| match c {
-                c if c.is_control() || (!utf8 && !c.is_ascii()) => {
+                c if is_unprintable(c) || (!utf8 && !c.is_ascii()) => {
                     Piece::Unprintable(c.to_string().into_bytes())
                 }
                 c => Piece::Printable(c),
@@ -59,6 +59,11 @@ pub(crate) fn for_a_shell(name: &[u8], utf8: bool) -> String {
     out
 }
 
+/// What no terminal prints, and the two of Unicode that end a line or a paragraph.
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
 enum Piece {
     Printable(char),
     Unprintable(Vec<u8>),
@@ -107,6 +112,7 @@ mod tests {
             (b"a\\b", "'a\\b'"),
             (b"x\xff\xfe", "'x'$'\\377\\376'"),
             ("h\u{e9}".as_bytes(), "h\u{e9}"),
+            ("a\u{2028}b\u{200b}".as_bytes(), "'a'$'\\342\\200\\250''b\u{200b}'"),
             (b"x{a}", "x{a}"),
             (b"xa~", "xa~"),
         ] {
