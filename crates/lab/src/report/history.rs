@@ -238,7 +238,10 @@ impl History {
         let columns = vec!["case", "runs", "first", "last", "changes"];
         let tables = vec![Table { caption: String::new(), columns, rows }];
         let facts = self.runs.first().zip(self.runs.last()).map(|(first, last)| {
-            let runs = format!("{} runs from {} to {}", self.runs.len(), first.created, last.created);
+            let runs = match self.runs.len() {
+                1 => format!("one run, {}", first.created),
+                many => format!("{many} runs from {} to {}", first.created, last.created),
+            };
             vec![("machine", first.machine.clone()), ("measured", runs)]
         });
         let notes = vec![
