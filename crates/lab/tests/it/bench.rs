@@ -196,6 +196,42 @@ fn a_check_that_failed_or_compared_nothing_does_not_pass_the_second_time() {
     nothing(check(&[]));
 }
 
+#[test]
+fn a_base_that_is_a_revision_is_built_and_linked_for_each_session() {
+    let scratch = Scratch::new("lab_scratch_revision");
+    std::fs::remove_dir_all(scratch.shelf()).ok();
+    let manifest = std::fs::read_to_string(scratch.0.join("Cargo.toml")).expect("a manifest");
+    // Both sides are built as benches are; how fast they are is of no interest here.
+    scratch.write("Cargo.toml", &format!("{manifest}[profile.bench]\nopt-level = 0\n"));
+    scratch.write_bench(&fib("fib", 20));
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(scratch.0.join("")).args(["-c", "user.name=t", "-c", "user.email=t@t"]);
+        let said = said(git.args(words));
+        assert_eq!(said.code, Some(0), "git {words:?}: {}", said.err);
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "-m", "slow"]);
+    git(&["tag", "slow"]);
+
+    scratch.write_bench(&fib("fib", 1));
+    let sessions = ["--sessions", "10", "--control", "off"];
+    let based = scratch.bench(&[&["--base", "slow"], &sessions[..], &TINY[2..]].concat());
+    assert_eq!(based.code, Some(0), "{based:?}");
+    assert!(based.out.starts_with("ours: this program; other: slow; ratio: "), "{}", based.out);
+    let row = based.out.lines().find(|line| line.starts_with("fib ")).expect("a row");
+    assert!(row.contains("faster"), "thousands of times: {row}");
+    if cfg!(target_os = "linux") {
+        assert!(!based.out.contains("one link"), "{}", based.out);
+        let text = std::fs::read(scratch.shelf().join("report/report.json")).expect("a report");
+        let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+        for build in report["builds"].as_array().expect("two") {
+            assert_eq!(build["layout"]["is"], "shuffled");
+        }
+    }
+}
+
 /// Who adds a bench to a crate waits for all of these.
 #[test]
 fn a_bench_brings_few_crates() {
