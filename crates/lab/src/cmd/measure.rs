@@ -34,7 +34,7 @@ pub(super) struct Job {
 }
 
 /// Label of the program that measures.
-pub(super) const SELF: &str = "self";
+pub(super) const SELF: &str = Build::SELF;
 
 /// This very program as a build and as something to start.
 pub(super) fn own_program(mount: &Mount<'_>) -> Result<(Build, Program), Error> {

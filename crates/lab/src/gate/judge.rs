@@ -1,7 +1,7 @@
 //! A demand against a report: passed, failed, unproven, or not measured at all.
 
 use super::{Demand, Measure, Pair};
-use crate::report::schema::{Comparison, Kind, Report, Role, Row, Side, Status};
+use crate::report::schema::{Build, Comparison, Kind, Report, Role, Row, Side, Status};
 use crate::stats::order::{median, median_interval};
 use crate::stats::signed_rank::{hodges_lehmann, interval};
 use crate::stats::verdict::LEVEL;
@@ -38,7 +38,8 @@ impl Judged {
     }
 }
 
-/// Judges each demand by the first report that compares any of it, in the least favourable of its builds.
+/// Judges each demand by the first report that compares any of it in a build that it is about, in the least favourable of
+/// these builds. What other builds gave neither passes nor fails it.
 ///
 /// All of them together are one family: each interval is as wide as it takes for the bars of a whole file to be judged
 /// rightly in 99 runs of a hundred. A bar that is only reported costs the others nothing, nor does what was counted.
@@ -53,21 +54,56 @@ pub(crate) fn judge(demands: &[&Demand], reports: &[Report]) -> Vec<Judged> {
     let level = 1.0 - (1.0 - LEVEL) / family.max(1) as f64;
     let judged = demands.iter().zip(found).map(|(demand, found)| match found {
         Some((report, builds)) => in_report(demand, report, builds, level),
-        None => Judged::missing("no report compares it"),
+        None => unmeasured(demand, reports),
     });
     judged.collect()
 }
 
-/// The first report that compares any of the demand, and the builds that it does so in.
+/// The first report that compares any of the demand in builds that it is about, and which of them.
 fn measured<'a>(demand: &Demand, reports: &'a [Report]) -> Option<(&'a Report, BTreeSet<usize>)> {
     let of = |report: &Report| -> BTreeSet<usize> {
-        let builds = |pair| match demand.measure.is_alone() {
-            true => ours(pair, report).map(|(build, ..)| build).collect::<Vec<_>>(),
-            false => comparisons(pair, report).map(|(build, ..)| build).collect(),
-        };
-        demand.pairs.iter().flat_map(builds).collect()
+        let builds = in_any_build(demand, report).into_iter();
+        builds
+            .filter(|build| report.builds.get(*build).is_some_and(|b| is_about(demand, report, b)))
+            .collect()
     };
     reports.iter().map(|report| (report, of(report))).find(|(_, builds)| !builds.is_empty())
+}
+
+/// All builds of a report that compare any of the demand.
+fn in_any_build(demand: &Demand, report: &Report) -> BTreeSet<usize> {
+    let builds = |pair| match demand.measure.is_alone() {
+        true => ours(pair, report).map(|(build, ..)| build).collect::<Vec<_>>(),
+        false => comparisons(pair, report).map(|(build, ..)| build).collect(),
+    };
+    demand.pairs.iter().flat_map(builds).collect()
+}
+
+/// Whether the demand is about a build: one that it names, or else the program itself. Where two builds were compared, they
+/// are what is judged, whatever they are called.
+fn is_about(demand: &Demand, report: &Report, build: &Build) -> bool {
+    match &demand.builds[..] {
+        [] => report.kind == Kind::Builds || build.label == Build::SELF,
+        named => named.contains(&build.label),
+    }
+}
+
+/// Why no report speaks of the demand.
+fn unmeasured(demand: &Demand, reports: &[Report]) -> Judged {
+    let labels = reports.iter().flat_map(|report| {
+        let builds = in_any_build(demand, report).into_iter();
+        builds.filter_map(|build| report.builds.get(build)).map(|build| format!("`{}`", build.label))
+    });
+    let others: BTreeSet<String> = labels.collect();
+    if others.is_empty() {
+        return Judged::missing("no report compares it");
+    }
+    let others = others.into_iter().collect::<Vec<_>>().join(", ");
+    let asked: Vec<&str> = match &demand.builds[..] {
+        [] => vec![Build::SELF],
+        named => named.iter().map(String::as_str).collect(),
+    };
+    Judged::missing(format!("measured in build {others}, and the gate is about `{}`", asked.join("`, `")))
 }
 
 fn in_report(demand: &Demand, report: &Report, measured: BTreeSet<usize>, level: f64) -> Judged {
@@ -113,11 +149,12 @@ fn comparisons<'a>(
     })
 }
 
-/// Our side of a pair wherever it was measured.
+/// Our side of a pair wherever it was measured; of two builds, ours.
 fn ours<'a>(pair: &'a Pair, report: &'a Report) -> impl Iterator<Item = (usize, &'a Row, &'a Side)> {
     let key = pair.ours.to_string();
     let sides = report.rows.iter().flat_map(|row| row.sides.iter().map(move |side| (side.build, row, side)));
-    sides.filter(move |(_, _, side)| side.role != Role::Control && side.key == key)
+    let other = if report.kind == Kind::Builds { Role::Baseline } else { Role::Control };
+    sides.filter(move |(_, _, side)| ![other, Role::Control].contains(&side.role) && side.key == key)
 }
 
 /// Why the numbers of a row mean nothing.
@@ -328,6 +365,46 @@ mod tests {
         assert_eq!(judged(Measure::Within(1_000.0), 1.0).verdict, Verdict::Pass);
         assert_eq!(judged(Measure::Within(800.0), 1.0).verdict, Verdict::Fail);
         assert_eq!(judged(Measure::Within(900.0), 1.0).verdict, Verdict::Unproven);
+    }
+
+    #[test]
+    fn only_the_builds_that_a_gate_is_about_are_judged() {
+        // The first build passes, the second one fails.
+        let mut two = report(&[64]);
+        let mut slow = two.rows[0].clone();
+        slow.sides.iter_mut().for_each(|side| side.build = 1);
+        slow.sides[1].deltas.iter_mut().for_each(|delta| *delta = -1.0);
+        slow.comparisons.iter_mut().for_each(|comparison| comparison.ratio = 0.4);
+        two.rows.push(slow);
+        two.builds =
+            ["self", "shuffled"].map(|label| Build { label: label.to_owned(), ..Build::default() }).into();
+        let mut second = two.clone();
+        second.rows.remove(0);
+        let judged = |builds: &[&str], reports: &[Report]| {
+            let pair = |engine: &str| format!("hash/{engine}/kernel/64/t1").parse().expect("a key");
+            let demand = Demand {
+                gate: 0,
+                pairs: vec![Pair { ours: pair("ours"), rival: Some(pair("rival")) }],
+                measure: Measure::Time,
+                must: Some(1.0),
+                aim: None,
+                builds: builds.iter().map(|build| (*build).to_owned()).collect(),
+            };
+            judge(&[&demand], reports).remove(0).verdict
+        };
+        let missing = |why: &str| Verdict::Missing(why.to_owned());
+        let both = std::slice::from_ref(&two);
+        assert_eq!(judged(&[], both), Verdict::Pass, "the program itself");
+        assert_eq!(judged(&["shuffled"], both), Verdict::Fail);
+        assert_eq!(judged(&["self", "shuffled"], both), Verdict::Fail, "the worst of both");
+        assert_eq!(
+            judged(&["other"], both),
+            missing("measured in build `self`, `shuffled`, and the gate is about `other`")
+        );
+        let other = std::slice::from_ref(&second);
+        assert_eq!(judged(&[], other), missing("measured in build `shuffled`, and the gate is about `self`"));
+        assert_eq!(judged(&["self", "shuffled"], other), missing("build `self` was not measured"));
+        assert_eq!(judged(&[], &[second, two]), Verdict::Pass, "another report speaks of it");
     }
 
     #[test]

@@ -123,7 +123,7 @@ pub(crate) struct Demand {
     pub(crate) measure: Measure,
     pub(crate) must: Option<f64>,
     pub(crate) aim: Option<f64>,
-    /// Labels of the builds that must have been measured, each of which counts; any when empty.
+    /// Labels of the builds that must have been measured, each of which counts; the program itself when empty.
     pub(crate) builds: Vec<String>,
 }
 

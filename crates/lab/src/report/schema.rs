@@ -196,6 +196,11 @@ pub struct Plan {
     pub same_code: bool,
 }
 
+impl Build {
+    /// Label of the program that measures.
+    pub(crate) const SELF: &str = "self";
+}
+
 fn second() -> u32 {
     2
 }
