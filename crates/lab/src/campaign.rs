@@ -315,6 +315,13 @@ impl Contest {
         self
     }
 
+    /// Whether a candidate runs other code than the baseline, which has a layout of its own.
+    pub(crate) fn is_of_two_codes(&self) -> bool {
+        let code = |side: &Side| (side.build, side.key.engine.clone(), side.key.kernel.clone());
+        let mut candidates = self.sides.iter().filter(|side| side.role == Role::Candidate);
+        candidates.any(|side| code(side) != code(&self.sides[0]))
+    }
+
     fn is_cold(&self) -> bool {
         self.sides.iter().any(|side| side.key.class.sampling() == Sampling::Cold)
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum Layout {
     /// Every session ran a link of its own, with functions and data in another order, made by this linker.
     Shuffled(String),
-    /// All sessions ran one link, for this reason.
+    /// All of its sessions ran one link, for this reason.
     Fixed(String),
 }
 
@@ -52,13 +52,19 @@ pub(super) fn notes(report: &Report) -> Vec<String> {
         return notes;
     }
     if let Some(spread) = report.plan.fixed_layout {
+        let mut uncovered: Vec<(&str, Vec<&str>)> = Vec::new();
         for build in &report.builds {
-            if let Some(Layout::Fixed(why)) = &build.layout {
-                notes.push(format!("layout of {} not covered: {why}", build.label));
+            let Some(Layout::Fixed(why)) = &build.layout else { continue };
+            match uncovered.iter_mut().find(|(known, _)| known == why) {
+                Some((_, labels)) => labels.push(&build.label),
+                None => uncovered.push((why, vec![&build.label])),
             }
         }
+        for (why, labels) in uncovered {
+            notes.push(format!("layout of {} not covered: {why}", labels.join(", ")));
+        }
         notes.push(format!(
-            "all sessions ran one link: below {} % a difference, or none, can be the work of layout",
+            "all sessions of a build ran one link: below {} % a difference, or none, can be the work of layout",
             spread * 100.0
         ));
     }

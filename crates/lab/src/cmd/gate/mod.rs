@@ -15,7 +15,7 @@ use crate::gate::{Demand, Gates, Measure, Pair, parse, ratchet};
 use crate::plan::Plan;
 use crate::report::banner::Warning;
 use crate::report::check::problems;
-use crate::report::schema::{Build, Kind, Report};
+use crate::report::schema::{Build, Kind, Layout, Report};
 use crate::report::store;
 use crate::report::text::lay_out;
 use crate::report::view::View;
@@ -176,16 +176,21 @@ struct Builds {
 
 impl Builds {
     fn gather(mount: &Mount<'_>, gates: &Gates, demands: &[Demand]) -> Result<Self, Error> {
-        let (build, program) = own_program(mount)?;
-        let mut builds = Builds { builds: vec![build], programs: vec![program] };
+        let mut builds = Builds { builds: Vec::new(), programs: Vec::new() };
+        builds.add(own_program(mount)?);
         for name in demands.iter().flat_map(|demand| &gates.gate[demand.gate].builds) {
             if builds.builds.iter().all(|known| known.label != *name) {
-                let (build, program) = other_program(mount, name)?;
-                builds.builds.push(build);
-                builds.programs.push(program);
+                builds.add(other_program(mount, name)?);
             }
         }
         Ok(builds)
+    }
+
+    /// Each program runs as it is; a gate about several layouts names several builds.
+    fn add(&mut self, (build, program): (Build, Program)) {
+        let layout = Some(Layout::Fixed("its sessions run one program, as it is".to_owned()));
+        self.builds.push(Build { layout, ..build });
+        self.programs.push(program);
     }
 
     /// Measures the demands in pairs; `again` numbers the runs that repeat.
@@ -205,6 +210,9 @@ impl Builds {
             measuring.out = measuring.out.map(|out| out.join(format!("confirm-{run}")));
         }
         let contests = self.contests(&plan, gates, demands)?;
+        if contests.iter().any(Contest::is_of_two_codes) {
+            plan.rule = plan.rule.with_fixed_layout();
+        }
         let (builds, programs) = (self.builds.clone(), self.programs.clone());
         let job = Job { kind: Kind::Engines, contests, builds, programs, plan, same_code: false };
         measure(mount, &measuring, job)
