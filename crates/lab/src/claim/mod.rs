@@ -8,7 +8,7 @@ pub(crate) mod document;
 
 use crate::fingerprint::sha256_hex;
 use crate::gate::judge::{Judged, Verdict as Judgement, judge};
-use crate::gate::{self, Demand, Gate};
+use crate::gate::{self, Demand, Gate, GateError};
 use crate::model::key::Key;
 use crate::model::registry::Registry;
 use crate::report::check::problems;
@@ -155,16 +155,9 @@ impl Verdicts {
         };
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
         let gates = gate::parse(&text).map_err(|error| wrong(&error))?;
+        let demands = demands_on(&report, &gates.gate, registry).map_err(|error| wrong(&error))?;
         let reports = [report];
         let mut table = String::from("\n| workload | ratio | goal | |\n|---|---|---|---|\n");
-        let mut demands = Vec::new();
-        for (index, gate) in gates.gate.iter().enumerate() {
-            // A gate whose cases this processor does not have is one that the report does not speak of either.
-            match gate.demands(index, registry) {
-                Err(error) if !error.is_about_the_processor() => return Err(wrong(&error)),
-                of_gate => demands.extend(of_gate.unwrap_or_default()),
-            }
-        }
         let judged = judge(&demands.iter().collect::<Vec<_>>(), &reports);
         for (index, gate) in gates.gate.iter().enumerate() {
             let of_gate = demands.iter().zip(&judged).filter(|(demand, _)| demand.gate == index);
@@ -173,6 +166,20 @@ impl Verdicts {
         }
         Ok(table)
     }
+}
+
+/// What gates demand of a report. Which kernels there are to name differs by processor: a gate whose kernel this one lacks
+/// may be left out if the report, which can be of another, has nothing to say about it.
+fn demands_on(report: &Report, gates: &[Gate], registry: &Registry) -> Result<Vec<Demand>, GateError> {
+    let mut demands = Vec::new();
+    for (index, gate) in gates.iter().enumerate() {
+        match gate.demands(index, registry) {
+            Ok(of_gate) => demands.extend(of_gate),
+            Err(error) if error.is_about_the_processor() && !gate.is_in(report)? => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(demands)
 }
 
 /// A line of the table; none for a gate that nobody measured.
@@ -341,6 +348,8 @@ impl Here {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::engine::{Digest, function};
+    use crate::model::registry::Offer;
 
     const CLAIM: &str = "[[claim]]\nid = \"a\"\ncase = \"lab.cpu/probe/kernel/64/t1\"\nvs = \"rival\"\nprogram = \"lab\"\n\
                          report = \"r.json\"\nreport_sha256 = \"00\"\nexpires = \"2999-01-31\"\n";
@@ -368,6 +377,25 @@ mod tests {
         }
         let unknown = Claims::parse(CLAIM).expect("claims").get("b").expect_err("unknown").to_string();
         assert_eq!(unknown, "there is no claim `b` (did you mean `a`?)");
+    }
+
+    #[test]
+    fn a_kernel_that_is_lacked_here_leaves_out_no_line_of_a_report_that_has_it() {
+        let gate = "[[gate]]\nname = \"x\"\ncases = [\"lab.cpu/ours/kernel/*/t1/avx9\"]\nmust = { 64 = 1 }\n";
+        let gates = gate::parse(gate).expect("gates").gate;
+        let mut registry = Registry::new();
+        let engine = function("avx2", |number: &u64| *number, |number| Digest::new(&number.to_le_bytes()));
+        let offer = Offer::classes(&["kernel"]).kernels(["avx2"]);
+        registry.more_engines::<u64>("lab.cpu").engine("ours", engine, offer);
+        let mut report = crate::report::tests::report();
+        assert_eq!(demands_on(&report, &gates, &registry).expect("nothing to say"), []);
+        for (case, is_there) in
+            [("lab.cpu/ours/kernel/64/t1/avx9", true), ("lab.cpu/ours/kernel/65/t1/avx9", false)]
+        {
+            case.clone_into(&mut report.rows[0].sides[1].key);
+            let found = demands_on(&report, &gates, &registry).map_err(|error| error.to_string());
+            assert_eq!(found.is_err(), is_there, "{found:?}");
+        }
     }
 
     #[test]

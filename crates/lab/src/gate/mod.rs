@@ -10,6 +10,7 @@ use crate::model::key::Key;
 use crate::model::registry::{Registry, SelectError};
 use crate::model::select::{matches, nearest};
 use crate::model::units::Size;
+use crate::report::schema::Report;
 use hashmill_machine::Machine;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -319,6 +320,15 @@ impl Gate {
             }
         }
         Ok(demands)
+    }
+
+    /// Whether a report has any of its cases, by their names alone.
+    pub(crate) fn is_in(&self, report: &Report) -> Result<bool, GateError> {
+        let patterns = self.patterns()?;
+        let fits = |key: &str| {
+            patterns.iter().any(|(case, _)| matches(case, key) || matches(&format!("{case}/*"), key))
+        };
+        Ok(report.rows.iter().flat_map(|row| &row.sides).any(|side| fits(&side.key)))
     }
 
     fn absent(&self, source: SelectError) -> GateError {

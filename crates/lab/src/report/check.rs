@@ -328,8 +328,8 @@ impl Found {
             if candidates.is_empty() {
                 continue;
             }
-            // Measured for what it counts: from one session nothing about time can be claimed.
-            if row.sessions.len() == 1 && row.sides.iter().any(|side| !side.amounts.is_empty()) {
+            // Measured for what both of them count: from one session nothing about time can be claimed.
+            if row.sessions.len() == 1 && candidates.iter().all(|side| row.counts_alike(*side)) {
                 continue;
             }
             let settled = |side: &usize, sessions: usize| {
@@ -362,6 +362,14 @@ impl Side {
     /// The digest of the right result.
     fn right(&self) -> &str {
         if self.reference.is_empty() { &self.digest } else { &self.reference }
+    }
+}
+
+impl Row {
+    /// Whether a side and the first one counted something that can be compared.
+    fn counts_alike(&self, side: usize) -> bool {
+        let first = &self.sides[0];
+        self.sides[side].amounts.iter().any(|amount| first.amount(&amount.name).is_some())
     }
 }
 
