@@ -72,10 +72,11 @@ const PAGES: [(&str, PagePolicy); 4] = [
 ];
 
 /// Bytes of memory that were free when this was first asked: what is in flight decides what an iteration does, and must not
-/// depend on what it has taken itself.
+/// depend on what it has taken itself. None where nobody tells, so that nothing is in flight beside the first hash but what a
+/// case asks for.
 fn free_at_start() -> u64 {
     static FREE: OnceLock<u64> = OnceLock::new();
-    *FREE.get_or_init(|| free_kib().map_or(u64::MAX, |kib| kib.saturating_mul(1024)))
+    *FREE.get_or_init(|| free_kib().map_or(0, |kib| kib.saturating_mul(1024)))
 }
 
 /// What a case asks for.
