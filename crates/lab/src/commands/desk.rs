@@ -3,7 +3,8 @@
 //! So which command is next, when it is settled, and what follows is the campaign's, as for everything that the lab
 //! measures. Here are only the runs, with what belongs before and after them.
 
-use super::process::{Guard, Printed, Ran, RunError, Start, said};
+use super::line::brief;
+use super::process::{Guard, Printed, Ran, RunError, Start};
 use super::tally::nanoseconds;
 use crate::campaign::{Contest, Role, Side};
 use crate::plan::Orders;
@@ -162,10 +163,9 @@ impl Desk<'_> {
             return Ok(ran);
         }
         Err(Halt::Failed(format!(
-            "`{}` {}{}; with --ignore-failure it would be measured all the same",
-            subject.start.line,
-            ended(ran.code),
-            said(&ran.last_words)
+            "`{}` {}; with --ignore-failure it would be measured all the same",
+            brief(&subject.start.line),
+            ran.failure()
         )))
     }
 
@@ -189,11 +189,6 @@ impl Desk<'_> {
     }
 }
 
-/// As it is told; a shell counts so.
-fn ended(code: i32) -> String {
-    if code > 128 { format!("was ended by signal {}", code - 128) } else { format!("returned {code}") }
-}
-
 /// A command that is not measured, and must do what it is for.
 fn help(what: &str, start: Option<&Start>, guard: Guard<'_>) -> Result<(), Halt> {
     let Some(start) = start else { return Ok(()) };
@@ -201,8 +196,7 @@ fn help(what: &str, start: Option<&Start>, guard: Guard<'_>) -> Result<(), Halt>
     if ran.code == 0 {
         return Ok(());
     }
-    let (line, ended, said) = (&start.line, ended(ran.code), said(&ran.last_words));
-    Err(Halt::Failed(format!("--{what} `{line}` {ended}{said}")))
+    Err(Halt::Failed(format!("--{what} `{}` {}", brief(&start.line), ran.failure())))
 }
 
 impl Launcher for Desk<'_> {

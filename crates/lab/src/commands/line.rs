@@ -27,6 +27,25 @@ pub(crate) struct Invocation {
     pub(crate) shell: bool,
 }
 
+/// Longest line in a sentence.
+const BRIEF: usize = 160;
+
+/// A line as it can stand in a sentence.
+pub(crate) fn brief(line: &str) -> String {
+    shortened(line, BRIEF)
+}
+
+/// A text on one line, with its middle left out where it is too long: commands mostly differ at their ends.
+pub(crate) fn shortened(text: &str, longest: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let chars: Vec<char> = words.collect::<Vec<_>>().join(" ").chars().collect();
+    if chars.len() <= longest {
+        return chars.into_iter().collect();
+    }
+    let (head, tail) = (&chars[..longest / 2 - 1], &chars[chars.len() - longest / 2..]);
+    head.iter().chain(&['…']).chain(tail).collect()
+}
+
 /// Why a line cannot be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -115,7 +134,7 @@ fn directly(line: &str, places: &Places<'_>) -> Result<Invocation, LineError> {
     let name = words.next().ok_or(LineError::Empty)?;
     let program = places
         .find(&name)
-        .ok_or_else(|| LineError::NoProgram { program: name.clone(), line: line.to_owned() })?;
+        .ok_or_else(|| LineError::NoProgram { program: brief(&name), line: brief(line) })?;
     Ok(Invocation { program, arguments: words.map(OsString::from).collect(), shell: false })
 }
 
@@ -181,7 +200,7 @@ pub(crate) fn split(line: &str) -> Result<Vec<String>, LineError> {
         }
     }
     if quote.is_some() {
-        return Err(LineError::Quote(line.to_owned()));
+        return Err(LineError::Quote(brief(line)));
     }
     words.extend(word);
     Ok(words)
@@ -198,6 +217,14 @@ mod tests {
         assert_eq!(words(r#"a"b c"'d "e' \ f "" "\"\n""#), ["ab cd \"e", " f", "", "\"\\n"]);
         assert_eq!(words(""), [""; 0]);
         assert_eq!(split("say 'hello"), Err(LineError::Quote("say 'hello".to_owned())));
+    }
+
+    #[test]
+    fn a_line_in_a_sentence_is_one_and_short() {
+        assert_eq!(brief("a\n b\u{1b}[1m  c"), "a b [1m c");
+        assert_eq!(shortened("0123456789", 10), "0123456789");
+        assert_eq!(shortened("0123456789ä", 10), "0123…6789ä");
+        assert_eq!(brief(&"x".repeat(100_000)).chars().count(), BRIEF);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One command once: what is started with what, and what is known afterwards.
 
-use super::line::Invocation;
+use super::line::{Invocation, brief};
 use crate::fingerprint::hex;
 use hashmill_machine::{ChildEnd, ChildRun, ChildUsage, Watch, ended_by_signal, run_child};
 use sha2::{Digest, Sha256};
@@ -46,6 +46,7 @@ pub(crate) struct Ran {
     pub(crate) usage: Option<ChildUsage>,
     /// As a shell counts: what it returned, or 128 and the number of a signal.
     pub(crate) code: i32,
+    pub(crate) signal: Option<i32>,
     pub(crate) printed: Option<Printed>,
     pub(crate) left_behind: bool,
     /// The end of what it wrote to standard error.
@@ -67,9 +68,11 @@ pub(crate) enum RunError {
     Start { line: String, reason: String },
     #[error("`{0}` needs a file: {1}")]
     File(String, String),
-    #[error("`{line}` did not end within {limit} s and was ended{words}; --timeout allows more")]
-    TooLong { line: String, limit: f64, words: String },
-    #[error("`{0}` wants to speak with a terminal, which a measured command cannot have; give it an --input")]
+    #[error("`{line}` did not end within {limit} s and was ended{words}; {flag} allows more")]
+    TooLong { line: String, limit: f64, words: String, flag: &'static str },
+    #[error(
+        "`{0}` was stopped, as one that wants to speak with a terminal, which a measured command cannot have; give it an --input"
+    )]
     Terminal(String),
     #[error("interrupted")]
     Stopped,
@@ -79,6 +82,8 @@ pub(crate) enum RunError {
 #[derive(Clone, Copy)]
 pub(crate) struct Guard<'a> {
     pub(crate) limit: Duration,
+    /// The flag that allows more.
+    pub(crate) flag: &'static str,
     pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -100,7 +105,7 @@ impl Start {
             output: if watched { Some(&mut sink) } else { None },
             words: self.output != Output::Inherit,
         };
-        let line = || self.line.clone();
+        let line = || brief(&self.line);
         let run = run_child(&mut command, watch)
             .map_err(|error| RunError::Start { line: line(), reason: error.to_string() })?;
         let last_words = String::from_utf8_lossy(&run.last_words).trim().to_owned();
@@ -108,22 +113,23 @@ impl Start {
             ChildEnd::Ended(status) => status,
             ChildEnd::TooLong => {
                 let (limit, words) = (guard.limit.as_secs_f64(), said(&last_words));
-                return Err(RunError::TooLong { line: line(), limit, words });
+                return Err(RunError::TooLong { line: line(), limit, words, flag: guard.flag });
             }
             ChildEnd::WantsTerminal => return Err(RunError::Terminal(line())),
             _ => return Err(RunError::Stopped),
         };
-        let code = status.code().or_else(|| ended_by_signal(status).map(|signal| 128 + signal)).unwrap_or(-1);
+        let signal = ended_by_signal(status);
+        let code = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(-1);
         let printed = watched.then(|| Printed { sha256: hex(&digest.finalize()), bytes });
         let ChildRun { time, usage, left_behind, .. } = run;
-        Ok(Ran { time, usage, code, printed, left_behind, last_words })
+        Ok(Ran { time, usage, code, signal, printed, left_behind, last_words })
     }
 
     fn command(&self, padding: usize) -> Result<Command, RunError> {
         let mut command = Command::new(&self.invocation.program);
         command.args(&self.invocation.arguments).env("HASHMILL_LAB_PADDING", "x".repeat(padding));
         let file = |path: &Path, file: std::io::Result<File>| {
-            file.map_err(|error| RunError::File(self.line.clone(), format!("{}: {error}", path.display())))
+            file.map_err(|error| RunError::File(brief(&self.line), format!("{}: {error}", path.display())))
         };
         match &self.input {
             Input::Null => command.stdin(Stdio::null()),
@@ -139,8 +145,19 @@ impl Start {
     }
 }
 
+impl Ran {
+    /// How it failed, as the rest of a sentence about it.
+    pub(crate) fn failure(&self) -> String {
+        let end = match self.signal {
+            Some(signal) => format!("was ended by signal {signal}"),
+            None => format!("returned {}", self.code),
+        };
+        end + &said(&self.last_words)
+    }
+}
+
 /// What a failed command said, as the end of a sentence.
-pub(crate) fn said(words: &str) -> String {
+fn said(words: &str) -> String {
     let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(3)..].join("; ");
     if last.is_empty() { String::new() } else { format!("; it said: {last}") }

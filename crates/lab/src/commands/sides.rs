@@ -1,8 +1,8 @@
 //! Programs of two builds that know nothing of the lab: every sample is a process from its start to its end, and every session
 //! starts a link of its own, where there are such.
 
-use super::line::{Places, Shell};
-use super::process::{Guard, Input, Output, Ran, RunError, Start, said};
+use super::line::{Places, Shell, brief};
+use super::process::{Guard, Input, Output, Ran, RunError, Start};
 use super::tally::nanoseconds;
 use crate::build::Linked;
 use crate::count::{Callgrind, Count, Counter, Refusal, Run, count};
@@ -150,7 +150,7 @@ fn once(start: &Start, padding: usize, guard: Guard<'_>) -> Result<Ran, Stopped>
     })?;
     match ran.code {
         0 => Ok(ran),
-        code => Err(Stopped::Failed(format!("`{}` ended with {code}{}", start.line, said(&ran.last_words)))),
+        _ => Err(Stopped::Failed(format!("`{}` {}", brief(&start.line), ran.failure()))),
     }
 }
 

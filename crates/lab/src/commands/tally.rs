@@ -116,6 +116,7 @@ mod tests {
             time: Duration::from_micros(us),
             usage: Some(ChildUsage { peak_bytes: us, ..ChildUsage::default() }),
             code,
+            signal: None,
             printed: (!output.is_empty()).then(|| Printed { sha256: output.to_owned(), bytes: 7 }),
             left_behind: code == 9,
             last_words: String::new(),

@@ -196,6 +196,7 @@ fn commands_that_cannot_be_measured_say_why_in_one_line() {
         (&["-S", "no-such-shell"], "true", 2, "there is no program `no-such-shell`"),
         (&["--input", "nowhere"], "true", 4, "nowhere"),
         (&[], "echo out; echo why it failed >&2; exit 3", 4, "returned 3; it said: why it failed"),
+        (&[], "echo of two lines\nexit 200", 4, "`echo of two lines exit 200` returned 200"),
         (&[], "kill -9 $$", 4, "was ended by signal 9"),
         (&["--ignore-failure=3"], "exit 4", 4, "returned 4"),
         (&["--ignore-failure=x"], "exit 4", 2, "`x` are no exit codes"),

@@ -251,7 +251,7 @@ fn a_command_that_fails_or_prints_something_else_has_no_speed() {
     summed.write("other.toml", &format!("{RECIPE}wrong = '{{program}}'\n"));
     let wrong = compare_whole(&summed, ["thrice", "once"], &["--recipe", "other.toml", "--cases", "wrong"]);
     assert_eq!(wrong.code, Some(4), "{wrong:?}");
-    assert!(wrong.out.contains("ended with 3"), "{}", wrong.out);
+    assert!(wrong.out.contains("returned 3"), "{}", wrong.out);
     let none = compare_whole(&summed, ["thrice", "once"], &["--cases", "nonesuch"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.err.contains("the recipe has no such commands: it has few, many"), "{}", none.err);

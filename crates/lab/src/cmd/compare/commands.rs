@@ -6,7 +6,7 @@ use crate::cmd::measure::{Beside, Job, conclude, measure_with};
 use crate::cmd::{Console, Exit, Mount, interrupt};
 use crate::commands::desk::{Accepted, Desk, Halt, Kept, Subject};
 use crate::commands::export::{self, Entry, Form, MICROSECOND, MILLISECOND, SECOND};
-use crate::commands::line::{Invocation, Places, Shell};
+use crate::commands::line::{Invocation, Places, Shell, shortened};
 use crate::commands::parameters::{self, Choice, Parameter, ParameterError, fill};
 use crate::commands::process::{Guard, Input, Output, Start};
 use crate::commands::runs::{self, Wishes};
@@ -165,7 +165,8 @@ impl Commands {
         let wishes = self.wishes()?;
         let Decided { subjects, entries, builds, shell } = self.decide()?;
         interrupt::watch();
-        let guard = Guard { limit: self.timeout.unwrap_or(Duration::from_secs(600)), stop: &interrupt::came };
+        let limit = self.timeout.unwrap_or(Duration::from_secs(600));
+        let guard = Guard { limit, flag: "--timeout", stop: &interrupt::came };
         let kept = Kept::new(subjects.len(), plan.seed).into();
         let (accepted, same_output) = (self.accepted()?, self.same_output);
         let desk = Desk { subjects, accepted, same_output, guard, kept };
@@ -413,14 +414,7 @@ const LONGEST: usize = 48;
 
 /// A name on one line, short enough for a table, and unlike those before it.
 fn label(name: &str, before: &[Subject]) -> String {
-    let words: Vec<&str> = name.split_whitespace().collect();
-    let chars: Vec<char> = words.join(" ").chars().collect();
-    let mut short: String = chars.iter().collect();
-    if chars.len() > LONGEST {
-        // Commands mostly differ at their ends.
-        let (head, tail) = (&chars[..LONGEST / 2 - 1], &chars[chars.len() - LONGEST / 2..]);
-        short = head.iter().chain(&['…']).chain(tail).collect();
-    }
+    let short = shortened(name, LONGEST);
     let taken = |label: &str| before.iter().any(|subject| subject.label == label);
     let numbered = (2..).map(|count| format!("{short} ({count})"));
     std::iter::once(short.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()

@@ -139,7 +139,7 @@ fn by_lines(
     let limit = Duration::from_secs(job.plan.timeout_s);
     let linked = bench.map(|b| b.launcher(job.programs.clone(), job.plan.seed, job.same_code, limit));
     let programs = job.programs.iter().map(|program| program.path.clone()).collect();
-    let guard = Guard { limit, stop: &interrupt::came };
+    let guard = Guard { limit, flag: "--timeout-secs", stop: &interrupt::came };
     let here = std::env::current_dir().map_err(Error::Program)?;
     let sides = Sides { programs, linked, lines, folder, places: commands::places(&here), guard };
     let count = |report: &mut Report| {
