@@ -52,8 +52,7 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             out
         }
         (false, true) => {
-            let Old { manifest, scope, algorithm, ids } =
-                Old::read(&a, false, std::slice::from_ref(&b), None, make)?;
+            let Old { manifest, scope, algorithm, ids } = list_of_tree(&a, &b, make)?;
             let rules = besides(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files, vec![b.clone()], &rules);
@@ -61,8 +60,7 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             out
         }
         (true, false) => {
-            let Old { manifest, scope, algorithm, ids } =
-                Old::read(&b, false, std::slice::from_ref(&a), None, make)?;
+            let Old { manifest, scope, algorithm, ids } = list_of_tree(&b, &a, make)?;
             let rules = besides(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files, vec![a.clone()], &rules);
@@ -212,26 +210,43 @@ impl Differ<'_> {
     }
 }
 
+/// A list that is compared with a tree. Of a tree that was copied or moved it has other names: then they count from the last
+/// directory on that all of them have in common.
+fn list_of_tree(list: &Path, root: &Path, make: impl Fn(Algorithm) -> Files) -> Result<Old> {
+    let (manifest, ids) = read(list, false)?;
+    let roots = [root.to_owned()];
+    let is_there = |manifest: &Manifest| {
+        Scope::of(manifest, &roots).is_some_and(|scope| {
+            let mut names = manifest.files().map(|file| file.name).filter(|name| scope.counts(name));
+            names.any(|name| scope.path(name).is_file())
+        })
+    };
+    let other = if is_there(&manifest) { None } else { stripped(&manifest).filter(is_there) };
+    Old::of(list, other.unwrap_or(manifest), ids, &roots, None, make)
+}
+
 /// Both manifests with names from the last directory on that all of each have in common, if no name is in both.
 fn without_directory(old: &Manifest, new: &Manifest) -> Option<(Manifest, Manifest)> {
     if new.files().any(|file| old.find(file.name).is_some()) {
         return None;
     }
-    let strip = |manifest: &Manifest| {
-        let mut names = manifest.files().map(|file| file.name);
-        let first = names.next()?;
-        let mut len = first.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
-        for name in names {
-            let same = name.iter().zip(&first[..len]).take_while(|(a, b)| a == b).count();
-            len = first[..same].iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
-        }
-        let mut stripped = Manifest::new(manifest.algorithm().unwrap_or_default());
-        for file in manifest.files() {
-            stripped.insert(File { name: &tidy(&file.name[len..]), ..file }).ok()?;
-        }
-        Some(stripped)
-    };
-    Some((strip(old)?, strip(new)?))
+    Some((stripped(old)?, stripped(new)?))
+}
+
+/// The manifest with names from the last directory on that all of them have in common.
+fn stripped(manifest: &Manifest) -> Option<Manifest> {
+    let mut names = manifest.files().map(|file| file.name);
+    let first = names.next()?;
+    let mut len = first.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
+    for name in names {
+        let same = name.iter().zip(&first[..len]).take_while(|(a, b)| a == b).count();
+        len = first[..same].iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
+    }
+    let mut stripped = Manifest::new(manifest.algorithm().unwrap_or_default());
+    for file in manifest.files() {
+        stripped.insert(File { name: &tidy(&file.name[len..]), ..file }).ok()?;
+    }
+    Some(stripped)
 }
 
 #[cfg(test)]

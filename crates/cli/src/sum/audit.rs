@@ -45,6 +45,18 @@ impl Old {
         make: impl Fn(Algorithm) -> Files,
     ) -> Result<Old> {
         let (manifest, ids) = read(path, zero)?;
+        Old::of(path, manifest, ids, roots, said, make)
+    }
+
+    /// The same of a manifest that was read already.
+    pub(crate) fn of(
+        path: &Path,
+        manifest: Manifest,
+        ids: Vec<FileId>,
+        roots: &[PathBuf],
+        said: Option<Algorithm>,
+        make: impl Fn(Algorithm) -> Files,
+    ) -> Result<Old> {
         let Some(scope) = Scope::of(&manifest, roots) else {
             let roots: Vec<_> = roots.iter().map(|root| shown(root)).collect();
             bail!("{}: none of its names is below {}", shown(path), roots.join(", "));

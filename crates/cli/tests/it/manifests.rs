@@ -226,6 +226,11 @@ fn trees_and_lists_are_compared() {
     for pair in [["d", "e/f"], ["D", "d"], ["d", "D"], ["D", "D"], ["D", "E"]] {
         assert_eq!(compare(&pair).quiet_success(), same, "{pair:?}");
     }
+    // A copy is called otherwise, and so it is by whoever gave the whole path.
+    world.write("A", world.sum(["-r".into(), world.path("d")]).out);
+    for pair in [["D", "e/f"], ["e/f", "D"], ["A", "e/f"], ["A", "d"]] {
+        assert_eq!(compare(&pair).quiet_success(), same, "{pair:?}");
+    }
     world.write("d/LIST", world.sum(["-r", "d"]).out);
     for pair in [["d/LIST", "d"], ["d", "d/LIST"]] {
         assert_eq!(compare(&pair).quiet_success(), same, "a list does not list itself");
@@ -235,6 +240,7 @@ fn trees_and_lists_are_compared() {
     let expected = DISTURBED.replace("d/", "");
     assert_eq!(compare(&["e/f", "d"]).failure(1, &[]), expected);
     assert_eq!(compare(&["D", "d"]).failure(1, &[]), DISTURBED);
+    assert_eq!(compare(&["A", "d"]).failure(1, &[]), expected, "as between two trees");
     let backward = "changed  d/b\nmoved    d/x -> d/c/x\nnew      d/c/y\ngone     d/new\n";
     assert_eq!(compare(&["-q", "d", "D"]).failure(1, &[]), backward);
     world.write("M", world.sum(["-r", "--algorithm", "md5", "d"]).out);
