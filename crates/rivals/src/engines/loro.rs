@@ -57,7 +57,9 @@ impl Texts for Loro {
     }
 
     fn load(bytes: &[u8]) -> Self {
-        Self::of(LoroDoc::from_snapshot(bytes).expect("a snapshot"))
+        let doc = LoroDoc::from_snapshot(bytes).expect("a snapshot");
+        doc.set_peer_id(9).expect("an unused peer");
+        Self::of(doc)
     }
 }
 

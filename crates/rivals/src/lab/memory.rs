@@ -1,6 +1,7 @@
 //! Memory that an engine needs, counted by the allocator of a process that does nothing else: a session in a build with the
 //! feature `counting` starts itself again for it.
 
+use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -33,25 +34,38 @@ pub(super) enum Way {
     Loaded,
 }
 
-impl Way {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Typed => "typed",
-            Self::Loaded => "loaded",
-        }
+/// What is known of a document before it counts as there: all that its case asks for, or what cannot be put off.
+const THOROUGH: [(&str, bool); 2] = [("all", true), ("later", false)];
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Typed { "typed" } else { "loaded" })
     }
 }
 
 /// What a document of `E` holds, and needed when it was loaded; nothing where nobody counts.
-pub(super) fn amounts<E: Texts>(way: Way, recording: &Recording) -> Result<Vec<Amount>, Fault> {
+pub(super) fn amounts<E: Texts>(
+    way: Way,
+    recording: &Recording,
+    thorough: bool,
+) -> Result<Vec<Amount>, Fault> {
     if COUNTER.get().is_none() {
         return Ok(Vec::new());
     }
     let Recording { name, trace, commits } = recording;
     let saved = if way == Way::Loaded { recording.saved::<E>()? } else { Vec::new() };
     let program = std::env::current_exe().map_err(Fault::failed)?;
+    let known = THOROUGH[usize::from(!thorough)].0;
     let mut child = Command::new(program)
-        .args([WORD, E::NAME, way.word(), name, &trace.txns.len().to_string(), &commits.to_string()])
+        .args([
+            WORD,
+            E::NAME,
+            &way.to_string(),
+            known,
+            name,
+            &trace.txns.len().to_string(),
+            &commits.to_string(),
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -67,11 +81,12 @@ pub(super) fn amounts<E: Texts>(way: Way, recording: &Recording) -> Result<Vec<A
 
 /// What a child answers, if the words make this process one.
 pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> {
-    let [word, engine, way, name, size, commits] = words else { return None };
+    let [word, engine, way, known, name, size, commits] = words else { return None };
     let count = || {
         let commits = if *commits == Commits::One.to_string() { Commits::One } else { Commits::Each };
+        let thorough = known == THOROUGH[0].0;
         // Who loads must not have held a recording before: the most that was ever held is all that is known.
-        let typed = way == Way::Typed.word();
+        let typed = *way == Way::Typed.to_string();
         let recording =
             typed.then(|| Recording::read(name, size.parse()?, commits).map_err(anyhow::Error::new));
         let count = match engine.as_str() {
@@ -85,21 +100,25 @@ pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> 
             crate::engines::diamond::Diamond::NAME => counted::<crate::engines::diamond::Diamond>,
             _ => anyhow::bail!("there is no engine {engine}"),
         };
-        let amounts = count(counter, recording.transpose()?)?;
+        let amounts = count(counter, recording.transpose()?, thorough)?;
         Ok(serde_json::to_writer(std::io::stdout(), &amounts)?)
     };
     (word == WORD).then(count)
 }
 
 /// Without a recording the document is on the standard input.
-fn counted<E: Texts>(counter: Counter, recording: Option<Recording>) -> anyhow::Result<Vec<Amount>> {
+fn counted<E: Texts>(
+    counter: Counter,
+    recording: Option<Recording>,
+    thorough: bool,
+) -> anyhow::Result<Vec<Amount>> {
     let amount = |name: &str, bytes: usize| Amount { name: name.to_owned(), bytes: bytes as u64 };
     let Some(recording) = recording else {
         let mut saved = Vec::new();
         std::io::stdin().read_to_end(&mut saved)?;
         saved.shrink_to_fit();
         let before = (counter.now)();
-        let doc = E::load(&saved);
+        let doc = if thorough { E::load(&saved) } else { E::load_deferred(&saved) };
         let (now, most) = ((counter.now)(), (counter.most)());
         drop(doc);
         return Ok(vec![amount("held", now - before), amount("peak", most.max(now) - before)]);
@@ -107,7 +126,9 @@ fn counted<E: Texts>(counter: Counter, recording: Option<Recording>) -> anyhow::
     let transactions = recording.transactions();
     let before = (counter.now)();
     let mut doc: E = crate::recording::play(&transactions);
-    doc.settle();
+    if thorough {
+        doc.settle();
+    }
     let now = (counter.now)();
     drop(doc);
     Ok(vec![amount("held", now - before)])

@@ -50,13 +50,14 @@ impl What {
             "friendsforever_flat",
             "friendsforever",
         ];
-        let offer =
-            Offer::classes(&["kernel"]).knob("recording", recordings).knob("commits", ["each", "one"]);
+        let offer = Offer::classes(&["kernel"]).knob("recording", recordings);
+        let committed = |offer: Offer| offer.knob("commits", ["each", "one"]);
         match self {
-            Self::Replay => offer.knob("hashes", ["all", "later"]),
-            Self::Load => offer.knob("checks", ["all", "later"]),
+            Self::Replay => committed(offer).knob("hashes", ["all", "later"]),
+            Self::Load => committed(offer).knob("checks", ["all", "later"]),
+            // What is told is told transaction by transaction.
             Self::Hear => offer.knob("heard", ["at-once", "one-by-one"]),
-            Self::FirstEdit | Self::Save | Self::HearOne => offer,
+            Self::FirstEdit | Self::Save | Self::HearOne => committed(offer),
         }
     }
 }
@@ -194,14 +195,14 @@ impl<E: Shared> Engine for Player<E> {
         &self,
         (): &mut (),
         _: &mut Case,
-        Input { recording, .. }: &Input,
+        Input { recording, thorough }: &Input,
     ) -> Result<Vec<Amount>, Fault> {
         match self.what {
             What::Save => {
                 Ok(vec![Amount { name: "saved".to_owned(), bytes: recording.saved::<E>()?.len() as u64 }])
             }
-            What::Replay => memory::amounts::<E>(Way::Typed, recording),
-            What::Load => memory::amounts::<E>(Way::Loaded, recording),
+            What::Replay => memory::amounts::<E>(Way::Typed, recording, *thorough),
+            What::Load => memory::amounts::<E>(Way::Loaded, recording, *thorough),
             What::FirstEdit | What::Hear | What::HearOne => Ok(Vec::new()),
         }
     }
@@ -266,7 +267,8 @@ fn insertion(at: usize) -> Patch {
 const HEARD: usize = 64;
 
 fn hear_one<E: Shared>(saved: Vec<u8>, size: usize) -> Case {
-    let mut sender = E::load(&saved);
+    // Who hears it is somebody else: who loads has the same name as whoever else loads.
+    let mut sender = E::load(&saved).fork(2);
     let length = sender.length();
     // Scattered, as other people's edits are.
     let updates: Vec<[Vec<u8>; 1]> =
