@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use hashmill_lab::model::engine::Fault;
@@ -145,10 +145,28 @@ fn folder() -> std::io::Result<PathBuf> {
     let facts = fs::metadata(&program)?;
     let made = facts.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let folder =
-        builds::target().join("rivals/recordings").join(format!("{name}-{made:x}-{:x}", facts.len()));
-    fs::create_dir_all(Path::new(&folder))?;
+    let all = builds::target().join("rivals/recordings");
+    let folder = all.join(format!("{name}-{made:x}-{:x}", facts.len()));
+    if !folder.is_dir() {
+        fs::create_dir_all(&folder)?;
+        // What builds of before kept is read no more.
+        for other in fs::read_dir(&all)?.filter_map(Result::ok).map(|entry| entry.path()) {
+            let of_before = other.file_name().is_some_and(|other| is_of(&name, &other.to_string_lossy()));
+            if of_before && other != folder {
+                fs::remove_dir_all(&other).ok();
+            }
+        }
+    }
     Ok(folder)
+}
+
+/// Whether a folder is that of some build of the program: its name, and two numbers.
+fn is_of(program: &str, folder: &str) -> bool {
+    let numbers = folder.strip_prefix(program).and_then(|rest| rest.strip_prefix('-'));
+    let is_number = |word: &str| u128::from_str_radix(word, 16).is_ok();
+    numbers
+        .and_then(|numbers| numbers.split_once('-'))
+        .is_some_and(|(made, length)| is_number(made) && is_number(length))
 }
 
 fn packed((base, updates): &Session) -> Vec<u8> {
@@ -212,6 +230,15 @@ mod tests {
         }
         let error = Recording::read("no such recording", 1, Commits::One).expect_err("there is none");
         assert!(matches!(&error, Fault::Unavailable(why) if why.contains("HASHMILL_DATA")), "{error}");
+    }
+
+    #[test]
+    fn another_program_keeps_what_it_has() {
+        assert!(is_of("rivals-session", "rivals-session-17f-9a"));
+        assert!(!is_of("rivals-session", "rivals-session-counting-17f-9a"));
+        assert!(!is_of("rivals-session-counting", "rivals-session-17f-9a"));
+        assert!(!is_of("rivals", "rivals-session-17f"));
+        assert!(!is_of("rivals-session", "rivals-session"));
     }
 
     #[test]
