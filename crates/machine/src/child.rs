@@ -96,6 +96,12 @@ pub fn is_program(path: &Path) -> bool {
     system::is_program(path)
 }
 
+/// Whether a file is one of those that give what was written into them once and to one reader.
+#[must_use]
+pub fn is_pipe(path: &Path) -> bool {
+    system::is_pipe(path)
+}
+
 /// The number of the signal that ended a process, if one did.
 #[must_use]
 pub fn ended_by_signal(status: ExitStatus) -> Option<i32> {
@@ -120,6 +126,7 @@ mod system {
     use rustix::process::{Pid, Signal, kill_process_group};
     use std::io::{self, PipeReader, PipeWriter, Read};
     use std::mem::MaybeUninit;
+    use std::os::unix::fs::FileTypeExt;
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::path::Path;
     use std::process::{Command, ExitStatus};
@@ -128,6 +135,11 @@ mod system {
 
     pub(super) fn is_program(path: &Path) -> bool {
         path.is_file() && access(path, Access::EXEC_OK).is_ok()
+    }
+
+    pub(super) fn is_pipe(path: &Path) -> bool {
+        let kind = path.metadata().map(|about| about.file_type());
+        kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
     }
 
     pub(super) fn signal(status: ExitStatus) -> Option<i32> {
@@ -453,6 +465,10 @@ mod system {
         path.is_file()
     }
 
+    pub(super) fn is_pipe(_: &Path) -> bool {
+        false
+    }
+
     pub(super) fn signal(_: ExitStatus) -> Option<i32> {
         None
     }
@@ -621,5 +637,6 @@ mod tests {
         let error = run_child(&mut Command::new("/nowhere/program"), watch).expect_err("does not exist");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(is_program(Path::new("/bin/sh")) && !is_program(Path::new("/")));
+        assert!(!is_pipe(Path::new("/dev/null")) && !is_pipe(Path::new("/nowhere")));
     }
 }

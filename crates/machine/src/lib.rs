@@ -18,7 +18,9 @@ mod places;
 mod processors;
 mod system;
 
-pub use child::{ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, is_program, run_child};
+pub use child::{
+    ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, is_pipe, is_program, run_child,
+};
 pub use description::Machine;
 pub use load::{Load, Usage};
 pub use memory::{free_kib, peak_bytes, resident_bytes};

@@ -12,6 +12,7 @@ use crate::session::peer::{Launcher, Link, Peer, PeerError};
 use crate::session::protocol::{Reply, Request, Sampled};
 use std::cell::RefCell;
 use std::fmt;
+use std::time::Instant;
 
 /// One command with what belongs to it.
 #[derive(Clone, Debug)]
@@ -126,25 +127,30 @@ impl Desk<'_> {
         (self.subjects.len(), Ok(()))
     }
 
-    /// Runs every command unseen: what they print, and how long they take.
+    /// Runs every command unseen: what they print, and how long they take with what belongs before and after them.
     pub(crate) fn warm_up(&self, times: usize) -> Result<Vec<u64>, Halt> {
         let mut shortest = vec![u64::MAX; self.subjects.len()];
         for _ in 0..times {
             let order = self.kept.borrow_mut().orders.permutation(shortest.len());
             for number in order {
+                let begin = Instant::now();
                 let ran = self.once(number)?;
-                shortest[number] = shortest[number].min(nanoseconds(&ran));
+                let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                shortest[number] = shortest[number].min(ns);
                 self.kept.borrow_mut().first[number].get_or_insert(ran.printed.unwrap_or_default());
             }
         }
         Ok(shortest)
     }
 
-    /// What was set up is cleaned up, whatever happened in between. An interruption is no reason to leave it.
-    pub(crate) fn clean_up(&self, set_up: usize) -> Result<(), Halt> {
-        let patient = Guard { stop: &|| false, ..self.guard };
-        let all = self.subjects[..set_up].iter();
-        all.map(|s| help("cleanup", s.cleanup.as_ref(), patient)).fold(Ok(()), Result::and)
+    /// What was set up is cleaned up, whatever happened in between. An interruption is no reason to leave it, but `stop` is.
+    pub(crate) fn clean_up(&self, set_up: usize, stop: &(dyn Fn() -> bool + Sync)) -> Result<(), Halt> {
+        let patient = Guard { stop, ..self.guard };
+        let one = |subject: &Subject| match help("cleanup", subject.cleanup.as_ref(), patient) {
+            Err(Halt::Interrupted) => Err(Halt::Failed("--cleanup was interrupted".to_owned())),
+            other => other,
+        };
+        self.subjects[..set_up].iter().map(one).fold(Ok(()), Result::and)
     }
 
     /// One run of a command, with what belongs before and after it.

@@ -4,7 +4,7 @@
 use super::parameters::Choice;
 use super::process::Ran;
 use super::tally::{BLOCK, column, nanoseconds};
-use crate::report::commands::{Beside, beside, bytes, control, uses_of};
+use crate::report::commands::{Beside, beside, control, memory, uses_of};
 use crate::report::markdown::escape;
 use crate::report::schema::Row;
 use crate::stats::order::{median, standard_deviation};
@@ -100,6 +100,7 @@ fn json(row: &Row, all: &[Measured<'_>]) -> String {
         put("bytes_written", counts(|usage| usage.blocks_written as f64 * BLOCK));
         put("major_faults", counts(|usage| usage.major_faults as f64));
         put("beside_first", beside.as_ref().map_or(Value::Null, |beside| json!(beside)));
+        put("least_memory_byte", json!(row.commands.as_ref().and_then(|commands| commands.least_bytes)));
         put("uses_beside_first", json!(uses_of(row, *side).collect::<Vec<_>>()));
         if !entry.choice.is_empty() {
             put(
@@ -182,8 +183,7 @@ fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
     for Measured { entry, runs, beside, .. } in all {
         let [_, _, middle, _, _, least, most] =
             seconds(runs).map(|seconds| format!("{:.1}", seconds * 1e9 / factor));
-        let peak = median(&column(runs, |usage| usage.peak_bytes as f64));
-        let memory = if peak > 0.0 { bytes(peak) } else { "–".to_owned() };
+        let memory = memory(row, median(&column(runs, |usage| usage.peak_bytes as f64)));
         let [speed, interval, verdict] = match beside {
             Some(beside) => [beside.speed_words(), beside.interval_words(), beside.verdict.word().to_owned()],
             None => ["1".to_owned(), String::new(), String::new()],

@@ -262,7 +262,7 @@ fn times(row: &Row) -> Table {
             some(span([used.least_ns, used.most_ns])),
             some(time(used.user_ns)),
             some(time(used.system_ns)),
-            memory(row, used),
+            memory(row, used.peak_bytes),
             used.runs.to_string(),
         ];
         Line { cells, tone: Tone::Plain }
@@ -326,9 +326,9 @@ fn time(ns: f64) -> String {
 }
 
 /// The usual peak of memory; below what a child can show, only that.
-fn memory(row: &Row, used: &Used) -> String {
+pub(crate) fn memory(row: &Row, usual: f64) -> String {
     let least = row.commands.as_ref().and_then(|commands| commands.least_bytes).unwrap_or(0) as f64;
-    match used.peak_bytes {
+    match usual {
         0.0 => "–".to_owned(),
         peak if peak <= least => format!("< {}", bytes(least)),
         peak => bytes(peak),

@@ -399,6 +399,7 @@ fn smallest_claim(report: &Report) -> Option<String> {
     let words = match (compared.len(), far) {
         (0, _) => return None,
         (_, 0) => format!("from {} on", least(Reach::Near)),
+        _ if report.kind == Kind::Commands => format!("from {} on", least(Reach::Far)),
         (all, far) if all == far => {
             format!("from {} on, because the data leave a core's own caches", least(Reach::Far))
         }

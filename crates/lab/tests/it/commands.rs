@@ -117,6 +117,13 @@ fn results_have_the_fields_that_others_read() {
     assert!(desk.text("a.md").starts_with("| Command | Median [s] |"), "{}", desk.text("a.md"));
     assert!(desk.text("a.md").contains(r"echo 'a\|b'"), "{}", desk.text("a.md"));
     assert!(desk.text("a.md").contains("A/A control"), "{}", desk.text("a.md"));
+    if cfg!(target_os = "linux") {
+        assert!(
+            desk.text("a.md").contains("| < "),
+            "a child has had what the lab has: {}",
+            desk.text("a.md")
+        );
+    }
     assert!(
         csv.lines()
             .next()
@@ -128,6 +135,47 @@ fn results_have_the_fields_that_others_read() {
     desk.write("a.json", &result.out[start..]);
     let imported = said(lab().args(["report", "import"]).arg(desk.folder.join("a.json")));
     assert_eq!(imported.code, Some(0), "{imported:?}");
+}
+
+#[test]
+fn results_go_where_they_should_or_nothing_is_measured() {
+    let desk = Desk::new("export-places");
+    let run = "echo ran >> log";
+    desk.write("file", "");
+    for (flags, says) in [
+        (&["--export-json", "file/a.json"][..], "cannot write file/a.json"),
+        (&["--export-csv", "."], "cannot write ."),
+        (&["--json", "--export-json", "-"], "standard output takes one of --json"),
+        (&["--export-csv", "-", "--export-markdown", "-"], "standard output takes one of --json"),
+    ] {
+        let refused = desk.compare(flags, &[run]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.err.contains(says) && refused.err.lines().count() == 1, "{}", refused.err);
+    }
+    assert!(!desk.folder.join("log").exists(), "nothing ran");
+
+    // The reader has left, and the file is there all the same.
+    let mut child = desk.command(&["--runs", "1", "--export-csv", "left.csv"], &[run]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("ends").code(), Some(2));
+    assert!(desk.text("left.csv").starts_with("command,"));
+
+    // What a link names is replaced, and a pipe is written to.
+    let link = "ln -s left.csv link.csv; mkfifo pipe; cat pipe > copy.csv &";
+    assert!(
+        Command::new("sh")
+            .args(["-c", link])
+            .current_dir(desk.folder.join(""))
+            .status()
+            .expect("sh")
+            .success()
+    );
+    let flags = ["--runs", "1", "-n", "anew", "--export-csv", "link.csv", "--export-markdown", "pipe"];
+    assert_eq!(desk.compare(&flags, &["true"]).code, Some(0));
+    assert!(desk.text("left.csv").contains("anew"), "{}", desk.text("left.csv"));
+    let pipe = std::fs::metadata(desk.folder.join("pipe")).expect("still there");
+    assert!(!pipe.is_file(), "no file took its place");
 }
 
 #[test]
@@ -257,6 +305,10 @@ fn what_is_printed_is_looked_at_unless_nobody_cares() {
     desk.write("in", "from a file");
     let file = desk.compare(&["--runs", "2", "--input", "in", "--output", "copy"], &["cat"]);
     assert_eq!((file.code, desk.text("copy").as_str()), (Some(0), "from a file"), "{file:?}");
+    assert!(Command::new("mkfifo").arg(desk.folder.join("pipe")).status().expect("mkfifo").success());
+    let once = desk.compare(&["--input", "pipe"], &["cat"]);
+    assert_eq!(once.code, Some(2), "{once:?}");
+    assert!(once.err.contains("--input pipe is a pipe, which only the first run could read"), "{}", once.err);
     let null = desk.compare(&["--runs", "2", "--output", "null"], &both);
     assert!(null.code == Some(0) && !null.out.contains("something else"), "{null:?}");
     assert_eq!(said(lab().arg("check").arg(desk.folder.join("out/report.json"))).code, Some(0));
@@ -329,6 +381,40 @@ fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_behind() {
     assert_eq!((report["state"].as_str(), desk.text("cleaned").as_str()), (Some("interrupted"), "clean\n"));
     assert!(report["rows"][0]["commands"]["used"][0]["runs"].as_u64() > Some(0));
     assert_gone(&desk.text("ids"));
+}
+
+#[test]
+fn a_cleanup_outlasts_one_interrupt_and_not_another() {
+    let desk = Desk::new("insist");
+    let flags = ["--runs", "1", "--cleanup", "echo $$ > cleaning; exec sleep 1000"];
+    let mut child = desk.command(&flags, &["true"]);
+    let child = child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("starts");
+    let begin = Instant::now();
+    while !std::fs::exists(desk.folder.join("cleaning")).expect("a folder") {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    let interrupt = || assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+    interrupt();
+    std::thread::sleep(Duration::from_millis(300));
+    let cleaning = format!("/proc/{}", desk.text("cleaning").trim());
+    assert!(!cfg!(target_os = "linux") || std::fs::exists(cleaning).expect("asked"), "once is not enough");
+    interrupt();
+    let output = child.wait_with_output().expect("ends");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(4) && words.contains("--cleanup was interrupted"), "{words}");
+    assert_gone(&desk.text("cleaning"));
+}
+
+#[test]
+fn a_budget_is_for_what_belongs_to_commands_too() {
+    let desk = Desk::new("budget");
+    let result = desk.compare(&["--budget", "1s", "--prepare", "sleep 0.25"], &["true"]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    assert!(desk.used(0)["runs"].as_u64() <= Some(4), "{}", result.out);
+    let both = desk.compare(&["-s", "exit 5", "-c", "exit 6"], &["true"]);
+    assert!(both.err.contains("--setup `exit 5` returned 5; --cleanup `exit 6` returned 6"), "{}", both.err);
 }
 
 #[test]

@@ -47,10 +47,10 @@ pub(super) struct Commands {
     /// After each run.
     #[arg(short = 'C', long, value_name = "CMD", requires = "commands", hide_short_help = true)]
     conclude: Vec<String>,
-    /// Once, before anything is measured.
+    /// Once for each command, before anything is measured.
     #[arg(short, long, value_name = "CMD", requires = "commands", hide_short_help = true)]
     setup: Vec<String>,
-    /// Once, after everything is measured, also when it failed or was interrupted.
+    /// Once for each command, after everything is measured, also when it failed or was interrupted.
     #[arg(short, long, value_name = "CMD", requires = "commands", hide_short_help = true)]
     cleanup: Vec<String>,
     /// Runs that are not counted [default: 1].
@@ -145,6 +145,9 @@ struct Decided {
     shell: Shell,
 }
 
+/// What stands for standard output where a file is named.
+const STANDARD_OUTPUT: &str = "-";
+
 /// Runs of an empty program, and of an empty shell.
 const STARTS: usize = 11;
 
@@ -163,6 +166,7 @@ impl Commands {
         let mut plan = options.plan();
         plan.validate().map_err(Error::from)?;
         let wishes = self.wishes()?;
+        self.check_exports(options.json)?;
         let Decided { subjects, entries, builds, shell } = self.decide()?;
         interrupt::watch();
         let limit = self.timeout.unwrap_or(Duration::from_secs(600));
@@ -188,32 +192,55 @@ impl Commands {
                 Beside { commands: Some((&desk, Box::new(after))), ..Beside::default() },
             )
         });
-        let cleaned = desk.clean_up(set_up);
-        let (report, folder) = measured??;
-        let exit = conclude(&report, &folder, options, console)?;
-        let row = &report.rows[0];
+        let cleaned = desk.clean_up(set_up, &interrupt::insists());
+        let (report, folder) = match (measured, &cleaned) {
+            (Err(halt), Err(more)) => return Err(Halt::Failed(format!("{halt}; {more}")).into()),
+            (measured, _) => measured??,
+        };
         let unit = self.time_unit.map(|unit| match unit {
             UnitArg::Microsecond => MICROSECOND,
             UnitArg::Millisecond => MILLISECOND,
             UnitArg::Second => SECOND,
         });
-        let files = [
+        let runs = &desk.kept.borrow().runs;
+        let (here, files): (Vec<_>, Vec<_>) =
+            self.exports().partition(|(path, _)| path.as_os_str() == STANDARD_OUTPUT);
+        let text = |form| export::render(&report.rows[0], runs, &entries, form, unit);
+        // Whoever reads the output may leave before its end.
+        for (path, form) in files {
+            let written = store::write_atomically(path, &text(form));
+            written.map_err(|source| Error::Keep { path: path.to_owned(), source })?;
+        }
+        let exit = conclude(&report, &folder, options, console)?;
+        for (_, form) in here {
+            console.out.write_all(text(form).as_bytes()).map_err(Error::Output)?;
+        }
+        cleaned?;
+        Ok((report, exit))
+    }
+
+    /// Where results go, and in which form.
+    fn exports(&self) -> impl Iterator<Item = (&Path, Form)> {
+        let all = [
             (&self.export_json, Form::Json),
             (&self.export_csv, Form::Csv),
             (&self.export_markdown, Form::Markdown),
         ];
-        for (path, form) in files {
-            let Some(path) = path else { continue };
-            let text = export::render(row, &desk.kept.borrow().runs, &entries, form, unit);
-            if path.as_os_str() == "-" {
-                console.out.write_all(text.as_bytes()).map_err(Error::Output)?;
-            } else {
-                let written = store::write_atomically(path, &text);
-                written.map_err(|source| Error::Keep { path: path.clone(), source })?;
-            }
+        all.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)))
+    }
+
+    /// Finds out before anything is measured whether the results can go where they should.
+    fn check_exports(&self, json: bool) -> Result<(), Error> {
+        let (here, files): (Vec<_>, Vec<_>) =
+            self.exports().partition(|(path, _)| path.as_os_str() == STANDARD_OUTPUT);
+        if here.len() + usize::from(json) > 1 {
+            return Err(Error::Usage(
+                "standard output takes one of --json, --export-json -, --export-csv - and --export-markdown -".to_owned(),
+            ));
         }
-        cleaned?;
-        Ok((report, exit))
+        files.into_iter().try_for_each(|(path, _)| {
+            store::try_writing(path).map_err(|source| Error::Keep { path: path.to_owned(), source })
+        })
     }
 
     /// What it costs to start something that does nothing. Where that cannot be found out, nothing is said of it.
@@ -303,10 +330,7 @@ impl Commands {
             };
             let output = counts.pick("output", &self.output, number, place)?;
             let mut main = start(line, self.output(output.map(String::as_str)))?;
-            main.input = match self.input.as_deref() {
-                None | Some("null") => Input::Null,
-                Some(file) => Input::File(PathBuf::from(file)),
-            };
+            main.input = self.input()?;
             let name = self.names.get(if self.names.len() == counts.all { place } else { number });
             let name = name.map_or_else(|| main.line.clone(), |name| fill(name, &choice));
             subjects.push(Subject {
@@ -329,6 +353,20 @@ impl Commands {
         let scans = scans.map(|scan| parameters::scan(&scan[0], &scan[1], &scan[2], step));
         let lists = self.parameter_list.chunks_exact(2).map(|list| Ok(parameters::list(&list[0], &list[1])));
         scans.chain(lists).collect()
+    }
+
+    fn input(&self) -> Result<Input, Error> {
+        let file = match self.input.as_deref() {
+            None | Some("null") => return Ok(Input::Null),
+            Some(file) => PathBuf::from(file),
+        };
+        if hashmill_machine::is_pipe(&file) {
+            return Err(Error::Usage(format!(
+                "--input {} is a pipe, which only the first run could read; write it into a file",
+                file.display()
+            )));
+        }
+        Ok(Input::File(file))
     }
 
     fn output(&self, named: Option<&str>) -> Output {
