@@ -2,6 +2,7 @@
 
 use super::Exit;
 use crate::build::BuildError;
+use crate::commands::process::RunError;
 use crate::model::key::KeyError;
 use crate::model::registry::SelectError;
 use crate::plan::PlanError;
@@ -32,6 +33,8 @@ pub(super) enum Error {
     Output(io::Error),
     #[error("cannot find this program to start its sessions: {0}")]
     Program(io::Error),
+    #[error(transparent)]
+    Run(#[from] RunError),
     #[error("{0}")]
     Refused(String),
     #[error("{0}")]
@@ -43,8 +46,8 @@ impl Error {
     pub(super) fn exit(&self, is_verdict: bool) -> Exit {
         match self {
             Error::Read { source: ReadError::Io { .. }, .. } => Exit::Usage,
-            Error::Read { .. } | Error::Refused(_) => Exit::Invalid,
-            Error::Lacking(_) => Exit::Inconclusive,
+            Error::Lacking(_) | Error::Run(RunError::Stopped) => Exit::Inconclusive,
+            Error::Read { .. } | Error::Run(_) | Error::Refused(_) => Exit::Invalid,
             Error::Build(error) if !error.is_usage() => Exit::Invalid,
             // A reader that closed the pipe, such as `head`, has what it wanted. But nothing was found to be in order.
             Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe && !is_verdict => Exit::Ok,

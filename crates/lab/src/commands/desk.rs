@@ -5,13 +5,11 @@
 
 use super::line::brief;
 use super::process::{Guard, Printed, Ran, RunError, Start};
-use super::tally::nanoseconds;
 use crate::campaign::{Contest, Role, Side};
 use crate::plan::Orders;
 use crate::session::peer::{Launcher, Link, Peer, PeerError};
 use crate::session::protocol::{Reply, Request, Sampled};
 use std::cell::RefCell;
-use std::fmt;
 use std::time::Instant;
 
 /// One command with what belongs to it.
@@ -39,31 +37,6 @@ pub(crate) enum Accepted {
     /// These too.
     Codes(Vec<i32>),
     Any,
-}
-
-/// Why nothing more can be measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Halt {
-    Interrupted,
-    Failed(String),
-}
-
-impl fmt::Display for Halt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Halt::Interrupted => write!(f, "interrupted before anything was measured"),
-            Halt::Failed(why) => write!(f, "{why}"),
-        }
-    }
-}
-
-impl From<RunError> for Halt {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Stopped => Halt::Interrupted,
-            error => Halt::Failed(error.to_string()),
-        }
-    }
 }
 
 /// All commands, and what their runs gave.
@@ -118,7 +91,7 @@ impl Desk<'_> {
     }
 
     /// Sets everything up; how many commands were, and must be cleaned up.
-    pub(crate) fn set_up(&self) -> (usize, Result<(), Halt>) {
+    pub(crate) fn set_up(&self) -> (usize, Result<(), RunError>) {
         for (number, subject) in self.subjects.iter().enumerate() {
             if let Err(halt) = help("setup", subject.setup.as_ref(), self.guard) {
                 return (number + 1, Err(halt));
@@ -128,7 +101,7 @@ impl Desk<'_> {
     }
 
     /// Runs every command unseen: what they print, and how long they take with what belongs before and after them.
-    pub(crate) fn warm_up(&self, times: usize) -> Result<Vec<u64>, Halt> {
+    pub(crate) fn warm_up(&self, times: usize) -> Result<Vec<u64>, RunError> {
         let mut shortest = vec![u64::MAX; self.subjects.len()];
         for _ in 0..times {
             let order = self.kept.borrow_mut().orders.permutation(shortest.len());
@@ -144,17 +117,17 @@ impl Desk<'_> {
     }
 
     /// What was set up is cleaned up, whatever happened in between. An interruption is no reason to leave it, but `stop` is.
-    pub(crate) fn clean_up(&self, set_up: usize, stop: &(dyn Fn() -> bool + Sync)) -> Result<(), Halt> {
+    pub(crate) fn clean_up(&self, set_up: usize, stop: &(dyn Fn() -> bool + Sync)) -> Result<(), RunError> {
         let patient = Guard { stop, ..self.guard };
         let one = |subject: &Subject| match help("cleanup", subject.cleanup.as_ref(), patient) {
-            Err(Halt::Interrupted) => Err(Halt::Failed("--cleanup was interrupted".to_owned())),
+            Err(RunError::Stopped) => Err(RunError::Failed("--cleanup was interrupted".to_owned())),
             other => other,
         };
         self.subjects[..set_up].iter().map(one).fold(Ok(()), Result::and)
     }
 
     /// One run of a command, with what belongs before and after it.
-    fn once(&self, number: usize) -> Result<Ran, Halt> {
+    fn once(&self, number: usize) -> Result<Ran, RunError> {
         let subject = &self.subjects[number];
         help("prepare", subject.prepare.as_ref(), self.guard)?;
         let padding = self.kept.borrow_mut().orders.below(MOST_PADDING);
@@ -168,7 +141,7 @@ impl Desk<'_> {
         if fine {
             return Ok(ran);
         }
-        Err(Halt::Failed(format!(
+        Err(RunError::Failed(format!(
             "`{}` {}; with --ignore-failure it would be measured all the same",
             brief(&subject.start.line),
             ran.failure()
@@ -176,7 +149,7 @@ impl Desk<'_> {
     }
 
     /// What a command prints is what it printed at first, and what the first command printed, if that was asked for.
-    fn agree(&self, number: usize, printed: Option<&Printed>) -> Result<(), Halt> {
+    fn agree(&self, number: usize, printed: Option<&Printed>) -> Result<(), RunError> {
         let Some(printed) = printed.filter(|_| self.same_output) else { return Ok(()) };
         for other in [number, 0] {
             let kept = self.kept.borrow();
@@ -189,20 +162,20 @@ impl Desk<'_> {
                 format!("{} bytes ({}…)", printed.bytes, printed.sha256.get(..12).unwrap_or_default())
             };
             let (name, now, then) = (label(number), short(printed), short(expected));
-            return Err(Halt::Failed(format!("{name} printed {now}, {whose} printed {then}")));
+            return Err(RunError::Failed(format!("{name} printed {now}, {whose} printed {then}")));
         }
         Ok(())
     }
 }
 
 /// A command that is not measured, and must do what it is for.
-fn help(what: &str, start: Option<&Start>, guard: Guard<'_>) -> Result<(), Halt> {
+fn help(what: &str, start: Option<&Start>, guard: Guard<'_>) -> Result<(), RunError> {
     let Some(start) = start else { return Ok(()) };
     let ran = start.run(0, guard)?;
     if ran.code == 0 {
         return Ok(());
     }
-    Err(Halt::Failed(format!("--{what} `{}` {}", brief(&start.line), ran.failure())))
+    Err(RunError::Failed(format!("--{what} `{}` {}", brief(&start.line), ran.failure())))
 }
 
 impl Launcher for Desk<'_> {
@@ -244,29 +217,17 @@ impl Peer for Station<'_> {
             }
             // A process is one iteration, and how many rounds there are was decided before.
             Request::Calibrate { sample_ns, .. } => Reply::Calibrated { iterations: 1, ns: *sample_ns },
-            Request::Sample { .. } => match self.sample() {
-                Ok(sampled) => Reply::Sampled(sampled),
-                Err(Halt::Failed(reason)) => Reply::Failed { reason },
-                Err(halt) => {
-                    return Err(PeerError::Died { status: halt.to_string(), last_words: String::new() });
-                }
-            },
+            Request::Sample { .. } => return self.sample().map(Reply::Sampled).or_else(RunError::reply),
             _ => Reply::Pinned { cpu: None },
         })
     }
 }
 
 impl Station<'_> {
-    fn sample(&mut self) -> Result<Sampled, Halt> {
+    fn sample(&mut self) -> Result<Sampled, RunError> {
         let ran = self.desk.once(self.number)?;
         self.desk.agree(self.number, ran.printed.as_ref())?;
-        let sampled = Sampled {
-            ns: nanoseconds(&ran),
-            digest: String::new(),
-            cpu_ns: ran.usage.map(|usage| (usage.user + usage.system).as_nanos() as u64),
-            faults: ran.usage.map(|usage| usage.minor_faults + usage.major_faults),
-            switches: ran.usage.map(|usage| usage.involuntary_switches),
-        };
+        let sampled = ran.sampled(String::new());
         let ran = Ran { last_words: String::new(), ..ran };
         self.desk.kept.borrow_mut().runs[self.side].push(ran);
         Ok(sampled)

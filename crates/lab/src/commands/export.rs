@@ -3,7 +3,7 @@
 
 use super::parameters::Choice;
 use super::process::Ran;
-use super::tally::{BLOCK, column, nanoseconds};
+use super::tally::{BLOCK, column};
 use crate::report::commands::{Beside, beside, control, memory, uses_of};
 use crate::report::markdown::escape;
 use crate::report::schema::Row;
@@ -62,7 +62,7 @@ pub(crate) fn render(
 
 /// The times of runs in seconds.
 fn times(runs: &[Ran]) -> Vec<f64> {
-    runs.iter().map(|ran| nanoseconds(ran) as f64 / 1e9).collect()
+    runs.iter().map(|ran| ran.nanoseconds() as f64 / 1e9).collect()
 }
 
 const FIELDS: [&str; 7] = ["mean", "stddev", "median", "user", "system", "min", "max"];

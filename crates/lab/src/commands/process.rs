@@ -2,6 +2,8 @@
 
 use super::line::{Invocation, brief};
 use crate::fingerprint::hex;
+use crate::session::peer::PeerError;
+use crate::session::protocol::{Reply, Sampled};
 use hashmill_machine::{ChildEnd, ChildRun, ChildUsage, Watch, ended_by_signal, run_child};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -74,7 +76,10 @@ pub(crate) enum RunError {
         "`{0}` was stopped, as one that wants to speak with a terminal, which a measured command cannot have; give it an --input"
     )]
     Terminal(String),
-    #[error("interrupted")]
+    /// It does not do what it is for.
+    #[error("{0}")]
+    Failed(String),
+    #[error("interrupted before anything was measured")]
     Stopped,
 }
 
@@ -145,7 +150,32 @@ impl Start {
     }
 }
 
+impl RunError {
+    /// What a session says of it.
+    pub(crate) fn reply(self) -> Result<Reply, PeerError> {
+        match self {
+            RunError::Stopped => Err(PeerError::Died { status: self.to_string(), last_words: String::new() }),
+            error => Ok(Reply::Failed { reason: error.to_string() }),
+        }
+    }
+}
+
 impl Ran {
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// As a sample of a session.
+    pub(crate) fn sampled(&self, digest: String) -> Sampled {
+        Sampled {
+            ns: self.nanoseconds(),
+            digest,
+            cpu_ns: self.usage.map(|usage| (usage.user + usage.system).as_nanos() as u64),
+            faults: self.usage.map(|usage| usage.minor_faults + usage.major_faults),
+            switches: self.usage.map(|usage| usage.involuntary_switches),
+        }
+    }
+
     /// How it failed, as the rest of a sentence about it.
     pub(crate) fn failure(&self) -> String {
         let end = match self.signal {

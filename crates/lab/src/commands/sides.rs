@@ -3,12 +3,11 @@
 
 use super::line::{Places, Shell, brief};
 use super::process::{Guard, Input, Output, Ran, RunError, Start};
-use super::tally::nanoseconds;
 use crate::build::Linked;
 use crate::count::{Callgrind, Count, Counter, Refusal, Run, count};
 use crate::model::key::Key;
 use crate::session::peer::{Launcher, Link, Peer, PeerError};
-use crate::session::protocol::{Reply, Request, Sampled};
+use crate::session::protocol::{Reply, Request};
 use std::path::{Path, PathBuf};
 
 /// What a side does in a case.
@@ -107,66 +106,44 @@ impl Peer for Whole<'_> {
             }),
             // A process is one iteration: what a sample holds is decided by whoever wrote the command.
             Request::Calibrate { .. } => {
-                self.run().map(|ran| Reply::Calibrated { iterations: 1, ns: nanoseconds(&ran) })
+                self.run().map(|ran| Reply::Calibrated { iterations: 1, ns: ran.nanoseconds() })
             }
             Request::Sample { .. } | Request::Work { .. } => {
-                self.run().map(|ran| Reply::Sampled(sampled(&ran)))
+                self.run().map(|ran| Reply::Sampled(ran.sampled(digest(&ran))))
             }
             _ => Ok(Reply::Pinned { cpu: None }),
         };
-        reply.or_else(|stopped| match stopped {
-            Stopped::Interrupted(why) => Err(PeerError::Died { status: why, last_words: String::new() }),
-            Stopped::Failed(reason) => Ok(Reply::Failed { reason }),
-        })
+        reply.or_else(RunError::reply)
     }
-}
-
-/// Why a run gave nothing.
-enum Stopped {
-    Interrupted(String),
-    Failed(String),
 }
 
 impl Whole<'_> {
     /// What it prints now is what it must print ever after, on both sides.
-    fn open(&mut self, case: &str) -> Result<Reply, Stopped> {
-        let key: Key = case.parse().map_err(|_| Stopped::Failed(format!("{case} is no case")))?;
-        let program = quoted(&self.program).map_err(Stopped::Failed)?;
-        self.start = Some(self.sides.start(&key, &program).map_err(Stopped::Failed)?);
+    fn open(&mut self, case: &str) -> Result<Reply, RunError> {
+        let key: Key = case.parse().map_err(|_| RunError::Failed(format!("{case} is no case")))?;
+        let program = quoted(&self.program).map_err(RunError::Failed)?;
+        self.start = Some(self.sides.start(&key, &program).map_err(RunError::Failed)?);
         let reference = digest(&self.run()?);
         Ok(Reply::Opened { unit: "operations".to_owned(), units: 1, working_set: 0, setup_ns: 0, reference })
     }
 
-    fn run(&self) -> Result<Ran, Stopped> {
-        let start = self.start.as_ref().ok_or_else(|| Stopped::Failed("no case is open".to_owned()))?;
+    fn run(&self) -> Result<Ran, RunError> {
+        let start = self.start.as_ref().ok_or_else(|| RunError::Failed("no case is open".to_owned()))?;
         once(start, self.padding, self.sides.guard)
     }
 }
 
-fn once(start: &Start, padding: usize, guard: Guard<'_>) -> Result<Ran, Stopped> {
-    let ran = start.run(padding, guard).map_err(|error| match error {
-        RunError::Stopped => Stopped::Interrupted(error.to_string()),
-        error => Stopped::Failed(error.to_string()),
-    })?;
+fn once(start: &Start, padding: usize, guard: Guard<'_>) -> Result<Ran, RunError> {
+    let ran = start.run(padding, guard)?;
     match ran.code {
         0 => Ok(ran),
-        _ => Err(Stopped::Failed(format!("`{}` {}", brief(&start.line), ran.failure()))),
+        _ => Err(RunError::Failed(format!("`{}` {}", brief(&start.line), ran.failure()))),
     }
 }
 
 /// Enough of a fingerprint to tell outputs apart.
 fn digest(ran: &Ran) -> String {
     ran.printed.as_ref().map_or_else(String::new, |printed| printed.sha256[..16].to_owned())
-}
-
-fn sampled(ran: &Ran) -> Sampled {
-    Sampled {
-        ns: nanoseconds(ran),
-        digest: digest(ran),
-        cpu_ns: ran.usage.map(|usage| (usage.user + usage.system).as_nanos() as u64),
-        faults: ran.usage.map(|usage| usage.minor_faults + usage.major_faults),
-        switches: ran.usage.map(|usage| usage.involuntary_switches),
-    }
 }
 
 /// Whole processes under callgrind.
@@ -184,9 +161,7 @@ impl Counter for Counted<'_> {
             words.and_then(|words| self.sides.start(key, &words.join(" "))).map_err(Refusal::Failed)?;
         let mut total = 0;
         for _ in 0..iterations {
-            once(&start, 0, self.sides.guard).map_err(|stopped| match stopped {
-                Stopped::Interrupted(why) | Stopped::Failed(why) => Refusal::Failed(why),
-            })?;
+            once(&start, 0, self.sides.guard).map_err(|error| Refusal::Failed(error.to_string()))?;
             total += Callgrind::collect(self.scratch)?;
         }
         Ok(Run { kernel: String::new(), total })

@@ -8,11 +8,6 @@ use crate::stats::signed_rank::{hodges_lehmann, interval};
 use crate::stats::verdict::LEVEL;
 use hashmill_machine::ChildUsage;
 
-/// Nanoseconds of a run.
-pub(crate) fn nanoseconds(ran: &Ran) -> u64 {
-    u64::try_from(ran.time.as_nanos()).unwrap_or(u64::MAX).max(1)
-}
-
 /// What runs used, one number for each.
 pub(crate) fn column(runs: &[Ran], of: impl Fn(&ChildUsage) -> f64) -> Vec<f64> {
     runs.iter().map(|ran| of(&ran.usage.unwrap_or_default())).collect()
@@ -30,7 +25,7 @@ fn used_by(runs: &[Ran]) -> Used {
     if runs.is_empty() {
         return Used::default();
     }
-    let times: Vec<f64> = runs.iter().map(|ran| nanoseconds(ran) as f64).collect();
+    let times: Vec<f64> = runs.iter().map(|ran| ran.nanoseconds() as f64).collect();
     let middle = |of: fn(&ChildUsage) -> f64| median(&column(runs, of));
     let mut outputs: Vec<&str> =
         runs.iter().filter_map(|ran| ran.printed.as_ref()).map(|printed| printed.sha256.as_str()).collect();

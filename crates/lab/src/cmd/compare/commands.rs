@@ -4,7 +4,7 @@ use crate::cmd::args::{Measuring, length};
 use crate::cmd::error::Error;
 use crate::cmd::measure::{Beside, Job, conclude, measure_with};
 use crate::cmd::{Console, Exit, Mount, interrupt};
-use crate::commands::desk::{Accepted, Desk, Halt, Kept, Subject};
+use crate::commands::desk::{Accepted, Desk, Kept, Subject};
 use crate::commands::export::{self, Entry, Form, MICROSECOND, MILLISECOND, SECOND};
 use crate::commands::line::{Invocation, Places, Shell, shortened};
 use crate::commands::parameters::{self, Choice, Parameter, ParameterError, fill};
@@ -162,9 +162,9 @@ impl Commands {
         mount: &Mount<'_>,
         options: &Measuring,
         console: &mut Console<'_>,
-    ) -> Result<(Report, Exit), Halted> {
+    ) -> Result<(Report, Exit), Error> {
         let mut plan = options.plan();
-        plan.validate().map_err(Error::from)?;
+        plan.validate()?;
         let wishes = self.wishes()?;
         self.check_exports(options.json)?;
         let Decided { subjects, entries, builds, shell } = self.decide()?;
@@ -194,7 +194,7 @@ impl Commands {
         });
         let cleaned = desk.clean_up(set_up, &interrupt::insists());
         let (report, folder) = match (measured, &cleaned) {
-            (Err(halt), Err(more)) => return Err(Halt::Failed(format!("{halt}; {more}")).into()),
+            (Err(error), Err(more)) => return Err(Error::Refused(format!("{error}; {more}"))),
             (measured, _) => measured??,
         };
         let unit = self.time_unit.map(|unit| match unit {
@@ -213,7 +213,7 @@ impl Commands {
         }
         let exit = conclude(&report, &folder, options, console)?;
         for (_, form) in here {
-            console.out.write_all(text(form).as_bytes()).map_err(Error::Output)?;
+            console.out.write_all(text(form).as_bytes())?;
         }
         cleaned?;
         Ok((report, exit))
@@ -392,24 +392,6 @@ impl Commands {
         codes.map(Accepted::Codes).map_err(|_| {
             Error::Usage(format!("`{typed}` are no exit codes, such as 1,2; all-non-zero stands for all"))
         })
-    }
-}
-
-/// Why there is no result: a mistake, or what happened to a command.
-pub(super) enum Halted {
-    Error(Error),
-    Halt(Halt),
-}
-
-impl From<Error> for Halted {
-    fn from(error: Error) -> Self {
-        Halted::Error(error)
-    }
-}
-
-impl From<Halt> for Halted {
-    fn from(halt: Halt) -> Self {
-        Halted::Halt(halt)
     }
 }
 

@@ -15,7 +15,6 @@ use super::github::{Page, of_banner, of_verdicts};
 use super::measure::{Beside, Job, conclude, measure_with};
 use super::{Console, Exit, Mount, interrupt};
 use crate::build::Bench;
-use crate::commands::desk::Halt;
 use crate::commands::process::Guard;
 use crate::commands::sides::{Line, Sides};
 use crate::model::key::Key;
@@ -24,10 +23,9 @@ use crate::report::view::View;
 use crate::report::{store, text};
 use builds::Building;
 use clap::{Args, ValueEnum};
-use commands::{Commands, Halted};
+use commands::Commands;
 pub(super) use instructions::count_beside;
 use instructions::count_rows;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -159,15 +157,8 @@ fn by_commands(mount: &Mount<'_>, args: &Compare, console: &mut Console<'_>) -> 
         ));
     }
     let page = Page::open(args.measuring.github)?;
-    match args.commands.main(mount, &args.measuring, console) {
-        Ok((report, exit)) => finish(args, &report, page, exit),
-        Err(Halted::Halt(Halt::Interrupted)) => {
-            writeln!(std::io::stderr(), "{}: {}", mount.name, Halt::Interrupted)?;
-            Ok(Exit::Inconclusive)
-        }
-        Err(Halted::Halt(halt)) => Err(Error::Refused(halt.to_string())),
-        Err(Halted::Error(error)) => Err(error),
-    }
+    let (report, exit) = args.commands.main(mount, &args.measuring, console)?;
+    finish(args, &report, page, exit)
 }
 
 fn reports(args: &Compare, one: &str, other: &str, console: &mut Console<'_>) -> Result<Exit, Error> {
