@@ -150,141 +150,104 @@ fn lines_of(record: &NoiseRecord) -> Option<(u64, Vec<String>)> {
     Some((age, lines.collect()))
 }
 
+/// A fact, and what it means where it is not fine; one that the system does not tell is a lack.
+fn finding(what: &'static str, is: Option<String>, judged: Option<(Weight, &str)>) -> Finding {
+    let (weight, means) = match (&is, judged) {
+        (_, Some(judged)) => judged,
+        (Some(_), None) => (Weight::Good, "fine"),
+        (None, None) => (Weight::Lack, "this system does not say"),
+    };
+    Finding { what, is: is.unwrap_or_else(|| "unknown".to_owned()), weight, means: means.to_owned() }
+}
+
 fn findings(facts: &Facts) -> Vec<Finding> {
-    let mut found = vec![clock(facts), load(facts)];
-    let finding = |what, is: &str, weight, means: &str| Finding {
-        what,
-        is: is.to_owned(),
-        weight,
-        means: means.to_owned(),
-    };
+    let Facts { machine, before, after, .. } = facts;
     let watched_us = facts.watched_ms as f64 * 1e3;
-    let share = |field: fn(&Load) -> Option<u64>, unit_us: f64| {
-        let grown = field(&facts.after)?.saturating_sub(field(&facts.before)?) as f64 * unit_us;
+    let share = |what, of: fn(&Load) -> Option<u64>, unit_us: f64, limit, means| {
+        let grown = of(after).zip(of(before)).map(|(after, before)| after.saturating_sub(before));
         // The kernel sums up every two seconds only, so half a second may seem to hold more than itself.
-        Some((grown / watched_us).min(1.0))
+        let share = grown.map(|grown| (grown as f64 * unit_us / watched_us).min(1.0));
+        let is = share.map(|share| format!("{:.1} %", share * 100.0));
+        finding(what, is, share.filter(|share| *share > limit).map(|_| (Weight::Bad, means)))
     };
-    for (what, share, limit, means) in [
-        (
-            "stolen time",
-            share(|load| load.stolen_ms, 1e3),
-            0.01,
-            "the hypervisor gives the processor to others",
+    let clock = machine.clock_source.as_deref().unwrap_or("unknown source");
+    let busy = after.average.filter(|average| *average > f64::from(machine.logical_cores) / 2.0);
+    let counters = machine.counters.strip_prefix("none").map_or(&*machine.counters, |_| "none");
+    let is_virtual = machine.virtualization != "none";
+    let virtualization = if is_virtual { machine.virtualization.as_str() } else { "no" };
+    let mut found = vec![
+        finding(
+            "clock",
+            Some(format!("{clock}, steps of {} ns", facts.resolution_ns)),
+            (facts.resolution_ns > 1000)
+                .then_some((Weight::Bad, "samples must be far longer than its steps: raise --sample-ms")),
         ),
-        ("processor pressure", share(|load| load.cpu_pressure_us, 1.0), 0.1, "tasks wait for a processor"),
-        ("memory pressure", share(|load| load.memory_pressure_us, 1.0), 0.01, "tasks wait for memory"),
-    ] {
-        found.push(match share {
-            None => finding(what, "unknown", Weight::Lack, "this system does not say"),
-            Some(share) if share > limit => finding(what, &percent(share), Weight::Bad, means),
-            Some(share) => finding(what, &percent(share), Weight::Good, "fine"),
-        });
-    }
-    let machine = &facts.machine;
-    found.push(match machine.virtualization.as_str() {
-        "none" => finding("virtual machine", "no", Weight::Good, "fine"),
-        name => finding(
+        finding(
+            "load average",
+            after.average.map(|average| format!("{average:.2}")),
+            busy.map(|_| (Weight::Bad, "others are at work: `--publish` refuses")),
+        ),
+        share("stolen time", |l| l.stolen_ms, 1e3, 0.01, "the hypervisor gives the processor to others"),
+        share("processor pressure", |l| l.cpu_pressure_us, 1.0, 0.1, "tasks wait for a processor"),
+        share("memory pressure", |l| l.memory_pressure_us, 1.0, 0.01, "tasks wait for memory"),
+        finding(
             "virtual machine",
-            name,
-            Weight::Lack,
-            "neighbours can disturb without a trace; compare in pairs alone",
+            Some(virtualization.to_owned()),
+            is_virtual
+                .then_some((Weight::Lack, "neighbours can disturb without a trace; compare in pairs alone")),
         ),
-    });
-    found.push(match machine.counters.strip_prefix("none") {
-        None => finding("hardware counters", &machine.counters, Weight::Good, "fine"),
-        Some(_) => finding(
+        finding(
             "hardware counters",
-            "none",
-            Weight::Lack,
-            "`run --explain` shows page faults, switches and huge pages instead",
+            Some(counters.to_owned()),
+            (counters == "none").then_some((
+                Weight::Lack,
+                "`run --explain` shows page faults, switches and huge pages instead",
+            )),
         ),
-    });
-    found.push(match machine.governor.as_deref() {
-        Some("performance") => finding("frequency governor", "performance", Weight::Good, "fine"),
-        Some(other) => finding(
+        finding(
             "frequency governor",
-            other,
-            Weight::Bad,
-            "the clock follows the load: cpupower frequency-set -g performance",
+            machine.governor.clone(),
+            match machine.governor.as_deref() {
+                Some("performance") => None,
+                Some(_) => {
+                    Some((Weight::Bad, "the clock follows the load: cpupower frequency-set -g performance"))
+                }
+                None => Some((Weight::Lack, "the clock cannot be held here")),
+            },
         ),
-        None => finding("frequency governor", "unknown", Weight::Lack, "the clock cannot be held here"),
-    });
-    found.push(match machine.huge_pages.as_deref() {
-        Some("never") => finding(
+        finding(
             "huge pages",
-            "never",
-            Weight::Bad,
-            "large inputs lie in small pages, and processes differ by luck",
+            machine.huge_pages.clone(),
+            (machine.huge_pages.as_deref() == Some("never"))
+                .then_some((Weight::Bad, "large inputs lie in small pages, and processes differ by luck")),
         ),
-        Some(mode) => finding("huge pages", mode, Weight::Good, "fine"),
-        None => finding("huge pages", "unknown", Weight::Lack, "this system does not say"),
-    });
-    found.push(match machine.aslr {
-        Some(0) => finding(
+        finding(
             "address randomisation",
-            "off",
-            Weight::Lack,
-            "sessions cannot average over the luck of a layout",
+            machine.aslr.map(|level| if level == 0 { "off" } else { "on" }.to_owned()),
+            (machine.aslr == Some(0))
+                .then_some((Weight::Lack, "sessions cannot average over the luck of a layout")),
         ),
-        Some(_) => finding("address randomisation", "on", Weight::Good, "fine"),
-        None => finding("address randomisation", "unknown", Weight::Lack, "this system does not say"),
-    });
-    for (name, without) in TOOLS {
-        found.push(match facts.tools.contains(&name) {
-            true => finding(name, "there", Weight::Good, "fine"),
-            false => finding(name, "missing", Weight::Lack, without),
-        });
-    }
-    found.extend(noise_card(facts));
-    found
-}
-
-fn clock(facts: &Facts) -> Finding {
-    let source = facts.machine.clock_source.as_deref().unwrap_or("unknown source");
-    let fine = facts.resolution_ns <= 1000;
-    Finding {
-        what: "clock",
-        is: format!("{source}, steps of {} ns", facts.resolution_ns),
-        weight: if fine { Weight::Good } else { Weight::Bad },
-        means: if fine { "fine" } else { "samples must be far longer than its steps: raise --sample-ms" }
-            .to_owned(),
-    }
-}
-
-fn load(facts: &Facts) -> Finding {
-    let Some(average) = facts.after.average else {
-        let means = "this system does not say".to_owned();
-        return Finding { what: "load average", is: "unknown".to_owned(), weight: Weight::Lack, means };
-    };
-    let busy = average > f64::from(facts.machine.logical_cores) / 2.0;
-    Finding {
-        what: "load average",
-        is: format!("{average:.2}"),
-        weight: if busy { Weight::Bad } else { Weight::Good },
-        means: if busy { "others are at work: `--publish` refuses" } else { "fine" }.to_owned(),
-    }
-}
-
-fn noise_card(facts: &Facts) -> Vec<Finding> {
-    let finding =
-        |is: String, weight, means: &str| Finding { what: "noise card", is, weight, means: means.to_owned() };
+    ];
+    found.extend(TOOLS.map(|(name, without)| {
+        let missing = !facts.tools.contains(&name);
+        let is = if missing { "missing" } else { "there" };
+        finding(name, Some(is.to_owned()), missing.then_some((Weight::Lack, without)))
+    }));
+    let card = |is: String, weight, means: &str| finding("noise card", Some(is), Some((weight, means)));
     match &facts.card {
-        None => vec![finding(
+        None => found.push(card(
             "none".to_owned(),
             Weight::Lack,
             "run `doctor --noise`: nobody knows what this machine can prove",
-        )],
+        )),
         Some((age, _)) if *age > CARD_DAYS => {
-            vec![finding(format!("{age} days old"), Weight::Lack, "run `doctor --noise` again")]
+            found.push(card(format!("{age} days old"), Weight::Lack, "run `doctor --noise` again"));
         }
         Some((age, lines)) => {
-            lines.iter().map(|line| finding(format!("{age} days old"), Weight::Good, line)).collect()
+            found.extend(lines.iter().map(|line| card(format!("{age} days old"), Weight::Good, line)));
         }
     }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    found
 }
 
 #[cfg(test)]
