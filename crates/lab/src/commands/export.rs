@@ -4,10 +4,12 @@
 use super::parameters::Choice;
 use super::process::Ran;
 use super::tally::{BLOCK, column};
-use crate::report::commands::{Beside, beside, control, memory, uses_of};
+use crate::report::commands::{beside, control, memory, uses_of};
 use crate::report::markdown::escape;
-use crate::report::schema::Row;
+use crate::report::schema::{Comparison, Row};
+use crate::report::view::{of_control, speed};
 use crate::stats::order::{median, standard_deviation};
+use crate::stats::ratio::range;
 use hashmill_machine::ChildUsage;
 use serde_json::{Map, Value, json};
 
@@ -39,7 +41,7 @@ struct Measured<'a> {
     entry: &'a Entry,
     runs: &'a [Ran],
     /// Beside the first command, unless it is that.
-    beside: Option<Beside>,
+    beside: Option<&'a Comparison>,
 }
 
 /// What a row and the runs behind it give; `entries` are its commands in order. Commands without a run have no numbers.
@@ -99,7 +101,7 @@ fn json(row: &Row, all: &[Measured<'_>]) -> String {
         put("bytes_read", counts(|usage| usage.blocks_read as f64 * BLOCK));
         put("bytes_written", counts(|usage| usage.blocks_written as f64 * BLOCK));
         put("major_faults", counts(|usage| usage.major_faults as f64));
-        put("beside_first", beside.as_ref().map_or(Value::Null, |beside| json!(beside)));
+        put("beside_first", beside.map_or(Value::Null, of_beside));
         put("least_memory_byte", json!(row.commands.as_ref().and_then(|commands| commands.least_bytes)));
         put("uses_beside_first", json!(uses_of(row, *side).collect::<Vec<_>>()));
         if !entry.choice.is_empty() {
@@ -110,8 +112,18 @@ fn json(row: &Row, all: &[Measured<'_>]) -> String {
         }
         Value::Object(fields)
     });
-    let document = json!({ "results": results.collect::<Vec<_>>(), "control": control(row) });
+    let control = control(row).map(|control| {
+        json!({ "speed": control.ratio, "interval": control.interval, "holds": !control.verdict.is_claim() })
+    });
+    let document = json!({ "results": results.collect::<Vec<_>>(), "control": control });
     serde_json::to_string_pretty(&document).expect("plain data") + "\n"
+}
+
+fn of_beside(beside: &Comparison) -> Value {
+    let Comparison { ratio, interval, verdict, sessions, sessions_needed, .. } = beside;
+    json!({
+        "speed": ratio, "interval": interval, "verdict": verdict, "sessions": sessions, "sessions_needed": sessions_needed,
+    })
 }
 
 fn csv(row: &Row, all: &[Measured<'_>]) -> String {
@@ -142,15 +154,17 @@ fn csv(row: &Row, all: &[Measured<'_>]) -> String {
         let mut cells = vec![entry.name.clone()];
         cells.extend(seconds(runs).map(|value| value.to_string()));
         cells.extend(names.iter().map(|name| value(name).unwrap_or_default()));
-        let interval = beside.as_ref().and_then(|beside| beside.interval);
-        cells.push(number(beside.as_ref().map(|beside| beside.speed)));
+        let interval = beside.and_then(|beside| beside.interval);
+        cells.push(number(beside.map(|beside| beside.ratio)));
         cells.extend([0, 1].map(|end| number(interval.map(|ends| ends[end]))));
-        cells.push(beside.as_ref().map_or("", |beside| beside.verdict.word()).to_owned());
+        cells.push(beside.map_or("", |beside| beside.verdict.word()).to_owned());
         cells.push(usual(|usage| usage.peak_bytes as f64));
         cells.push(usual(|usage| usage.blocks_read as f64 * BLOCK));
         cells.push(usual(|usage| usage.blocks_written as f64 * BLOCK));
         cells.push(
-            control(row).map_or("off", |control| if control.holds { "ok" } else { "failed" }).to_owned(),
+            control(row)
+                .map_or("off", |control| if control.verdict.is_claim() { "failed" } else { "ok" })
+                .to_owned(),
         );
         out += &csv_line(&cells);
     }
@@ -185,7 +199,7 @@ fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
             seconds(runs).map(|seconds| format!("{:.1}", seconds * 1e9 / factor));
         let memory = memory(row, median(&column(runs, |usage| usage.peak_bytes as f64)));
         let [speed, interval, verdict] = match beside {
-            Some(beside) => [beside.speed_words(), beside.interval_words(), beside.verdict.word().to_owned()],
+            Some(beside) => [speed(beside), range(beside.interval), beside.verdict.word().to_owned()],
             None => ["1".to_owned(), String::new(), String::new()],
         };
         let name = escape(&entry.name);
@@ -194,7 +208,7 @@ fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
         );
     }
     if let Some(control) = control(row) {
-        out += &format!("\n{}\n", escape(&control.words()));
+        out += &format!("\nA/A control {}\n", escape(&of_control(control)));
     }
     out
 }

@@ -1,9 +1,9 @@
 //! What commands used beside their time, and how a report tells it.
 
-use super::schema::{Report, Role, Row, Side, Status, Verdict};
-use super::view::{Line, Table, Tone, status};
-use crate::model::units::duration;
-use crate::stats::ratio::{range, times as multiple};
+use super::schema::{Comparison, Report, Role, Row, Side, Status};
+use super::view::{Line, Table, Tone, speed, status, verdict};
+use crate::model::units::{bytes, duration};
+use crate::stats::ratio::range;
 use serde::{Deserialize, Serialize};
 
 /// What was seen of commands, each started as processes of its own.
@@ -135,7 +135,7 @@ impl What {
     fn amount(self, value: f64) -> String {
         match self {
             What::Processor => time(value),
-            _ => bytes(value),
+            _ => bytes(value as u64),
         }
     }
 }
@@ -162,47 +162,9 @@ impl Use {
     }
 }
 
-/// A command's speed beside the first's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Beside {
-    /// Time of the first over time of this one: above 1 this one is faster.
-    pub(crate) speed: f64,
-    /// Its 99 % interval.
-    pub(crate) interval: Option<[f64; 2]>,
-    pub(crate) verdict: Verdict,
-    pub(crate) sessions: usize,
-    sessions_needed: Option<u64>,
-}
-
-impl Beside {
-    pub(crate) fn speed_words(&self) -> String {
-        if self.sessions == 0 { "–".to_owned() } else { multiple(self.speed) }
-    }
-
-    pub(crate) fn interval_words(&self) -> String {
-        range(self.interval)
-    }
-
-    fn words(&self) -> String {
-        match (self.verdict, self.sessions_needed) {
-            (Verdict::Inconclusive, Some(needed)) if self.sessions > 0 => {
-                format!("inconclusive (needs ~{needed} sessions)")
-            }
-            (verdict, _) => verdict.word().to_owned(),
-        }
-    }
-}
-
 /// What the rule said of a side beside the first.
-pub(crate) fn beside(row: &Row, side: usize) -> Option<Beside> {
-    let found = row.comparisons.iter().find(|comparison| comparison.side == side)?;
-    Some(Beside {
-        speed: found.ratio,
-        interval: found.interval,
-        verdict: found.verdict,
-        sessions: found.sessions,
-        sessions_needed: found.sessions_needed,
-    })
+pub(crate) fn beside(row: &Row, side: usize) -> Option<&Comparison> {
+    row.comparisons.iter().find(|comparison| comparison.side == side)
 }
 
 /// What a side uses beside the first.
@@ -210,27 +172,10 @@ pub(crate) fn uses_of(row: &Row, side: usize) -> impl Iterator<Item = &Use> {
     row.commands.iter().flat_map(|commands| &commands.uses).filter(move |seen| seen.side == side)
 }
 
-/// The first command set against itself.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Control {
-    speed: f64,
-    interval: Option<[f64; 2]>,
-    /// Whether no difference was found, as there is none.
-    pub(crate) holds: bool,
-}
-
-impl Control {
-    pub(crate) fn words(&self) -> String {
-        let judged = if self.holds { "ok" } else { "FAILED: these results are invalid" };
-        format!("A/A control {} {} {judged}", multiple(self.speed), range(self.interval))
-    }
-}
-
-/// What the control gave, where there was one.
-pub(crate) fn control(row: &Row) -> Option<Control> {
+/// The first command set against itself, where it was.
+pub(crate) fn control(row: &Row) -> Option<&Comparison> {
     let at = row.sides.iter().position(|side| side.role == Role::Control)?;
-    let Beside { speed, interval, verdict, sessions, .. } = beside(row, at)?;
-    (sessions > 0).then(|| Control { speed, interval, holds: !verdict.is_claim() })
+    beside(row, at).filter(|control| control.sessions > 0)
 }
 
 /// Every side but controls, with its number and with what it used.
@@ -242,12 +187,8 @@ fn sides(row: &Row) -> impl Iterator<Item = (usize, &Side, &Used)> {
 
 /// The tables of commands: each with its time, then beside the first, then what else they use beside the first.
 pub(crate) fn tables(report: &Report) -> Vec<Table> {
-    report
-        .rows
-        .iter()
-        .flat_map(|row| [times(row), verdicts(row), uses(row)])
-        .filter(|table| !table.rows.is_empty())
-        .collect()
+    let all = report.rows.iter().flat_map(|row| [times(row), verdicts(report, row), uses(row)]);
+    all.filter(|table| !table.rows.is_empty()).collect()
 }
 
 fn times(row: &Row) -> Table {
@@ -271,24 +212,17 @@ fn times(row: &Row) -> Table {
     Table { caption: String::new(), columns, rows: sides(row).map(line).collect() }
 }
 
-fn verdicts(row: &Row) -> Table {
+fn verdicts(report: &Report, row: &Row) -> Table {
     let line = |(number, side, _): (usize, &Side, &Used)| {
         let beside = beside(row, number)?;
-        let tone = match beside.verdict {
-            Verdict::Faster => Tone::Good,
-            Verdict::Slower => Tone::Bad,
-            Verdict::Same => Tone::Plain,
-            Verdict::Inconclusive => Tone::Dim,
-        };
-        let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
         let (words, tone) = match &row.status {
-            Status::Ok | Status::Unfinished => (beside.words() + unfinished, tone),
+            Status::Ok | Status::Unfinished => (verdict(report, row, beside), Tone::of(beside.verdict)),
             other => (status(other), Tone::Bad),
         };
         let cells = vec![
             side.label.clone(),
-            beside.speed_words(),
-            beside.interval_words(),
+            speed(beside),
+            range(beside.interval),
             beside.sessions.to_string(),
             words,
         ];
@@ -330,23 +264,9 @@ pub(crate) fn memory(row: &Row, usual: f64) -> String {
     let least = row.commands.as_ref().and_then(|commands| commands.least_bytes).unwrap_or(0) as f64;
     match usual {
         0.0 => "–".to_owned(),
-        peak if peak <= least => format!("< {}", bytes(least)),
-        peak => bytes(peak),
+        peak if peak <= least => format!("< {}", bytes(least as u64)),
+        peak => bytes(peak as u64),
     }
-}
-
-/// A number of bytes as it is read: `3.1 MiB`.
-pub(crate) fn bytes(value: f64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB"];
-    let mut value = value;
-    let mut name = "B";
-    for unit in units {
-        if value < 1024.0 {
-            break;
-        }
-        (value, name) = (value / 1024.0, unit);
-    }
-    if name == "B" { format!("{value:.0} B") } else { format!("{value:.1} {name}") }
 }
 
 /// Output faster than this, in bytes per nanosecond, is slowed down by whoever reads it.
@@ -373,7 +293,7 @@ pub(crate) fn notes(row: &Row) -> Vec<String> {
             _ => {}
         }
         if used.printed / time > FAST_OUTPUT {
-            let rate = bytes(used.printed / time * 1e9);
+            let rate = bytes((used.printed / time * 1e9) as u64);
             note(format!(
                 "{label} prints {rate}/s: part of its time is the pipe; --output null leaves that out"
             ));

@@ -47,6 +47,17 @@ pub(crate) enum Tone {
     Dim,
 }
 
+impl Tone {
+    pub(crate) fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Tone::Good,
+            Verdict::Slower => Tone::Bad,
+            Verdict::Same => Tone::Plain,
+            Verdict::Inconclusive => Tone::Dim,
+        }
+    }
+}
+
 impl View {
     pub(crate) fn of(report: &Report) -> Self {
         let title = match report.kind {
@@ -145,24 +156,29 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
                 title,
                 side_time(ours),
                 side_time(other),
-                if comparison.sessions == 0 { "–".to_owned() } else { times(comparison.ratio) },
+                speed(comparison),
                 range(comparison.interval),
                 comparison.sessions.to_string(),
                 verdict(report, row, comparison),
             ];
-            let tone = match comparison.verdict {
-                Verdict::Faster => Tone::Good,
-                Verdict::Slower => Tone::Bad,
-                Verdict::Same => Tone::Plain,
-                Verdict::Inconclusive => Tone::Dim,
-            };
-            lines.push(Line { cells, tone });
+            lines.push(Line { cells, tone: Tone::of(comparison.verdict) });
         }
     }
     let columns = vec!["case", "ours", "other", "ratio", "99 % interval", "sessions", "verdict"];
     let mut table = Table { caption: String::new(), columns, rows: lines };
     instructions::beside(&mut table, &sides);
     table
+}
+
+/// How many times as fast, where that was measured.
+pub(crate) fn speed(comparison: &Comparison) -> String {
+    if comparison.sessions == 0 { "–".to_owned() } else { times(comparison.ratio) }
+}
+
+/// What a control gave, and what that means.
+pub(crate) fn of_control(control: &Comparison) -> String {
+    let judged = if control.verdict.is_claim() { "FAILED: this run is invalid" } else { "ok" };
+    format!("{} {} {judged}", times(control.ratio), range(control.interval))
 }
 
 pub(super) fn side_time(side: &Side) -> String {
@@ -342,12 +358,8 @@ fn notes(report: &Report) -> Vec<String> {
         let controls = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control);
         // What has no session found nothing, and that nothing was found proves nothing.
         for control in controls.filter(|control| control.sessions > 0) {
-            let judged = if control.verdict.is_claim() { "FAILED: this run is invalid" } else { "ok" };
-            notes.push(format!(
-                "control, the other against itself: {} {} {judged}",
-                times(control.ratio),
-                range(control.interval)
-            ));
+            let base = if report.kind == Kind::Commands { "first" } else { "other" };
+            notes.push(format!("control, the {base} against itself: {}", of_control(control)));
         }
     }
     notes.extend(report.rows.iter().flat_map(super::commands::notes));

@@ -3,7 +3,7 @@
 use super::before::OURS;
 use crate::model::units::duration;
 use crate::report::quality::explain;
-use crate::report::schema::{Comparison, Report, Role, Row, State, Status, Verdict};
+use crate::report::schema::{Comparison, Report, Role, Row, State, Status};
 use crate::report::text::lay_out;
 use crate::report::view::{Line, Table, Tone, row_units, verdict};
 use crate::stats::ratio::{MEANS, range, times};
@@ -73,12 +73,6 @@ fn comparison(report: &Report, row: &Row) -> Line {
         (Some(words), _) => line(&row.title, dashes().into_iter().chain([words.to_owned()]), Tone::Bad),
         (None, None) => line(&row.title, dashes().into_iter().chain(["not measured".to_owned()]), Tone::Dim),
         (None, Some(comparison)) => {
-            let tone = match comparison.verdict {
-                Verdict::Faster => Tone::Good,
-                Verdict::Slower => Tone::Bad,
-                Verdict::Same => Tone::Plain,
-                Verdict::Inconclusive => Tone::Dim,
-            };
             let cells = [
                 median(row, comparison.side),
                 median(row, 0),
@@ -86,7 +80,7 @@ fn comparison(report: &Report, row: &Row) -> Line {
                 range(comparison.interval),
                 verdict(report, row, comparison),
             ];
-            line(&row.title, cells, tone)
+            line(&row.title, cells, Tone::of(comparison.verdict))
         }
     }
 }
