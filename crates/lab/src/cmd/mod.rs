@@ -156,7 +156,11 @@ pub fn definition(mount: &Mount<'_>) -> clap::Command {
         if lines.is_empty() { command } else { command.after_help(text) }
     };
     let definition = with_numbers(Lab::command()).mut_subcommands(examples);
-    definition.mut_subcommand("compare", |command| command.override_usage(compare::usage(mount.name)))
+    let about_commands = |arg: &clap::Arg| arg.get_help_heading() == Some(compare::COMMANDS);
+    definition.mut_subcommand("compare", |command| {
+        let command = command.override_usage(compare::usage(mount.name));
+        command.mut_args(|arg| if about_commands(&arg) { arg.hide_short_help(true) } else { arg })
+    })
 }
 
 fn parse(definition: clap::Command, arguments: impl Iterator<Item = OsString>) -> Result<Lab, clap::Error> {

@@ -25,30 +25,30 @@ use std::time::Duration;
 
 /// What is tried, and how.
 #[derive(Debug, Args)]
+#[group(requires = "noise")]
 pub(super) struct Trials {
     /// Cases to set against themselves [default: the lab's own probes of CPU and memory].
-    #[arg(requires = "noise")]
     cases: Vec<String>,
     /// 300 A/A comparisons of each probe, and 100 with each known slowdown.
-    #[arg(long, requires = "noise")]
+    #[arg(long)]
     full: bool,
     /// Both sides in one process per session, as engines are compared, instead of one process each, as builds are.
-    #[arg(long, requires = "noise")]
+    #[arg(long)]
     together: bool,
     /// Stop after this many seconds; the same command with the same --record goes on.
-    #[arg(long, value_name = "S", requires = "noise")]
+    #[arg(long, value_name = "S")]
     seconds: Option<u64>,
     /// File that collects the comparisons.
-    #[arg(long, value_name = "FILE", requires = "noise")]
+    #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Let the scheduler move the sides between processors.
-    #[arg(long, requires = "noise")]
+    #[arg(long)]
     no_pin: bool,
     /// Most rounds per session.
-    #[arg(long, value_name = "N", default_value_t = 50, requires = "noise")]
+    #[arg(long, value_name = "N", default_value_t = 50)]
     rounds: usize,
     /// Length of a sample in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive, requires = "noise")]
+    #[arg(long, value_name = "MS", default_value_t = 0.5, value_parser = positive)]
     sample_ms: f64,
 }
 

@@ -21,106 +21,104 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The heading of these flags in the help, of which the short one has none of them.
+pub(in crate::cmd) const HEADING: &str = "Commands, after --";
+
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Commands, after --")]
+#[command(next_help_heading = HEADING)]
+#[group(requires = "commands")]
 pub(super) struct Commands {
     /// Commands to compare with the first, each one word in quotes.
     ///
     /// One alone is measured alone. docs/from-hyperfine.md explains it.
-    #[arg(last = true, value_name = "COMMAND", hide_short_help = true)]
+    #[arg(last = true, value_name = "COMMAND")]
     commands: Vec<String>,
     /// A command to compare the others with, to which no parameter applies [default: the first].
-    #[arg(long, value_name = "COMMAND", requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "COMMAND")]
     reference: Option<String>,
     /// A name for a command, in their order.
-    #[arg(
-        short = 'n',
-        long = "command-name",
-        value_name = "NAME",
-        requires = "commands",
-        hide_short_help = true
-    )]
+    #[arg(short = 'n', long = "command-name", value_name = "NAME")]
     names: Vec<String>,
     /// Before each run: once for all commands, or once for each.
-    #[arg(short, long, value_name = "CMD", requires = "commands", hide_short_help = true)]
+    #[arg(short, long, value_name = "CMD")]
     prepare: Vec<String>,
     /// After each run.
-    #[arg(short = 'C', long, value_name = "CMD", requires = "commands", hide_short_help = true)]
+    #[arg(short = 'C', long, value_name = "CMD")]
     conclude: Vec<String>,
     /// Once for each command, before anything is measured.
-    #[arg(short, long, value_name = "CMD", requires = "commands", hide_short_help = true)]
+    #[arg(short, long, value_name = "CMD")]
     setup: Vec<String>,
     /// Once for each command, after everything is measured, also when it failed or was interrupted.
-    #[arg(short, long, value_name = "CMD", requires = "commands", hide_short_help = true)]
+    #[arg(short, long, value_name = "CMD")]
     cleanup: Vec<String>,
     /// Runs that are not counted [default: 1].
     ///
     /// The first says how long a command takes, so there is at least one.
-    #[arg(short, long, value_name = "N", requires = "commands", hide_short_help = true)]
+    #[arg(short, long, value_name = "N")]
     warmup: Option<usize>,
     /// Exactly so many runs of each [default: what the rule needs].
     ///
     /// The rule needs 10 to 40 sessions of 1 to 25 runs, and ends as soon as it is settled.
-    #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "budget"], requires = "commands", hide_short_help = true)]
+    #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "budget"])]
     runs: Option<usize>,
     /// At least so many runs.
-    #[arg(short, long, value_name = "N", requires = "commands", hide_short_help = true)]
+    #[arg(short, long, value_name = "N")]
     min_runs: Option<usize>,
     /// At most so many runs.
-    #[arg(short = 'M', long, value_name = "N", requires = "commands", hide_short_help = true)]
+    #[arg(short = 'M', long, value_name = "N")]
     max_runs: Option<usize>,
     /// Longest time of all runs together, such as 30s.
     ///
     /// What a warm-up run takes decides how many fit.
-    #[arg(long, value_name = "LENGTH", value_parser = length, requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
     budget: Option<Duration>,
     /// Fill {NAME} with each number from MIN to MAX.
-    #[arg(short = 'P', long, value_names = ["NAME", "MIN", "MAX"], num_args = 3, requires = "commands", hide_short_help = true)]
+    #[arg(short = 'P', long, value_names = ["NAME", "MIN", "MAX"], num_args = 3)]
     parameter_scan: Vec<String>,
     /// The step of --parameter-scan [default: 1].
-    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan", hide_short_help = true)]
+    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
     parameter_step_size: Option<String>,
     /// Fill {NAME} with each of a,b,c; several parameters are taken in all combinations.
-    #[arg(short = 'L', long, value_names = ["NAME", "VALUES"], num_args = 2, requires = "commands", hide_short_help = true)]
+    #[arg(short = 'L', long, value_names = ["NAME", "VALUES"], num_args = 2)]
     parameter_list: Vec<String>,
     /// Start all commands by this shell; `none`: never by one [default: a shell where the line has shell syntax].
-    #[arg(short = 'S', long, value_name = "SHELL", requires = "commands", hide_short_help = true)]
+    #[arg(short = 'S', long, value_name = "SHELL")]
     shell: Option<String>,
     /// The same as --shell none.
-    #[arg(short = 'N', conflicts_with = "shell", requires = "commands", hide_short_help = true)]
+    #[arg(short = 'N', conflicts_with = "shell")]
     no_shell: bool,
     /// What commands read: null, or a file [default: null].
-    #[arg(long, value_name = "WHERE", requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "WHERE")]
     input: Option<String>,
     /// Where their output goes: pipe (into a digest), null, inherit, or a file [default: pipe].
-    #[arg(long, value_name = "WHERE", requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "WHERE")]
     output: Vec<String>,
     /// The same as --output inherit.
-    #[arg(long, conflicts_with = "output", requires = "commands", hide_short_help = true)]
+    #[arg(long, conflicts_with = "output")]
     show_output: bool,
     /// Say nothing of what commands print (output), or measure those that fail, too (failure).
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     ignore: Vec<Ignored>,
     /// Measure commands that fail: all of them, or those that return one of these codes.
-    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all-non-zero", requires = "commands", hide_short_help = true)]
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all-non-zero")]
     ignore_failure: Option<String>,
     /// End with 4 if a command prints something else than it did at first, or than the first did.
-    #[arg(long, conflicts_with_all = ["ignore", "output", "show_output"], requires = "commands", hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["ignore", "output", "show_output"])]
     same_output: bool,
     /// Longest time of one run, such as 10s; then it is ended [default: 10m].
-    #[arg(long, value_name = "LENGTH", value_parser = length, requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
     timeout: Option<Duration>,
     /// Unit of exported tables [default: what fits].
-    #[arg(short = 'u', long, value_name = "UNIT", value_enum, requires = "commands", hide_short_help = true)]
+    #[arg(short = 'u', long, value_name = "UNIT", value_enum)]
     time_unit: Option<UnitArg>,
     /// Results with every run, in the fields of hyperfine and more; `-` is standard output.
-    #[arg(long, value_name = "FILE", requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
     /// Results as CSV.
-    #[arg(long, value_name = "FILE", requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     export_csv: Option<PathBuf>,
     /// A table in Markdown.
-    #[arg(long, value_name = "FILE", requires = "commands", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
 }
 

@@ -24,6 +24,7 @@ use crate::report::{store, text};
 use builds::Building;
 use clap::{Args, ValueEnum};
 use commands::Commands;
+pub(super) use commands::HEADING as COMMANDS;
 pub(super) use instructions::count_beside;
 use instructions::count_rows;
 use std::path::{Path, PathBuf};
