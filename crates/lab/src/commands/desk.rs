@@ -4,6 +4,7 @@
 //! measures. Here are only the runs, with what belongs before and after them.
 
 use super::line::brief;
+use super::parameters::Choice;
 use super::process::{Guard, Printed, Ran, RunError, Start};
 use crate::campaign::{Contest, Role, Side};
 use crate::plan::Orders;
@@ -17,6 +18,9 @@ use std::time::Instant;
 pub(crate) struct Subject {
     /// What it is called in tables.
     pub(crate) label: String,
+    /// Its name in exports, or else the line as it was typed.
+    pub(crate) name: String,
+    pub(crate) choice: Choice,
     pub(crate) start: Start,
     /// Once, before anything is measured.
     pub(crate) setup: Option<Start>,

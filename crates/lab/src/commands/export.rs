@@ -1,7 +1,7 @@
 //! Tables for other programs and pages. JSON and CSV have the fields that hyperfine writes, so that who reads those can
 //! read these; what is ours comes behind them.
 
-use super::parameters::Choice;
+use super::desk::Subject;
 use super::process::Ran;
 use super::tally::{BLOCK, column};
 use crate::report::commands::{beside, control, memory, uses_of};
@@ -28,33 +28,27 @@ pub(crate) const MICROSECOND: Unit = (1e3, "µs");
 pub(crate) const MILLISECOND: Unit = (1e6, "ms");
 pub(crate) const SECOND: Unit = (1e9, "s");
 
-/// What a report does not hold of a command.
-pub(crate) struct Entry {
-    /// Its name, or else the line as it was typed.
-    pub(crate) name: String,
-    pub(crate) choice: Choice,
-}
-
 /// One command with its numbers.
 struct Measured<'a> {
     side: usize,
-    entry: &'a Entry,
+    subject: &'a Subject,
     runs: &'a [Ran],
     /// Beside the first command, unless it is that.
     beside: Option<&'a Comparison>,
 }
 
-/// What a row and the runs behind it give; `entries` are its commands in order. Commands without a run have no numbers.
+/// What a row and the runs behind it give; `subjects` are its commands in order. Commands without a run have no numbers.
 pub(crate) fn render(
     row: &Row,
     runs: &[Vec<Ran>],
-    entries: &[Entry],
+    subjects: &[Subject],
     form: Form,
     unit: Option<Unit>,
 ) -> String {
-    let all = entries.iter().zip(runs).enumerate().filter(|(_, (_, runs))| !runs.is_empty());
-    let all: Vec<Measured<'_>> =
-        all.map(|(side, (entry, runs))| Measured { side, entry, runs, beside: beside(row, side) }).collect();
+    let all = subjects.iter().zip(runs).enumerate().filter(|(_, (_, runs))| !runs.is_empty());
+    let all: Vec<Measured<'_>> = all
+        .map(|(side, (subject, runs))| Measured { side, subject, runs, beside: beside(row, side) })
+        .collect();
     match form {
         Form::Json => json(row, &all),
         Form::Csv => csv(row, &all),
@@ -85,10 +79,10 @@ fn seconds(runs: &[Ran]) -> [f64; 7] {
 }
 
 fn json(row: &Row, all: &[Measured<'_>]) -> String {
-    let results = all.iter().map(|Measured { side, entry, runs, beside }| {
+    let results = all.iter().map(|Measured { side, subject, runs, beside }| {
         let mut fields = Map::new();
         let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
-        put("command", json!(entry.name));
+        put("command", json!(subject.name));
         FIELDS.iter().zip(seconds(runs)).for_each(|(name, value)| put(name, json!(value)));
         let counts = |of: fn(&ChildUsage) -> f64| {
             json!(column(runs, of).iter().map(|n| *n as u64).collect::<Vec<_>>())
@@ -104,10 +98,10 @@ fn json(row: &Row, all: &[Measured<'_>]) -> String {
         put("beside_first", beside.map_or(Value::Null, of_beside));
         put("least_memory_byte", json!(row.commands.as_ref().and_then(|commands| commands.least_bytes)));
         put("uses_beside_first", json!(uses_of(row, *side).collect::<Vec<_>>()));
-        if !entry.choice.is_empty() {
+        if !subject.choice.is_empty() {
             put(
                 "parameters",
-                entry.choice.iter().map(|(name, value)| (name.clone(), json!(value))).collect(),
+                subject.choice.iter().map(|(name, value)| (name.clone(), json!(value))).collect(),
             );
         }
         Value::Object(fields)
@@ -128,7 +122,7 @@ fn of_beside(beside: &Comparison) -> Value {
 
 fn csv(row: &Row, all: &[Measured<'_>]) -> String {
     let parameters: Vec<&str> =
-        all.iter().flat_map(|m| m.entry.choice.iter().map(|(name, _)| name.as_str())).collect();
+        all.iter().flat_map(|m| m.subject.choice.iter().map(|(name, _)| name.as_str())).collect();
     let names = parameters.iter().enumerate().filter(|(i, name)| !parameters[..*i].contains(name));
     let names: Vec<&str> = names.map(|(_, name)| *name).collect();
     let own = [
@@ -146,12 +140,12 @@ fn csv(row: &Row, all: &[Measured<'_>]) -> String {
     head.extend(names.iter().map(|name| format!("parameter_{name}")));
     head.extend(own.map(str::to_owned));
     let mut out = csv_line(&head);
-    for Measured { entry, runs, beside, .. } in all {
+    for Measured { subject, runs, beside, .. } in all {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let value =
-            |name: &&str| entry.choice.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
+            |name: &&str| subject.choice.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
         let usual = |of: fn(&ChildUsage) -> f64| median(&column(runs, of)).to_string();
-        let mut cells = vec![entry.name.clone()];
+        let mut cells = vec![subject.name.clone()];
         cells.extend(seconds(runs).map(|value| value.to_string()));
         cells.extend(names.iter().map(|name| value(name).unwrap_or_default()));
         let interval = beside.and_then(|beside| beside.interval);
@@ -189,12 +183,12 @@ fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
             _ => SECOND,
         }
     });
-    let first = all.first().map_or_else(String::new, |first| escape(&first.entry.name));
+    let first = all.first().map_or_else(String::new, |first| escape(&first.subject.name));
     let mut out = format!(
         "| Command | Median [{name}] | Min [{name}] | Max [{name}] | Memory | Speed beside `{first}` | 99 % interval | Verdict |\n\
          |:---|---:|---:|---:|---:|---:|---:|:---|\n"
     );
-    for Measured { entry, runs, beside, .. } in all {
+    for Measured { subject, runs, beside, .. } in all {
         let [_, _, middle, _, _, least, most] =
             seconds(runs).map(|seconds| format!("{:.1}", seconds * 1e9 / factor));
         let memory = memory(row, median(&column(runs, |usage| usage.peak_bytes as f64)));
@@ -202,7 +196,7 @@ fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
             Some(beside) => [speed(beside), range(beside.interval), beside.verdict.word().to_owned()],
             None => ["1".to_owned(), String::new(), String::new()],
         };
-        let name = escape(&entry.name);
+        let name = escape(&subject.name);
         out += &format!(
             "| {name} | {middle} | {least} | {most} | {memory} | {speed} | {interval} | {verdict} |\n"
         );

@@ -5,7 +5,7 @@ use crate::cmd::error::Error;
 use crate::cmd::measure::{Beside, Job, conclude, measure_with};
 use crate::cmd::{Console, Exit, Mount, interrupt};
 use crate::commands::desk::{Accepted, Desk, Kept, Subject};
-use crate::commands::export::{self, Entry, Form, MICROSECOND, MILLISECOND, SECOND};
+use crate::commands::export::{self, Form, MICROSECOND, MILLISECOND, SECOND};
 use crate::commands::line::{Invocation, Places, Shell, shortened};
 use crate::commands::parameters::{self, Choice, Parameter, ParameterError, fill};
 use crate::commands::process::{Guard, Input, Output, Start};
@@ -138,7 +138,6 @@ enum UnitArg {
 /// What is started, as it was typed, and what tables call it.
 struct Decided {
     subjects: Vec<Subject>,
-    entries: Vec<Entry>,
     builds: Vec<Build>,
     shell: Shell,
 }
@@ -165,7 +164,7 @@ impl Commands {
         plan.validate()?;
         let wishes = self.wishes()?;
         self.check_exports(options.json)?;
-        let Decided { subjects, entries, builds, shell } = self.decide()?;
+        let Decided { subjects, builds, shell } = self.decide()?;
         interrupt::watch();
         let limit = self.timeout.unwrap_or(Duration::from_secs(600));
         let guard = Guard { limit, flag: "--timeout", stop: &interrupt::came };
@@ -203,7 +202,7 @@ impl Commands {
         let runs = &desk.kept.borrow().runs;
         let (here, files): (Vec<_>, Vec<_>) =
             self.exports().partition(|(path, _)| path.as_os_str() == STANDARD_OUTPUT);
-        let text = |form| export::render(&report.rows[0], runs, &entries, form, unit);
+        let text = |form| export::render(&report.rows[0], runs, &desk.subjects, form, unit);
         // Whoever reads the output may leave before its end.
         for (path, form) in files {
             let written = store::write_atomically(path, &text(form));
@@ -315,7 +314,7 @@ impl Commands {
         if self.names.len() > counts.all {
             return Err(Error::Usage(format!("{} names for {} commands", self.names.len(), counts.all)));
         }
-        let (mut subjects, mut entries): (Vec<Subject>, Vec<Entry>) = Default::default();
+        let mut subjects: Vec<Subject> = Vec::new();
         for (place, (number, line, choice)) in typed.into_iter().enumerate() {
             let start = |line: &str, output: Output| {
                 let line = fill(line, &choice);
@@ -338,11 +337,12 @@ impl Commands {
                 conclude: helper("conclude", &self.conclude)?,
                 cleanup: helper("cleanup", &self.cleanup)?,
                 start: main,
+                name,
+                choice,
             });
-            entries.push(Entry { name, choice });
         }
         let builds = subjects.iter().map(build).collect::<Result<_, _>>()?;
-        Ok(Decided { subjects, entries, builds, shell })
+        Ok(Decided { subjects, builds, shell })
     }
 
     fn parameters(&self) -> Result<Vec<Parameter>, ParameterError> {
