@@ -120,7 +120,7 @@ impl AutoCommit {
     /// Reads and writes the document as it was at `heads` until [`Self::integrate`]: what is written is concurrent to
     /// everything since. Commits what is open first.
     ///
-    /// Costs as much as rebuilding the document at `heads`.
+    /// Costs as [`Document::fork_at`].
     pub fn isolate(&mut self, heads: &[ChangeHash]) -> Result<(), EditError> {
         self.commit();
         self.past = Some(Box::new(self.doc.isolated(heads)?));

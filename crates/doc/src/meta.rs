@@ -111,7 +111,7 @@ impl Document {
         Stats {
             changes: self.state.history.len().into(),
             operations: self.state.history.operations(),
-            actors: self.state.actors.len() as u64,
+            actors: self.state.writers().len() as u64,
         }
     }
 }

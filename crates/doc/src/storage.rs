@@ -11,9 +11,9 @@ use crate::codec::limits::{Budget, Limits};
 use crate::codec::reader::Reader;
 use crate::codec::rules;
 use crate::document::Document;
-use crate::error::{ApplyError, LimitError, LoadError};
+use crate::error::{ApplyError, EditError, LimitError, LoadError};
 use crate::migrate::StringMigration;
-use crate::queue::Applied;
+use crate::queue::{Applied, Queue};
 use crate::store::state::State;
 use crate::threads;
 use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding};
@@ -373,19 +373,28 @@ impl Document {
         bytes
     }
 
-    /// The document as it was at `heads`, with another actor. Rebuilds it from the changes before them.
-    pub fn fork_at(&self, heads: &[ChangeHash]) -> Result<Self, crate::EditError> {
-        let rows = heads.iter().map(|hash| self.state.row(hash).ok_or(crate::EditError::UnknownHash(*hash)));
+    /// The document as it was at `heads`, with another actor.
+    ///
+    /// Costs as much as what came since `heads`, or as making the document anew from the changes before them, whichever is less.
+    pub fn fork_at(&self, heads: &[ChangeHash]) -> Result<Self, EditError> {
+        let rows = heads.iter().map(|hash| self.state.row(hash).ok_or(EditError::UnknownHash(*hash)));
         let rows = rows.collect::<Result<Vec<ChangeIdx>, _>>()?;
-        let mut doc = Self::of(State::new(self.state.encoding), Limits::NONE);
-        let Self { state, queue, limits, .. } = &mut doc;
-        let rows = self.state.ancestors(&rows);
-        if !queue.adopt_rows(Arc::make_mut(state), &self.state, &rows, limits) {
-            // They were applied before: what is missing is room for their bytes.
-            return Err(crate::EditError::Full);
+        let back = self.settled().back_at(&rows);
+        let back = back.and_then(|(mut then, kept)| self.take_over(&kept, &mut then).then_some(then));
+        if let Some(then) = back.filter(|then| self.limits.leave_plenty(then.size(0, 0))) {
+            return Ok(Self::of(then, self.limits));
         }
-        let state = Arc::unwrap_or_clone(doc.state);
-        Ok(Self::of(state, self.limits))
+        let mut then = State::new(self.state.encoding);
+        if !self.take_over(&self.state.ancestors(&rows), &mut then) {
+            // They were applied before: what is missing is room for their bytes.
+            return Err(EditError::Full);
+        }
+        Ok(Self::of(then, self.limits))
+    }
+
+    /// Lets a state take over rows of this document that it lacks; gives whether it had room.
+    fn take_over(&self, rows: &[ChangeIdx], then: &mut State) -> bool {
+        Queue::default().adopt_rows(then, &self.state, rows, &Limits::NONE)
     }
 }
 

@@ -15,7 +15,7 @@ impl Document {
     /// Runs `edit` as one change on the document as it was at `heads`: concurrent to everything since. Committed when it
     /// gives `Ok`, forgotten when it gives `Err`.
     ///
-    /// Costs as much as rebuilding the document at `heads`.
+    /// Costs as [`Self::fork_at`].
     pub fn transact_at<T, E: From<EditError>>(
         &mut self,
         heads: &[ChangeHash],

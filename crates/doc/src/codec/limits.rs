@@ -107,6 +107,11 @@ impl Limits {
             .map_err(|_| LimitError { what: STEPS, limit: self.steps })
     }
 
+    /// Whether a document may be twice as large, as far as bytes and work go.
+    pub(crate) fn leave_plenty(&self, size: Size) -> bool {
+        size.bytes <= self.values() as u64 / 2 && self.work(size).saturating_mul(2) <= self.paid(size)
+    }
+
     /// How many bytes of values, keys, texts and messages a document may have.
     pub(crate) fn values(&self) -> usize {
         usize::try_from(self.inflated_bytes - self.inflated_bytes / 8).unwrap_or(usize::MAX)

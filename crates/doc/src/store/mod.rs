@@ -6,9 +6,10 @@
 //!
 //! Rooms, each using only those before it: [`memory`]; [`actors`], [`log`], [`register`], [`savepoint`]; [`map`], [`seq`];
 //! [`history`]; [`state`], which holds one of each; [`past`], what was visible once, [`between`], what lies between two
-//! moments, and [`undo`]; [`outgoing`], which writes changes and documents, and [`incoming`], which takes them in.
+//! moments, [`undo`] and [`back`], which goes to an earlier moment; [`outgoing`], which writes changes and documents, and [`incoming`], which takes them in.
 
 pub(crate) mod actors;
+pub(crate) mod back;
 pub(crate) mod between;
 pub(crate) mod history;
 pub(crate) mod incoming;

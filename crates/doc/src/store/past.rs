@@ -24,7 +24,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    fn of(ends: SmallVec<[u32; 6]>) -> Self {
+    pub(in crate::store) fn of(ends: SmallVec<[u32; 6]>) -> Self {
         Self { ends, without: Vec::new() }
     }
 

@@ -1,10 +1,11 @@
 //! What to come back to: before a change in the making, or before changes that may turn out to be invalid.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::store::log::LogEnd;
 use crate::store::memory::byte_arena::ArenaEnd;
-use crate::types::{ActorIdx, ObjIdx, OpId};
+use crate::store::past::Clock;
+use crate::types::{ActorIdx, KeyOpIdx, ObjIdx, OpId};
 
 /// Where everything ended at some time.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,18 @@ impl Savepoint {
     /// Whether an operation was made after it.
     pub(in crate::store) fn undone(&self, id: OpId) -> bool {
         id.ctr >= self.first(id.actor)
+    }
+
+    /// Whether an operation on a key came to the log after it.
+    pub(in crate::store) fn came_later(&self, number: KeyOpIdx) -> bool {
+        number >= self.ends.log.keyed
+    }
+
+    /// The clock of everything before it, where there are so many actors.
+    pub(in crate::store) fn clock(&self, actors: usize) -> Clock {
+        let mut ends = smallvec![u32::MAX; actors];
+        self.firsts.iter().for_each(|first| ends[first.actor.place()] = first.ctr);
+        Clock::of(ends)
     }
 
     /// The counter of an actor's first operation after it.

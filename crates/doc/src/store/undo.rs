@@ -1,17 +1,21 @@
-//! Taking back the newest operations: a transaction that is rolled back, or a change that turned out to be invalid.
-//! This is rare, so it costs as much as the sequences it touches are long, and nothing is kept for it beforehand.
+//! Taking back the newest operations: a transaction that is rolled back, changes that turned out to be invalid, all that came
+//! after some earlier moment. Nothing is kept for it beforehand: what was there is read out of the log, and only where an
+//! operation changed something. It costs what making the operations cost.
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::register::{self, Values, Visible};
+use crate::store::log::LogRun;
+use crate::store::log::What;
+use crate::store::log::key_op::Key;
+use crate::store::memory::byte_arena::Bytes;
+use crate::store::past::Clock;
 use crate::store::savepoint::{Ends, Savepoint, Unfinished};
-use crate::store::seq::{Builder, ElemReg, Kind, Seq, Span};
+use crate::store::seq::{At, Kind};
 use crate::store::state::{Body, State};
 use crate::types::{KeyOpIdx, ObjIdx, OpId};
 
 impl State {
-    fn ends(&self) -> Ends {
+    pub(in crate::store) fn ends(&self) -> Ends {
         Ends {
             log: self.log.end(),
             heap: self.heap.end(),
@@ -75,10 +79,14 @@ impl State {
         savepoint.get_or_insert_with(|| self.savepoint()).extend(first);
     }
 
-    /// Forgets every operation since `savepoint`, their bytes, and the actors who came with them; gives how many spans it went
+    /// Forgets every operation since `savepoint`, their bytes, and the actors who came with them; gives how many pieces it went
     /// through for that.
     pub(crate) fn undo(&mut self, savepoint: &Savepoint) -> u64 {
-        let passed = if self.log.end() == savepoint.ends.log { 0 } else { self.undo_operations(savepoint) };
+        let mut passed = 0;
+        if self.log.end() != savepoint.ends.log {
+            let (pieces, touched) = self.undo_operations(savepoint);
+            passed = pieces + touched.into_iter().map(|obj| self.pack(obj)).sum::<u64>();
+        }
         self.heap.cut(savepoint.ends.heap);
         self.actors.cut(savepoint.ends.actors as usize);
         // Bytes that are gone pay for nothing.
@@ -86,117 +94,120 @@ impl State {
         passed
     }
 
-    fn undo_operations(&mut self, savepoint: &Savepoint) -> u64 {
-        let mut passed = 0;
+    /// Forgets the operations since `savepoint`, which came to the log since; gives how many pieces they were, and the sequences
+    /// that were changed for it.
+    pub(in crate::store) fn undo_operations(&mut self, savepoint: &Savepoint) -> (u64, Vec<ObjIdx>) {
+        let clock = savepoint.clock(self.actors.len());
+        let (mut passed, mut touched) = (0, vec![]);
         // The last run may have gone on.
         let first_run = savepoint.ends.log.runs.saturating_sub(1) as usize;
-        let mut touched: Vec<ObjIdx> = self.log.runs.iter_from(first_run).map(|run| run.obj).collect();
-        touched.sort_unstable();
-        touched.dedup();
-        let keyed: Vec<KeyOp> = self.log.keyed.iter_from(savepoint.ends.log.keyed).copied().collect();
-        for op in keyed.iter().filter(|op| op.obj < savepoint.ends.objects) {
-            if let Key::Map(key) = op.key() {
-                self.undo_key(op.obj, key, savepoint);
+        for number in (first_run..self.log.runs.len()).rev() {
+            let Some(run) = self.run_after(number, savepoint) else { continue };
+            if run.obj >= savepoint.ends.objects {
+                continue;
+            }
+            passed += 1;
+            let is_seq = self.seq(run.obj).is_some();
+            if is_seq && touched.last() != Some(&run.obj) {
+                touched.push(run.obj);
+            }
+            match run.what {
+                What::Text { .. } | What::Values { .. } | What::Mark(_) => {
+                    passed += self.take_out(run.obj, run.id, run.len);
+                }
+                What::Delete { elem, step } => {
+                    let first = if step < 0 { OpId { ctr: elem.ctr - (run.len - 1), ..elem } } else { elem };
+                    passed += self.undo_elements(run.obj, first, run.len, savepoint, &clock);
+                }
+                What::KeyOp(first) => {
+                    for number in (0..run.len).rev().map(|n| first.plus(n)) {
+                        passed += match self.log.keyed[number].key() {
+                            Key::Map(key) => self.undo_key(run.obj, key, savepoint, &clock),
+                            Key::Elem(elem) => self.undo_elements(run.obj, elem, 1, savepoint, &clock),
+                        };
+                    }
+                }
             }
         }
-        for obj in touched.into_iter().filter(|obj| *obj < savepoint.ends.objects) {
-            if let Some(seq) = self.seq(obj) {
-                passed += seq.spans().count() as u64;
-                let seq = self.seq_without(obj, savepoint);
-                self.objects.get_mut(obj).body = Body::Seq(seq).into();
-            }
+        touched.sort_unstable();
+        touched.dedup();
+        for obj in &touched {
+            self.seq_mut(*obj).0.cut_ids(&savepoint.firsts);
         }
         self.objects.truncate(savepoint.ends.objects.place());
         savepoint.firsts.iter().for_each(|first| self.numbers.cut(*first));
         self.log.cut(savepoint.ends.log);
         self.max_op = savepoint.ends.max_op;
+        (passed, touched)
+    }
+
+    /// What of a run of the log came after `savepoint`.
+    pub(in crate::store) fn run_after(&self, number: usize, savepoint: &Savepoint) -> Option<LogRun> {
+        let run = self.log.runs[number];
+        let before = savepoint.ends.log.of_run(number);
+        let end = run.id.ctr.wrapping_add(run.len);
+        (before < run.len).then(|| self.clip(&run, run.id.ctr + before, end))
+    }
+
+    /// Takes elements out; gives how many pieces they were.
+    fn take_out(&mut self, obj: ObjIdx, id: OpId, len: u32) -> u64 {
+        let (mut passed, mut done) = (0, 0);
+        while done < len {
+            let (seq, ctx) = self.seq_mut(obj);
+            let at = seq.find(id.plus(done)).expect("what was inserted is there");
+            let n = (len - done).min(seq.span(at).len - at.off);
+            seq.take_out(at, n, &ctx);
+            done += n;
+            passed += 1;
+        }
         passed
     }
 
-    fn undo_key(&mut self, obj: ObjIdx, key: crate::store::memory::byte_arena::Bytes, savepoint: &Savepoint) {
-        let key = self.heap.text(key).to_owned();
-        let Some(entry) = self.map(obj).and_then(|map| map.get(&key, &self.heap)) else { return };
-        let last = self.kept(entry.last, savepoint);
-        if last.is_none() {
-            let (map, heap, ..) = self.map_mut(obj);
-            map.remove(&key, heap);
-            return;
-        }
-        let values = self.replay(Values::new(), last);
-        let (map, heap, ..) = self.map_mut(obj);
-        map.update(&key, heap, |entry| (entry.last, entry.values) = (last, values));
-    }
-
-    /// The newest operation of a chain that stays.
-    fn kept(&self, last: Option<KeyOpIdx>, savepoint: &Savepoint) -> Option<KeyOpIdx> {
-        let mut last = last;
-        while let Some(undone) = last.filter(|last| *last >= savepoint.ends.log.keyed) {
-            last = self.log.keyed[undone].before();
-        }
-        last
-    }
-
-    /// What a chain of operations makes of the values that were there before it.
-    pub(crate) fn replay(&self, mut values: Values, last: Option<KeyOpIdx>) -> Values {
-        let mut chain: Vec<&KeyOp> = self.chain(last).collect();
-        chain.reverse();
-        for op in chain {
-            register::apply(&mut values, op, self.log.preds(op), self.amount(op), &self.actors);
-        }
-        values
-    }
-
-    /// A sequence without the operations since `savepoint`.
-    fn seq_without(&self, obj: ObjIdx, savepoint: &Savepoint) -> Seq {
-        let seq = self.seq(obj).expect("the caller checked");
-        let ctx = self.ctx();
-        let mut builder = Builder::new(seq.is_text);
-        *builder.regs() = seq.regs.clone();
-        let undone = |id| savepoint.undone(id);
-        for span in seq.spans() {
-            let mut span = *span;
-            if undone(span.last()) {
-                if undone(span.id) {
-                    continue;
-                }
-                span.cut(savepoint.first(span.id.actor) - span.id.ctr, &ctx);
+    /// Gives elements back what they had before operations were made on them since `savepoint`, those with ids from `elem` on;
+    /// gives how many pieces they were. Those that were inserted since are taken out anyway.
+    fn undo_elements(
+        &mut self,
+        obj: ObjIdx,
+        elem: OpId,
+        len: u32,
+        savepoint: &Savepoint,
+        clock: &Clock,
+    ) -> u64 {
+        let len = len.min(savepoint.first(elem.actor).saturating_sub(elem.ctr));
+        let (mut passed, mut done) = (0, 0);
+        while done < len {
+            let seq = self.seq(obj).expect("elements are in sequences");
+            let at = seq.find(elem.plus(done)).expect("what was changed is there");
+            let span = *seq.span(at);
+            let n = if span.reg.is_some() { 1 } else { (len - done).min(span.len - at.off) };
+            if span.reg.is_some() {
+                self.undo_register(obj, at, savepoint, clock);
+            } else if !span.visible && savepoint.undone(span.deletion_of(at.off)) {
+                // Values in a text are alone; they may have been hidden before anybody asked what they show.
+                let shown = (seq.is_text && span.kind == Kind::Values).then(|| {
+                    let (text, width) = self.rendered(self.inserted(&span, at.off));
+                    (text.len() as u32, width)
+                });
+                let (seq, ctx) = self.seq_mut(obj);
+                seq.show_again(at, n, shown, &ctx);
             }
-            if let Some(number) = span.reg {
-                let (span, reg, text) = self.reg_without(seq, span, savepoint);
-                *builder.regs().get_mut(number) = reg;
-                builder.push(span, &text);
-                continue;
-            }
-            for mut part in span.by_fate(&ctx, |gone| !gone.is_none() && undone(gone)) {
-                if undone(part.deleted_by) && !part.deleted_by.is_none() {
-                    (part.deleted_by, part.step) = (OpId::NONE, 0);
-                    part.visible = true;
-                }
-                if seq.is_text && part.kind == Kind::Values && part.visible {
-                    let (text, width) = self.rendered(self.inserted(&part, 0));
-                    (part.bytes, part.width) = (text.len() as u32, width);
-                    builder.push(part, text);
-                } else {
-                    builder.push_run(part, &ctx);
-                }
-            }
+            done += n;
+            passed += 1;
         }
-        builder.finish()
+        passed
     }
 
-    fn reg_without(&self, seq: &Seq, mut span: Span, savepoint: &Savepoint) -> (Span, ElemReg, String) {
-        let undone = |id| savepoint.undone(id);
+    /// Gives an element with a register back what it had.
+    fn undo_register(&mut self, obj: ObjIdx, at: At, savepoint: &Savepoint, clock: &Clock) {
+        let seq = self.seq(obj).expect("the caller found the element");
+        let mut span = *seq.span(at);
         let mut reg = seq.reg(&span).expect("the span has a register").clone();
-        reg.dels.retain(|del| !undone(*del));
-        if undone(span.deleted_by) {
+        reg.values = self.element_at(seq, &span, clock);
+        reg.last = self.kept(reg.last, savepoint);
+        reg.dels.retain(|del| !savepoint.undone(*del));
+        if savepoint.undone(span.deleted_by) {
             (span.deleted_by, span.step) = (OpId::NONE, 0);
         }
-        reg.last = self.kept(reg.last, savepoint);
-        let mut values: Values = SmallVec::new();
-        if span.deleted_by.is_none() && reg.dels.is_empty() {
-            values.push(Visible { id: span.id, val: self.inserted(&span, 0), added: 0 });
-        }
-        reg.values = self.replay(values, reg.last);
         let (text, width) = match reg.values.last() {
             Some(winner) if seq.is_text => self.rendered(winner.val),
             Some(_) => ("", 1),
@@ -204,6 +215,45 @@ impl State {
         };
         span.visible = !reg.values.is_empty();
         (span.bytes, span.width) = (text.len() as u32, width);
-        (span, reg, text.to_owned())
+        let (seq, ctx) = self.seq_mut(obj);
+        seq.set_back(at, span, reg, &ctx);
+    }
+
+    /// Gives a key of a map back what it had; gives how many operations there were on it.
+    fn undo_key(&mut self, obj: ObjIdx, key: Bytes, savepoint: &Savepoint, clock: &Clock) -> u64 {
+        let key = self.heap.text(key).to_owned();
+        let entry = self.map(obj).and_then(|map| map.get(&key, &self.heap));
+        // The newest operation on a key is met first: then all of them are done.
+        let Some(newest) = entry.and_then(|entry| entry.last).filter(|last| savepoint.came_later(*last))
+        else {
+            return 0;
+        };
+        let last = self.kept(Some(newest), savepoint);
+        let values = self.values_at(last, clock);
+        let (map, heap, ..) = self.map_mut(obj);
+        if last.is_none() {
+            map.remove(&key, heap);
+        } else {
+            map.update(&key, heap, |entry| (entry.last, entry.values) = (last, values));
+        }
+        1
+    }
+
+    /// The newest operation of a chain that stays.
+    fn kept(&self, last: Option<KeyOpIdx>, savepoint: &Savepoint) -> Option<KeyOpIdx> {
+        let mut last = last;
+        while let Some(undone) = last.filter(|last| savepoint.came_later(*last)) {
+            last = self.log.keyed[undone].before();
+        }
+        last
+    }
+
+    /// Makes a sequence anew that has more empty leaves than others; gives how many spans it has.
+    fn pack(&mut self, obj: ObjIdx) -> u64 {
+        let Some(seq) = self.seq(obj).filter(|seq| seq.is_sparse()) else { return 0 };
+        let packed = seq.packed(|span| self.shown(seq, span));
+        let spans = packed.spans().count() as u64;
+        self.objects.get_mut(obj).body = Body::Seq(packed).into();
+        spans
     }
 }

@@ -26,14 +26,14 @@ fn dump(doc: &impl ReadDoc, obj: &ObjId, out: &mut String) {
     out.push('}');
 }
 
-fn shown(doc: &impl ReadDoc) -> String {
+pub(crate) fn shown(doc: &impl ReadDoc) -> String {
     let mut out = String::new();
     dump(doc, &ROOT, &mut out);
     out
 }
 
 /// One random edit. Errors are fine: they must leave nothing behind, which the checks see.
-fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
+pub(crate) fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
     let text = doc.get(ROOT, "text").unwrap().map(|(_, id)| id);
     let list = doc.get(ROOT, "list").unwrap().map(|(_, id)| id);
     let number = rng.below(5) as i64;
@@ -299,7 +299,7 @@ fn a_failed_batch_of_several_writers_leaves_no_trace() {
 }
 
 /// Types at many places of the text, so that leaves are divided whose elements nobody looks for.
-fn type_around(doc: &mut AutoCommit, text: &ObjId, rng: &mut Rng, edits: usize) {
+pub(crate) fn type_around(doc: &mut AutoCommit, text: &ObjId, rng: &mut Rng, edits: usize) {
     for _ in 0..edits {
         let (at, gone) = (rng.below(doc.length(text) + 1), rng.below(3));
         doc.splice_text(text, at, gone as isize, ["ab", "c", "", "é"][rng.below(4)]).unwrap();

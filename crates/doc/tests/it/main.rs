@@ -1,6 +1,7 @@
 //! Documents as their users see them.
 
 mod api;
+mod back;
 mod bounds;
 mod bundles;
 mod commits;

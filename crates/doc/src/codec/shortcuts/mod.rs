@@ -11,6 +11,7 @@
 //! | rows of one key written again and again ([`runs`](super::runs)) | a row at a time | loading and saving |
 //! | what a save said of such keys (`outgoing/save_cache.rs`) | following each key back | saving |
 //! | one run of characters typed or deleted, or one write to a key (`patch/direct.rs`) | comparing two moments | `Observer`, `Document::transact_with_patches`, `AutoCommit::diff_incremental` |
+//! | later changes taken back (`store/back.rs`) | making a document anew | `Document::fork_at` and what writes in one |
 //! | [`kept`]: the columns that a document was loaded from | writing anew | the first save after a load |
 //!
 //! [`Shortcuts`] turns all of them off, or on however little there is to gain: the tests of this crate and the mutation

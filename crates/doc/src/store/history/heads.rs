@@ -18,6 +18,11 @@ const LATEST: usize = 64;
 pub(crate) struct Heads(SmallVec<[ChangeIdx; 2]>);
 
 impl Heads {
+    /// These rows, ascending.
+    pub(in crate::store) fn of(rows: Vec<ChangeIdx>) -> Self {
+        Self(rows.into())
+    }
+
     pub(crate) fn rows(&self) -> &[ChangeIdx] {
         &self.0
     }

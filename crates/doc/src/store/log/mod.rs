@@ -58,6 +58,11 @@ pub(crate) struct LogRun {
 }
 
 impl LogRun {
+    /// How many bytes the characters take that it inserts.
+    fn bytes(&self) -> u32 {
+        if let What::Text { bytes, .. } = self.what { bytes.len } else { 0 }
+    }
+
     /// The number in [`Log::keyed`] of operation `id`, if it is one of this run.
     pub(crate) fn keyed(&self, id: OpId) -> Option<KeyOpIdx> {
         let What::KeyOp(first) = self.what else { return None };
@@ -119,19 +124,48 @@ pub(crate) struct LogEnd {
     apart: u32,
 }
 
+impl LogEnd {
+    /// How many operations of a run came before it.
+    pub(crate) fn of_run(&self, number: usize) -> u32 {
+        match number + 1 {
+            next if next < self.runs as usize => u32::MAX,
+            next if next == self.runs as usize => self.last_len,
+            _ => 0,
+        }
+    }
+}
+
 impl Log {
     pub(crate) fn end(&self) -> LogEnd {
         let last = self.runs.last();
         LogEnd {
             runs: self.runs.len() as u32,
             last_len: last.map_or(0, |run| run.len),
-            last_bytes: last
-                .map_or(0, |run| if let What::Text { bytes, .. } = run.what { bytes.len } else { 0 }),
+            last_bytes: last.map_or(0, LogRun::bytes),
             keyed: self.keyed.next(),
             preds: self.preds.len() as u32,
             values: self.values.len() as u32,
             marks: self.marks.len() as u32,
             apart: self.apart,
+        }
+    }
+
+    /// Where it ended before run `number`, of which `part` had come, perhaps nothing. Values, marks and lists of predecessors
+    /// count as there before: a file has them in an order of its own, and nobody asks for those of operations that are gone.
+    pub(in crate::store) fn end_before(&self, number: usize, part: &LogRun) -> LogEnd {
+        let keyed = |(at, run): (usize, &LogRun)| match run.what {
+            What::KeyOp(first) => Some(first.plus(if at == 0 { part.len } else { 0 })),
+            _ => None,
+        };
+        let keyed = self.runs.iter_from(number).enumerate().find_map(keyed);
+        let runs = number + usize::from(part.len > 0);
+        let last = if part.len > 0 { Some(part) } else { runs.checked_sub(1).map(|last| &self.runs[last]) };
+        LogEnd {
+            runs: runs as u32,
+            last_len: last.map_or(0, |run| run.len),
+            last_bytes: last.map_or(0, LogRun::bytes),
+            keyed: keyed.unwrap_or(self.keyed.next()),
+            ..self.end()
         }
     }
 

@@ -26,7 +26,9 @@ pub(crate) struct ByteArena {
     /// The name that came last.
     name: Bytes,
     /// See [`Self::paying`].
-    paying: usize,
+    paying: u32,
+    /// Of these, those of the keys that were read from a file.
+    read: u32,
 }
 
 /// Where a heap ended at some time.
@@ -35,7 +37,7 @@ pub(crate) struct ArenaEnd {
     slots: u32,
     tail: u32,
     name: Bytes,
-    paying: usize,
+    paying: u32,
 }
 
 /// Whether a chunk may start at `at`: bytes before and after such an address may lie in different ones.
@@ -63,13 +65,25 @@ impl ByteArena {
     /// How many of them are in every file of the document for sure: values, and what was adopted. A name that many share is
     /// there once, and gaps are nowhere.
     pub(crate) fn paying(&self) -> usize {
-        self.paying
+        self.paying as usize
     }
 
     /// So many bytes of names are in every file, too.
     #[inline]
     pub(crate) fn pay(&mut self, bytes: usize) {
-        self.paying += bytes;
+        self.paying = self.paying.saturating_add(bytes as u32);
+    }
+
+    /// So many of those that pay are keys that were read from a file.
+    pub(crate) fn set_read(&mut self, bytes: usize) {
+        self.read = bytes as u32;
+    }
+
+    /// So many bytes of values and keys will be in no file. Where keys are gone others may be one now, in a file: nobody knows what
+    /// is left there of those that were read.
+    pub(crate) fn take_payment(&mut self, bytes: usize, keys: bool) {
+        let read = if keys { std::mem::take(&mut self.read) } else { 0 };
+        self.paying = self.paying.saturating_sub(read).saturating_sub(bytes as u32);
     }
 
     /// Whether `more` bytes have room.

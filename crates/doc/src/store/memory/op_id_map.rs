@@ -166,7 +166,9 @@ impl OpIdMap {
 
     /// Forgets every key of an actor from `id` on.
     pub(crate) fn cut(&mut self, id: OpId) {
-        self.lane(id.actor).remove(id.ctr, u32::MAX);
+        if let Some(lane) = self.by_id.get_mut(id.actor.place()) {
+            lane.remove(id.ctr, u32::MAX);
+        }
     }
 
     /// Gives the operations from `id` on the number `value`. No operation of the actor has a number after `id` yet; gives

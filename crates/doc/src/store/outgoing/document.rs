@@ -56,7 +56,7 @@ impl State {
     }
 
     /// The actors that made changes, in the order of their names.
-    fn writers(&self) -> Vec<ActorIdx> {
+    pub(crate) fn writers(&self) -> Vec<ActorIdx> {
         let wrote = |actor: &ActorIdx| self.history.seq(*actor) > 0;
         let mut order: Vec<ActorIdx> = self.actors.numbers().filter(wrote).collect();
         order.sort_unstable_by_key(|actor| self.actors.rank(*actor));

@@ -62,16 +62,24 @@ impl Seq {
                     gap = Gap { span: gap.span.plus(1), off: 0, ..gap };
                 }
                 Some(_) => return Ok(gap),
-                None => {
-                    let Some(leaf) = leaf.next else { return Ok(gap) };
-                    let next = Gap { leaf, span: SpanIdx::FIRST, off: 0 };
-                    match self.leaves[leaf.place()].leaf.spans.first() {
-                        Some(span) if newer(span.id) => gap = next,
-                        // Staying in this leaf lets a run go on.
-                        _ => return Ok(gap),
-                    }
-                }
+                None => match self.leaf_behind(gap.leaf) {
+                    Some((leaf, span)) if newer(span.id) => gap = Gap { leaf, span: SpanIdx::FIRST, off: 0 },
+                    // Staying in this leaf lets a run go on.
+                    _ => return Ok(gap),
+                },
             }
+        }
+    }
+
+    /// The next leaf that has something in it, and its first span.
+    fn leaf_behind(&self, leaf: LeafIdx) -> Option<(LeafIdx, &Span)> {
+        let mut next = self.leaves[leaf.place()].next;
+        loop {
+            let node = &self.leaves[next?.place()];
+            if let Some(first) = node.leaf.spans.first() {
+                return Some((next?, first));
+            }
+            next = node.next;
         }
     }
 
@@ -193,7 +201,7 @@ impl Seq {
 
     /// Makes the elements `off..off + n` of a span one span of their own, changes it, and joins it with neighbours
     /// it now fits.
-    fn split_span(&mut self, at: At, n: u32, ctx: &Ctx<'_>, change: impl FnOnce(&mut Span)) {
+    pub(super) fn split_span(&mut self, at: At, n: u32, ctx: &Ctx<'_>, change: impl FnOnce(&mut Span)) {
         let leaf = Arc::make_mut(&mut self.leaves[at.leaf.place()].leaf);
         leaf.text.take();
         let i = at.span.place();
@@ -330,7 +338,7 @@ fn insert_two(spans: &mut Vec<Span>, at: usize, two: [Span; 2]) {
 
 /// Puts one to three spans in the place of others.
 #[inline]
-fn replace(spans: &mut Vec<Span>, old: Range<usize>, new: impl Iterator<Item = Span>) {
+pub(super) fn replace(spans: &mut Vec<Span>, old: Range<usize>, new: impl Iterator<Item = Span>) {
     let mut at = old.start;
     for span in new {
         if at < old.end {

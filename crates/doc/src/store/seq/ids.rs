@@ -72,6 +72,13 @@ impl Ids {
         self.later = false;
     }
 
+    /// Forgets the elements of each of these actors from one on: they are in no leaf any more.
+    pub(super) fn cut(&mut self, firsts: &[OpId], leaves: &[LeafRef]) {
+        self.settle(leaves);
+        firsts.iter().for_each(|first| self.by_id.cut(*first));
+        self.settled.take();
+    }
+
     /// A new element, or the first of a run of them, is in `leaf`; gives whether it is the newest of its actor here.
     #[inline]
     pub(super) fn push(&mut self, id: OpId, leaf: LeafIdx) -> bool {

@@ -5,6 +5,7 @@
 //! Leaves hold spans and, once it was read, the text they show; [`Ids`] finds the leaf of an element by its id.
 //! Finding by index or by id costs O(log spans); typing where the last edit was costs O(1).
 
+mod back;
 mod build;
 mod check;
 mod edit;
@@ -291,6 +292,8 @@ pub(crate) struct Seq {
     width: u32,
     /// How many boundaries of marks there are.
     pub(crate) marks: u32,
+    /// How many times a leaf was left with nothing in it. Some of these may have something again.
+    emptied: u32,
     hot: Hot,
     way: Way,
     touched: [Touched; AUTHORS],
@@ -341,6 +344,7 @@ impl Seq {
             regs: CowVec::default(),
             width: 0,
             marks: 0,
+            emptied: 0,
             hot: Hot::default(),
             way: Way::default(),
             touched: [Touched::default(); AUTHORS],

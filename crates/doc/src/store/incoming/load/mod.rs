@@ -148,6 +148,7 @@ impl State {
             state.heap.pay(view.ops.get(spec::KEY_STR).len());
             None
         };
+        state.heap.set_read(view.ops.get(spec::KEY_STR).len());
         let mut loader = Loader {
             state,
             items: Vec::new(),
