@@ -22,7 +22,7 @@
 
 mod xof;
 
-pub(super) use xof::xof;
+pub(super) use xof::{xof, xof_direct};
 
 use super::isa::{Ahead, Isa};
 use super::{file, schedule, weave};

@@ -101,6 +101,33 @@ pub(super) fn run() -> String {
     file("BLAKE3, one message of up to a chunk in general registers, AVX-512 for its blocks.", &code)
 }
 
+// `XofJob`, see kernel.rs; the block comes first.
+const JOB_CV: usize = 64;
+const JOB_LEN: usize = 96;
+const JOB_FLAGS: usize = 100;
+
+/// `xof(job, counter, out)`: one output block. `rdi` job, `rsi` counter, `rdx` output.
+pub(super) fn xof() -> String {
+    let (enter, leave) = frame();
+    let mut code = Vec::from(enter);
+    let keep = [(INPUT, "rdi"), (COUNTER, "rsi"), (OUT, "rdx")];
+    code.extend(keep.map(|(place, register)| format!("mov {}, {register}", at(place))));
+    // In the pieces in which it was stored, most likely: a load over several of them waits until all have left.
+    for quarter in 0..4 {
+        code.push(format!("vmovdqu xmm{quarter}, [rdi + {}]", 16 * quarter));
+        code.push(format!("vmovdqa {}, xmm{quarter}", at(16 * quarter)));
+    }
+    code.push(format!("lea rax, [rdi + {JOB_CV}]"));
+    code.push(format!("mov ecx, dword ptr [rdi + {JOB_LEN}]"));
+    code.push(format!("mov edi, dword ptr [rdi + {JOB_FLAGS}]"));
+    let mut state = State::start(&mut code);
+    state.rounds(&mut code);
+    state.feed_forward(&mut code);
+    state.finish_output(&mut code);
+    code.extend(leave);
+    file("BLAKE3 output, one block in general registers.", &code)
+}
+
 /// Where each word of the state is: in a register, or in its slot.
 struct State([Option<&'static str>; 16]);
 
@@ -190,6 +217,43 @@ impl State {
     fn keep(&self, code: &mut Vec<String>) {
         let words = (0..8).filter_map(|word| Some((word, self.0[word]?)));
         code.extend(words.map(|(word, register)| format!("mov {}, {register}", slot(word))));
+    }
+
+    /// All sixteen words to the caller, joined as in [`finish`](State::finish): the chaining value, then what a chaining value
+    /// throws away, with the one before it in the job.
+    fn finish_output(&self, code: &mut Vec<String>) {
+        let mut free = Vec::new();
+        for half in 0..2 {
+            let job = (half == 1).then(|| whole(free.pop().expect("half of the words have left")));
+            code.extend(job.iter().map(|job| format!("mov {job}, {}", at(INPUT))));
+            // A register is free when its word has been joined: the word in the slot goes last.
+            let mut pairs: Vec<usize> = (4 * half..4 * half + 4).collect();
+            pairs.sort_by_key(|pair| self.0[2 * pair].is_none() || self.0[2 * pair + 1].is_none());
+            let mut joined = [""; 8];
+            for pair in pairs {
+                let [low, high] = [2 * pair, 2 * pair + 1].map(|word| {
+                    let register = self.0[word].unwrap_or_else(|| {
+                        let register = free.pop().expect("the pair with this word is not the first");
+                        code.push(format!("mov {register}, {}", slot(word)));
+                        register
+                    });
+                    let cv = |job| format!("xor {register}, dword ptr [{job} + {}]", JOB_CV + 4 * (word - 8));
+                    code.extend(job.as_ref().map(cv));
+                    register
+                });
+                code.push(format!("shl {}, 32", whole(high)));
+                code.push(format!("or {}, {}", whole(low), whole(high)));
+                joined[pair] = low;
+                free.push(high);
+            }
+            let out = whole(free.pop().expect("four words have left"));
+            code.push(format!("mov {out}, {}", at(OUT)));
+            for quad in 2 * half..2 * half + 2 {
+                code.push(format!("vmovq xmm{quad}, {}", whole(joined[2 * quad])));
+                code.push(format!("vpinsrq xmm{quad}, xmm{quad}, {}, 1", whole(joined[2 * quad + 1])));
+                code.push(format!("vmovdqu [{out} + {}], xmm{quad}", 16 * quad));
+            }
+        }
     }
 
     /// The chaining value to the caller: joined in vectors, as the caller loads it so, and a load of what was stored in

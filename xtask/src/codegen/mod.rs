@@ -40,11 +40,13 @@ fn files() -> Vec<(PathBuf, String)> {
     add("avx2_xof8.s", column::xof(&isa::AVX2));
     add("avx512_xof16.s", column::xof(&isa::AVX512_ZMM));
     add("avx512_xof2x8.s", column::xof(&isa::AVX512_2YMM));
-    add("avx512_xof2x16.s", column::xof(&isa::AVX512_2ZMM));
+    add("avx512_xof16_direct.s", column::xof_direct(&isa::AVX512_ZMM));
+    add("avx512_xof2x16_direct.s", column::xof_direct(&isa::AVX512_2ZMM));
     for (name, isa) in &row::RUNS {
         add(&format!("{name}.s"), row::run(isa));
     }
     add("avx512_run_general.s", general::run());
+    add("avx512_xof1_general.s", general::xof());
     let pair = isa::Isa { letter: 'y', lanes: 8, ..isa::AVX512_ROW };
     add("avx512_lanes2.s", row::lanes(&[pair]));
     add("avx512_lanes2_fused.s", row::lanes(&[isa::Isa { rotate: isa::Rotate::Fused, ..pair }]));

@@ -3,7 +3,9 @@
 use super::kernel::{Cv, RunFlags};
 use super::lanes::{self, Key};
 use super::xof::{Output, OutputReader};
-use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, KEY_LEN, PARENT, Plan, hazmat::Mode, tree};
+use super::{
+    BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, KEY_LEN, PARENT, Plan, ROOT, hazmat::Mode, tree,
+};
 use arrayvec::ArrayVec;
 use core::fmt;
 use zeroize::Zeroize;
@@ -42,6 +44,7 @@ pub struct Hasher {
 struct Chunk {
     cv: Cv,
     counter: u64,
+    /// Zeros lie behind what is held.
     block: [u8; BLOCK_LEN],
     held: u8,
     compressed: u8,
@@ -86,14 +89,24 @@ impl Chunk {
         match rest.first_chunk() {
             // A copy of known length takes no call.
             Some(block) => self.block = *block,
-            None => self.block[..rest.len()].copy_from_slice(rest),
+            None => {
+                self.block = [0; BLOCK_LEN];
+                self.block[..rest.len()].copy_from_slice(rest);
+            }
         }
         self.held = rest.len() as u8;
     }
 
+    #[inline(always)]
     fn output(&self, mode: u8) -> Output {
         let flags = mode | self.start_flag() | CHUNK_END;
         Output { cv: self.cv, block: self.block, len: self.held, counter: self.counter, flags }
+    }
+
+    /// The root of a chunk with nothing before it, from where it lies.
+    fn root_words(&self, plan: Plan, mode: u8) -> Cv {
+        let flags = RunFlags::new(mode | self.start_flag() | CHUNK_END | ROOT, 0, 0);
+        lanes::run(plan.one(BLOCK_LEN), &self.cv, &self.block[..usize::from(self.held)], 0, flags)
     }
 }
 
@@ -207,6 +220,9 @@ impl Hasher {
     /// If the hasher has an [input offset](super::hazmat::HasherExt::set_input_offset).
     pub fn finalize(&self) -> Hash {
         self.check_root();
+        if self.stack.is_empty() {
+            return Hash::from_words(&self.chunk.root_words(self.plan, self.key.flags));
+        }
         Hash::from_words(&self.output().root_words(self.plan))
     }
 
@@ -216,6 +232,10 @@ impl Hasher {
     /// If the hasher has an [input offset](super::hazmat::HasherExt::set_input_offset).
     pub fn finalize_xof(&self) -> OutputReader {
         self.check_root();
+        if self.stack.is_empty() {
+            // By far the most frequent: of a key or a seed.
+            return OutputReader::new(&self.chunk.output(self.key.flags), self.plan);
+        }
         OutputReader::new(&self.output(), self.plan)
     }
 
@@ -310,6 +330,10 @@ impl Hasher {
 
     /// Merges subtrees of equal height: `chunks` chunks leave one subtree per one-bit of their number.
     fn merge(&mut self, chunks: u64) {
+        if self.stack.is_empty() {
+            // Counting bits takes longer than asking, for what fits into a chunk.
+            return;
+        }
         while self.stack.len() > chunks.count_ones() as usize {
             let parent = lanes::parent(self.plan.one(BLOCK_LEN), &self.key, self.top_two(), 0);
             self.stack.pop();

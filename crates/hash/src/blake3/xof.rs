@@ -5,14 +5,15 @@ use super::{BLOCK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH, Plan
 use core::fmt;
 use zeroize::Zeroize;
 
-/// How many blocks are made at once where the last is short.
-const SHARED: usize = 4;
+/// How many blocks are made at once where the last is short: a few, and as many as most kernels make in the time of one.
+const FEW: usize = 4;
+const SHARED: usize = 16;
 
 /// A node that is not yet compressed: whether it is the root is still open.
 #[derive(Clone)]
 pub(super) struct Output {
     pub(super) cv: Cv,
-    /// Anything may lie behind `len`.
+    /// Zeros lie behind `len`.
     pub(super) block: [u8; BLOCK_LEN],
     pub(super) len: u8,
     pub(super) counter: u64,
@@ -56,11 +57,10 @@ pub struct OutputReader {
 }
 
 impl OutputReader {
+    // Inlined: what is stored in parts and copied as a whole arrives late, and the kernel waits for it.
+    #[inline(always)]
     pub(super) fn new(output: &Output, plan: Plan) -> OutputReader {
-        let &Output { cv, mut block, len, flags, .. } = output;
-        if usize::from(len) < BLOCK_LEN {
-            block[usize::from(len)..].fill(0);
-        }
+        let &Output { cv, block, len, flags, .. } = output;
         let job = XofJob { block, cv, len: u32::from(len), flags: u32::from(flags | ROOT) };
         OutputReader { job, plan, position: 0 }
     }
@@ -80,7 +80,7 @@ impl OutputReader {
             self.position += len as u64;
             rest = later;
         }
-        // A kernel makes a few blocks in the time of one: those before a short last one are made with it.
+        // A kernel makes several blocks in the time of one: those before a short last one are made with it.
         let whole = rest.len() / BLOCK_LEN;
         let direct = if rest.len().is_multiple_of(BLOCK_LEN) { whole } else { whole / SHARED * SHARED };
         let (now, last) = rest.split_at_mut(direct * BLOCK_LEN);
@@ -88,13 +88,20 @@ impl OutputReader {
         if direct > 0 {
             lanes::xof(self.plan.xof(), &self.job, counter, now.as_chunks_mut().0);
         }
-        if !last.is_empty() {
-            let mut blocks = [[0; BLOCK_LEN]; SHARED];
-            let blocks = &mut blocks[..last.len().div_ceil(BLOCK_LEN)];
-            lanes::xof(self.plan.xof(), &self.job, counter + direct as u64, blocks);
-            last.copy_from_slice(&blocks.as_flattened()[..last.len()]);
+        match last.len() {
+            0 => {}
+            len if len <= FEW * BLOCK_LEN => self.copied::<FEW>(counter + direct as u64, last),
+            _ => self.copied::<SHARED>(counter + direct as u64, last),
         }
         self.position = end;
+    }
+
+    /// From block `counter` on what is not a whole number of blocks, and at most `N`.
+    fn copied<const N: usize>(&self, counter: u64, out: &mut [u8]) {
+        let mut blocks = [[0; BLOCK_LEN]; N];
+        let blocks = &mut blocks[..out.len().div_ceil(BLOCK_LEN)];
+        lanes::xof(self.plan.xof(), &self.job, counter, blocks);
+        out.copy_from_slice(&blocks.as_flattened()[..out.len()]);
     }
 
     /// The output block that holds `position`.

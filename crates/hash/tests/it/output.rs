@@ -24,6 +24,29 @@ fn every_length_up_to_three_passes() {
     }
 }
 
+/// What was held before is not in the last block.
+#[test]
+fn a_short_last_block_is_short() {
+    let input = paint(300);
+    for plan in plans() {
+        for first in [0, 1, 63, 64, 65, 128] {
+            for second in [0, 1, 10, 64, 100] {
+                let mut hasher = Hasher::new().with_plan(plan);
+                hasher.update(&input[..first]).update(&input[first..first + second]);
+                let mut output = [0; 200];
+                hasher.finalize_xof().fill(&mut output);
+                let expected = Oracle::hash().xof(&input[..first + second], 0, 200);
+                assert!(output[..] == expected[..], "{first} and {second} bytes, {plan:?}");
+                assert_eq!(
+                    hasher.finalize().as_bytes(),
+                    &output[..32],
+                    "{first} and {second} bytes, {plan:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn random_seeks_in_every_mode() {
     for twin in twins() {

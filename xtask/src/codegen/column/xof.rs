@@ -1,8 +1,6 @@
 //! Output of any length: the same block in every lane, with a counter of its own.
 
-use super::{
-    Ahead, IV, Isa, Messages, SAVED_CV, at, file, pair_masks, pairs, rounds, transpose_quads, weave,
-};
+use super::{Ahead, IV, Isa, Messages, SAVED_CV, at, file, rounds, transpose_quads, weave};
 
 // `XofJob`, see kernel.rs; the block comes first.
 const XOF_CV: usize = 64;
@@ -34,13 +32,9 @@ pub(in crate::codegen) fn xof(isa: &Isa) -> String {
     } else {
         // While the rounds of one group go on, the output of the group before is put in order.
         let (beside, alone) = match isa.ahead {
-            Ahead::Paired => (xof_copy_pairs(isa), xof_copy_pairs(isa)),
             Ahead::Copied => (xof_copy(isa), xof_emit(isa)),
             _ => (xof_emit(isa), xof_emit(isa)),
         };
-        if isa.ahead == Ahead::Paired {
-            code.extend(pair_masks(["k2", "k3"]));
-        }
         code.extend(xof_group(isa, Vec::new()));
         code.push("dec rdx".into());
         code.push("jz 3f".into());
@@ -64,6 +58,18 @@ pub(in crate::codegen) fn xof(isa: &Isa) -> String {
 
 /// One group of output blocks into scratch, still transposed, beside the work `side`.
 fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
+    let mut code = xof_words(isa, side);
+    for (stream, v) in isa.state.iter().enumerate() {
+        for (word, &register) in v.iter().enumerate() {
+            let place = OUTPUT + isa.stride() * word + stream * isa.width();
+            code.push(isa.store(&at("r10", place), register));
+        }
+    }
+    code
+}
+
+/// The words of one group of output blocks in the registers of the state, beside the work `side`.
+fn xof_words(isa: &Isa, side: Vec<String>) -> Vec<String> {
     let mut code = xof_state(isa);
     let messages = if isa.masks() { Messages::Broadcast("rdi") } else { Messages::Transposed("r10") };
     code.push(format!("add rsi, {}", isa.all_lanes()));
@@ -79,55 +85,83 @@ fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
             code.extend(isa.op_mem("pxor", v[word + 8], &cv));
         }
     }
-    if isa.ahead == Ahead::Paired {
-        code.extend(xof_exchange(isa));
-        return code;
-    }
-    for (stream, v) in isa.state.iter().enumerate() {
-        for (word, &register) in v.iter().enumerate() {
-            let place = OUTPUT + isa.stride() * word + stream * isa.width();
-            code.push(isa.store(&at("r10", place), register));
-        }
-    }
     code
 }
 
-/// The output of a group into scratch in pairs of words, as `copy_pairs` has them: what `exchange` does, backwards.
-fn xof_exchange(isa: &Isa) -> Vec<String> {
-    let mut code = Vec::new();
-    for (stream, v) in isa.state.iter().enumerate() {
-        let even = |pair: usize| at("r10", OUTPUT + pairs(isa, stream, pair, 0));
-        let odd = |pair: usize| at("r10", OUTPUT + pairs(isa, stream, pair, 1));
-        let words = |pair: usize| (v[2 * pair], v[2 * pair + 1]);
-        // No register is left: the first words wait where the odd lanes will be.
-        code.extend((0..8).map(|pair| isa.store(&odd(pair), words(pair).0)));
-        for pair in 0..8 {
-            let (first, second) = words(pair);
-            code.push(format!("vmovsldup {}{{k2}}, {}", isa.r(first), isa.r(second)));
-            code.push(isa.store(&even(pair), first));
-        }
-        for pair in 0..8 {
-            let second = words(pair).1;
-            code.push(format!("vmovshdup {}{{k3}}, {}", isa.r(second), odd(pair)));
-            code.push(isa.store(&odd(pair), second));
-        }
+/// `xof(job, counter, blocks, out)`: any number of output blocks but none, sixteen in a register.
+///
+/// Nothing goes on beside the rounds: putting a group in order takes a quarter of the time of its rounds, and the code for
+/// doing so beside the next one, twice as long, did not stay in the first level of the instruction cache. Registers as
+/// those of [`xof`], but for `rdx`, the blocks left, and `r10`, where one register waits.
+pub(in crate::codegen) fn xof_direct(isa: &Isa) -> String {
+    let mut code = vec!["2:".into()];
+    code.extend(xof_words(isa, Vec::new()));
+    let waits = |v: &[u8; 16]| v[15];
+    let mut free = isa.spare[0];
+    if let [_, second] = isa.state {
+        free = waits(second);
+        code.push(isa.store("[r10]", free));
     }
-    code
-}
-
-/// What [`xof_exchange`] left, to the output.
-fn xof_copy_pairs(isa: &Isa) -> Vec<String> {
-    let mut code = Vec::new();
-    for lane in 0..isa.all_lanes() {
-        let (stream, place) = (lane / isa.lanes, lane % isa.lanes);
-        for pair in 0..8 {
-            let from = OUTPUT + pairs(isa, stream, pair, place % 2) + place / 2 * 8;
-            code.push(format!("mov rax, qword ptr {}", at("r10", from)));
-            code.push(format!("mov qword ptr {}, rax", at("rcx", 64 * lane + 8 * pair)));
+    for (stream, v) in isa.state.iter().enumerate() {
+        let mut words = *v;
+        if stream > 0 {
+            // The rows of the stream before have left their registers.
+            words[15] = isa.state[0][15];
+            free = isa.state[0][14];
+            code.push(isa.load(words[15], "[r10]"));
+        }
+        transpose_in_place(isa, &mut words, free, &mut code);
+        for (lane, register) in (stream * isa.lanes..).zip(words) {
+            if lane > 0 {
+                code.push(format!("cmp rdx, {lane}"));
+                code.push("jz 3f".into());
+            }
+            code.push(format!("vmovdqu32 {}, {}", at("rcx", 64 * lane), isa.r(register)));
         }
     }
     code.push(format!("add rcx, {}", 64 * isa.all_lanes()));
-    code
+    code.push(format!("sub rdx, {}", isa.all_lanes()));
+    code.push("jnz 2b".into());
+    code.push("3:".into());
+    code.push("vzeroupper".into());
+    let head = format!(
+        "BLAKE3 output, {} blocks at once, {}: rdx blocks from counter rsi to rcx.",
+        isa.all_lanes(),
+        isa.name
+    );
+    file(&head, &code)
+}
+
+/// Sixteen words of sixteen lanes: `registers[i]`, word i of every lane, becomes the register with all words of lane i. One
+/// register is free, another one afterwards.
+fn transpose_in_place(isa: &Isa, registers: &mut [u8; 16], mut free: u8, code: &mut Vec<String>) {
+    let mut exchange = |[a, b]: [usize; 2], [low, high]: [(&str, &str); 2]| {
+        let (x, y) = (registers[a], registers[b]);
+        for ((op, order), to) in [(low, free), (high, x)] {
+            code.push(format!("{op} {}, {}, {}{order}", isa.r(to), isa.r(x), isa.r(y)));
+        }
+        (registers[a], registers[b], free) = (free, x, y);
+    };
+    let unpack = |low, high| [(low, ""), (high, "")];
+    let quads = [("vshufi32x4", ", 0x88"), ("vshufi32x4", ", 0xdd")];
+    // Words 4g to 4g + 3 of lanes 4q + r into quarter q of register 4g + r.
+    for g in (0..16).step_by(4) {
+        exchange([g, g + 1], unpack("vpunpckldq", "vpunpckhdq"));
+        exchange([g + 2, g + 3], unpack("vpunpckldq", "vpunpckhdq"));
+        exchange([g, g + 2], unpack("vpunpcklqdq", "vpunpckhqdq"));
+        exchange([g + 1, g + 3], unpack("vpunpcklqdq", "vpunpckhqdq"));
+    }
+    // So far rows 1 and 2 have each other's places.
+    // Quarter q of these to register 4q + r.
+    for r in [0, 2, 1, 3] {
+        exchange([r, r + 4], quads);
+        exchange([r + 8, r + 12], quads);
+        exchange([r, r + 8], quads);
+        exchange([r + 4, r + 12], quads);
+    }
+    for q in (0..16).step_by(4) {
+        registers.swap(q + 1, q + 2);
+    }
 }
 
 /// [`xof_emit`] by general registers.

@@ -261,13 +261,92 @@ macro_rules! outputs {
 outputs!(xof, "avx512_xof16.s", "avx512_xof1.s");
 outputs!(xof_ymm, "avx512_xof2x8.s", "avx512_xof1_fused.s");
 
+/// An output body of any number of blocks but none.
+macro_rules! xof_blocks {
+    ($file:literal, $job:ident, $counter:expr, $out:ident) => {{
+        let mut scratch = super::Scratch::<64>::new();
+        // SAFETY: the body writes `out.len()` blocks, which are not none; scratch holds the one register that it puts there;
+        // the body destroys what the ABI allows and nothing else.
+        unsafe {
+            core::arch::asm!(
+                include_str!($file),
+                in("rdi") &raw const *$job,
+                inout("rsi") $counter => _,
+                inout("rdx") $out.len() => _,
+                inout("rcx") $out.as_mut_ptr() => _,
+                in("r10") &raw mut scratch,
+                in("r11") &raw const CONSTANTS,
+                clobber_abi("sysv64"),
+                options(raw),
+            );
+        }
+    }};
+}
+
 /// See [`crate::blake3::kernel::Xof`].
+///
+/// Each body in a function of its own: what one of them keeps for its caller would otherwise be kept for all.
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
 fn xof_twin(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
-    let (groups, rest) = out.as_chunks_mut::<32>();
-    let rest_counter = counter.wrapping_add(32 * groups.len() as u64);
-    if !groups.is_empty() {
-        xof!("avx512_xof2x16.s", job, counter, groups);
+    match out {
+        [] => {}
+        [one] => xof1_general(job, counter, one),
+        // In rows: sixteen lanes take a quarter of the time more.
+        [_, _] | [_, _, _] | [_, _, _, _] => xof4(job, counter, out),
+        _ if out.len() <= 16 => xof16_direct(job, counter, out),
+        _ => {
+            // Up to sixteen go without a last group of thirty-two.
+            let whole = (out.len() + 15) / 32 * 32;
+            let (groups, rest) = out.split_at_mut(whole.min(out.len()));
+            xof2x16_direct(job, counter, groups);
+            xof_twin(job, counter.wrapping_add(groups.len() as u64), rest);
+        }
     }
-    xof(job, rest_counter, rest);
+}
+
+/// One output block in general registers.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+fn xof1_general(job: &XofJob, counter: u64, out: &mut [u8; BLOCK_LEN]) {
+    // SAFETY: the body writes one block; it destroys what the ABI allows and what is named here, and what it pushes it pops.
+    unsafe {
+        core::arch::asm!(
+            include_str!("avx512_xof1_general.s"),
+            inout("rdi") &raw const *job => _,
+            inout("rsi") counter => _,
+            inout("rdx") out.as_mut_ptr() => _,
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            clobber_abi("sysv64"),
+            options(raw),
+        );
+    }
+}
+
+/// Up to four output blocks in rows.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+fn xof4(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+    let d = rows_d(counters(counter, true), job.len, job.flags);
+    if let Ok(four) = <&mut [_; 4]>::try_from(&mut *out) {
+        xof_rows!("avx512_xof4.s", 4, job, d, four);
+    } else {
+        let mut four = [[0; BLOCK_LEN]; 4];
+        let all = &mut four;
+        xof_rows!("avx512_xof4.s", 4, job, d, all);
+        out.copy_from_slice(&four[..out.len()]);
+    }
+}
+
+/// Any number of output blocks but none, sixteen at once.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+fn xof16_direct(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+    xof_blocks!("avx512_xof16_direct.s", job, counter, out);
+}
+
+/// The same, thirty-two at once.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
+fn xof2x16_direct(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+    xof_blocks!("avx512_xof2x16_direct.s", job, counter, out);
 }
