@@ -3,8 +3,8 @@
 use super::{Demand, Measure, Pair};
 use crate::report::schema::{Build, Comparison, Kind, Report, Role, Row, Side, Status};
 use crate::stats::order::{median, median_interval};
-use crate::stats::signed_rank::{hodges_lehmann, interval};
-use crate::stats::verdict::LEVEL;
+use crate::stats::signed_rank::hodges_lehmann;
+use crate::stats::verdict::{LEVEL, Rule};
 use std::collections::BTreeSet;
 
 /// What a report says about a demand.
@@ -42,7 +42,8 @@ impl Judged {
 /// these builds. What other builds gave neither passes nor fails it.
 ///
 /// All of them together are one family: each interval is as wide as it takes for the bars of a whole file to be judged
-/// rightly in 99 runs of a hundred. A bar that is only reported costs the others nothing, nor does what was counted.
+/// rightly in 99 runs of a hundred, however many looks were taken before they ended. A bar that is only reported costs the
+/// others nothing, nor does what was counted.
 pub(crate) fn judge(demands: &[&Demand], reports: &[Report]) -> Vec<Judged> {
     let found: Vec<Option<(&Report, BTreeSet<usize>)>> =
         demands.iter().map(|demand| measured(demand, reports)).collect();
@@ -51,9 +52,8 @@ pub(crate) fn judge(demands: &[&Demand], reports: &[Report]) -> Vec<Judged> {
         .zip(&found)
         .filter(|(demand, _)| demand.must.is_some() && !demand.measure.is_counted());
     let family: usize = with_bar.filter_map(|(_, found)| Some(found.as_ref()?.1.len())).sum();
-    let level = 1.0 - (1.0 - LEVEL) / family.max(1) as f64;
     let judged = demands.iter().zip(found).map(|(demand, found)| match found {
-        Some((report, builds)) => in_report(demand, report, builds, level),
+        Some((report, builds)) => in_report(demand, report, builds, family),
         None => unmeasured(demand, reports),
     });
     judged.collect()
@@ -106,14 +106,14 @@ fn unmeasured(demand: &Demand, reports: &[Report]) -> Judged {
     Judged::missing(format!("measured in build {others}, and the gate is about `{}`", asked.join("`, `")))
 }
 
-fn in_report(demand: &Demand, report: &Report, measured: BTreeSet<usize>, level: f64) -> Judged {
+fn in_report(demand: &Demand, report: &Report, measured: BTreeSet<usize>, family: usize) -> Judged {
     let missing = demand.builds.iter().find(|label| {
         !measured.iter().any(|build| report.builds.get(*build).is_some_and(|build| build.label == **label))
     });
     if let Some(label) = missing {
         return Judged::missing(format!("build `{label}` was not measured"));
     }
-    let judged = measured.into_iter().map(|build| in_build(demand, report, build, level));
+    let judged = measured.into_iter().map(|build| in_build(demand, report, build, family));
     let worst = judged.min_by(|a, b| {
         let order = severity(a).cmp(&severity(b));
         order.then(a.ratio.unwrap_or(0.0).total_cmp(&b.ratio.unwrap_or(0.0)))
@@ -166,7 +166,7 @@ fn broken(row: &Row) -> Option<Judged> {
 }
 
 /// A demand on our side alone.
-fn alone(demand: &Demand, report: &Report, build: usize, level: f64) -> Judged {
+fn alone(demand: &Demand, report: &Report, build: usize, family: usize) -> Judged {
     let Some((_, row, side)) = ours(&demand.pairs[0], report).find(|(b, ..)| *b == build) else {
         return Judged::missing("it was not measured");
     };
@@ -178,6 +178,7 @@ fn alone(demand: &Demand, report: &Report, build: usize, level: f64) -> Judged {
             Judged { verdict: Verdict::Unfinished, ratio: None, interval: None }
         }
         Measure::Within(ns) => {
+            let level = 1.0 - (1.0 - LEVEL) / family.max(1) as f64;
             let interval = median_interval(&side.session_ns, level).map(|(low, high)| [ns / high, ns / low]);
             let verdict = if row.status == Status::Unfinished {
                 Verdict::Unfinished
@@ -209,9 +210,9 @@ fn counted(demand: &Demand, all: &[([&Side; 2], [&str; 2])]) -> Judged {
     Judged { verdict: verdict(demand.must, interval), ratio: Some(ratio), interval }
 }
 
-fn in_build<'a>(demand: &'a Demand, report: &'a Report, build: usize, level: f64) -> Judged {
+fn in_build<'a>(demand: &'a Demand, report: &'a Report, build: usize, family: usize) -> Judged {
     if demand.measure.is_alone() {
-        return alone(demand, report, build, level);
+        return alone(demand, report, build, family);
     }
     let mut found = Vec::new();
     let mut unfinished = false;
@@ -234,14 +235,14 @@ fn in_build<'a>(demand: &'a Demand, report: &'a Report, build: usize, level: f64
     if found.iter().any(|(_, comparison)| comparison.sessions == 0) {
         return Judged { verdict: Verdict::Unfinished, ratio: None, interval: None };
     }
-    let (ratio, interval) = mean(&found, level);
+    let (ratio, interval) = mean(&found, &report.plan.rule(), family);
     let verdict = if unfinished { Verdict::Unfinished } else { verdict(demand.must, interval) };
     Judged { verdict, ratio: Some(ratio), interval }
 }
 
 /// The geometric mean of comparisons with its exact interval: first session with first session and so on, so that each
 /// session of the whole is one number again.
-fn mean(all: &[(&Row, &Comparison)], level: f64) -> (f64, Option<[f64; 2]>) {
+fn mean(all: &[(&Row, &Comparison)], rule: &Rule, family: usize) -> (f64, Option<[f64; 2]>) {
     let series: Vec<Vec<f64>> =
         all.iter().map(|(row, comparison)| row.evidence(comparison.side).deltas).collect();
     let sessions = series.iter().map(Vec::len).min().unwrap_or(0);
@@ -250,7 +251,7 @@ fn mean(all: &[(&Row, &Comparison)], level: f64) -> (f64, Option<[f64; 2]>) {
     if deltas.is_empty() {
         return (1.0, None);
     }
-    let interval = interval(&deltas, level).map(|(low, high)| [low.exp(), high.exp()]);
+    let interval = rule.interval_among(&deltas, family).map(|(low, high)| [low.exp(), high.exp()]);
     (hodges_lehmann(&deltas).exp(), interval)
 }
 

@@ -384,11 +384,17 @@ impl Rule {
     /// reached are not looked at. Where two of them have nothing in common, the last one is all that can be said.
     #[must_use]
     pub fn interval(&self, deltas: &[f64]) -> Option<(f64, f64)> {
+        self.interval_among(deltas, 1)
+    }
+
+    /// The same for one of so many intervals that all of them hold together.
+    pub(crate) fn interval_among(&self, deltas: &[f64], family: usize) -> Option<(f64, f64)> {
+        let level = |alpha: f64| 1.0 - alpha / family.max(1) as f64;
         if self.version < 3 {
-            return interval(deltas, LEVEL);
+            return interval(deltas, level(1.0 - LEVEL));
         }
         let reached = self.looks.iter().filter_map(|look| Some((look, deltas.get(..look.sessions)?)));
-        let intervals = reached.filter_map(|(look, seen)| interval(seen, 1.0 - look.alpha));
+        let intervals = reached.filter_map(|(look, seen)| interval(seen, level(look.alpha)));
         intervals.reduce(|(low, high), next| {
             let cut = (low.max(next.0), high.min(next.1));
             if cut.0 <= cut.1 { cut } else { next }
@@ -737,6 +743,11 @@ mod tests {
         assert_eq!(rule.interval(&deltas), rule.interval(&deltas[..10]));
         let (low, high) = rule.interval(&around(0.05, 0.001, 20)).expect("two looks");
         assert!(low > 0.049 && high < 0.051);
+        // What a hundred share at once is too little for ten sessions, and makes twenty say less.
+        let twenty = around(0.05, 0.001, 20);
+        assert_eq!(rule.interval_among(&twenty[..10], 100), None);
+        let (lower, higher) = rule.interval_among(&twenty, 100).expect("one look says something");
+        assert!(lower < low && high < higher);
     }
 
     /// The promise of the budget, by simulation with a fixed generator: fair signs, all looks taken.
