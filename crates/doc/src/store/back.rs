@@ -5,6 +5,7 @@
 //! there and came later is then to be taken over once more. The heap keeps the bytes of both, which copies share.
 
 use crate::codec::limits::Size;
+use crate::codec::shortcuts::Shortcuts;
 use crate::store::history::branches::Branches;
 use crate::store::history::heads::Heads;
 use crate::store::log::key_op::Key;
@@ -15,7 +16,7 @@ use crate::store::state::State;
 use crate::types::{ChangeHash, ChangeIdx, Number as _, ObjIdx, OpId};
 
 /// Taking a run of operations or a change back costs at most so many times what taking one over costs.
-const DEARER: usize = 4;
+const DEARER: usize = 3;
 
 /// What some operations hold, as far as it counts for limits and numbers.
 #[derive(Default)]
@@ -47,18 +48,19 @@ impl State {
     /// This state as it was at `rows`, but for those rows that are given with it: they were there, and are to be taken over from
     /// here. Nothing where making it anew costs less, or files put objects into another order than changes.
     pub(crate) fn back_at(&self, rows: &[ChangeIdx]) -> Option<(Self, Vec<ChangeIdx>)> {
-        let shortcuts = self.limits.shortcuts;
-        if !shortcuts.taken() {
-            return None;
-        }
-        let gone = self.rows_since(rows);
+        let all = self.log.runs.len() + self.log.keyed.len() + self.history.number_of_runs();
+        let most = match self.limits.shortcuts {
+            Shortcuts::Usual => all / DEARER,
+            Shortcuts::Always => usize::MAX,
+            Shortcuts::Never => return None,
+        };
+        let gone = self.few_since(rows, most)?;
         let Some(first) = gone.first().copied() else { return Some((self.copied(), vec![])) };
         let end = self.log_before(first);
-        let all = self.log.runs.len() + self.log.keyed.len() + self.history.number_of_runs();
         let runs = self.log.runs.len() - end.runs as usize;
         let keyed = self.log.keyed.len() - end.keyed.place();
         let changes = self.history.next().since(first) as usize;
-        if !shortcuts.pay(all, DEARER * (runs + keyed + changes)) {
+        if runs + keyed + changes > most {
             return None;
         }
         let mut left = gone.iter().peekable();

@@ -145,6 +145,11 @@ impl State {
         if known.is_empty() {
             return ChangeIdx::each(ChangeIdx::default()..self.history.next()).collect();
         }
+        self.few_since(known, usize::MAX).expect("there are no more than can be counted")
+    }
+
+    /// The same where they are at most so many. More cost no more than these.
+    pub(in crate::store) fn few_since(&self, known: &[ChangeIdx], most: usize) -> Option<Vec<ChangeIdx>> {
         let mut todo = Todo::new(self.history.next());
         self.history.heads.rows().iter().for_each(|row| todo.add(*row, false));
         known.iter().for_each(|row| todo.add(*row, true));
@@ -153,6 +158,9 @@ impl State {
         while todo.new > 0 {
             let Some((row, is_known)) = todo.pop() else { break };
             if !is_known {
+                if rows.len() == most {
+                    return None;
+                }
                 rows.push(row);
             }
             // Often it is in the run before that of the last one.
@@ -171,7 +179,7 @@ impl State {
             }
         }
         rows.reverse();
-        rows
+        Some(rows)
     }
 
     /// Some rows and everything before them, ascending.

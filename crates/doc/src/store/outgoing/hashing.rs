@@ -27,6 +27,8 @@ const KEPT: usize = 1 << 20;
 
 /// Fewer changes are not worth a second thread.
 const FEW: usize = 128;
+/// So many rows are looked at one by one before all are made ones that are found.
+const LATE: u32 = 256;
 /// So many heads are not asked for one by one.
 const MANY: usize = 4;
 
@@ -284,8 +286,27 @@ impl State {
         }
         let mut scratch = Scratch::default();
         self.hash_below(self.history.next(), &mut known, &mut scratch, false);
+        if let Some(row) = self.late(&mut known, hash, &mut scratch) {
+            return Some(row);
+        }
         self.index(&mut known, &mut scratch);
         self.find(&known, hash)
+    }
+
+    /// The row of a hash, if it is one of the last: after a load most ask for these, and none is found before all are.
+    fn late<'a>(
+        &'a self,
+        known: &mut Hashes,
+        hash: &ChangeHash,
+        scratch: &mut Scratch<'a>,
+    ) -> Option<ChangeIdx> {
+        let next = self.history.next();
+        let last = ChangeIdx::of(next.get().saturating_sub(LATE));
+        ChangeIdx::each(last.max(known.indexed())..next).find(|row| {
+            let found = self.hash_in(known, *row, scratch);
+            known.visit(*row, found);
+            found == *hash
+        })
     }
 
     fn find(&self, known: &Hashes, hash: &ChangeHash) -> Option<ChangeIdx> {
