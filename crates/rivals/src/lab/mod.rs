@@ -4,6 +4,7 @@
 mod argon2;
 mod blake3;
 mod doc;
+mod logins;
 pub mod memory;
 mod recorded;
 mod sum;
@@ -52,6 +53,7 @@ fn registry() -> Registry {
     let mut registry = hashmill_workloads::registry();
     blake3::register(&mut registry);
     argon2::register(&mut registry);
+    logins::register(&mut registry);
     doc::register(&mut registry);
     sum::register(&mut registry);
     registry
@@ -112,6 +114,8 @@ mod tests {
             ("argon2id/hasher/kernel/1MiB/t1/passes=1/lanes=1", "argon2-rust"),
             ("argon2id/hasher/kernel/1MiB/t1/passes=1/lanes=1", "rustcrypto"),
             ("argon2id/hasher/oneshot/1MiB/all/passes=1/lanes=4", "reference-c"),
+            ("argon2id-logins/passwords/backend/19MiB/t1/logins=64/passes=2/lanes=1", "argon2-rust"),
+            ("argon2id-logins/passwords/backend/19MiB/t1/logins=64/passes=2/lanes=1", "reference-c"),
             ("doc-map_put/hashmill/kernel/10000/t1", "loro"),
             ("doc-recorded-load/hashmill/kernel/259778/t1/recording=automerge-paper", "diamond-types"),
             ("doc-snapshot_reads/hashmill/kernel/1000000/t2", "one-thread"),

@@ -1,0 +1,205 @@
+//! Many logins at once: what a service gets that checks them all on a few threads, and what it would get from other
+//! people's Argon2.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use argon2::password_hash::PasswordVerifier as _;
+use hashmill_hash::argon2::{Params, Plan, Threads, Variant};
+use hashmill_hash::password::{Login, PasswordHash, Passwords, Policy};
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
+use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::units::Units;
+use hashmill_workloads::{argon2_params, number, thread_counts};
+
+use crate::reference;
+
+pub(super) const WORKLOAD: &str = "argon2id-logins";
+
+/// How many there are if a case does not say, and the most: a verdict is a bit of a word.
+const LOGINS: usize = 64;
+/// Every so many-th password is wrong.
+const WRONG: usize = 8;
+
+pub(super) fn register(registry: &mut Registry) {
+    let offer = || {
+        Offer::classes(&["backend"])
+            .threads(thread_counts())
+            .knob("logins", ["64"])
+            .knob("passes", ["2"])
+            .knob("lanes", ["1"])
+    };
+    registry
+        .workload(Storm, &[1 << 20, 19 << 20])
+        .engine("passwords", passwords(), offer())
+        .engine("argon2-rust", argon2_rust(), offer())
+        .engine("rustcrypto", each(rustcrypto), offer())
+        // What argon2-cffi and others wrap: its decoding of strings, which takes a thousandth of the time, is left out.
+        .engine("reference-c", each(reference_c), offer());
+}
+
+/// A password that somebody gave, and what is stored for it.
+struct Stored {
+    password: String,
+    text: String,
+    hash: PasswordHash,
+}
+
+/// The memory of a case is that of each hash.
+struct Storm;
+
+impl Workload for Storm {
+    type Input = Vec<Stored>;
+
+    fn name(&self) -> &str {
+        WORKLOAD
+    }
+
+    fn units(&self, spec: &Spec) -> Units {
+        Units::Hashes(count(spec).unwrap_or(LOGINS) as u64)
+    }
+
+    fn working_set(&self, spec: &Spec) -> u64 {
+        spec.size * u64::from(spec.threads)
+    }
+
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Vec<Stored>, Fault> {
+        let params = argon2_params(spec, Variant::Id)?;
+        let stored = |index: usize| {
+            let password = format!("password {seed:x} {index}");
+            let salt = [seed.to_le_bytes(), (index as u64).to_le_bytes()].concat();
+            let mut tag = vec![0; 32];
+            reference::hash(&job(params, password.as_bytes(), &salt), &mut tag).map_err(Fault::failed)?;
+            let hash = PasswordHash::new(params, salt, tag);
+            let given = if is_right(index) { password } else { password + "?" };
+            Ok(Stored { password: given, text: hash.to_string(), hash })
+        };
+        (0..count(spec)?).map(stored).collect()
+    }
+
+    fn reference(&self, _: &Spec, logins: &Vec<Stored>) -> Result<Digest, Fault> {
+        let right = (0..logins.len()).filter(|&index| is_right(index));
+        Ok(digest(&right.fold(0, |verdicts, index| verdicts | 1 << index)))
+    }
+}
+
+fn is_right(index: usize) -> bool {
+    index % WRONG != WRONG - 1
+}
+
+fn count(spec: &Spec) -> Result<usize, Fault> {
+    match number(spec, "logins", LOGINS)? {
+        count @ 1..=LOGINS => Ok(count),
+        count => Err(Fault::failed(format!("{count} logins: choose 1 to {LOGINS}"))),
+    }
+}
+
+/// A bit for each login, in their order.
+fn digest(verdicts: &u64) -> Digest {
+    Digest::new(&verdicts.to_le_bytes())
+}
+
+/// Ours, which keeps its memory between calls and chooses how many go side by side.
+fn passwords() -> impl Engine<Input = Vec<Stored>> {
+    let init = |spec: &Spec| {
+        let threads = match spec.threads {
+            1 => Threads::Serial,
+            n => Threads::AtMost(n as usize),
+        };
+        Ok(Passwords::new(Policy::new(argon2_params(spec, Variant::Id)?)).threads(threads))
+    };
+    let run = |passwords: &mut Passwords, logins: &Vec<Stored>| {
+        let asked = logins.iter();
+        let asked = asked.map(|it| Login { password: it.password.as_bytes(), stored: &it.text });
+        let verdicts = passwords.verify_many(&asked.collect::<Vec<Login<'_>>>());
+        Ok(verdicts.iter().rev().fold(0_u64, |bits, verdict| bits << 1 | u64::from(verdict.is_ok())))
+    };
+    let kernel = |_: &Passwords| Plan::host().kernel().name().to_owned();
+    Routine::new(init, kernel, run, digest)
+}
+
+/// Threads that take one login after the other, as far as there are some.
+struct Crew {
+    pool: rayon::ThreadPool,
+    params: Params,
+}
+
+impl Crew {
+    fn new(spec: &Spec) -> Result<Crew, Fault> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(spec.threads as usize).build();
+        Ok(Crew { pool: pool.map_err(Fault::failed)?, params: argon2_params(spec, Variant::Id)? })
+    }
+
+    /// `check` gets the number of its thread.
+    fn verdicts(&self, logins: &[Stored], check: impl Fn(usize, &Stored) -> bool + Sync) -> u64 {
+        let (next, verdicts) = (AtomicUsize::new(0), AtomicU64::new(0));
+        self.pool.broadcast(|thread| {
+            while let Some((index, login)) = {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                logins.get(index).map(|login| (index, login))
+            } {
+                verdicts.fetch_or(u64::from(check(thread.index(), login)) << index, Ordering::Relaxed);
+            }
+        });
+        verdicts.into_inner()
+    }
+}
+
+/// The crate `argon2-rust` with a pooled hasher for each thread.
+fn argon2_rust() -> impl Engine<Input = Vec<Stored>> {
+    let init = |spec: &Spec| {
+        let crew = Crew::new(spec)?;
+        let params = argon2_rust::Params::builder()
+            .memory(argon2_rust::params::Memory::kib(crew.params.memory_kib().into()))
+            .passes(crew.params.passes())
+            .lanes(crew.params.lanes())
+            .threads(1)
+            .build()
+            .map_err(|error| Fault::failed(format!("argon2-rust refuses them: {error}")))?;
+        let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
+        let hasher = || Mutex::new(argon2_rust::Argon2::new(algorithm, version, params).hasher());
+        let hashers: Vec<Mutex<argon2_rust::Hasher>> = (0..spec.threads).map(|_| hasher()).collect();
+        Ok((crew, hashers))
+    };
+    let run = |(crew, hashers): &mut (Crew, Vec<Mutex<argon2_rust::Hasher>>), logins: &Vec<Stored>| {
+        Ok(crew.verdicts(logins, |thread, login| {
+            let mut hasher = hashers[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            let (password, algorithm) = (login.password.as_bytes(), argon2_rust::Algorithm::Argon2id);
+            hasher.verify_encoded(&login.text, password, algorithm).is_ok()
+        }))
+    };
+    let kernel = |_: &(Crew, Vec<Mutex<argon2_rust::Hasher>>)| "own choice".to_owned();
+    Routine::new(init, kernel, run, digest)
+}
+
+/// Code that takes its memory anew for each login.
+fn each(check: impl Fn(&Stored) -> bool + Sync + 'static) -> impl Engine<Input = Vec<Stored>> {
+    let run = move |crew: &mut Crew, logins: &Vec<Stored>| Ok(crew.verdicts(logins, |_, login| check(login)));
+    Routine::new(Crew::new, |_: &Crew| "own choice".to_owned(), run, digest)
+}
+
+fn rustcrypto(login: &Stored) -> bool {
+    let stored = argon2::password_hash::phc::PasswordHash::new(&login.text);
+    let matches = |stored| argon2::Argon2::default().verify_password(login.password.as_bytes(), &stored);
+    stored.is_ok_and(|stored| matches(stored).is_ok())
+}
+
+fn reference_c(login: &Stored) -> bool {
+    let mut tag = vec![0; login.hash.tag_len()];
+    let job = job(login.hash.params(), login.password.as_bytes(), login.hash.salt());
+    reference::hash(&job, &mut tag).is_ok() && login.hash.matches(&tag)
+}
+
+fn job<'a>(params: Params, password: &'a [u8], salt: &'a [u8]) -> reference::Job<'a> {
+    reference::Job {
+        variant: 2,
+        version: 0x13,
+        memory_kib: params.memory_kib(),
+        passes: params.passes(),
+        lanes: params.lanes(),
+        password,
+        salt,
+        secret: &[],
+        associated_data: &[],
+    }
+}
