@@ -52,7 +52,7 @@ impl Sides<'_> {
     }
 
     fn whole(&self, program: PathBuf, padding: usize) -> Box<dyn Peer + '_> {
-        Box::new(Whole { sides: self, program, padding, start: None })
+        Box::new(Whole { sides: self, program, padding, start: None, reference: None })
     }
 }
 
@@ -93,6 +93,8 @@ struct Whole<'a> {
     program: PathBuf,
     padding: usize,
     start: Option<Start>,
+    /// What it printed at first.
+    reference: Option<String>,
 }
 
 impl Peer for Whole<'_> {
@@ -124,12 +126,20 @@ impl Whole<'_> {
         let program = quoted(&self.program).map_err(RunError::Failed)?;
         self.start = Some(self.sides.start(&key, &program).map_err(RunError::Failed)?);
         let reference = digest(&self.run()?);
+        self.reference = Some(reference.clone());
         Ok(Reply::Opened { unit: "operations".to_owned(), units: 1, working_set: 0, setup_ns: 0, reference })
     }
 
     fn run(&self) -> Result<Ran, RunError> {
         let start = self.start.as_ref().ok_or_else(|| RunError::Failed("no case is open".to_owned()))?;
-        once(start, self.padding, self.sides.guard)
+        let ran = once(start, self.padding, self.sides.guard)?;
+        match &self.reference {
+            Some(reference) if *reference != digest(&ran) => Err(RunError::Failed(format!(
+                "`{}` prints something else from run to run; where that is no fault, end the line with > /dev/null",
+                brief(&start.line)
+            ))),
+            _ => Ok(ran),
+        }
     }
 }
 

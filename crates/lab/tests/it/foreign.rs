@@ -252,6 +252,10 @@ fn a_command_that_fails_or_prints_something_else_has_no_speed() {
     let wrong = compare_whole(&summed, ["thrice", "once"], &["--recipe", "other.toml", "--cases", "wrong"]);
     assert_eq!(wrong.code, Some(4), "{wrong:?}");
     assert!(wrong.out.contains("returned 3"), "{}", wrong.out);
+    summed.write("other.toml", &format!("{RECIPE}clock = '{{program}} 1; date +%s%N'\n"));
+    let clock = compare_whole(&summed, ["thrice", "once"], &["--recipe", "other.toml", "--cases", "clock"]);
+    assert_eq!(clock.code, Some(4), "{clock:?}");
+    assert!(clock.out.contains("date +%s%N` prints something else from run to run"), "{}", clock.out);
     let none = compare_whole(&summed, ["thrice", "once"], &["--cases", "nonesuch"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.err.contains("the recipe has no such commands: it has few, many"), "{}", none.err);
