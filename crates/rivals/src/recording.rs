@@ -79,6 +79,13 @@ impl Recording {
         Ok(Self { name: name.to_owned(), trace, commits })
     }
 
+    /// Whether it has characters that are two units of UTF-16.
+    pub fn is_wide(&self) -> bool {
+        let mut texts =
+            self.trace.patches().map(|patch| &patch.insert).chain(std::iter::once(&self.trace.start));
+        texts.any(|text| text.chars().any(|letter| letter.len_utf16() > 1))
+    }
+
     /// The edits, each list one transaction.
     pub fn transactions(&self) -> Vec<Vec<Patch>> {
         match self.commits {

@@ -173,6 +173,13 @@ impl<E: Shared> Engine for Player<E> {
     }
 
     fn reserve(&self, (): &mut (), Input { recording, thorough }: &Input) -> Result<Case, Fault> {
+        if recording.is_wide() && counts_units::<E>() {
+            return Err(Fault::unavailable(format!(
+                "{} counts units of UTF-16, and {} has characters of two: its places are others",
+                E::NAME,
+                recording.name
+            )));
+        }
         case::<E>(self.what, recording, *thorough)
     }
 
@@ -210,6 +217,13 @@ impl<E: Shared> Engine for Player<E> {
     fn consumes(&self) -> bool {
         matches!(self.what, What::FirstEdit | What::HearOne)
     }
+}
+
+/// Whether places are not counted in characters, as recordings count them.
+fn counts_units<E: Shared>() -> bool {
+    let mut doc = E::blank(1);
+    doc.edit(&[Patch { at: 0, delete: 0, insert: "😀".to_owned() }]);
+    doc.length() != 1
 }
 
 fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<Case, Fault> {
@@ -290,4 +304,20 @@ fn hear_one<E: Shared>(saved: Vec<u8>, size: usize) -> Case {
         Answer::from(size)
     };
     Case { calls: Box::new(calls), prepare: Some(Box::new(before)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_characters_or_the_engine_is_left_out() {
+        assert!(!counts_units::<Hashmill>() && !counts_units::<Official>());
+        #[cfg(feature = "doc-engines")]
+        assert!(counts_units::<crate::engines::yrs::Yrs>());
+        let wide = Recording::read(TYPIST, 300, Commits::Each).expect("the typist needs no file");
+        assert!(wide.is_wide());
+        let narrow = Recording::read(TYPIST, 1, Commits::Each).expect("one stroke");
+        assert_eq!(narrow.is_wide(), narrow.trace.end.chars().any(|letter| letter.len_utf16() > 1));
+    }
 }
