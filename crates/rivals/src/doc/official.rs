@@ -12,9 +12,13 @@ use automerge::sync::{Message, State, SyncDoc as _};
 
 use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Told, Values, object_word};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
-use super::vocabulary::vocabulary;
+use super::vocabulary::{alike, vocabulary};
 
-vocabulary!(Prop, ScalarValue);
+vocabulary!(
+    Prop, ScalarValue,
+    mark => mark_words(mark.name(), mark.value(), mark.start, mark.end),
+    text => text.make_string()
+);
 
 /// A copy kept by the official crate.
 #[derive(Debug)]
@@ -83,36 +87,9 @@ fn span_words(span: Span) -> String {
     }
 }
 
-fn told(patch: &Patch) -> Told {
-    let path: Vec<String> = patch.path.iter().map(|(object, prop)| format!("{object}/{prop}")).collect();
-    let of = format!("{} {path:?}", patch.obj);
-    let put = |(value, id): &(Value<'static>, ObjId), conflict: bool| {
-        format!("{} by {id}{}", words(value), if conflict { " of several" } else { "" })
-    };
-    let action = match &patch.action {
-        PatchAction::PutMap { key, value, conflict } => format!("put {key:?} {}", put(value, *conflict)),
-        PatchAction::PutSeq { index, value, conflict } => format!("put {index} {}", put(value, *conflict)),
-        PatchAction::Insert { index, values } => {
-            let values =
-                values.iter().map(|(value, id, conflict)| put(&(value.clone(), id.clone()), *conflict));
-            format!("insert {index} {:?}", values.collect::<Vec<_>>())
-        }
-        PatchAction::SpliceText { index, value, .. } => {
-            return Told::Splice { of, index: *index, text: value.make_string() };
-        }
-        PatchAction::Increment { prop, value } => format!("increment {prop} {value}"),
-        PatchAction::Conflict { prop } => format!("conflict {prop}"),
-        PatchAction::DeleteMap { key } => format!("delete {key:?}"),
-        PatchAction::DeleteSeq { index, length } => format!("delete {index} {length}"),
-        PatchAction::Mark { marks } => {
-            let marks = marks.iter().map(|mark| mark_words(mark.name(), mark.value(), mark.start, mark.end));
-            return Told::Marks(marks.collect());
-        }
-    };
-    Told::Other(format!("{of} {action}"))
-}
-
 impl Peer for Official {
+    alike!(mark => mark_words(mark.name(), mark.value(), mark.start, mark.end));
+
     fn blank(actor: &[u8], text: Encoding) -> Self {
         let encoding = encoding(text);
         let doc = AutoCommit::new_with_encoding(encoding).with_actor(ActorId::from(actor));
@@ -129,39 +106,9 @@ impl Peer for Official {
         self.doc.set_actor(ActorId::from(actor));
     }
 
-    fn put(&mut self, object: &str, place: &Place, value: &Scalar) -> Said<()> {
-        said(self.doc.put(self.object(object)?, prop(place.as_ref()), scalar(value)))
-    }
-
-    fn put_object(&mut self, object: &str, place: &Place, kind: Kind) -> Said<String> {
-        let id = self.doc.put_object(self.object(object)?, prop(place.as_ref()), obj_type(kind));
-        said(id).map(|id| id.to_string())
-    }
-
-    fn insert(&mut self, object: &str, index: usize, value: &Scalar) -> Said<()> {
-        said(self.doc.insert(self.object(object)?, index, scalar(value)))
-    }
-
-    fn insert_object(&mut self, object: &str, index: usize, kind: Kind) -> Said<String> {
-        let id = self.doc.insert_object(self.object(object)?, index, obj_type(kind));
-        said(id).map(|id| id.to_string())
-    }
-
-    fn delete(&mut self, object: &str, place: &Place) -> Said<()> {
-        said(self.doc.delete(self.object(object)?, prop(place.as_ref())))
-    }
-
-    fn increment(&mut self, object: &str, place: &Place, by: i64) -> Said<()> {
-        said(self.doc.increment(self.object(object)?, prop(place.as_ref()), by))
-    }
-
     fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()> {
         let values: Vec<_> = values.iter().map(|value| tree(value, self.encoding)).collect();
         said(self.doc.splice(self.object(object)?, index, delete, values))
-    }
-
-    fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> Said<()> {
-        said(self.doc.splice_text(self.object(object)?, index, delete, text))
     }
 
     fn update_text(&mut self, object: &str, text: &str) -> Said<()> {
@@ -185,26 +132,10 @@ impl Peer for Official {
         said(self.doc.mark(self.object(object)?, mark, expand_mark(expand)))
     }
 
-    fn split_block(&mut self, object: &str, index: usize) -> Said<String> {
-        said(self.doc.split_block(self.object(object)?, index)).map(|id| id.to_string())
-    }
-
-    fn join_block(&mut self, object: &str, index: usize) -> Said<()> {
-        said(self.doc.join_block(self.object(object)?, index))
-    }
-
-    fn replace_block(&mut self, object: &str, index: usize) -> Said<String> {
-        said(self.doc.replace_block(self.object(object)?, index)).map(|id| id.to_string())
-    }
-
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
         let options = CommitOptions::default().with_time(time);
         let options = message.iter().fold(options, |options, message| options.with_message(*message));
         self.doc.commit_with(options).map(|hash| hash.0)
-    }
-
-    fn rollback(&mut self) -> usize {
-        self.doc.rollback()
     }
 
     fn empty_change(&mut self, time: i64) -> Hash {
@@ -214,14 +145,6 @@ impl Peer for Official {
     fn isolate(&mut self, heads: &[Hash]) -> Said<()> {
         self.doc.isolate(&hashes(heads));
         Ok(())
-    }
-
-    fn integrate(&mut self) {
-        self.doc.integrate();
-    }
-
-    fn heads(&mut self) -> Vec<Hash> {
-        plain(self.doc.get_heads())
     }
 
     fn changes(&mut self, after: &[Hash]) -> Vec<Vec<u8>> {
@@ -271,35 +194,13 @@ impl Peer for Official {
         said(self.doc.load_incremental(bytes)).map(drop)
     }
 
-    type Known = State;
-
-    fn say(&mut self, to: &mut State) -> Option<Vec<u8>> {
-        self.doc.sync().generate_sync_message(to).map(Message::encode)
-    }
-
     fn hear(&mut self, of: &mut State, message: &[u8]) -> Said<()> {
         let message = Message::decode(message).map_err(|error| error.to_string())?;
         said(self.doc.sync().receive_sync_message(of, message))
     }
 
-    fn keep(known: &State) -> Vec<u8> {
-        known.encode()
-    }
-
-    fn kept(bytes: &[u8]) -> Said<State> {
-        State::decode(bytes).map_err(|error| error.to_string())
-    }
-
-    fn read_only(known: &mut State, read_only: bool) {
-        known.set_read_only(read_only);
-    }
-
     fn is_with(&mut self, known: &State) -> bool {
         known.shared_heads == self.doc.get_heads()
-    }
-
-    fn kind(&self, object: &str) -> Option<Kind> {
-        self.doc.object_type(self.object(object).ok()?).ok().map(kind)
     }
 
     fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String> {
@@ -319,50 +220,6 @@ impl Peer for Official {
             (Ok(object), None) => self.doc.length(object),
             (Ok(object), Some(at)) => self.doc.length_at(object, &hashes(at)),
         }
-    }
-
-    fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String> {
-        let object = self.object(object)?;
-        said(match at {
-            None => self.doc.text(object),
-            Some(at) => self.doc.text_at(object, &hashes(at)),
-        })
-    }
-
-    fn get(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>> {
-        let object = self.object(object)?;
-        let found = said(match at {
-            None => self.doc.get(object, prop(place)),
-            Some(at) => self.doc.get_at(object, prop(place), &hashes(at)),
-        })?;
-        Ok(found.map(|(value, id)| (words(&value), id.to_string())))
-    }
-
-    fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values> {
-        let object = self.object(object)?;
-        let found = said(match at {
-            None => self.doc.get_all(object, prop(place)),
-            Some(at) => self.doc.get_all_at(object, prop(place), &hashes(at)),
-        })?;
-        Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
-    }
-
-    fn marks(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
-        let object = self.object(object)?;
-        let marks = said(match at {
-            None => self.doc.marks(object),
-            Some(at) => self.doc.marks_at(object, &hashes(at)),
-        })?;
-        Ok(marks.iter().map(|mark| mark_words(mark.name(), mark.value(), mark.start, mark.end)).collect())
-    }
-
-    fn spans(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
-        let object = self.object(object)?;
-        let spans = said(match at {
-            None => self.doc.spans(object),
-            Some(at) => self.doc.spans_at(object, &hashes(at)),
-        })?;
-        Ok(spans.map(span_words).collect())
     }
 
     fn diff(&mut self, before: &[Hash], after: &[Hash]) -> Said<Vec<Told>> {

@@ -1,10 +1,142 @@
 //! What a script says, in the words of an engine and back. Ours calls things as the official crate does, so both are told
 //! by the same text; the types it names are those of the module that asks for it.
 
-/// Defines `encoding`, `obj_type`, `kind`, `prop`, `expand_mark`, `words` and others, `hashes`, `plain` and `said` with the caller's types of these
-/// names; those of a property and a scalar are given as they are written there.
+/// Defines the methods of a [`Peer`](super::peer::Peer) that both engines answer in the same words, for types with a document
+/// `doc` and a method `object`; the words for a mark are given.
+macro_rules! alike {
+    ($mark:ident => $marked:expr) => {
+        type Known = State;
+
+        fn put(&mut self, object: &str, place: &Place, value: &Scalar) -> Said<()> {
+            said(self.doc.put(self.object(object)?, prop(place.as_ref()), scalar(value)))
+        }
+
+        fn put_object(&mut self, object: &str, place: &Place, kind: Kind) -> Said<String> {
+            let id = self.doc.put_object(self.object(object)?, prop(place.as_ref()), obj_type(kind));
+            said(id).map(|id| id.to_string())
+        }
+
+        fn insert(&mut self, object: &str, index: usize, value: &Scalar) -> Said<()> {
+            said(self.doc.insert(self.object(object)?, index, scalar(value)))
+        }
+
+        fn insert_object(&mut self, object: &str, index: usize, kind: Kind) -> Said<String> {
+            let id = self.doc.insert_object(self.object(object)?, index, obj_type(kind));
+            said(id).map(|id| id.to_string())
+        }
+
+        fn delete(&mut self, object: &str, place: &Place) -> Said<()> {
+            said(self.doc.delete(self.object(object)?, prop(place.as_ref())))
+        }
+
+        fn increment(&mut self, object: &str, place: &Place, by: i64) -> Said<()> {
+            said(self.doc.increment(self.object(object)?, prop(place.as_ref()), by))
+        }
+
+        fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> Said<()> {
+            said(self.doc.splice_text(self.object(object)?, index, delete, text))
+        }
+
+        fn split_block(&mut self, object: &str, index: usize) -> Said<String> {
+            said(self.doc.split_block(self.object(object)?, index)).map(|id| id.to_string())
+        }
+
+        fn join_block(&mut self, object: &str, index: usize) -> Said<()> {
+            said(self.doc.join_block(self.object(object)?, index))
+        }
+
+        fn replace_block(&mut self, object: &str, index: usize) -> Said<String> {
+            said(self.doc.replace_block(self.object(object)?, index)).map(|id| id.to_string())
+        }
+
+        fn rollback(&mut self) -> usize {
+            self.doc.rollback()
+        }
+
+        fn integrate(&mut self) {
+            self.doc.integrate();
+        }
+
+        fn heads(&mut self) -> Vec<Hash> {
+            plain(self.doc.get_heads())
+        }
+
+        fn say(&mut self, to: &mut State) -> Option<Vec<u8>> {
+            self.doc.sync().generate_sync_message(to).map(|message| message.encode())
+        }
+
+        fn keep(known: &State) -> Vec<u8> {
+            known.encode()
+        }
+
+        fn kept(bytes: &[u8]) -> Said<State> {
+            said(State::decode(bytes))
+        }
+
+        fn read_only(known: &mut State, read_only: bool) {
+            known.set_read_only(read_only);
+        }
+
+        fn kind(&self, object: &str) -> Option<Kind> {
+            self.doc.object_type(self.object(object).ok()?).ok().map(kind)
+        }
+
+        fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String> {
+            let object = self.object(object)?;
+            said(match at {
+                None => self.doc.text(object),
+                Some(at) => self.doc.text_at(object, &hashes(at)),
+            })
+        }
+
+        fn get(
+            &self,
+            object: &str,
+            place: PlaceRef<'_>,
+            at: Option<&[Hash]>,
+        ) -> Said<Option<(String, String)>> {
+            let object = self.object(object)?;
+            let found = said(match at {
+                None => self.doc.get(object, prop(place)),
+                Some(at) => self.doc.get_at(object, prop(place), &hashes(at)),
+            })?;
+            Ok(found.map(|(value, id)| (words(&value), id.to_string())))
+        }
+
+        fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values> {
+            let object = self.object(object)?;
+            let found = said(match at {
+                None => self.doc.get_all(object, prop(place)),
+                Some(at) => self.doc.get_all_at(object, prop(place), &hashes(at)),
+            })?;
+            Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+        }
+
+        fn marks(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
+            let object = self.object(object)?;
+            let marks = said(match at {
+                None => self.doc.marks(object),
+                Some(at) => self.doc.marks_at(object, &hashes(at)),
+            })?;
+            Ok(marks.iter().map(|$mark| $marked).collect())
+        }
+
+        fn spans(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>> {
+            let object = self.object(object)?;
+            let spans = said(match at {
+                None => self.doc.spans(object),
+                Some(at) => self.doc.spans_at(object, &hashes(at)),
+            })?;
+            Ok(spans.map(span_words).collect())
+        }
+    };
+}
+
+/// Defines `encoding`, `obj_type`, `kind`, `prop`, `expand_mark`, `words` and others, `told`, `hashes`, `plain` and `said` with the
+/// caller's types of these names; those of a property and a scalar are given as they are written there, and so is how a mark and
+/// the text of a patch are told.
 macro_rules! vocabulary {
-    ($prop:ty, $scalar:ty) => {
+    ($prop:ty, $scalar:ty, $mark:ident => $marked:expr, $text:ident => $string:expr) => {
         fn said<T, E: ToString>(result: Result<T, E>) -> Said<T> {
             result.map_err(|error| error.to_string())
         }
@@ -83,6 +215,41 @@ macro_rules! vocabulary {
             }
         }
 
+        fn told(patch: &Patch) -> Told {
+            let path: Vec<String> =
+                patch.path.iter().map(|(object, prop)| format!("{object}/{prop}")).collect();
+            let of = format!("{} {path:?}", patch.obj);
+            let put = |(value, id): &(Value<'static>, ObjId), conflict: bool| {
+                format!("{} by {id}{}", words(value), if conflict { " of several" } else { "" })
+            };
+            let action = match &patch.action {
+                PatchAction::PutMap { key, value, conflict } => {
+                    format!("put {key:?} {}", put(value, *conflict))
+                }
+                PatchAction::PutSeq { index, value, conflict } => {
+                    format!("put {index} {}", put(value, *conflict))
+                }
+                PatchAction::Insert { index, values } => {
+                    let values = values
+                        .iter()
+                        .map(|(value, id, conflict)| put(&(value.clone(), id.clone()), *conflict));
+                    format!("insert {index} {:?}", values.collect::<Vec<_>>())
+                }
+                PatchAction::SpliceText { index, value: $text, .. } => {
+                    return Told::Splice { of, index: *index, text: $string };
+                }
+                PatchAction::Increment { prop, value } => format!("increment {prop} {value}"),
+                PatchAction::Conflict { prop } => format!("conflict {prop}"),
+                PatchAction::DeleteMap { key } => format!("delete {key:?}"),
+                PatchAction::DeleteSeq { index, length } => format!("delete {index} {length}"),
+                PatchAction::Mark { marks } => {
+                    let marks = marks.iter().map(|$mark| $marked);
+                    return Told::Marks(marks.collect());
+                }
+            };
+            Told::Other(format!("{of} {action}"))
+        }
+
         fn hashes(hashes: &[Hash]) -> Vec<ChangeHash> {
             hashes.iter().map(|hash| ChangeHash(*hash)).collect()
         }
@@ -93,4 +260,4 @@ macro_rules! vocabulary {
     };
 }
 
-pub(super) use vocabulary;
+pub(super) use {alike, vocabulary};
