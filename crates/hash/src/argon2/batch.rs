@@ -67,7 +67,7 @@ pub fn hash_batch_into(
     let mut rest = jobs;
     while !rest.is_empty() {
         let (now, later) = rest.split_at_mut(width.min(rest.len()));
-        // Wiping takes a tenth of the time of a hash of two passes.
+        // What the next hash writes over whole need not be wiped.
         let wipes = later.len() < now.len();
         if let Err(error) = side_by_side(plan, params, threads, arenas, now, wipes) {
             arenas.iter_mut().for_each(Arena::wipe);
