@@ -47,8 +47,7 @@ pub fn batch_width(plan: Plan, params: Params) -> usize {
 }
 
 /// The tags of all jobs, as many side by side as there are arenas ([`MAX_BATCH`] at most), on at most `threads` threads of the
-/// current rayon pool. Memory is wiped after the last hash in it: each of those before is written over, block by block, by
-/// the next.
+/// current rayon pool. Memory is wiped after each hash.
 ///
 /// # Errors
 /// The first job with a length out of range, or [`HashError::OutOfMemory`]; jobs before it have their tags.
@@ -64,18 +63,7 @@ pub fn hash_batch_into(
 ) -> Result<(), HashError> {
     assert!(!arenas.is_empty(), "a batch needs memory");
     let width = arenas.len().min(MAX_STREAMS);
-    let mut rest = jobs;
-    while !rest.is_empty() {
-        let (now, later) = rest.split_at_mut(width.min(rest.len()));
-        // What the next hash writes over whole need not be wiped.
-        let wipes = later.len() < now.len();
-        if let Err(error) = side_by_side(plan, params, threads, arenas, now, wipes) {
-            arenas.iter_mut().for_each(Arena::wipe);
-            return Err(error);
-        }
-        rest = later;
-    }
-    Ok(())
+    jobs.chunks_mut(width).try_for_each(|jobs| side_by_side(plan, params, threads, arenas, jobs))
 }
 
 fn side_by_side(
@@ -84,7 +72,6 @@ fn side_by_side(
     threads: usize,
     arenas: &mut [Arena],
     jobs: &mut [Job<'_>],
-    wipes: bool,
 ) -> Result<(), HashError> {
     static NEVER: Stop = Stop::new();
     let kernel = plan.kernel();
@@ -101,17 +88,13 @@ fn side_by_side(
         let threads = if plan.is_parallel(params) { threads.max(1) } else { 1 };
         let streams = matrices.len() * params.lanes() as usize;
         let width = plan.width(params).min(streams.div_ceil(threads));
-        Fill::new(plan, params, &matrices, width, &NEVER).wiping(wipes).run_on(threads);
+        Fill::new(plan, params, &matrices, width, &NEVER).wiping(true).run_on(threads);
         for (matrix, job) in matrices.iter_mut().zip(&mut *jobs) {
             init_final::finish(kernel, matrix, job.tag);
-            if wipes {
-                matrix.wipe_last_blocks();
-            }
+            matrix.wipe_last_blocks();
         }
     }
-    if wipes {
-        arenas.iter_mut().zip(&*jobs).for_each(|(arena, _)| arena.set_clean());
-    }
+    arenas.iter_mut().zip(&*jobs).for_each(|(arena, _)| arena.set_clean());
     Ok(())
 }
 
@@ -165,21 +148,6 @@ mod tests {
         let result = hash_batch_into(Plan::host(), params, 1, &mut arenas, &mut jobs);
         assert_eq!(result, Err(HashError::TagLen { given: 3 }));
         assert_eq!(good, [0; 16]);
-    }
-
-    #[test]
-    fn nothing_is_left_by_those_before_a_job_that_cannot_be() {
-        let params = Params::new(64, 1, 1).unwrap();
-        let (mut good, mut short) = ([0; 16], [0; 3]);
-        let mut jobs = [
-            Job { input: Input::default(), tag: &mut good },
-            Job { input: Input::default(), tag: &mut short },
-        ];
-        let mut arenas = [Arena::default()];
-        let result = hash_batch_into(Plan::host(), params, 1, &mut arenas, &mut jobs);
-        assert_eq!(result, Err(HashError::TagLen { given: 3 }));
-        assert_ne!(good, [0; 16], "it was first");
-        assert!(arenas[0].is_zero(64));
     }
 
     #[test]

@@ -43,24 +43,9 @@ impl fmt::Debug for NewPassword<'_> {
     }
 }
 
-/// How often a thread uses its memory again before it wipes it and asks for more work.
-const ROUNDS: usize = 8;
-
-/// Hashes of one cost that a thread does in the same memory.
-struct Unit<'w, 'a> {
-    work: Vec<&'w mut Work<'a>>,
-    /// How many go side by side.
-    width: usize,
-}
-
-impl Unit<'_, '_> {
-    fn params(&self) -> Params {
-        self.work[0].params
-    }
-
-    fn kib(&self) -> u64 {
-        self.params().blocks() * self.width as u64
-    }
+/// The memory of hashes that go side by side.
+fn unit_kib(unit: &[&mut Work<'_>]) -> u64 {
+    unit.iter().map(|work| work.params.blocks()).sum()
 }
 
 /// A password, and what it is compared with, if that could be read and is allowed.
@@ -160,12 +145,12 @@ impl Passwords {
         order.sort_by_key(|work| work.order());
         let units = self.units(order);
         let threads = self.most_threads();
-        let has_lanes = units.iter().any(|unit| unit.params().lanes() > 1);
+        let has_lanes = units.iter().any(|unit| unit[0].params.lanes() > 1);
         if threads == 1 || (units.len() < threads && has_lanes) {
             units.into_iter().for_each(|unit| self.unit(unit, threads));
             return work;
         }
-        let largest = units.iter().map(Unit::kib).max().unwrap_or(0);
+        let largest = units.iter().map(|unit| unit_kib(unit)).max().unwrap_or(0);
         let count = units.len();
         let workers = threads.min(count).min(self.room_for(largest)).max(1);
         let units = Mutex::new(units.into_iter());
@@ -187,50 +172,37 @@ impl Passwords {
         self.pool.room_for(kib).min(room).max(1)
     }
 
-    /// Neighbours of equal cost, as many as one thread does side by side, a few times: fewer towards the end, so that no
-    /// thread waits long for another.
-    fn units<'w, 'a>(&self, order: Vec<&'w mut Work<'a>>) -> Vec<Unit<'w, 'a>> {
-        let kinds: Vec<usize> = order.chunk_by(|a, b| a.params == b.params).map(<[_]>::len).collect();
-        let mut units = Vec::new();
-        let mut order = order.into_iter().peekable();
-        for mut left in kinds {
-            while let Some(next) = order.peek()
-                && left > 0
-            {
-                let room = self.room_for(next.params.blocks()).min(MAX_BATCH);
-                let width = batch_width(self.kernel_plan(), next.params).min(room).min(left);
-                let rounds = (left / (2 * self.most_threads() * width)).clamp(1, ROUNDS);
-                let work: Vec<_> = order.by_ref().take(left.min(width * rounds)).collect();
-                left -= work.len();
-                units.push(Unit { work, width });
+    /// Neighbours of equal cost, as many as one thread does side by side.
+    fn units<'w, 'a>(&self, order: Vec<&'w mut Work<'a>>) -> Vec<Vec<&'w mut Work<'a>>> {
+        let mut units: Vec<Vec<&mut Work<'a>>> = Vec::new();
+        for work in order {
+            let room = self.room_for(work.params.blocks()).min(MAX_BATCH);
+            let width = batch_width(self.kernel_plan(), work.params).min(room);
+            match units.last_mut() {
+                Some(unit) if unit.len() < width && unit[0].params == work.params => unit.push(work),
+                _ => units.push(vec![work]),
             }
         }
         units
     }
 
-    fn unit(&self, mut unit: Unit<'_, '_>, threads: usize) {
-        let (params, width) = (unit.params(), unit.width);
-        let together = self.together(params, threads, width, &mut unit.work);
-        if together.is_err() && unit.work.len() > 1 {
+    fn unit(&self, mut unit: Vec<&mut Work<'_>>, threads: usize) {
+        let params = unit[0].params;
+        let together = self.together(params, threads, &mut unit);
+        if together.is_err() && unit.len() > 1 {
             // One of them cannot be, or there is not memory for all: each for itself.
-            for work in unit.work {
-                work.result = self.together(params, threads, 1, &mut [&mut *work]);
+            for work in unit {
+                work.result = self.together(params, threads, &mut [&mut *work]);
             }
-        } else if let [work] = &mut unit.work[..] {
+        } else if let [work] = &mut unit[..] {
             work.result = together;
         }
     }
 
-    fn together(
-        &self,
-        params: Params,
-        threads: usize,
-        width: usize,
-        work: &mut [&mut Work<'_>],
-    ) -> Result<(), HashError> {
-        let mut lease = self.pool.lease(params.blocks(), width);
+    fn together(&self, params: Params, threads: usize, unit: &mut [&mut Work<'_>]) -> Result<(), HashError> {
+        let mut lease = self.pool.lease(params.blocks(), unit.len());
         let mut jobs: Vec<Job<'_>> =
-            work.iter_mut().map(|work| Job { input: work.input, tag: &mut work.tag }).collect();
+            unit.iter_mut().map(|work| Job { input: work.input, tag: &mut work.tag }).collect();
         hash_batch_into(self.kernel_plan(), params, threads, lease.arenas(), &mut jobs)
     }
 }

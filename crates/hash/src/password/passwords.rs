@@ -17,8 +17,8 @@ use zeroize::Zeroizing;
 
 /// Makes and checks password hashes. Share one between all threads: it keeps the memory of past hashes for the next.
 ///
-/// Memory is wiped after every hash; of many at once, after the last of a few in the same memory. A hash of several lanes
-/// uses several threads of the current rayon pool where that is faster, see [`threads`](Passwords::threads).
+/// Memory is wiped after every hash. A hash of several lanes uses several threads of the current rayon pool where that
+/// is faster, see [`threads`](Passwords::threads).
 pub struct Passwords {
     policy: Policy,
     limits: Limits,
