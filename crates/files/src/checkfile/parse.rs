@@ -219,7 +219,10 @@ impl fmt::Display for LineError {
                 write!(f, "the digest has {digits} hex digits, ")?;
                 match known.is_empty() {
                     true => f.write_str("as that of no function known here; see --length"),
-                    false => write!(f, "as that of {}", known.join(" or ")),
+                    false => {
+                        let len = digits / 2;
+                        write!(f, "as that of {}, or of BLAKE3 with --length {len}", known.join(" or "))
+                    }
                 }
             }
             LineError::Digit { index } => write!(f, "digit {} of the digest is not hexadecimal", index + 1),

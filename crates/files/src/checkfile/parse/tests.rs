@@ -176,7 +176,8 @@ fn digests_of_other_programs_are_recognised() {
     let error = entry(&format!("BLAKE2b (f) = {}", HEX.repeat(2))).expect_err("not ours");
     assert_eq!(error.to_string(), "a digest of BLAKE2b, which is not known here; see b2sum");
     let error = entry(&format!("{}  f", &HEX.repeat(2)[..96])).expect_err("not ours").to_string();
-    let expected = "the digest has 96 hex digits, as that of SHA-384 (see sha384sum) or SHA3-384 (see rhash)";
+    let expected = "the digest has 96 hex digits, as that of SHA-384 (see sha384sum) or SHA3-384 (see rhash), \
+                    or of BLAKE3 with --length 48";
     assert_eq!(error, expected);
     let error = entry(&format!("{}  f", &HEX[1..])).expect_err("too short").to_string();
     assert_eq!(error, "the digest has 63 hex digits, as that of no function known here; see --length");
