@@ -24,6 +24,9 @@ use std::time::Duration;
 /// The heading of these flags in the help, of which the short one has none of them.
 pub(in crate::cmd) const HEADING: &str = "Commands, after --";
 
+/// What a sample and a session are is not to be chosen where a sample is one run.
+const SAMPLING: [&str; 5] = ["rounds", "warm_ups", "sample_ms", "no_pin", "timeout_secs"];
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
 #[group(requires = "commands")]
@@ -31,7 +34,7 @@ pub(super) struct Commands {
     /// Commands to compare with the first, each one word in quotes.
     ///
     /// One alone is measured alone. docs/from-hyperfine.md explains it.
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = SAMPLING)]
     commands: Vec<String>,
     /// A command to compare the others with, to which no parameter applies [default: the first].
     #[arg(long, value_name = "COMMAND")]
