@@ -152,6 +152,9 @@ fn the_examples_in_the_help_are_understood() {
     let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
     let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() == 9 && names.contains(&"run"), "{names:?}");
+    let examples: Vec<&str> =
+        listed.lines().filter_map(|line| line.strip_prefix("  hashmill lab ")).collect();
+    assert!(examples.len() == 2 && examples[1].starts_with("compare -- "), "{listed}");
     for name in names.into_iter().filter(|name| *name != "help") {
         let help = lab(&world, &[name, "-h"]).quiet_success();
         assert!(help.lines().count() <= 40, "{name}: {help}");

@@ -148,14 +148,23 @@ pub fn definition(mount: &Mount<'_>) -> clap::Command {
         };
         command.mut_args(values).mut_subcommands(with_numbers)
     }
-    let examples = |command: clap::Command| {
-        let known = mount.registry.examples().iter().filter(|(name, _)| name == command.get_name());
-        let lines: Vec<String> = known.map(|(_, line)| format!("  {} {line}", mount.name)).collect();
+    let showing = |command: clap::Command, lines: Vec<&str>| {
         let more = command.get_after_help().map(|text| format!("\n\n{text}")).unwrap_or_default();
-        let text = format!("Examples:\n{}{more}", lines.join("\n"));
+        let shown: Vec<String> = lines.iter().map(|line| format!("  {} {line}", mount.name)).collect();
+        let text = format!("Examples:\n{}{more}", shown.join("\n"));
         if lines.is_empty() { command } else { command.after_help(text) }
     };
+    let of = |command: &str| -> Vec<&str> {
+        let known = mount.registry.examples().iter().filter(|(name, _)| name == command);
+        known.map(|(_, line)| line.as_str()).collect()
+    };
+    let examples = |command: clap::Command| {
+        let lines = of(command.get_name());
+        showing(command, lines)
+    };
     let definition = with_numbers(Lab::command()).mut_subcommands(examples);
+    let first = of("run").into_iter().take(1).chain([compare::EXAMPLE]).collect();
+    let definition = showing(definition, first);
     let about_commands = |arg: &clap::Arg| arg.get_help_heading() == Some(compare::COMMANDS);
     definition.mut_subcommand("compare", |command| {
         let command = command.override_usage(compare::usage(mount.name));

@@ -62,6 +62,9 @@ pub(super) struct Compare {
     commands: Commands,
 }
 
+/// What needs no case at all.
+pub(super) const EXAMPLE: &str = "compare -- 'gzip -k -f -1 a.iso' 'gzip -k -f -9 a.iso'";
+
 /// The forms of the command, where `name` is what is typed before it.
 pub(super) fn usage(name: &str) -> String {
     format!(
