@@ -85,7 +85,7 @@ pub struct ChildRun {
 /// Runs a command once. On Linux this process adopts orphans of its descendants from now on.
 ///
 /// # Errors
-/// When it cannot be started or waited for.
+/// When it cannot be started or waited for, or what it writes cannot be read.
 pub fn run_child(command: &mut Command, watch: Watch<'_>) -> io::Result<ChildRun> {
     system::run(command, watch)
 }
@@ -150,7 +150,8 @@ mod system {
         let Watch { limit, stop, output, words } = watch;
         command.process_group(0);
         let mark = orphans::mark(command);
-        let mut streams = Streams { output: None, sink: output, errors: None, words: Vec::new() };
+        let mut streams =
+            Streams { output: None, sink: output, errors: None, words: Vec::new(), failed: None };
         if streams.sink.is_some() {
             let (reader, writer) = pipe()?;
             command.stdout(writer);
@@ -170,9 +171,10 @@ mod system {
             let ended = time(command, &group);
             // The companion looks once more at the pipes, and ends.
             drop::<PipeWriter>(at_end);
-            let (last_words, cut) = companion.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (seen, cut) = companion.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let (time, status, usage, stopped, left_behind) = ended?;
             let left_behind = orphans::end(&mark) || left_behind;
+            let last_words = seen?;
             let end = match cut {
                 _ if stopped => ChildEnd::WantsTerminal,
                 Some(Cut::Limit) => ChildEnd::TooLong,
@@ -363,19 +365,27 @@ mod system {
         sink: Option<&'a mut Sink<'a>>,
         errors: Option<PipeReader>,
         words: Vec<u8>,
+        /// Why a stream could not be read to its end.
+        failed: Option<io::Error>,
     }
 
     impl Streams<'_> {
         /// Takes what is there, of each stream at most `most` bytes.
         fn drain(&mut self, buffer: &mut [u8], most: usize) {
-            let Streams { output, sink, errors, words } = self;
-            take(output, buffer, most, |bytes| sink.iter_mut().for_each(|sink| sink(bytes)));
-            take(errors, buffer, most, |bytes| keep_tail(words, bytes));
+            let Streams { output, sink, errors, words, failed } = self;
+            let taken = take(output, buffer, most, |bytes| sink.iter_mut().for_each(|sink| sink(bytes)));
+            let taken = taken.and(take(errors, buffer, most, |bytes| keep_tail(words, bytes)));
+            *failed = failed.take().or(taken.err());
         }
     }
 
-    /// Reads until nothing is there; a stream that has ended is no longer asked.
-    fn take(pipe: &mut Option<PipeReader>, buffer: &mut [u8], most: usize, mut to: impl FnMut(&[u8])) {
+    /// Reads until nothing is there; a stream that has ended, or cannot be read, is no longer asked.
+    pub(super) fn take(
+        pipe: &mut Option<PipeReader>,
+        buffer: &mut [u8],
+        most: usize,
+        mut to: impl FnMut(&[u8]),
+    ) -> io::Result<()> {
         let mut taken = 0;
         while let Some(reader) = pipe.as_mut().filter(|_| taken < most) {
             match reader.read(buffer) {
@@ -384,10 +394,15 @@ mod system {
                     taken += n;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Ok(_) | Err(_) => *pipe = None,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Ok(_) => *pipe = None,
+                Err(error) => {
+                    *pipe = None;
+                    return Err(error);
+                }
             }
         }
+        Ok(())
     }
 
     /// Between polite and final.
@@ -405,7 +420,8 @@ mod system {
     }
 
     impl Companion<'_, '_> {
-        fn work(mut self) -> (Vec<u8>, Option<Cut>) {
+        /// The last words, and whether the child was ended.
+        fn work(mut self) -> (io::Result<Vec<u8>>, Option<Cut>) {
             let mut buffer = vec![0; 64 << 10];
             let mut cut: Option<(Cut, Instant)> = None;
             loop {
@@ -413,7 +429,8 @@ mod system {
                 // Whoever writes on after the child has no end; a pipe holds no more than this.
                 self.streams.drain(&mut buffer, 1 << 20);
                 if is_over {
-                    return (self.streams.words, cut.map(|(cut, _)| cut));
+                    let Streams { words, failed, .. } = self.streams;
+                    return (failed.map_or(Ok(words), Err), cut.map(|(cut, _)| cut));
                 }
                 let group = self.group.load(Ordering::Relaxed);
                 match &cut {
@@ -485,11 +502,16 @@ mod system {
         let mut child = command.spawn()?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         std::thread::scope(|scope| {
-            scope.spawn(move || stdout.zip(output).map(|(pipe, sink)| drain(pipe, sink)));
+            let printed = scope.spawn(move || match stdout.zip(output) {
+                Some((pipe, sink)) => drain(pipe, sink),
+                None => Ok(()),
+            });
             let said = scope.spawn(move || {
                 let mut kept = Vec::new();
-                stderr.map(|pipe| drain(pipe, &mut |bytes| keep_tail(&mut kept, bytes)));
-                kept
+                match stderr {
+                    Some(pipe) => drain(pipe, &mut |bytes| keep_tail(&mut kept, bytes)).map(|()| kept),
+                    None => Ok(kept),
+                }
             });
             let mut cut = None;
             let status = loop {
@@ -506,16 +528,22 @@ mod system {
                 std::thread::sleep(Duration::from_millis(1));
             };
             let time = start.elapsed();
-            let last_words = said.join().unwrap_or_default();
+            printed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let last_words = said.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             let end = cut.unwrap_or(ChildEnd::Ended(status));
             Ok(ChildRun { time, end, usage: None, left_behind: false, last_words })
         })
     }
 
-    fn drain(mut pipe: impl Read, sink: &mut dyn FnMut(&[u8])) {
+    fn drain(mut pipe: impl Read, sink: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
-        while let Ok(n @ 1..) = pipe.read(&mut buffer) {
-            sink(&buffer[..n]);
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(n) => sink(&buffer[..n]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }
@@ -564,6 +592,13 @@ mod tests {
         assert_eq!(written.len(), 3_000_000);
         assert_eq!(run.last_words.len(), WORDS);
         assert!(run.last_words.ends_with(b"eeend"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_end() {
+        let folder = std::fs::File::open("/").expect("a folder, which is no stream");
+        let mut pipe = Some(io::PipeReader::from(std::os::fd::OwnedFd::from(folder)));
+        assert!(system::take(&mut pipe, &mut [0; 8], 64, |_| ()).is_err() && pipe.is_none());
     }
 
     #[test]

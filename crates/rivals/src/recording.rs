@@ -156,7 +156,7 @@ fn folder() -> std::io::Result<PathBuf> {
     let folder = all.join(format!("{name}-{made:x}-{:x}", facts.len()));
     if !folder.is_dir() {
         fs::create_dir_all(&folder)?;
-        // What builds of before kept is read no more.
+        // What builds of before kept is read no more; what cannot be removed now may be the next time.
         for other in fs::read_dir(&all)?.filter_map(Result::ok).map(|entry| entry.path()) {
             let of_before = other.file_name().is_some_and(|other| is_of(&name, &other.to_string_lossy()));
             if of_before && other != folder {

@@ -196,13 +196,15 @@ fn times(row: &Row) -> Table {
     let span = |[low, high]: [f64; 2]| format!("{} … {}", duration(low), duration(high));
     let line = |(_, side, used): (usize, &Side, &Used)| {
         let some = |words: String| if used.runs > 0 { words } else { nothing() };
+        // Every process has memory: where the system told of none, it told nothing.
+        let told = |words: String| if used.peak_bytes > 0.0 { words } else { nothing() };
         let cells = vec![
             side.label.clone(),
             side.summary.map_or_else(nothing, |summary| duration(summary.median_ns)),
             side.summary.and_then(|summary| summary.interval_ns).map_or_else(nothing, span),
             some(span([used.least_ns, used.most_ns])),
-            some(time(used.user_ns)),
-            some(time(used.system_ns)),
+            told(time(used.user_ns)),
+            told(time(used.system_ns)),
             memory(row, used.peak_bytes),
             used.runs.to_string(),
         ];
