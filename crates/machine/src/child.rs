@@ -258,9 +258,10 @@ mod system {
     /// Processes whose parents have ended, which Linux gives to this one.
     #[cfg(target_os = "linux")]
     mod orphans {
-        use rustix::process::{Pid, Signal, WaitOptions, getpgrp, getpid, getsid, kill_process};
+        use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process};
         use rustix::process::{set_child_subreaper, waitpgid, waitpid};
-        use std::fs::{read, read_dir, read_to_string};
+        use std::fmt::Display;
+        use std::fs::{read, read_dir, read_link, read_to_string};
         use std::process::Command;
         use std::sync::Once;
         use std::sync::atomic::{AtomicU32, Ordering};
@@ -309,18 +310,40 @@ mod system {
         /// Whether somebody has ended whom nobody waits for: in a session of its own or in a group that it does not lead.
         /// What this program starts and waits for is in its session, and in its group or at the head of another.
         fn is_spent(id: Pid) -> bool {
-            let stat = read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).unwrap_or_default();
-            // The name before may hold anything.
-            let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-            let number = |at: usize| fields.get(at).and_then(|field| Pid::from_raw(field.parse().ok()?));
-            let (group, session) = (number(2), number(3));
+            let (Some(it), Some(own)) = (State::of(&id.as_raw_nonzero()), State::of(&"self")) else {
+                return false;
+            };
             let is_waited_for =
-                session == getsid(None).ok() && (group == Some(getpgrp()) || group == Some(id));
-            fields.first() == Some(&"Z") && !is_waited_for
+                it.session == own.session && (it.group == own.group || it.group == id.as_raw_pid());
+            it.has_ended && !is_waited_for
         }
 
-        /// The children of all threads of this process.
+        /// What Linux says about a process. A group and a session are numbers here and no [`Pid`]: 0 stands for one that
+        /// was begun outside of the processes that a container sees.
+        struct State {
+            has_ended: bool,
+            group: i32,
+            session: i32,
+        }
+
+        impl State {
+            fn of(id: &dyn Display) -> Option<Self> {
+                let stat = read_to_string(format!("/proc/{id}/stat")).ok()?;
+                // The name before may hold anything.
+                let mut fields = stat.rsplit(')').next()?.split_whitespace();
+                let has_ended = fields.next()? == "Z";
+                let mut numbers = fields.skip(1).map_while(|field| field.parse().ok());
+                Some(Self { has_ended, group: numbers.next()?, session: numbers.next()? })
+            }
+        }
+
+        /// The children of all threads of this process, unless the `/proc` that is mounted numbers processes as somebody
+        /// outside of a container sees them: the number of a child is that of a stranger then, and daemons are left alone.
         fn own() -> Vec<Pid> {
+            let own = getpid().as_raw_nonzero().to_string();
+            if !read_link("/proc/self").is_ok_and(|link| link.as_os_str() == own.as_str()) {
+                return Vec::new();
+            }
             let tasks = read_dir("/proc/self/task").into_iter().flatten().flatten();
             let lists = tasks.filter_map(|task| read_to_string(task.path().join("children")).ok());
             let of = |list: String| -> Vec<Pid> {
@@ -551,6 +574,7 @@ mod system {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use hashmill_testkit::skip;
     use std::time::Instant;
 
     fn shell(text: &str) -> Command {
@@ -616,13 +640,24 @@ mod tests {
         assert_eq!(run.end, ChildEnd::Stopped);
     }
 
+    /// Whether the end of a process that is not a child can be seen here.
+    fn can_look_up(what: &str) -> bool {
+        let can = !cfg!(target_os = "linux") || hashmill_testkit::processes_are_listed();
+        if !can {
+            skip(what, "/proc does not show the processes of this container");
+        }
+        can
+    }
+
     #[test]
     fn what_a_child_leaves_running_is_ended_and_said() {
         // The one that is left holds the pipe open, and nobody waits for it.
         let (written, run) = run("sleep 1000 & echo $!", None, &|| false);
         assert_eq!(code(&run), Some(0));
         assert!(run.left_behind);
-        assert_gone(&written);
+        if can_look_up("the end of what a child leaves running") {
+            assert_gone(&written);
+        }
         let (_, run) = self::run("sh -c 'true & exit'; sleep 0.05", None, &|| false);
         assert!(!run.left_behind, "it had ended");
     }
@@ -630,6 +665,9 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_daemon_is_ended_and_said() {
+        if !can_look_up("daemons that run") {
+            return;
+        }
         let (written, run) =
             run("setsid sh -c 'sh -c \"sleep 1000 & echo \\$!\" &' && sleep 0.1", None, &|| false);
         assert_eq!(code(&run), Some(0));
@@ -640,11 +678,32 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_daemon_that_has_ended_is_let_go() {
+        if !can_look_up("daemons that have ended") {
+            return;
+        }
         let (written, run) = run("(setsid sh -c 'echo $$' &); sleep 0.1", None, &|| false);
         assert!(!run.left_behind);
         let id = String::from_utf8_lossy(&written);
         assert!(id.trim().parse::<u32>().is_ok(), "{id}");
         assert!(!Path::new(&format!("/proc/{}", id.trim())).exists(), "nobody has asked how it ended");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_session_that_began_outside_of_a_container_has_no_number_and_changes_nothing() {
+        let outside = |command: &mut Command| command.env("HASHMILL_OUTSIDE", "yes").output();
+        let inside = |args: &[&std::ffi::OsStr]| {
+            outside(Command::new("unshare").args(["-rpf", "--mount-proc"]).args(args))
+        };
+        if std::env::var_os("HASHMILL_OUTSIDE").is_some() {
+            return;
+        }
+        if !inside(&["true".as_ref()]).is_ok_and(|output| output.status.success()) {
+            return skip("children in a container", "no containers here: unshare -rpf --mount-proc");
+        }
+        let own = std::env::current_exe().expect("tests are a file");
+        let output = inside(&[own.as_ref(), "child::tests".as_ref()]).expect("unshare starts");
+        assert!(output.status.success(), "{output:?}");
     }
 
     /// Fails unless the process whose number was written ends soon.

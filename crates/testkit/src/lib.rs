@@ -14,6 +14,7 @@ pub mod guard;
 pub mod mutate;
 pub mod oracle;
 pub mod paint;
+pub mod processes;
 pub mod rng;
 pub mod secret;
 #[cfg(unix)]
@@ -25,6 +26,7 @@ pub mod vectors;
 
 pub use emulated::emulated;
 pub use paint::paint;
+pub use processes::processes_are_listed;
 pub use rng::Rng;
 pub use skip::skip;
 pub use trace::Trace;

@@ -12,7 +12,6 @@ mod unix {
     use super::edit_line;
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::{Errno, retry_on_intr};
-    use rustix::process::getpgrp;
     use rustix::termios::{
         LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetpgrp,
         tcsetattr,
@@ -71,9 +70,13 @@ mod unix {
     }
 
     /// Whether this program may change the terminal without being stopped for it.
+    #[expect(unsafe_code, reason = "a group without a number is none that a safe call returns")]
     fn in_front(terminal: &File) -> bool {
-        // A terminal that is not the session's own knows no front.
-        tcgetpgrp(terminal).map_or(true, |front| front == getpgrp())
+        // SAFETY: the call takes nothing and cannot fail.
+        let own = unsafe { libc::getpgrp() };
+        // A terminal that is not the session's own knows no front. A group that began outside of the container that
+        // this runs in is 0, and in front of nobody who has a number.
+        tcgetpgrp(terminal).map_or(true, |front| front.as_raw_pid() == own)
     }
 
     /// A terminal that shows nothing and hands over each key. Dropping this gives it back as it was, also when a panic
