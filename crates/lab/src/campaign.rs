@@ -37,7 +37,7 @@ pub(crate) struct Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub(crate) enum Role {
     /// What the others are compared with: the first side of a contest.
     Baseline,
     /// What is compared.

@@ -19,12 +19,12 @@ mod fingerprint;
 mod gate;
 mod import;
 pub mod model;
-pub mod plan;
+mod plan;
 mod probe;
 mod profile;
-pub mod report;
+mod report;
 mod session;
-pub mod stats;
+mod stats;
 
 pub use bench::benches;
 

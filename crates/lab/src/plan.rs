@@ -4,32 +4,32 @@ use crate::stats::verdict::{Rule, RuleError};
 
 /// Everything that is fixed before the first sample is taken.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// When to look and what counts as a difference.
-    pub rule: Rule,
+    pub(crate) rule: Rule,
     /// Sessions of a row that is measured alone.
-    pub solo_sessions: usize,
+    pub(crate) solo_sessions: usize,
     /// Most rounds per session; in each, every side gives one sample. See [`Plan::rounds_for`].
-    pub rounds: usize,
+    pub(crate) rounds: usize,
     /// Untimed samples per side before the first round.
-    pub warm_ups: usize,
+    pub(crate) warm_ups: usize,
     /// How long a sample should take.
-    pub sample_ns: u64,
+    pub(crate) sample_ns: u64,
     /// Pause between sessions.
-    pub cool_down_ms: u64,
+    pub(crate) cool_down_ms: u64,
     /// Seed of the inputs and of the random orders. Each session has inputs of its own: see [`Plan::session_seed`].
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Longest wait for one answer of a session before it counts as hung.
-    pub timeout_s: u64,
+    pub(crate) timeout_s: u64,
     /// Whether single-threaded sides are kept on one processor per session.
-    pub pin: bool,
+    pub(crate) pin: bool,
     /// Which comparisons also set the baseline against itself.
-    pub control: Control,
+    pub(crate) control: Control,
 }
 
 /// Which contests carry an A/A control arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
+pub(crate) enum Control {
     /// None.
     Off,
     /// The first of the command.
@@ -40,23 +40,11 @@ pub enum Control {
 
 /// Why a plan cannot be followed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// The rule itself.
+pub(crate) enum PlanError {
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// A number that must be larger or smaller.
     #[error("{name} is {value}, but must lie between {least} and {most}")]
-    OutOfRange {
-        /// Which one.
-        name: &'static str,
-        /// What it was.
-        value: u64,
-        /// Smallest allowed.
-        least: u64,
-        /// Largest allowed.
-        most: u64,
-    },
+    OutOfRange { name: &'static str, value: u64, least: u64, most: u64 },
 }
 
 impl Default for Plan {
@@ -84,7 +72,7 @@ impl Plan {
     /// Most rounds of a session.
     const MOST_ROUNDS: usize = 1000;
     /// How many times as long a session may be as the plan means, where it took long to begin.
-    pub const MOST_LENGTHENING: usize = 4;
+    pub(crate) const MOST_LENGTHENING: usize = 4;
 
     /// A side that takes longer than this for them has fewer rounds: the number of sessions is what proves something.
     const PATIENCE_NS: u64 = 2_000_000_000;
@@ -94,8 +82,7 @@ impl Plan {
     ///
     /// `setup_ns` is what a session spends for each side before its first sample. Where that is more than the rounds
     /// take, there are up to [`Plan::MOST_LENGTHENING`] times as many: who has paid for a process should use it.
-    #[must_use]
-    pub fn rounds_for(&self, sample_ns: u64, setup_ns: u64) -> usize {
+    pub(crate) fn rounds_for(&self, sample_ns: u64, setup_ns: u64) -> usize {
         let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let sample_ns = sample_ns.max(1);
         let meant_ns = self.sample_ns.saturating_mul(self.rounds as u64);
@@ -107,13 +94,12 @@ impl Plan {
 
     /// The seed of the inputs of a session. With one input for all, what is learned of it by branch predictors and by
     /// whoever tunes the code would pass for the speed on any input.
-    #[must_use]
-    pub fn session_seed(&self, session: usize) -> u64 {
+    pub(crate) fn session_seed(&self, session: usize) -> u64 {
         Orders::new(self.seed ^ (session as u64).rotate_left(32)).next()
     }
 
     /// Whether the plan can be followed at all.
-    pub fn validate(&self) -> Result<(), PlanError> {
+    pub(crate) fn validate(&self) -> Result<(), PlanError> {
         self.rule.validate()?;
         let most_sessions = crate::stats::MAX_SESSIONS as u64;
         for (name, value, least, most) in [

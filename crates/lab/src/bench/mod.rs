@@ -20,8 +20,8 @@
 //!   long and their text is short. Numbers and the like do not wait, so the others of a sample go unseen.
 //! - A result that is looked at and differs from the first call's on that input, or from that of [`Inputs::expect`], ends
 //!   the case: what computes something else has no speed. Return `()` where there is nothing to compare.
-//! - `cargo bench` sets the program against the one of the run before, which it kept: both run side by side, and the rule
-//!   of [`stats::verdict`](crate::stats::verdict) says faster, slower, same or inconclusive.
+//! - `cargo bench` sets the program against the one of the run before, which it kept: both run side by side, and each case is
+//!   faster, slower, same or inconclusive.
 //! - Without `--bench`, as in `cargo test --benches`, each case runs once and nothing is timed.
 
 mod inputs;

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BuildError {
-    /// The name stands for nothing.
     #[error("`{name}` is neither a file nor a directory nor a revision of {}: {reason}", repository.display())]
     Unknown { name: String, repository: PathBuf, reason: String },
-    /// A setting that there is not.
     #[error("there is no setting `{name}`{hint}; write one of {} as NAME=VALUE", super::recipe::NAMES.join(", "))]
     Setting { name: String, hint: String },
-    /// A setting with a value that it cannot have.
     #[error("`{name}` is `{value}`, but must be true or false")]
     NotABool { name: &'static str, value: String },
     /// A setting that nobody would hear of.
@@ -19,25 +16,19 @@ pub(crate) enum BuildError {
         "`{name}` is for cargo, and `build` is a command that cargo has no part in: leave out one of them"
     )]
     Beside { name: &'static str },
-    /// Git is missing, or refused.
     #[error("git {what} failed: {reason}")]
     Git { what: String, reason: String },
-    /// The build ended with an error.
     #[error("the build of {source_name} failed with {status}; the whole output is in {}\n{tail}", log.display())]
     Failed { source_name: String, status: String, log: PathBuf, tail: String },
-    /// The build ended well, and made nothing.
     #[error(
         "the build of {source_name} left no program at {}; a custom build must write it to $LAB_PROGRAM",
         place.display()
     )]
     NoProgram { source_name: String, place: PathBuf },
-    /// One name for programs of more than one package.
     #[error("several packages have a {what} at {source_name}; choose one with package=NAME")]
     Several { source_name: String, what: String },
-    /// A file that says how to build, and cannot be understood.
     #[error("{}: {reason}", path.display())]
     Recipe { path: PathBuf, reason: String },
-    /// A file of the cache or the program.
     #[error("cannot use {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }

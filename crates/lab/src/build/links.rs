@@ -31,25 +31,20 @@ const PROGRAM: &str = "lab-program";
 /// Why there are no more links than one.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LinkError {
-    /// It was built by other hands.
     #[error("what it was linked of is not known")]
     Unknown,
-    /// It was built here, and not by way of `$LAB_LINKER`.
     #[error("its build did not link with $LAB_LINKER")]
     NotKept,
     /// Only the linkers of ELF shuffle.
     #[error("programs of {0} are not linked again")]
     System(&'static str),
-    /// Asked for.
     #[error("--one-link asked for one")]
     Unwanted,
-    /// The linker refused.
     #[error("linking it again failed: {0}")]
     Failed(String),
     /// The order of its sections changed nothing, so it was not followed.
     #[error("the linker did not change the order of its functions")]
     Unmoved,
-    /// A file of the cache.
     #[error("cannot use {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }

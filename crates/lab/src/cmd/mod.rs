@@ -40,7 +40,6 @@ mod run;
 mod signature;
 
 use crate::model::registry::Registry;
-use crate::report::schema::Build;
 use crate::session::worker::Worker;
 use args::{Command, Lab};
 use clap::error::ErrorKind;
@@ -53,6 +52,7 @@ use std::path::PathBuf;
 
 use mistake::{one_line, renamed};
 
+pub use crate::report::schema::Build;
 pub(crate) use bench::main as bench;
 
 /// How a program carries the lab.

@@ -12,7 +12,7 @@ const OWN_CACHES: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Reach {
+pub(crate) enum Reach {
     /// In the caches of one core.
     #[default]
     Near,
@@ -22,8 +22,7 @@ pub enum Reach {
 
 impl Reach {
     /// Of a case that passes over so many bytes; 0 says that nobody knows, and gets no lenient rule for it.
-    #[must_use]
-    pub fn of(working_set: u64) -> Self {
+    pub(crate) fn of(working_set: u64) -> Self {
         if (1..OWN_CACHES).contains(&working_set) { Reach::Near } else { Reach::Far }
     }
 

@@ -1,8 +1,7 @@
 //! Finding what a user meant: patterns over names, and the nearest name when nothing matches.
 
 /// Whether `text` matches `pattern`, in which `*` stands for any run of characters.
-#[must_use]
-pub fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == text;
     };
@@ -22,7 +21,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// The candidate with the fewest edits to `text`, if it is near enough to be a slip of the hand.
-pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (text.chars().count() / 3).max(2);
     let scored = candidates.into_iter().map(|candidate| (edits(text, candidate), candidate));
     scored

@@ -95,8 +95,7 @@ pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Pl
 
 impl Plan {
     /// The rule of decision that the plan describes.
-    #[must_use]
-    pub fn rule(&self) -> Rule {
+    pub(crate) fn rule(&self) -> Rule {
         let looks = self.looks.iter().zip(&self.alpha);
         Rule {
             looks: looks.map(|(&sessions, &alpha)| Look { sessions, alpha }).collect(),

@@ -20,20 +20,12 @@ const LEAST_DRIFT: f64 = 0.03;
 /// Why two reports say nothing about each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BetweenError {
-    /// Times of two machines say nothing about a change of code.
     #[error(
         "they are of two machines, {before} and {after}: no difference between them is one of the code; measure both on one"
     )]
-    Machines {
-        /// The earlier one's.
-        before: String,
-        /// The later one's.
-        after: String,
-    },
-    /// Nothing in common.
+    Machines { before: String, after: String },
     #[error("they have no case in common that was measured to an interval")]
     Nothing,
-    /// One and the same.
     #[error("they are one and the same run, {0}")]
     Same(String),
 }

@@ -18,11 +18,11 @@ use std::fmt;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// Where: a row's title, a side, a field.
-    pub place: String,
+    pub(crate) place: String,
     /// What is wrong there.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 impl fmt::Display for Problem {
@@ -32,8 +32,7 @@ impl fmt::Display for Problem {
 }
 
 /// All problems of a report; none means that its conclusions follow from its sessions.
-#[must_use]
-pub fn problems(report: &Report) -> Vec<Problem> {
+pub(crate) fn problems(report: &Report) -> Vec<Problem> {
     let mut found = Found::default();
     found.heading(report);
     for row in &report.rows {
@@ -375,8 +374,7 @@ impl Row {
 
 impl Report {
     /// Whether the conclusions may be used: no wrong result, no failed control.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let sound =
             self.rows.iter().all(|row| !matches!(row.status, Status::Incorrect(_) | Status::Failed(_)));
         let known = self.answers.iter().all(|answers| answers.wrong.is_none());
@@ -384,15 +382,14 @@ impl Report {
     }
 
     /// Every comparison of a candidate, with its row.
-    pub fn candidates(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
         let all =
             self.rows.iter().flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)));
         all.filter(|(row, comparison)| row.sides[comparison.side].role == Role::Candidate)
     }
 
     /// Whether any comparison was left open.
-    #[must_use]
-    pub fn is_inconclusive(&self) -> bool {
+    pub(crate) fn is_inconclusive(&self) -> bool {
         self.candidates().any(|(_, comparison)| comparison.verdict == Verdict::Inconclusive)
     }
 }

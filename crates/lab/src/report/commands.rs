@@ -10,64 +10,64 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Commands {
+pub(crate) struct Commands {
     /// From the start of a program that does nothing to its end: no command is faster.
-    pub empty_ns: Option<f64>,
+    pub(crate) empty_ns: Option<f64>,
     /// The same of the shell, where a command needs one.
-    pub shell_ns: Option<f64>,
+    pub(crate) shell_ns: Option<f64>,
     /// Least peak of memory that a child can show: the peak of the lab itself.
-    pub least_bytes: Option<u64>,
+    pub(crate) least_bytes: Option<u64>,
     /// What the sides used, in their order.
-    pub used: Vec<Used>,
+    pub(crate) used: Vec<Used>,
     /// How all but the first compare with it in that.
-    pub uses: Vec<Use>,
+    pub(crate) uses: Vec<Use>,
 }
 
 /// What the runs of one command used. Medians, unless it says otherwise; zero where the system does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Used {
+pub(crate) struct Used {
     /// Runs that were measured.
-    pub runs: usize,
+    pub(crate) runs: usize,
     /// Time of the fastest run.
-    pub least_ns: f64,
+    pub(crate) least_ns: f64,
     /// Time of the slowest run.
-    pub most_ns: f64,
+    pub(crate) most_ns: f64,
     /// Time that one run in twenty exceeds, where there are enough for one.
-    pub p95_ns: Option<f64>,
+    pub(crate) p95_ns: Option<f64>,
     /// Processor time in the program.
-    pub user_ns: f64,
+    pub(crate) user_ns: f64,
     /// Processor time in the system on its behalf.
-    pub system_ns: f64,
+    pub(crate) system_ns: f64,
     /// Most memory at once.
-    pub peak_bytes: f64,
+    pub(crate) peak_bytes: f64,
     /// Read from a device.
-    pub bytes_read: f64,
+    pub(crate) bytes_read: f64,
     /// Written, for a device.
-    pub bytes_written: f64,
+    pub(crate) bytes_written: f64,
     /// Pages that had to be read.
-    pub major_faults: f64,
+    pub(crate) major_faults: f64,
     /// Times that the processor was taken from it.
-    pub switches: f64,
+    pub(crate) switches: f64,
     /// Bytes that it printed.
-    pub printed: f64,
+    pub(crate) printed: f64,
     /// Digest of what most runs printed; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
+    pub(crate) output: Option<String>,
     /// How many runs printed something else.
-    pub odd: usize,
+    pub(crate) odd: usize,
     /// How many runs returned something else than zero.
-    pub failed: usize,
+    pub(crate) failed: usize,
     /// How many runs left processes running, which were ended.
-    pub left: usize,
+    pub(crate) left: usize,
 }
 
 /// Something that a command uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum What {
+pub(crate) enum What {
     /// Processor time, in nanoseconds.
     Processor,
     /// Most memory at once, in bytes.
@@ -82,7 +82,7 @@ pub enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Than {
+pub(crate) enum Than {
     /// Proven to be more, by 1 % and more.
     More,
     /// Proven to be less.
@@ -97,31 +97,31 @@ pub enum Than {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Use {
+pub(crate) struct Use {
     /// Index of the side in [`Row::sides`].
-    pub side: usize,
+    pub(crate) side: usize,
     /// Of what.
-    pub what: What,
+    pub(crate) what: What,
     /// What the first usually uses.
-    pub first: f64,
+    pub(crate) first: f64,
     /// What this one does.
-    pub this: f64,
+    pub(crate) this: f64,
     /// How many times as much this one uses, from pairs of runs; absent where one of them used none that could be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<f64>,
+    pub(crate) ratio: Option<f64>,
     /// Its interval: all those of a report are right together in 99 of 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<[f64; 2]>,
+    pub(crate) interval: Option<[f64; 2]>,
     /// Whether one of them used less than can be told, so that the ratio is at least as far from 1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_bound: bool,
+    pub(crate) is_bound: bool,
     /// What is proven.
-    pub than: Than,
+    pub(crate) than: Than,
 }
 
 impl What {
     /// All of them.
-    pub const ALL: [What; 4] = [What::Processor, What::Memory, What::Read, What::Written];
+    pub(crate) const ALL: [What; 4] = [What::Processor, What::Memory, What::Read, What::Written];
 
     fn word(self) -> &'static str {
         match self {
@@ -142,8 +142,7 @@ impl What {
 
 impl Use {
     /// `uses 2.10× the memory`.
-    #[must_use]
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let ratio = self.ratio.unwrap_or(1.0);
         let digits = if ratio < 0.995 { 3 } else { usize::from(ratio < 9.95) + 1 };
         let bound = match (self.is_bound, self.than) {

@@ -5,78 +5,62 @@ use hashmill_machine::Machine;
 use serde::{Deserialize, Serialize};
 
 /// What stands in [`CountRecord::schema`].
-pub const SCHEMA: &str = "lab.count/1";
+pub(crate) const SCHEMA: &str = "lab.count/1";
 
 /// Counts of one program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct CountRecord {
+pub(crate) struct CountRecord {
     /// Always `lab.count/1`.
-    pub schema: String,
+    pub(crate) schema: String,
     /// Version of the lab.
-    pub tool: String,
+    pub(crate) tool: String,
     /// When it was counted.
-    pub created: String,
+    pub(crate) created: String,
     /// What counted.
-    pub counter: String,
+    pub(crate) counter: String,
     /// Where.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// SHA-256 of the program.
-    pub program_sha256: String,
+    pub(crate) program_sha256: String,
     /// The cases.
-    pub rows: Vec<CountRow>,
+    pub(crate) rows: Vec<CountRow>,
 }
 
 /// One case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct CountRow {
+pub(crate) struct CountRow {
     /// Its key.
-    pub case: String,
+    pub(crate) case: String,
     /// The kernel that was counted; it is the one that is timed.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// Instructions of one call; none where it was refused.
-    pub instructions: Option<f64>,
+    pub(crate) instructions: Option<f64>,
     /// How far two equal runs lay apart, per call.
-    pub resolution: Option<f64>,
+    pub(crate) resolution: Option<f64>,
     /// Why there is no number.
-    pub refused: Option<String>,
+    pub(crate) refused: Option<String>,
 }
 
 /// Why two records cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompareError {
-    /// Libraries choose other code on other processors.
+pub(crate) enum CompareError {
     #[error(
         "the baseline was counted on machine {theirs}, this is {ours}; libraries choose their code by the processor"
     )]
-    Machine {
-        /// The baseline's.
-        theirs: String,
-        /// This one.
-        ours: String,
-    },
-    /// Nothing to compare with.
+    Machine { theirs: String, ours: String },
     #[error("the baseline has no count of {0}")]
     Absent(String),
-    /// Two kernels are two programs.
     #[error("{case} was counted with `{theirs}` and now with `{ours}`; there is no delta between kernels")]
-    Kernel {
-        /// Which case.
-        case: String,
-        /// The baseline's.
-        theirs: String,
-        /// This one.
-        ours: String,
-    },
+    Kernel { case: String, theirs: String, ours: String },
 }
 
 impl CountRecord {
     /// For each counted row, its instructions over those of the baseline.
-    pub fn against(&self, baseline: &CountRecord) -> Result<Vec<(String, f64)>, CompareError> {
+    pub(crate) fn against(&self, baseline: &CountRecord) -> Result<Vec<(String, f64)>, CompareError> {
         if self.machine.id != baseline.machine.id {
             let (theirs, ours) = (baseline.machine.id.clone(), self.machine.id.clone());
             return Err(CompareError::Machine { theirs, ours });

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// What stands in [`Run::schema`].
-pub const SCHEMA: &str = "lab.history/1";
+pub(crate) const SCHEMA: &str = "lab.history/1";
 
 /// Changes of a time below this are not worth a word; of a ratio, the smallest claim of a comparison.
 const LEAST_TIME: f64 = 0.02;
@@ -24,71 +24,58 @@ const LEAST_RATIO: f64 = 0.005;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub(crate) struct Run {
     /// Always `lab.history/1`.
-    pub schema: String,
+    pub(crate) schema: String,
     /// Name of the run.
-    pub id: String,
+    pub(crate) id: String,
     /// When it started, in UTC.
-    pub created: String,
+    pub(crate) created: String,
     /// Where: the id of the machine.
-    pub machine: String,
+    pub(crate) machine: String,
     /// What ran: the commit of its last build, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
+    pub(crate) commit: Option<String>,
     /// What was found.
-    pub points: Vec<Point>,
+    pub(crate) points: Vec<Point>,
 }
 
 /// One number of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Point {
+pub(crate) struct Point {
     /// The case.
-    pub case: String,
+    pub(crate) case: String,
     /// What it was compared with; then `value` is how many times as fast the case is, and else its nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against: Option<String>,
+    pub(crate) against: Option<String>,
     /// Median.
-    pub value: f64,
+    pub(crate) value: f64,
 }
 
 /// Why a run does not join a history.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HistoryError {
-    /// The file cannot be read.
+pub(crate) enum HistoryError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A line is none.
     #[error("line {line} is no run of a history: {source}")]
     Line {
         /// Which, from 1 on.
         line: usize,
-        /// Why.
         source: serde_json::Error,
     },
-    /// A line of another format.
     #[error("line {line} is of the format `{found}`, this version reads {SCHEMA}")]
     Foreign {
         /// Which, from 1 on.
         line: usize,
-        /// Its format.
         found: String,
     },
     /// Numbers of two machines say nothing about a change of code.
     #[error("it is of machine {theirs}, the history is of {ours}; keep a file for each machine")]
-    Machine {
-        /// The report's.
-        theirs: String,
-        /// The history's.
-        ours: String,
-    },
-    /// Once is enough.
+    Machine { theirs: String, ours: String },
     #[error("run {0} is in the history already")]
     Twice(String),
-    /// A report that must not be used.
     #[error("it must not join a history: {0}")]
     Unusable(String),
 }

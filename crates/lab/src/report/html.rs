@@ -76,8 +76,7 @@ dd{margin:0}dd,li{overflow-wrap:anywhere}.numbers>summary{font-size:1.1rem;font-
 .line,figure{break-inside:avoid}}";
 
 /// Renders as one HTML file.
-#[must_use]
-pub fn render(report: &Report) -> String {
+pub(crate) fn render(report: &Report) -> String {
     let closing = format!("schema {}, seal {}", report.schema, report.seal);
     page(&View::of(report), &figures::all(report), &closing)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "is", content = "of", rename_all = "lowercase")]
-pub enum Instructions {
+pub(crate) enum Instructions {
     /// Instructions of an iteration.
     Counted(Counted),
     /// Why there is no count.
@@ -20,11 +20,11 @@ pub enum Instructions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Counted {
+pub(crate) struct Counted {
     /// Of one iteration.
-    pub per_iteration: f64,
+    pub(crate) per_iteration: f64,
     /// How far two equal runs lay apart, per iteration.
-    pub resolution: f64,
+    pub(crate) resolution: f64,
 }
 
 /// Counts that differ by less are equal: what a session says in between, and where its memory lies, is in them too.

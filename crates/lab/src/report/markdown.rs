@@ -4,8 +4,7 @@ use super::schema::Report;
 use super::view::{Table, View};
 
 /// Renders as Markdown.
-#[must_use]
-pub fn render(report: &Report) -> String {
+pub(crate) fn render(report: &Report) -> String {
     lay_out_view(&View::of(report))
 }
 

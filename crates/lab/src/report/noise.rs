@@ -11,65 +11,65 @@ use hashmill_machine::Machine;
 use serde::{Deserialize, Serialize};
 
 /// What stands in [`NoiseRecord::schema`].
-pub const SCHEMA: &str = "lab.noise/2";
+pub(crate) const SCHEMA: &str = "lab.noise/2";
 
 /// Trials of several series on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct NoiseRecord {
+pub(crate) struct NoiseRecord {
     /// Always `lab.noise/2`.
-    pub schema: String,
+    pub(crate) schema: String,
     /// Version of the lab.
-    pub tool: String,
+    pub(crate) tool: String,
     /// SHA-256 of the program.
-    pub program_sha256: String,
+    pub(crate) program_sha256: String,
     /// Where it ran.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// How every trial was measured and decided.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// What was tried.
-    pub series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
     /// Nanoseconds of a timed call without work in each session, where they were asked for: what the harness adds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub empty_call_ns: Vec<f64>,
+    pub(crate) empty_call_ns: Vec<f64>,
     /// SHA-256 over this record with an empty seal.
-    pub seal: String,
+    pub(crate) seal: String,
 }
 
 /// Repeated comparisons of the same two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Series {
+pub(crate) struct Series {
     /// Case of the baseline.
-    pub case: String,
+    pub(crate) case: String,
     /// True extra work of the candidate, in thousandths; zero for an A/A series.
-    pub extra_permille: u64,
+    pub(crate) extra_permille: u64,
     /// Whether the data fit the caches of one core; near where it is absent.
     #[serde(default, skip_serializing_if = "Reach::is_near")]
-    pub reach: Reach,
+    pub(crate) reach: Reach,
     /// Whether both sides shared one process per session.
-    pub together: bool,
+    pub(crate) together: bool,
     /// The comparisons.
-    pub trials: Vec<Trial>,
+    pub(crate) trials: Vec<Trial>,
 }
 
 /// One comparison, complete under its rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// When it started.
-    pub created: String,
+    pub(crate) created: String,
     /// Its seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Load average when it started.
-    pub load: Option<f64>,
+    pub(crate) load: Option<f64>,
     /// Paired log ratio of each session, above zero where the second side is faster.
-    pub deltas: Vec<f64>,
+    pub(crate) deltas: Vec<f64>,
     /// What the rule said.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// What a series shows.
@@ -253,15 +253,13 @@ impl NoiseRecord {
     }
 
     /// The seal that belongs to the rest of the record.
-    #[must_use]
-    pub fn compute_seal(&self) -> String {
+    pub(crate) fn compute_seal(&self) -> String {
         let unsealed = NoiseRecord { seal: String::new(), ..self.clone() };
         crate::fingerprint::sha256_hex(&serde_json::to_vec(&unsealed).expect("a record is plain data"))
     }
 
     /// What is wrong with the record; nothing when every verdict follows from its sessions.
-    #[must_use]
-    pub fn problems(&self) -> Vec<String> {
+    pub(crate) fn problems(&self) -> Vec<String> {
         let mut found = Vec::new();
         // Those of before have their ratios the other way round.
         if self.schema != SCHEMA {

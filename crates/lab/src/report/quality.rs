@@ -5,7 +5,7 @@ use super::schema::{Report, Role};
 use crate::model::key::Key;
 
 /// All flags with what they mean.
-pub const FLAGS: [(&str, &str); 11] = [
+pub(crate) const FLAGS: [(&str, &str); 11] = [
     ("busy", "the load average at the start was above half of the cores"),
     ("stolen-time", "the hypervisor gave more than 1 % of the time to others"),
     ("cpu-pressure", "tasks waited for a processor for more than 10 % of the time"),
@@ -20,8 +20,7 @@ pub const FLAGS: [(&str, &str); 11] = [
 ];
 
 /// What a flag means.
-#[must_use]
-pub fn explain(flag: &str) -> &'static str {
+pub(crate) fn explain(flag: &str) -> &'static str {
     FLAGS.iter().find(|(name, _)| *name == flag).map_or("unknown flag", |(_, says)| says)
 }
 

@@ -15,51 +15,51 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What stands in [`SamplesFile::schema`].
-pub const SCHEMA: &str = "lab.samples/1";
+pub(crate) const SCHEMA: &str = "lab.samples/1";
 
 /// Name of the file beside a report.
-pub const NAME: &str = "samples.json";
+pub(crate) const NAME: &str = "samples.json";
 
 /// The samples of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct SamplesFile {
+pub(crate) struct SamplesFile {
     /// Always `lab.samples/1`.
-    pub schema: String,
+    pub(crate) schema: String,
     /// Name of the run.
-    pub id: String,
+    pub(crate) id: String,
     /// One entry for each row of the report, in its order.
-    pub rows: Vec<SamplesRow>,
+    pub(crate) rows: Vec<SamplesRow>,
 }
 
 /// The samples of one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct SamplesRow {
+pub(crate) struct SamplesRow {
     /// Title of the row.
-    pub title: String,
+    pub(crate) title: String,
     /// What the system said before and after each whole session.
-    pub surroundings: Vec<[Load; 2]>,
+    pub(crate) surroundings: Vec<[Load; 2]>,
     /// Processor on which all sides of a session were kept.
-    pub processors: Vec<Option<usize>>,
+    pub(crate) processors: Vec<Option<usize>>,
     /// Session of each sample.
-    pub session: Vec<usize>,
+    pub(crate) session: Vec<usize>,
     /// Round within the session.
-    pub round: Vec<usize>,
+    pub(crate) round: Vec<usize>,
     /// Place in the order of the round.
-    pub position: Vec<usize>,
+    pub(crate) position: Vec<usize>,
     /// Side: index into the sides of the row.
-    pub side: Vec<usize>,
+    pub(crate) side: Vec<usize>,
     /// Time of all iterations.
-    pub ns: Vec<u64>,
+    pub(crate) ns: Vec<u64>,
     /// Processor time of all threads.
-    pub cpu_ns: Vec<Option<u64>>,
+    pub(crate) cpu_ns: Vec<Option<u64>>,
     /// Page faults.
-    pub faults: Vec<Option<u64>>,
+    pub(crate) faults: Vec<Option<u64>>,
     /// Involuntary context switches of the main thread.
-    pub switches: Vec<Option<u64>>,
+    pub(crate) switches: Vec<Option<u64>>,
 }
 
 /// What the sessions of a row gave: the evidence of a report.

@@ -15,7 +15,7 @@ const FEWEST: usize = 8;
 
 /// How a sustained run went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Course {
+pub(crate) enum Course {
     /// As fast at its end as at its start.
     Stable,
     /// Slowly changing.
@@ -26,23 +26,22 @@ pub enum Course {
 
 /// A sustained run in windows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Soak {
+pub(crate) struct Soak {
     /// Middle of each window in seconds of measured time, and its units per nanosecond.
-    pub windows: Vec<(f64, f64)>,
+    pub(crate) windows: Vec<(f64, f64)>,
     /// Median rate of the first quarter of the time.
-    pub first: f64,
+    pub(crate) first: f64,
     /// Median rate of the last quarter of the time.
-    pub last: f64,
+    pub(crate) last: f64,
     /// Change of the rate per minute, as a share of the first quarter's rate.
-    pub slope_per_minute: f64,
+    pub(crate) slope_per_minute: f64,
     /// What it amounts to.
-    pub course: Course,
+    pub(crate) course: Course,
 }
 
 impl Course {
     /// The word of a table.
-    #[must_use]
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Course::Stable => "stable",
             Course::Drifting => "drifting",
@@ -53,8 +52,7 @@ impl Course {
 
 impl Soak {
     /// Reads a row as a sustained run; none when it holds too few windows.
-    #[must_use]
-    pub fn of(row: &Row) -> Option<Self> {
+    pub(crate) fn of(row: &Row) -> Option<Self> {
         let units = row.units.per_iteration as f64 * row.sides.first()?.iterations as f64;
         let mut now = 0.0;
         let mut windows = Vec::with_capacity(row.windows_ns.len());

@@ -9,37 +9,17 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// Why a file is not a report that this lab can read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The system refused.
+pub(crate) enum ReadError {
     #[error("cannot read {}: {source}", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Too large to be one.
+    Io { path: PathBuf, source: io::Error },
     #[error("{} is larger than {} MiB, which no report is", path.display(), MOST_BYTES >> 20)]
-    TooLarge {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// Not JSON, or not of the schema that it names.
+    TooLarge { path: PathBuf },
     #[error("{}: {_0}", misfit(_0))]
     Invalid(#[from] serde_json::Error),
-    /// A row speaks of a side that it does not have.
     #[error("it does not fit the schema that it names: {row} speaks of a side that it does not have")]
-    Sideless {
-        /// Title of the row.
-        row: String,
-    },
-    /// JSON of something else.
+    Sideless { row: String },
     #[error("not a report of this lab: `schema` is {found}, this version reads {SCHEMA}")]
-    Foreign {
-        /// What stands in `schema`.
-        found: String,
-    },
+    Foreign { found: String },
 }
 
 fn misfit(error: &serde_json::Error) -> &'static str {
@@ -47,7 +27,7 @@ fn misfit(error: &serde_json::Error) -> &'static str {
 }
 
 /// Reads a report. That it can be read does not make it true: see [`check`](super::check).
-pub fn read(path: &Path) -> Result<Report, ReadError> {
+pub(crate) fn read(path: &Path) -> Result<Report, ReadError> {
     parse(&read_bytes(path)?)
 }
 
@@ -64,7 +44,7 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
 }
 
 /// Reads a report from memory.
-pub fn parse(bytes: &[u8]) -> Result<Report, ReadError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Report, ReadError> {
     // The name first: of a newer or foreign file, no other message would help.
     match schema_of(bytes)?.as_deref() {
         Some(SCHEMA) => {
@@ -88,8 +68,7 @@ pub(crate) fn schema_of(bytes: &[u8]) -> Result<Option<String>, ReadError> {
 }
 
 /// A report as JSON text.
-#[must_use]
-pub fn to_json(report: &Report) -> String {
+pub(crate) fn to_json(report: &Report) -> String {
     pretty(report)
 }
 
@@ -135,7 +114,7 @@ fn write_value(value: &serde_json::Value, indent: usize, out: &mut String) {
 
 /// Replaces the file at `path` in one step, so that whoever reads it finds a whole one, also after a crash. A link stays
 /// one, and what is no file, such as a device or a pipe, is written to.
-pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     if is_special(path) {
         return std::fs::File::options().write(true).open(path)?.write_all(text.as_bytes());
     }

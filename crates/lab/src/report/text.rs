@@ -4,8 +4,7 @@ use super::schema::Report;
 use super::view::{Table, Tone, View};
 
 /// Renders for a terminal; `colour` adds ANSI colours to the verdicts.
-#[must_use]
-pub fn render(report: &Report, colour: bool) -> String {
+pub(crate) fn render(report: &Report, colour: bool) -> String {
     lay_out_view(&View::of(report), colour)
 }
 

@@ -35,38 +35,18 @@ pub(crate) struct Link {
 /// Why a session gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PeerError {
-    /// The process could not be started.
     #[error("cannot start the session {program}: {reason}")]
-    Start {
-        /// Which program.
-        program: String,
-        /// What the system said.
-        reason: String,
-    },
-    /// The process ended.
+    Start { program: String, reason: String },
     #[error("the session ended: {status}{last_words}")]
-    Died {
-        /// How it ended.
-        status: String,
-        /// The end of what it wrote to stderr.
-        last_words: String,
-    },
-    /// No answer in time.
+    Died { status: String, last_words: String },
     #[error("the session did not answer within {0} s and was killed")]
     Hung(u64),
-    /// It answered something else.
     #[error("the session answered what was not asked: {0}")]
     Confused(String),
-    /// It is of another version.
     #[error(
         "the session speaks protocol {theirs}, this lab speaks {ours}; build both sides from revisions with the same protocol"
     )]
-    Protocol {
-        /// Its version.
-        theirs: u32,
-        /// Ours.
-        ours: u32,
-    },
+    Protocol { theirs: u32, ours: u32 },
 }
 
 /// A session in the same process, for tests with a scripted clock.

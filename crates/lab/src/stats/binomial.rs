@@ -3,8 +3,7 @@
 /// Clopper–Pearson interval of the true share when `hits` of `trials` were seen.
 ///
 /// Exact in the sense that it covers the true share at least with probability `level`, whatever that share is.
-#[must_use]
-pub fn share_interval(hits: u64, trials: u64, level: f64) -> (f64, f64) {
+pub(crate) fn share_interval(hits: u64, trials: u64, level: f64) -> (f64, f64) {
     let tail = (1.0 - level) / 2.0;
     let at_most = |share: f64, most: u64| cumulative(share, trials, most);
     let low = if hits == 0 { 0.0 } else { bisect(|share| 1.0 - at_most(share, hits - 1) < tail) };

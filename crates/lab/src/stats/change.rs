@@ -21,19 +21,18 @@ const MOST: usize = 400;
 
 /// A believed change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub(crate) struct Change {
     /// Index of the first number of the new level.
-    pub at: usize,
+    pub(crate) at: usize,
     /// Median of the level before.
-    pub before: f64,
+    pub(crate) before: f64,
     /// Median of the level after.
-    pub after: f64,
+    pub(crate) after: f64,
 }
 
 /// All changes of a series, in order, of which each is at least `least` as a share of the level before. The same series
 /// gives the same changes.
-#[must_use]
-pub fn changes(values: &[f64], least: f64) -> Vec<Change> {
+pub(crate) fn changes(values: &[f64], least: f64) -> Vec<Change> {
     let mut cuts = Vec::new();
     let old = values.len().saturating_sub(MOST);
     segment(&values[old..], old, &mut cuts);
@@ -54,7 +53,6 @@ pub fn changes(values: &[f64], least: f64) -> Vec<Change> {
 }
 
 /// The median of each part between cuts.
-#[must_use]
 pub(crate) fn levels(values: &[f64], cuts: &[usize]) -> Vec<f64> {
     let starts = std::iter::once(0).chain(cuts.iter().copied());
     let ends = cuts.iter().copied().chain([values.len()]);

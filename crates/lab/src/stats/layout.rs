@@ -24,7 +24,7 @@ use crate::plan::Orders;
 ///
 /// No bound. On Zen 5 ten of `cargo xtask layouts` reached 5.3 %, a sort costs a tenth more in one layout of six, and a loop of a
 /// microsecond was seen at 27 %. A larger bar would call no difference of given programs at all.
-pub const SPREAD: f64 = 0.10;
+pub(crate) const SPREAD: f64 = 0.10;
 
 /// Samples of the sessions on which [`sees`] decides: enough to tell seven in eight from six.
 const WORLDS: usize = 64;
@@ -35,8 +35,7 @@ const WORLDS: usize = 64;
 /// Not by a formula from their deviation: one layout in six that costs a tenth, as a sort here has, leaves the robust
 /// deviation at half a percent, and two percent are found every second time. So the sessions themselves are asked. Their
 /// distances from the centre are drawn again with signs by chance, a difference is added, and the rule judges.
-#[must_use]
-pub fn sees(rule: &Rule, family: usize, evidence: &Evidence) -> Option<f64> {
+pub(crate) fn sees(rule: &Rule, family: usize, evidence: &Evidence) -> Option<f64> {
     let look = rule.looks.iter().rfind(|look| look.sessions <= evidence.deltas.len())?;
     let deltas = &evidence.deltas[..look.sessions];
     let centre = hodges_lehmann(deltas);

@@ -4,15 +4,15 @@
 //! gets the same verdict from the same functions. Every input is a slice of finite numbers; the report checker
 //! guarantees that for data which came from outside.
 
-pub mod binomial;
-pub mod change;
-pub mod layout;
-pub mod order;
-pub mod paired;
-pub mod ratio;
-pub mod signed_rank;
-pub mod trend;
-pub mod verdict;
+pub(crate) mod binomial;
+pub(crate) mod change;
+pub(crate) mod layout;
+pub(crate) mod order;
+pub(crate) mod paired;
+pub(crate) mod ratio;
+pub(crate) mod signed_rank;
+pub(crate) mod trend;
+pub(crate) mod verdict;
 
 /// Most sessions that one comparison may hold. The exact tables grow with the square of it.
-pub const MAX_SESSIONS: usize = 400;
+pub(crate) const MAX_SESSIONS: usize = 400;

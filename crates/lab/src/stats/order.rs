@@ -1,29 +1,25 @@
 //! Order statistics: median, spread and the distribution-free interval of a median.
 
 /// The middle value, or the mean of the two middle values. `NaN` for an empty slice.
-#[must_use]
-pub fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     median_of_sorted(&sorted)
 }
 
 /// To six digits: as numbers are stored.
-#[must_use]
-pub fn six_digits(value: f64) -> f64 {
+pub(crate) fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 /// Median absolute deviation from the median, not scaled to a normal distribution.
-#[must_use]
-pub fn mad(values: &[f64]) -> f64 {
+pub(crate) fn mad(values: &[f64]) -> f64 {
     let centre = median(values);
     let distances: Vec<f64> = values.iter().map(|v| (v - centre).abs()).collect();
     median(&distances)
 }
 
 /// Standard deviation with the `n - 1` divisor. Zero for fewer than two values.
-#[must_use]
-pub fn standard_deviation(values: &[f64]) -> f64 {
+pub(crate) fn standard_deviation(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }
@@ -36,8 +32,7 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
 /// Interval of the median from two order statistics: exact for every continuous distribution.
 ///
 /// `None` where even the extremes do not reach `level` (fewer than eight values at 99 %).
-#[must_use]
-pub fn median_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
+pub(crate) fn median_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     let n = values.len();
     let tail_limit = (1.0 - level) / 2.0;
     // Walk the Binomial(n, 1/2) distribution: P(fewer than r of n values lie below the median) <= tail.

@@ -5,18 +5,21 @@ use super::ratio::log_ratio;
 
 /// One sample, placed: nanoseconds per iteration of a side in a session. Samples come in the order of their rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// Which session.
-    pub session: usize,
+    pub(crate) session: usize,
     /// Which side.
-    pub side: usize,
+    pub(crate) side: usize,
     /// Nanoseconds per iteration.
-    pub ns: f64,
+    pub(crate) ns: f64,
 }
 
 /// The samples of one side, grouped by session; those of sessions from `sessions` on are left out.
-#[must_use]
-pub fn by_session(samples: impl Iterator<Item = Placed>, sessions: usize, side: usize) -> Vec<Vec<f64>> {
+pub(crate) fn by_session(
+    samples: impl Iterator<Item = Placed>,
+    sessions: usize,
+    side: usize,
+) -> Vec<Vec<f64>> {
     let mut grouped = vec![Vec::new(); sessions];
     for sample in samples.filter(|sample| sample.side == side && sample.session < sessions) {
         grouped[sample.session].push(sample.ns);
@@ -25,8 +28,7 @@ pub fn by_session(samples: impl Iterator<Item = Placed>, sessions: usize, side: 
 }
 
 /// The delta of every session from grouped samples of the other and of ours.
-#[must_use]
-pub fn deltas(other: &[Vec<f64>], ours: &[Vec<f64>]) -> Vec<f64> {
+pub(crate) fn deltas(other: &[Vec<f64>], ours: &[Vec<f64>]) -> Vec<f64> {
     let sessions = other.iter().zip(ours);
     let paired =
         sessions.map(|(other, ours)| other.iter().copied().zip(ours.iter().copied()).collect::<Vec<_>>());
@@ -40,8 +42,7 @@ pub fn deltas(other: &[Vec<f64>], ours: &[Vec<f64>]) -> Vec<f64> {
 /// and its luck. `None` when the session has no complete round.
 ///
 /// Rounded to a millionth, which is finer than any claim, so that a stored number and the one behind it are the same.
-#[must_use]
-pub fn session_delta(rounds: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn session_delta(rounds: &[(f64, f64)]) -> Option<f64> {
     let ratios: Vec<f64> = rounds.iter().map(|&(other, ours)| log_ratio(other, ours)).collect();
     // Adding zero turns a negative zero into a plain one.
     (!ratios.is_empty()).then(|| (median(&ratios) * 1e6).round() / 1e6 + 0.0)

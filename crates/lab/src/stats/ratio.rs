@@ -5,38 +5,32 @@
 pub(crate) const MEANS: &str = "ratio: the other's time over ours, so that above 1 ours is faster";
 
 /// How many times as fast ours is.
-#[must_use]
-pub fn ratio(other: f64, ours: f64) -> f64 {
+pub(crate) fn ratio(other: f64, ours: f64) -> f64 {
     other / ours
 }
 
 /// The same as a log ratio, which is above zero where ours is faster.
-#[must_use]
-pub fn log_ratio(other: f64, ours: f64) -> f64 {
+pub(crate) fn log_ratio(other: f64, ours: f64) -> f64 {
     ratio(other, ours).ln()
 }
 
 /// Which way a log ratio points.
-#[must_use]
-pub fn is_faster(log_ratio: f64) -> bool {
+pub(crate) fn is_faster(log_ratio: f64) -> bool {
     log_ratio > 0.0
 }
 
 /// What two intervals of times leave possible.
-#[must_use]
-pub fn bounds(other: [f64; 2], ours: [f64; 2]) -> [f64; 2] {
+pub(crate) fn bounds(other: [f64; 2], ours: [f64; 2]) -> [f64; 2] {
     [ratio(other[0], ours[1]), ratio(other[1], ours[0])]
 }
 
 /// `1.043×`.
-#[must_use]
-pub fn times(value: f64) -> String {
+pub(crate) fn times(value: f64) -> String {
     if value < 9.9995 { format!("{value:.3}×") } else { format!("{value:.1}×") }
 }
 
 /// `[1.036, 1.051]`, or a dash where there is no interval.
-#[must_use]
-pub fn range(interval: Option<[f64; 2]>) -> String {
+pub(crate) fn range(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(|| "–".to_owned(), |[low, high]| format!("[{low:.3}, {high:.3}]"))
 }
 

@@ -11,8 +11,7 @@ use super::order::median_of_sorted;
 ///
 /// Zeros carry no sign and are dropped (Wilcoxon's way); tied magnitudes share their mean rank, and the null
 /// distribution is the one of exactly these ranks. One when nothing remains.
-#[must_use]
-pub fn p_value(values: &[f64]) -> f64 {
+pub(crate) fn p_value(values: &[f64]) -> f64 {
     let Ranks { doubled, positive } = Ranks::of(values);
     let null = subset_sums(&doubled);
     let lower: f64 = null[..=positive].iter().sum();
@@ -21,16 +20,14 @@ pub fn p_value(values: &[f64]) -> f64 {
 }
 
 /// Hodges–Lehmann estimate of the centre: the median of all pairwise means. `NaN` for an empty slice.
-#[must_use]
-pub fn hodges_lehmann(values: &[f64]) -> f64 {
+pub(crate) fn hodges_lehmann(values: &[f64]) -> f64 {
     median_of_sorted(&walsh_averages(values))
 }
 
 /// The values of the centre which the exact test would not reject at `1 - level`.
 ///
 /// `None` where `level` cannot be reached with so few values (fewer than eight at 99 %).
-#[must_use]
-pub fn interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
+pub(crate) fn interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     let doubled: Vec<usize> = (1..=values.len()).map(|rank| 2 * rank).collect();
     let null = subset_sums(&doubled);
     let tail_limit = (1.0 - level) / 2.0;
@@ -63,17 +60,6 @@ pub(super) fn most_against(n: usize, alpha: f64) -> Option<usize> {
         2.0 * tail < alpha
     });
     within.count().checked_sub(1)
-}
-
-/// How many of the `2^n` sign patterns give each positive rank sum `0 ..= n (n + 1) / 2`.
-///
-/// # Panics
-/// For `n` above 53, where a count may not fit the 53 bits of an `f64`.
-#[must_use]
-pub fn null_counts(n: usize) -> Vec<u64> {
-    assert!(n <= 53, "counts of {n} values are not exact");
-    let ranks: Vec<usize> = (1..=n).collect();
-    subset_sums(&ranks).iter().map(|p| (p * 2.0_f64.powi(n as i32)) as u64).collect()
 }
 
 /// Ranks of magnitudes, doubled so that the mean of two neighbouring ranks is still an integer.
@@ -128,6 +114,53 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::Deserialize;
+
+    /// SciPy's numbers; `tests/data/signed_rank.py` made them and says how.
+    #[derive(Deserialize)]
+    struct Reference {
+        tables: Vec<Table>,
+        cases: Vec<Case>,
+        large: Vec<Case>,
+    }
+
+    #[derive(Deserialize)]
+    struct Table {
+        n: usize,
+        counts: Vec<u64>,
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        values: Vec<f64>,
+        p: f64,
+    }
+
+    fn reference() -> Reference {
+        let text = include_str!("../../tests/data/signed_rank.json");
+        serde_json::from_str(text).expect("committed file parses")
+    }
+
+    #[test]
+    fn null_tables_equal_scipys_to_the_last_count() {
+        for Table { n, counts } in reference().tables {
+            assert!(n <= 53, "counts of {n} values are not exact");
+            let ranks: Vec<usize> = (1..=n).collect();
+            let patterns = 2.0_f64.powi(n as i32);
+            let of_sum: Vec<u64> = subset_sums(&ranks).iter().map(|p| (p * patterns) as u64).collect();
+            assert_eq!(of_sum, counts, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn p_values_equal_scipys() {
+        let Reference { cases, large, .. } = reference();
+        assert!(cases.len() > 35 && large.len() == 9, "the file holds untied, tied and large cases");
+        for case in cases.iter().chain(&large) {
+            let p = p_value(&case.values);
+            assert!((p - case.p).abs() <= 1e-13 * case.p, "{p} against {} for {:?}", case.p, case.values);
+        }
+    }
 
     #[test]
     fn null_distribution_of_three_is_the_textbook_one() {

@@ -6,8 +6,7 @@ use super::order::median;
 const MAX_POINTS: usize = 600;
 
 /// Median of the slopes between all pairs of points `(x, y)`. `None` when no two points differ in `x`.
-#[must_use]
-pub fn theil_sen(points: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn theil_sen(points: &[(f64, f64)]) -> Option<f64> {
     let step = points.len().div_ceil(MAX_POINTS).max(1);
     let thinned: Vec<(f64, f64)> = points.iter().copied().step_by(step).collect();
     let mut slopes = Vec::new();

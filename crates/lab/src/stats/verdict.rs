@@ -22,7 +22,7 @@ use crate::model::reach::Reach;
 use serde::{Deserialize, Serialize};
 
 /// Confidence of every printed interval.
-pub const LEVEL: f64 = 0.99;
+pub(crate) const LEVEL: f64 = 0.99;
 
 /// MAD of a normal distribution times this is its standard deviation.
 const MAD_TO_SD: f64 = 1.4826;
@@ -33,50 +33,50 @@ const FOUR_IN_FIVE: f64 = 1.69;
 
 /// One planned look at the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub(crate) struct Look {
     /// Sessions that must be complete.
-    pub sessions: usize,
+    pub(crate) sessions: usize,
     /// Part of the two-sided error budget that this look may spend.
-    pub alpha: f64,
+    pub(crate) alpha: f64,
 }
 
 /// When to look, what may be spent, and what counts as a difference or as sameness.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// Looks in the order of their sessions.
-    pub looks: Vec<Look>,
+    pub(crate) looks: Vec<Look>,
     /// Smallest relative difference that may be called faster or slower where a core has its data to itself.
-    pub min_effect: f64,
+    pub(crate) min_effect: f64,
     /// The same where it has not.
-    pub min_effect_far: f64,
+    pub(crate) min_effect_far: f64,
     /// Half width of the band that counts as the same speed.
-    pub same_within: f64,
+    pub(crate) same_within: f64,
     /// Fewest sessions on which `Same` may be called.
-    pub same_from: usize,
+    pub(crate) same_from: usize,
     /// Smallest relative difference that may be claimed where all sessions ran one link of each side, so that the
     /// luck of its layout is in the difference; nothing where every session had links of its own.
-    pub fixed_layout: Option<f64>,
+    pub(crate) fixed_layout: Option<f64>,
     /// Version of the rule; before 3, intervals are those of one look.
-    pub version: u32,
+    pub(crate) version: u32,
 }
 
 /// The version of the rules that are made now.
-pub const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 3;
 
 /// What a comparison is decided on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     /// The delta of each session, in the order in which they were measured.
-    pub deltas: Vec<f64>,
+    pub(crate) deltas: Vec<f64>,
     /// Where the data of the compared cases lie.
-    pub reach: Reach,
+    pub(crate) reach: Reach,
 }
 
 /// What one comparison showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Ours takes less time than the other.
     Faster,
     /// Ours takes more time than the other.
@@ -89,8 +89,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// The word of a table.
-    #[must_use]
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
             Verdict::Slower => "slower",
@@ -100,55 +99,44 @@ impl Verdict {
     }
 
     /// Whether the verdict asserts a difference.
-    #[must_use]
-    pub fn is_claim(self) -> bool {
+    pub(crate) fn is_claim(self) -> bool {
         matches!(self, Verdict::Faster | Verdict::Slower)
     }
 }
 
 /// The numbers behind a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// Sessions that contributed.
-    pub sessions: usize,
+    pub(crate) sessions: usize,
     /// Time of the other over ours: `exp` of the Hodges–Lehmann estimate.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
     /// The 99 % interval of the ratio, paid for all looks; absent before the first.
-    pub interval: Option<(f64, f64)>,
+    pub(crate) interval: Option<(f64, f64)>,
     /// Exact two-sided signed-rank p of all sessions, as if they had been looked at once.
-    pub p: f64,
+    pub(crate) p: f64,
     /// The p that counts: corrected for the looks taken and for the family.
-    pub p_family: f64,
+    pub(crate) p_family: f64,
     /// Robust standard deviation of the session deltas.
-    pub spread: f64,
+    pub(crate) spread: f64,
     /// The decision.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// With so many sessions, an inconclusive comparison would be settled in about four of five cases.
-    pub sessions_needed: Option<u64>,
+    pub(crate) sessions_needed: Option<u64>,
 }
 
 /// Why a rule cannot be followed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RuleError {
-    /// No look at all.
+pub(crate) enum RuleError {
     #[error("a rule needs at least one look")]
     NoLooks,
     /// Looks must grow, so that each adds data.
     #[error("looks must be in growing order: {0} sessions follow {1}")]
     Unordered(usize, usize),
-    /// Too many sessions for the exact tables.
     #[error("{0} sessions are more than the {MAX_SESSIONS} that the exact tables are built for")]
     TooManySessions(usize),
-    /// A number outside its meaning.
     #[error("{name} is {value}, but must lie between 0 and 1")]
-    OutOfRange {
-        /// Which parameter.
-        name: &'static str,
-        /// What it was.
-        value: f64,
-    },
-    /// The looks together spend more than the whole.
+    OutOfRange { name: &'static str, value: f64 },
     #[error("the looks spend {0} together, which is more than the 1 % of the intervals")]
     Overspent(f64),
 }
@@ -159,21 +147,18 @@ impl Rule {
     /// 197 comparisons of identical sides, by 0.5 to 0.7 %.
     ///
     /// Ten is the smallest number of sessions whose exact p can fall below .002 (2/1024).
-    #[must_use]
-    pub fn standard() -> Self {
+    pub(crate) fn standard() -> Self {
         Rule::with_looks(&[(10, 0.002), (20, 0.003), (40, 0.005)])
     }
 
     /// `lab.rule/3-publish`: one more look, at 80 sessions, for numbers that will be printed somewhere.
-    #[must_use]
-    pub fn publish() -> Self {
+    pub(crate) fn publish() -> Self {
         Rule::with_looks(&[(10, 0.002), (20, 0.002), (40, 0.003), (80, 0.003)])
     }
 
     /// The same for as many sessions as somebody asks for: looks at 10, 20, 40 and so on, and at the last of them. The
     /// first spends what ten sessions can prove at best, and the others share what is left.
-    #[must_use]
-    pub fn up_to(sessions: usize) -> Self {
+    pub(crate) fn up_to(sessions: usize) -> Self {
         let doubling = std::iter::successors(Some(10), |look| Some(2 * look));
         let mut looks: Vec<usize> = doubling.take_while(|look| *look < sessions).collect();
         looks.push(sessions);
@@ -181,8 +166,7 @@ impl Rule {
     }
 
     /// The same with looks at these numbers of sessions.
-    #[must_use]
-    pub fn at(looks: &[usize]) -> Self {
+    pub(crate) fn at(looks: &[usize]) -> Self {
         for known in [Rule::standard(), Rule::publish()] {
             if known.looks.iter().map(|look| look.sessions).eq(looks.iter().copied()) {
                 return known;
@@ -211,8 +195,7 @@ impl Rule {
     }
 
     /// The same rule for a measurement that has one link of each side.
-    #[must_use]
-    pub fn with_fixed_layout(self) -> Self {
+    pub(crate) fn with_fixed_layout(self) -> Self {
         Rule { fixed_layout: Some(super::layout::SPREAD), ..self }
     }
 
@@ -222,8 +205,7 @@ impl Rule {
     /// Where sessions hardly differ, the smallest claim keeps errors away, and next to nothing of the budget is spent.
     /// Layouts make sessions differ by a percent and more: then all of it is spent, and of 300 comparisons of equal
     /// work four and more are called different one time in three. With half, three and fewer are in 93 of 100 series.
-    #[must_use]
-    pub fn with_links(mut self) -> Self {
+    pub(crate) fn with_links(mut self) -> Self {
         let half = self.alpha() / 2.0;
         let Some((first, rest)) = self.looks.split_first_mut() else { return self };
         if rest.is_empty() {
@@ -236,7 +218,7 @@ impl Rule {
     }
 
     /// Whether the rule can be followed at all.
-    pub fn validate(&self) -> Result<(), RuleError> {
+    pub(crate) fn validate(&self) -> Result<(), RuleError> {
         let last = self.looks.last().ok_or(RuleError::NoLooks)?;
         for pair in self.looks.windows(2) {
             if pair[1].sessions <= pair[0].sessions {
@@ -266,20 +248,17 @@ impl Rule {
     }
 
     /// The whole two-sided error budget.
-    #[must_use]
-    pub fn alpha(&self) -> f64 {
+    pub(crate) fn alpha(&self) -> f64 {
         self.looks.iter().map(|look| look.alpha).sum()
     }
 
     /// Sessions of the last look.
-    #[must_use]
-    pub fn most_sessions(&self) -> usize {
+    pub(crate) fn most_sessions(&self) -> usize {
         self.looks.last().map_or(0, |look| look.sessions)
     }
 
     /// How many sessions a comparison must have before it can be looked at again; `None` once it is settled.
-    #[must_use]
-    pub fn sessions_wanted(&self, family: usize, evidence: &Evidence) -> Option<usize> {
+    pub(crate) fn sessions_wanted(&self, family: usize, evidence: &Evidence) -> Option<usize> {
         for look in &self.looks {
             let Some(seen) = evidence.deltas.get(..look.sessions) else {
                 return Some(look.sessions);
@@ -294,8 +273,7 @@ impl Rule {
     }
 
     /// Decides every comparison of a family.
-    #[must_use]
-    pub fn judge(&self, family: &[Evidence]) -> Vec<Comparison> {
+    pub(crate) fn judge(&self, family: &[Evidence]) -> Vec<Comparison> {
         let sequential: Vec<f64> =
             family.iter().map(|evidence| self.sequential_p(&evidence.deltas)).collect();
         let corrected = holm(&sequential);
@@ -304,8 +282,7 @@ impl Rule {
     }
 
     /// Smallest relative difference that may be claimed of data that lie there.
-    #[must_use]
-    pub fn least(&self, reach: Reach) -> f64 {
+    pub(crate) fn least(&self, reach: Reach) -> f64 {
         self.least_in_layouts(reach).max(self.fixed_layout.unwrap_or(0.0))
     }
 
@@ -319,8 +296,7 @@ impl Rule {
 
     /// Whether a difference is there that could be one of layout alone: proven of these two links, and too small to be
     /// a claim about the two sources.
-    #[must_use]
-    pub fn may_be_layout(&self, p_family: f64, ratio: f64, reach: Reach) -> bool {
+    pub(crate) fn may_be_layout(&self, p_family: f64, ratio: f64, reach: Reach) -> bool {
         let size = ratio.ln().abs();
         let within = self.least_in_layouts(reach).ln_1p()..self.least(reach).ln_1p();
         p_family < self.alpha() && within.contains(&size)
@@ -382,8 +358,7 @@ impl Rule {
     /// The interval of the centre that holds however many looks were taken: the exact intervals of the looks, each at
     /// the confidence that its share of the budget leaves, cut with one another. Sessions past the last look that was
     /// reached are not looked at. Where two of them have nothing in common, the last one is all that can be said.
-    #[must_use]
-    pub fn interval(&self, deltas: &[f64]) -> Option<(f64, f64)> {
+    pub(crate) fn interval(&self, deltas: &[f64]) -> Option<(f64, f64)> {
         self.interval_among(deltas, 1)
     }
 
@@ -455,8 +430,7 @@ impl Rule {
 }
 
 /// Holm's step-down correction: the family-wise p of each member.
-#[must_use]
-pub fn holm(p_values: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     let mut corrected = vec![0.0; p_values.len()];

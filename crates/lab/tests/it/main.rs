@@ -19,5 +19,4 @@ mod repository;
 mod saved;
 mod schema;
 mod signature;
-mod signed_rank;
 mod verbs;

@@ -12,9 +12,8 @@ mod sum;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hashmill_lab::cmd::{self, Maker, Mount};
+use hashmill_lab::cmd::{self, Build, Maker, Mount};
 use hashmill_lab::model::registry::Registry;
-use hashmill_lab::report::schema::Build;
 
 use crate::builds;
 
