@@ -7,7 +7,7 @@ use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::plan::{Orders, Plan};
 use crate::session::peer::{Launcher, Link, Peer, PeerError};
-use crate::session::protocol::{Reply, Request};
+use crate::session::protocol::{Memory, Reply, Request};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::Evidence;
 use hashmill_machine::Load;
@@ -74,25 +74,12 @@ pub(crate) struct Sample {
     pub(crate) switches: Option<u64>,
 }
 
-/// The memory of all processes of a session, in bytes; nothing where one cannot tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct MemorySeen {
-    /// In huge pages of any kind.
-    pub(crate) huge: Option<u64>,
-    /// In memory at all.
-    pub(crate) resident: Option<u64>,
-    /// In pages that were reserved as huge ones.
-    pub(crate) reserved: Option<u64>,
-    /// In those of 1 GiB and more.
-    pub(crate) gigantic: Option<u64>,
-}
-
 /// What was seen of a session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SessionSeen {
     pub(crate) before: Load,
     pub(crate) after: Load,
-    pub(crate) memory: MemorySeen,
+    pub(crate) memory: Memory,
     /// Processor on which all sides were kept.
     pub(crate) cpu: Option<usize>,
 }
@@ -453,23 +440,20 @@ impl<'a> Running<'a> {
         })
     }
 
-    fn memory(&mut self) -> MemorySeen {
-        let add =
-            |sum: &mut Option<u64>, more: Option<u64>| *sum = sum.zip(more).map(|(sum, more)| sum + more);
-        let nothing = Some(0);
-        let mut seen = MemorySeen { huge: nothing, resident: nothing, reserved: nothing, gigantic: nothing };
-        for peer in &mut self.peers {
-            let Ok(Reply::Memory { huge_bytes, resident_bytes, reserved_bytes, gigantic_bytes }) =
-                peer.ask(&Request::Memory)
-            else {
-                return MemorySeen::default();
-            };
-            add(&mut seen.huge, huge_bytes);
-            add(&mut seen.resident, resident_bytes);
-            add(&mut seen.reserved, reserved_bytes);
-            add(&mut seen.gigantic, gigantic_bytes);
+    /// What all processes have together.
+    fn memory(&mut self) -> Memory {
+        let asked = self.peers.iter_mut().map(|peer| match peer.ask(&Request::Memory) {
+            Ok(Reply::Memory(memory)) => memory,
+            _ => Memory::default(),
+        });
+        let all: Vec<Memory> = asked.collect();
+        let sum = |of: fn(&Memory) -> Option<u64>| all.iter().map(of).sum();
+        Memory {
+            huge_bytes: sum(|memory| memory.huge_bytes),
+            resident_bytes: sum(|memory| memory.resident_bytes),
+            reserved_bytes: sum(|memory| memory.reserved_bytes),
+            gigantic_bytes: sum(|memory| memory.gigantic_bytes),
         }
-        seen
     }
 
     fn ask(&mut self, side: usize, request: &Request) -> Result<Reply, Torn> {

@@ -179,7 +179,7 @@ fn report_of(all: &[Measured], plan: &Plan) -> Report {
             *session = SessionSeen {
                 before: Load::default(),
                 after: Load::default(),
-                memory: MemorySeen::default(),
+                memory: Memory::default(),
                 cpu: None,
             };
         }

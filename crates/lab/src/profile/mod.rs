@@ -50,7 +50,7 @@ pub(crate) fn plain(key: &Key, launcher: &dyn Launcher, meant_ns: u64) -> Result
         return Err("the session gave no sample".to_owned());
     };
     let huge_bytes = match ask(&mut *peer, &Request::Memory)? {
-        Reply::Memory { huge_bytes, .. } => huge_bytes,
+        Reply::Memory(memory) => memory.huge_bytes,
         other => return Err(refused(other)),
     };
     let per_call = |count: Option<u64>| count.map(|count| count as f64 / calls as f64);

@@ -3,10 +3,10 @@
 
 use super::floor;
 use super::schema::{
-    Answers, Build, Comparison, Kind, NoiseCard, Plan, Quality, Report, Retry, Role, Row, SCHEMA, Session,
+    Answers, Build, Comparison, Kind, Memory, NoiseCard, Plan, Quality, Report, Retry, Role, Row, SCHEMA,
     Side, State, Status, Summary, TimingClass, Units,
 };
-use crate::campaign::{self, Contest, Measured, MemorySeen, Outcome, SessionSeen};
+use crate::campaign::{self, Contest, Measured, Outcome, SessionSeen};
 use crate::model::class::Class;
 use crate::model::floor::Work;
 use crate::plan;
@@ -146,7 +146,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
             Outcome::Failed(why) => Status::Failed(why.clone()),
         },
         sides: sides.collect(),
-        sessions: measured.sessions.iter().map(|seen| Session::of(contest, seen)).collect(),
+        sessions: measured.sessions.iter().map(|seen| memory(contest, seen)).collect(),
         windows_ns: gave.windows_ns,
         retried: measured
             .retried
@@ -159,20 +159,9 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
     }
 }
 
-impl Session {
-    /// The memory of small cases is that of their program.
-    fn of(contest: &Contest, seen: &SessionSeen) -> Self {
-        let MemorySeen { huge, resident, reserved, gigantic } = match contest.sides.iter().any(is_large) {
-            true => seen.memory,
-            false => MemorySeen::default(),
-        };
-        Session {
-            huge_bytes: huge,
-            resident_bytes: resident,
-            reserved_bytes: reserved,
-            gigantic_bytes: gigantic,
-        }
-    }
+/// The memory of small cases is that of their program.
+fn memory(contest: &Contest, seen: &SessionSeen) -> Memory {
+    if contest.sides.iter().any(is_large) { seen.memory } else { Memory::default() }
 }
 
 /// Whether a side is of a case that can fill a huge page.

@@ -1,6 +1,6 @@
 //! Sessions on paper: a column for each thing that was seen of them, instead of its name again and again.
 
-use super::schema::Session;
+use super::schema::Memory;
 use crate::stats::MAX_SESSIONS;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -26,7 +26,7 @@ pub(super) struct Columns {
     gigantic_bytes: Vec<Option<u64>>,
 }
 
-pub(super) fn serialize<S: Serializer>(sessions: &[Session], to: S) -> Result<S::Ok, S::Error> {
+pub(super) fn serialize<S: Serializer>(sessions: &[Memory], to: S) -> Result<S::Ok, S::Error> {
     Columns {
         count: sessions.len(),
         resident_bytes: column(sessions, |session| session.resident_bytes),
@@ -37,7 +37,7 @@ pub(super) fn serialize<S: Serializer>(sessions: &[Session], to: S) -> Result<S:
     .serialize(to)
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Session>, D::Error> {
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Memory>, D::Error> {
     let columns = Columns::deserialize(from)?;
     let count = columns.count;
     if count > MAX_SESSIONS {
@@ -52,7 +52,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Sess
     if let Some(length) = lengths.into_iter().find(|length| ![0, count].contains(length)) {
         return Err(D::Error::custom(format!("a column of {length} belongs to {count} sessions")));
     }
-    let sessions = (0..count).map(|i| Session {
+    let sessions = (0..count).map(|i| Memory {
         resident_bytes: at(&columns.resident_bytes, i),
         huge_bytes: at(&columns.huge_bytes, i),
         reserved_bytes: at(&columns.reserved_bytes, i),
@@ -61,7 +61,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Sess
     Ok(sessions.collect())
 }
 
-fn column<T>(sessions: &[Session], of: impl Fn(&Session) -> Option<T>) -> Vec<Option<T>> {
+fn column<T>(sessions: &[Memory], of: impl Fn(&Memory) -> Option<T>) -> Vec<Option<T>> {
     let column: Vec<Option<T>> = sessions.iter().map(of).collect();
     if column.iter().any(Option::is_some) { column } else { Vec::new() }
 }

@@ -1,6 +1,6 @@
 //! In which pages the memory of large cases lay. It decides more about them than most changes do, and nobody sees it.
 
-use super::schema::{Report, Row, Session};
+use super::schema::{Memory, Report, Row};
 use super::view::{Line, Table, Tone};
 use crate::model::class::Phase;
 use crate::model::key::Key;
@@ -31,7 +31,7 @@ impl Shares {
         }
     }
 
-    fn of(session: &Session) -> Option<Shares> {
+    fn of(session: &Memory) -> Option<Shares> {
         let resident = session.resident_bytes.filter(|bytes| *bytes > 0)? as f64;
         let [huge, reserved, gigantic] =
             [session.huge_bytes?, session.reserved_bytes.unwrap_or(0), session.gigantic_bytes.unwrap_or(0)]
@@ -129,7 +129,7 @@ mod tests {
             let mut row = template.clone();
             row.title = (*case).to_owned();
             row.sides[0].key = (*case).to_owned();
-            let session = |[resident, huge, reserved, gigantic]: &[u64; 4]| Session {
+            let session = |[resident, huge, reserved, gigantic]: &[u64; 4]| Memory {
                 resident_bytes: Some(resident * GIB),
                 huge_bytes: Some(huge * GIB),
                 reserved_bytes: Some(reserved * GIB),

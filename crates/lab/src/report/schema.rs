@@ -16,6 +16,7 @@ pub(crate) use super::instructions::Instructions;
 pub(crate) use super::layout::Layout;
 pub(crate) use crate::campaign::Role;
 pub(crate) use crate::model::engine::Amount;
+pub(crate) use crate::session::protocol::Memory;
 pub(crate) use crate::stats::verdict::Verdict;
 
 /// What stands in [`Report::schema`].
@@ -238,7 +239,7 @@ pub(crate) struct Row {
     /// One entry per whole session, written as columns.
     #[serde(with = "columns")]
     #[cfg_attr(feature = "schema", schemars(with = "columns::Columns"))]
-    pub(crate) sessions: Vec<Session>,
+    pub(crate) sessions: Vec<Memory>,
     /// Time of each window of a sustained run, of all iterations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) windows_ns: Vec<u64>,
@@ -360,19 +361,6 @@ pub(crate) struct Summary {
     pub(crate) median_ns: f64,
     /// Exact interval of that median; absent with fewer than eight sessions.
     pub(crate) interval_ns: Option<[f64; 2]>,
-}
-
-/// The memory of one session, where the case is large enough for it to matter.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Session {
-    /// Bytes of its processes in huge pages.
-    pub(crate) huge_bytes: Option<u64>,
-    /// Bytes of its processes in memory, in pages of any size.
-    pub(crate) resident_bytes: Option<u64>,
-    /// Bytes of its processes in pages that were reserved as huge ones; the other huge pages are transparent.
-    pub(crate) reserved_bytes: Option<u64>,
-    /// Bytes of its processes in reserved pages of 1 GiB and more; the other reserved ones have 2 MiB or so.
-    pub(crate) gigantic_bytes: Option<u64>,
 }
 
 /// A session that was lost and taken again.

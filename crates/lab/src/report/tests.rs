@@ -53,7 +53,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
     }
     let work = vec![(iterations, key.size.0); sides.len()];
     let gave = Gave::of(class, samples.into_iter(), sessions, &work);
-    let quiet = Session::default();
+    let quiet = Memory::default();
     Row {
         title: title.to_owned(),
         class: class.to_string(),

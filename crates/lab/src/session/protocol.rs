@@ -91,15 +91,7 @@ pub(crate) enum Reply {
     },
     /// To [`Request::Sample`] and [`Request::Work`].
     Sampled(Sampled),
-    Memory {
-        huge_bytes: Option<u64>,
-        /// All bytes in memory.
-        resident_bytes: Option<u64>,
-        /// Bytes in pages that were reserved as huge ones.
-        reserved_bytes: Option<u64>,
-        /// Bytes in those of 1 GiB and more.
-        gigantic_bytes: Option<u64>,
-    },
+    Memory(Memory),
     /// This machine lacks what the case needs.
     Unavailable {
         reason: String,
@@ -107,6 +99,19 @@ pub(crate) enum Reply {
     Failed {
         reason: String,
     },
+}
+
+/// The memory of a process, or of all those of a session, in bytes; nothing where one cannot tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    /// In huge pages of any kind.
+    pub(crate) huge_bytes: Option<u64>,
+    /// In pages of any size.
+    pub(crate) resident_bytes: Option<u64>,
+    /// In pages that were reserved as huge ones; the other huge pages are transparent.
+    pub(crate) reserved_bytes: Option<u64>,
+    /// In reserved pages of 1 GiB and more; the other reserved ones have 2 MiB or so.
+    pub(crate) gigantic_bytes: Option<u64>,
 }
 
 /// One sample with what the process used for it.

@@ -1,6 +1,6 @@
 //! The inside of a session: opens cases, calibrates, takes samples.
 
-use super::protocol::{Reply, Request, Sampled, VERSION};
+use super::protocol::{Memory, Reply, Request, Sampled, VERSION};
 use crate::model::class::Sampling;
 use crate::model::driver::{Drive, Lap};
 use crate::model::engine::Fault;
@@ -92,12 +92,12 @@ impl<'a> Worker<'a> {
             Request::Work { slot, iterations } => self.work(*slot, *iterations),
             Request::Memory => {
                 let reserved = reserved_bytes();
-                Ok(Reply::Memory {
+                Ok(Reply::Memory(Memory {
                     huge_bytes: huge_page_bytes(),
                     resident_bytes: resident_bytes(),
                     reserved_bytes: reserved.map(|(all, _)| all),
                     gigantic_bytes: reserved.map(|(_, gigantic)| gigantic),
-                })
+                }))
             }
         };
         result.unwrap_or_else(|fault| match fault {
