@@ -9,7 +9,7 @@ use super::{Console, Exit, Mount};
 use crate::claim::document::{marks, render};
 use crate::claim::{Circumstances, Claim, ClaimError, Claims, Here, Proven};
 use crate::plan::Control;
-use crate::report::schema::{Kind, Report, Role};
+use crate::report::schema::{Kind, Report, Verdict};
 use crate::report::store;
 use crate::report::view::View;
 use crate::stats::ratio::{MEANS, range};
@@ -271,9 +271,6 @@ fn show(proven: &Proven) -> String {
     format!("{} (99 %: {})", proven.text(), range(Some(proven.interval)))
 }
 
-fn verdict(report: &Report) -> crate::report::schema::Verdict {
-    let row = &report.rows[0];
-    let candidate =
-        row.comparisons.iter().find(|comparison| row.sides[comparison.side].role == Role::Candidate);
-    candidate.map_or(crate::report::schema::Verdict::Inconclusive, |comparison| comparison.verdict)
+fn verdict(report: &Report) -> Verdict {
+    report.candidates().next().map_or(Verdict::Inconclusive, |(_, comparison)| comparison.verdict)
 }

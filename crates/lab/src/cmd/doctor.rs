@@ -99,15 +99,15 @@ pub(super) fn main(mount: &Mount<'_>, args: &Doctor, console: &mut Console<'_>) 
         tools: TOOLS.iter().map(|(name, _)| *name).filter(|name| answers(name)).collect(),
     };
     let findings = findings(&facts);
-    let rows = findings.iter().map(|finding| Line {
-        cells: vec![finding.what.to_owned(), finding.is.clone(), finding.means.clone()],
-        tone: match finding.weight {
+    let rows = findings.iter().map(|finding| {
+        let tone = match finding.weight {
             Weight::Good => Tone::Plain,
             Weight::Lack => Tone::Dim,
             Weight::Bad => Tone::Bad,
-        },
+        };
+        Line::new([finding.what.to_owned(), finding.is.clone(), finding.means.clone()], tone)
     });
-    let table = Table { caption: String::new(), columns: vec!["what", "is", "means"], rows: rows.collect() };
+    let table = Table::new(["what", "is", "means"], rows);
     writeln!(
         console.out,
         "machine   {}  {} ×{}\n",

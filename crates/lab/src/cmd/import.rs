@@ -6,7 +6,7 @@ use crate::import::{Imported, read};
 use crate::model::units::duration;
 use crate::report::store::{ReadError, read_bytes};
 use crate::report::text::lay_out;
-use crate::report::view::{Line, Table, Tone};
+use crate::report::view::{Line, Table, shown, span};
 use crate::stats::ratio::{ratio, times};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -78,17 +78,10 @@ fn table(all: &[Imported], colour: bool) -> String {
     let first = all.first().map_or(1.0, |one| one.centre().0);
     let rows = all.iter().map(|one| {
         let (centre, interval) = one.centre();
-        let interval = interval
-            .map_or_else(|| "–".to_owned(), |(low, high)| format!("{} … {}", duration(low), duration(high)));
-        let cells = vec![
-            one.name.clone(),
-            one.ns.len().to_string(),
-            duration(centre),
-            interval,
-            times(ratio(first, centre)),
-        ];
-        Line { cells, tone: Tone::Plain }
+        let interval = shown(interval, |(low, high)| span([low, high]));
+        let over = times(ratio(first, centre));
+        Line::plain([one.name.clone(), one.ns.len().to_string(), duration(centre), interval, over])
     });
-    let columns = vec!["name", "samples", "median", "99 % interval", "first over this"];
-    lay_out(&Table { caption: String::new(), columns, rows: rows.collect() }, colour)
+    let columns = ["name", "samples", "median", "99 % interval", "first over this"];
+    lay_out(&Table::new(columns, rows), colour)
 }

@@ -1,7 +1,7 @@
 //! What was counted and not timed, side by side.
 
 use super::schema::{Role, Row, Side};
-use super::view::{Line, Table, Tone};
+use super::view::{Line, Table, shown};
 use crate::model::units::bytes;
 use crate::stats::ratio::{ratio, times};
 
@@ -10,8 +10,8 @@ const CAPTION: &str = "Counted once, not timed; ratio: the other's over ours";
 /// One line for each amount of each row; none where nothing was counted.
 pub(super) fn table(rows: &[Row]) -> Option<Table> {
     let lines: Vec<Line> = rows.iter().flat_map(lines).collect();
-    let columns = vec!["case", "amount", "ours", "other", "ratio"];
-    (!lines.is_empty()).then(|| Table { caption: CAPTION.to_owned(), columns, rows: lines })
+    let columns = ["case", "amount", "ours", "other", "ratio"];
+    (!lines.is_empty()).then(|| Table::new(columns, lines).under(CAPTION))
 }
 
 fn lines(row: &Row) -> Vec<Line> {
@@ -28,12 +28,9 @@ fn lines(row: &Row) -> Vec<Line> {
     }
     let line = |name: &str| {
         let [other, ours] = [other, ours].map(|side| side.and_then(|side| side.amount(name)));
-        let shown = |amount: Option<u64>| amount.map_or_else(|| "–".to_owned(), bytes);
         let both = other.zip(ours).filter(|(_, ours)| *ours > 0);
-        let ratio = both.map(|(other, ours)| times(ratio(other as f64, ours as f64)));
-        let ratio = ratio.unwrap_or_else(|| "–".to_owned());
-        let cells = vec![row.title.clone(), name.to_owned(), shown(ours), shown(other), ratio];
-        Line { cells, tone: Tone::Plain }
+        let ratio = shown(both, |(other, ours)| times(ratio(other as f64, ours as f64)));
+        Line::plain([row.title.clone(), name.to_owned(), shown(ours, bytes), shown(other, bytes), ratio])
     };
     names.into_iter().map(line).collect()
 }

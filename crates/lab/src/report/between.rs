@@ -147,20 +147,17 @@ impl Between {
         }];
         banner.extend(self.warnings.iter().cloned());
         let facts = vec![("before", self.before.clone()), ("after", self.after.clone())];
-        let rows = self.pairs.iter().map(Pair::line).collect();
-        let columns = vec!["case", "before", "after", "ratio", "interval", "became"];
         let told = if self.is_drift_measured {
             "twice the largest change of a probe that both have, and no less than 3 %"
         } else {
             "because no probe stands in both that would tell what the machine did; `run --floor` measures them"
         };
-        let notes = vec![
+        let mut notes = vec![
             format!("a time alone is called changed from {} % on: {told}", (self.drift * 1000.0).round() / 10.0),
             "ratio: how many times as fast it became, above 1 faster; the interval is what the 99 % intervals of both runs allow; where a comparison of the same sides stands in both, \
              their ratios are compared, and most of the drift cancels"
                 .to_owned(),
         ];
-        let mut notes = notes;
         for (which, cases) in [("earlier", &self.only_before), ("later", &self.only_after)] {
             if !cases.is_empty() {
                 notes.push(format!(
@@ -169,7 +166,8 @@ impl Between {
                 ));
             }
         }
-        let tables = vec![Table { caption: String::new(), columns, rows }];
+        let columns = ["case", "before", "after", "ratio", "interval", "became"];
+        let tables = vec![Table::new(columns, self.pairs.iter().map(Pair::line))];
         View { title: "lab compare, two saved reports".to_owned(), banner, facts, tables, notes }
     }
 }
@@ -224,7 +222,7 @@ fn meet(row: &Row, later: &Row, same_inputs: bool) -> Option<Pair> {
         });
     }
     let candidate = |row: &Row| -> Option<(Side, Comparison)> {
-        let comparison = row.comparisons.iter().find(|c| row.sides[c.side].role == Role::Candidate)?;
+        let comparison = row.found(Role::Candidate).next()?;
         Some((row.sides[comparison.side].clone(), *comparison))
     };
     let ((ours, x), (ours_later, y)) = (candidate(row)?, candidate(later)?);
@@ -267,15 +265,9 @@ impl Pair {
             Became::Unproven => ("not proven", Tone::Dim),
             Became::Other => ("another kernel or result", Tone::Warn),
         };
-        let cells = vec![
-            name,
-            show(self.before),
-            show(self.after),
-            times(self.ratio),
-            range(Some(self.interval)),
-            says.to_owned(),
-        ];
-        Line { cells, tone }
+        let ratio = times(self.ratio);
+        let interval = range(Some(self.interval));
+        Line::new([name, show(self.before), show(self.after), ratio, interval, says.to_owned()], tone)
     }
 }
 

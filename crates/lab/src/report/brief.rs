@@ -5,7 +5,7 @@ use super::floor::is_probe;
 use super::quality::explain;
 use super::schema::{Report, Row, State, Status};
 use super::text::lay_out;
-use super::view::{Line, Table, Tone, row_units};
+use super::view::{Line, Table, Tone, side_rate, side_time};
 use crate::model::units::duration;
 
 /// Flags that a newcomer can do something about.
@@ -21,23 +21,13 @@ pub(crate) fn render(report: &Report, names: &[(String, String)], colour: bool) 
             (row, names.iter().find(|(title, _)| *title == row.title).map_or(&*row.title, |(_, name)| name))
         })
         .collect();
-    let table = Table {
-        caption: String::new(),
-        columns: vec!["what", "time", "rate", "of this machine's limit"],
-        rows: rows.iter().map(|(row, name)| line(row, name)).collect(),
-    };
+    let columns = ["what", "time", "rate", "of this machine's limit"];
+    let table = Table::new(columns, rows.iter().map(|(row, name)| line(row, name)));
     format!("{}\n{}\n", lay_out(&table, colour), sentence(report, &rows))
 }
 
 fn line(row: &Row, name: &str) -> Line {
     let side = &row.sides[0];
-    let (time, rate) = match side.summary {
-        Some(summary) => (
-            duration(summary.median_ns),
-            row_units(row).map_or_else(|| "–".to_owned(), |units| units.rate(summary.median_ns)),
-        ),
-        None => ("–".to_owned(), "–".to_owned()),
-    };
     let (reached, tone) = match (&row.status, side.floor) {
         (Status::Incorrect(_), _) => ("WRONG RESULT".to_owned(), Tone::Bad),
         (Status::Failed(_), _) => ("FAILED".to_owned(), Tone::Bad),
@@ -45,7 +35,7 @@ fn line(row: &Row, name: &str) -> Line {
         (_, None) => ("no floor is known".to_owned(), Tone::Dim),
         (_, Some(floor)) => (format!("{:.0} %", floor.share * 100.0), Tone::Plain),
     };
-    Line { cells: vec![name.to_owned(), time, rate, reached], tone }
+    Line::new([name.to_owned(), side_time(side), side_rate(row, side), reached], tone)
 }
 
 /// What it comes to.

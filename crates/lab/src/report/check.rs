@@ -383,9 +383,7 @@ impl Report {
 
     /// Every comparison of a candidate, with its row.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
-        let all =
-            self.rows.iter().flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)));
-        all.filter(|(row, comparison)| row.sides[comparison.side].role == Role::Candidate)
+        self.rows.iter().flat_map(|row| row.found(Role::Candidate).map(move |found| (row, found)))
     }
 
     /// Whether any comparison was left open.

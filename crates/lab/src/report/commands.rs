@@ -1,7 +1,9 @@
 //! What commands used beside their time, and how a report tells it.
 
 use super::schema::{Comparison, Report, Role, Row, Side, Status};
-use super::view::{Line, Table, Tone, speed, status, verdict};
+use super::view::{
+    Line, NOTHING, Table, Tone, shown, side_interval, side_time, span, speed, status, verdict,
+};
 use crate::model::units::{bytes, duration};
 use crate::stats::ratio::range;
 use serde::{Deserialize, Serialize};
@@ -191,26 +193,22 @@ pub(crate) fn tables(report: &Report) -> Vec<Table> {
 }
 
 fn times(row: &Row) -> Table {
-    let nothing = || "–".to_owned();
-    let span = |[low, high]: [f64; 2]| format!("{} … {}", duration(low), duration(high));
     let line = |(_, side, used): (usize, &Side, &Used)| {
-        let some = |words: String| if used.runs > 0 { words } else { nothing() };
         // Every process has memory: where the system told of none, it told nothing.
-        let told = |words: String| if used.peak_bytes > 0.0 { words } else { nothing() };
-        let cells = vec![
+        let told = |ns: f64| shown(Some(ns).filter(|_| used.peak_bytes > 0.0), time);
+        Line::plain([
             side.label.clone(),
-            side.summary.map_or_else(nothing, |summary| duration(summary.median_ns)),
-            side.summary.and_then(|summary| summary.interval_ns).map_or_else(nothing, span),
-            some(span([used.least_ns, used.most_ns])),
-            told(time(used.user_ns)),
-            told(time(used.system_ns)),
+            side_time(side),
+            side_interval(side),
+            shown(Some([used.least_ns, used.most_ns]).filter(|_| used.runs > 0), span),
+            told(used.user_ns),
+            told(used.system_ns),
             memory(row, used.peak_bytes),
             used.runs.to_string(),
-        ];
-        Line { cells, tone: Tone::Plain }
+        ])
     };
-    let columns = vec!["command", "time", "99 % interval", "range", "user", "system", "memory", "runs"];
-    Table { caption: String::new(), columns, rows: sides(row).map(line).collect() }
+    let columns = ["command", "time", "99 % interval", "range", "user", "system", "memory", "runs"];
+    Table::new(columns, sides(row).map(line))
 }
 
 fn verdicts(report: &Report, row: &Row) -> Table {
@@ -220,21 +218,12 @@ fn verdicts(report: &Report, row: &Row) -> Table {
             Status::Ok | Status::Unfinished => (verdict(report, row, beside), Tone::of(beside.verdict)),
             other => (status(other), Tone::Bad),
         };
-        let cells = vec![
-            side.label.clone(),
-            speed(beside),
-            range(beside.interval),
-            beside.sessions.to_string(),
-            words,
-        ];
-        Some(Line { cells, tone })
+        let (interval, sessions) = (range(beside.interval), beside.sessions.to_string());
+        Some(Line::new([side.label.clone(), speed(beside), interval, sessions, words], tone))
     };
-    let columns = vec!["command", "speed", "99 % interval", "sessions", "verdict"];
-    Table {
-        caption: caption(row, "speed") + ": its time over that of each, above 1 is faster",
-        columns,
-        rows: sides(row).filter_map(line).collect(),
-    }
+    let columns = ["command", "speed", "99 % interval", "sessions", "verdict"];
+    let caption = caption(row, "speed") + ": its time over that of each, above 1 is faster";
+    Table::new(columns, sides(row).filter_map(line)).under(caption)
 }
 
 fn caption(row: &Row, what: &str) -> String {
@@ -244,15 +233,14 @@ fn caption(row: &Row, what: &str) -> String {
 fn uses(row: &Row) -> Table {
     let line = |seen: &Use| {
         let label = row.sides.get(seen.side).map(|side| side.label.clone()).unwrap_or_default();
-        let ends =
-            seen.interval.map_or_else(|| "–".to_owned(), |[low, high]| format!("[{low:.3}×, {high:.3}×]"));
+        let ends = shown(seen.interval, |[low, high]| format!("[{low:.3}×, {high:.3}×]"));
         let [first, this] = [seen.first, seen.this].map(|value| seen.what.amount(value));
         let tone = if matches!(seen.than, Than::More | Than::Less) { Tone::Plain } else { Tone::Dim };
-        Line { cells: vec![label, seen.what.word().to_owned(), this, first, ends, seen.words()], tone }
+        Line::new([label, seen.what.word().to_owned(), this, first, ends, seen.words()], tone)
     };
-    let columns = vec!["command", "of", "it", "the first", "99 % interval", "verdict"];
+    let columns = ["command", "of", "it", "the first", "99 % interval", "verdict"];
     let all = row.commands.iter().flat_map(|commands| &commands.uses);
-    Table { caption: caption(row, "use"), columns, rows: all.map(line).collect() }
+    Table::new(columns, all.map(line)).under(caption(row, "use"))
 }
 
 /// A time that may be none.
@@ -264,7 +252,7 @@ fn time(ns: f64) -> String {
 pub(crate) fn memory(row: &Row, usual: f64) -> String {
     let least = row.commands.as_ref().and_then(|commands| commands.least_bytes).unwrap_or(0) as f64;
     match usual {
-        0.0 => "–".to_owned(),
+        0.0 => NOTHING.to_owned(),
         peak if peak <= least => format!("< {}", bytes(least as u64)),
         peak => bytes(peak as u64),
     }

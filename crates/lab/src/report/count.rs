@@ -1,6 +1,6 @@
 //! `lab.count/1`: instructions per call, and how two such records compare.
 
-use super::view::{Line, Table, Tone, View, machine_facts};
+use super::view::{Line, Table, Tone, View, machine_facts, shown};
 use hashmill_machine::Machine;
 use serde::{Deserialize, Serialize};
 
@@ -111,26 +111,24 @@ impl CountRecord {
         let rows = self.rows.iter().map(|row| {
             let ratio = change.and_then(|change| change.of(&row.case));
             let grown = change.filter(|change| ratio.is_some_and(|ratio| change.is_growth(ratio)));
-            let number =
-                |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+            let number = |value: Option<f64>| shown(value, |value| format!("{value:.1}"));
             let says = match (&row.refused, grown) {
                 (Some(why), _) => why.clone(),
                 (None, Some(change)) => format!("GREW by more than {} %", change.limit_pct),
                 (None, None) => "ok".to_owned(),
             };
-            let cells = vec![
+            let cells = [
                 row.case.clone(),
                 number(row.instructions),
                 number(row.resolution),
-                ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:+.3} %", (ratio - 1.0) * 100.0)),
+                shown(ratio, |ratio| format!("{:+.3} %", (ratio - 1.0) * 100.0)),
                 row.kernel.clone(),
                 says,
             ];
             let bad = grown.is_some() || row.refused.is_some();
-            Line { cells, tone: if bad { Tone::Bad } else { Tone::Plain } }
+            Line::new(cells, if bad { Tone::Bad } else { Tone::Plain })
         });
-        let columns = vec!["case", "instructions", "±", "growth", "kernel", "status"];
-        Table { caption: String::new(), columns, rows: rows.collect() }
+        Table::new(["case", "instructions", "±", "growth", "kernel", "status"], rows)
     }
 }
 

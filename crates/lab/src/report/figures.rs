@@ -139,8 +139,7 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
     let shown: Vec<(&Row, Option<&Comparison>)> = rows
         .iter()
         .flat_map(|row| {
-            let of = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate);
-            let all: Vec<_> = of.map(|comparison| (*row, Some(comparison))).collect();
+            let all: Vec<_> = row.found(Role::Candidate).map(|found| (*row, Some(found))).collect();
             if all.is_empty() { vec![(*row, None)] } else { all }
         })
         .collect();

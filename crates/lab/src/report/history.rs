@@ -120,8 +120,7 @@ impl Point {
         if let ([side], Some(summary)) = (&row.sides[..], row.sides[0].summary) {
             return vec![Point { case: side.key.clone(), against: None, value: summary.median_ns }];
         }
-        let of =
-            row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate && c.sessions > 0);
+        let of = row.found(Role::Candidate).filter(|comparison| comparison.sessions > 0);
         of.map(|comparison| Point {
             case: row.sides[comparison.side].key.clone(),
             against: Some(row.sides[0].key.clone()),
@@ -221,9 +220,8 @@ impl History {
     }
 
     pub(crate) fn view(&self, series: &[Series<'_>]) -> View {
-        let rows = series.iter().map(Series::line).collect();
-        let columns = vec!["case", "runs", "first", "last", "changes"];
-        let tables = vec![Table { caption: String::new(), columns, rows }];
+        let columns = ["case", "runs", "first", "last", "changes"];
+        let tables = vec![Table::new(columns, series.iter().map(Series::line))];
         let facts = self.runs.first().zip(self.runs.last()).map(|(first, last)| {
             let runs = match self.runs.len() {
                 1 => format!("one run, {}", first.created),
@@ -277,14 +275,8 @@ impl Series<'_> {
             Some(_) => Tone::Good,
         };
         let says = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
-        let cells = vec![
-            self.name.clone(),
-            self.values.len().to_string(),
-            self.show(self.values[0]),
-            self.show(self.values[last]),
-            says,
-        ];
-        Line { cells, tone }
+        let (first, last) = (self.show(self.values[0]), self.show(self.values[last]));
+        Line::new([self.name.clone(), self.values.len().to_string(), first, last, says], tone)
     }
 }
 

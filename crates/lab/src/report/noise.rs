@@ -2,7 +2,7 @@
 //! miss one that was put there.
 
 use super::schema::{NoiseCard, Plan, Verdict};
-use super::view::{Line, Table, Tone, View, machine_facts};
+use super::view::{Line, Table, View, machine_facts};
 use crate::model::reach::Reach;
 use crate::stats::binomial::share_interval;
 use crate::stats::order::{mad, median};
@@ -142,7 +142,7 @@ impl Series {
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let (low, high) = tally.share;
         let sees = |sessions: f64| format!("{:.1}", 100.0 * tally.sees(sessions));
-        let cells = vec![
+        Line::plain([
             self.name(),
             tally.trials.to_string(),
             format!("{right} ({})", percent(right as f64 / tally.trials as f64)),
@@ -151,8 +151,7 @@ impl Series {
             format!("{:.1}", tally.sessions),
             format!("{:.4}×", tally.centre.exp()),
             format!("{} / {} / {}", sees(10.0), sees(20.0), sees(40.0)),
-        ];
-        Line { cells, tone: Tone::Plain }
+        ])
     }
 
     pub(crate) fn name(&self) -> String {
@@ -186,7 +185,7 @@ impl NoiseRecord {
     /// The card: what was found, and the smallest effects that would be seen.
     pub(crate) fn view(&self) -> View {
         let tried = || self.series.iter().filter(|series| !series.trials.is_empty());
-        let columns = vec![
+        let columns = [
             "series",
             "trials",
             "claims",
@@ -213,7 +212,7 @@ impl NoiseRecord {
                 least(Reach::Far)
             ),
         ];
-        let table = Table { caption: String::new(), columns, rows: tried().map(Series::line).collect() };
+        let table = Table::new(columns, tried().map(Series::line));
         View { title: "lab doctor --noise".to_owned(), banner: Vec::new(), facts, tables: vec![table], notes }
     }
 }

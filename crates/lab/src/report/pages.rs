@@ -1,7 +1,7 @@
 //! In which pages the memory of large cases lay. It decides more about them than most changes do, and nobody sees it.
 
 use super::schema::{Memory, Report, Row};
-use super::view::{Line, Table, Tone};
+use super::view::{Line, Table};
 use crate::model::class::Phase;
 use crate::model::key::Key;
 
@@ -95,18 +95,16 @@ pub(super) fn table(rows: &[Row]) -> Option<Table> {
     }
     let line = |(row, shares): &(&Row, Vec<Shares>)| {
         let of = |kind: fn(&Shares) -> f64| range(shares.iter().map(kind));
-        let cells = vec![
+        Line::plain([
             row.title.clone(),
             of(|shares| shares.small),
             of(|shares| shares.transparent),
             of(|shares| shares.reserved),
             of(|shares| shares.gigantic),
-        ];
-        Line { cells, tone: Tone::Plain }
+        ])
     };
-    let columns = vec!["case", "small", "transparent huge", "reserved 2 MiB", "reserved 1 GiB"];
-    let caption = "Memory by pages".to_owned();
-    Some(Table { caption, columns, rows: large.iter().map(line).collect() })
+    let columns = ["case", "small", "transparent huge", "reserved 2 MiB", "reserved 1 GiB"];
+    Some(Table::new(columns, large.iter().map(line)).under("Memory by pages"))
 }
 
 /// What only lies between sessions is no difference between cases.

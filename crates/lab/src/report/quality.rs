@@ -48,10 +48,10 @@ pub(crate) fn flags(report: &Report) -> Vec<String> {
                 && report.rows.iter().any(|row| row.sides.len() > 1)
                 && sides.all(|side| side.role != Role::Control)
         }
-        "control-failed" => report.rows.iter().any(|row| {
-            let controls = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control);
-            controls.into_iter().any(|control| control.verdict.is_claim())
-        }),
+        "control-failed" => {
+            let mut controls = report.rows.iter().flat_map(|row| row.found(Role::Control));
+            controls.any(|control| control.verdict.is_claim())
+        }
         "retried" => report.rows.iter().any(|row| !row.retried.is_empty()),
         "dirty" => report.builds.iter().any(|build| build.dirty == Some(true)),
         "small-pages" => report.rows.iter().any(|row| {

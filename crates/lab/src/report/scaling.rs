@@ -2,7 +2,7 @@
 
 use super::floor::is_probe;
 use super::schema::Row;
-use super::view::{Line, Table, Tone};
+use super::view::{Line, Table};
 use crate::model::key::Key;
 
 /// Rows that differ in threads alone: their name, then threads and work a second of each, fewest threads first.
@@ -33,22 +33,18 @@ pub(super) fn table(rows: &[Row]) -> Option<Table> {
         points.into_iter().skip(1).map(move |(threads, rate)| {
             let speedup = rate / base;
             let share = speedup * f64::from(fewest) / f64::from(threads);
-            let cells = vec![
+            Line::plain([
                 name.clone(),
                 format!("{fewest} to {threads}"),
                 format!("{speedup:.2}×"),
                 format!("{:.0} %", share * 100.0),
-            ];
-            Line { cells, tone: Tone::Plain }
+            ])
         })
     });
     let rows: Vec<Line> = lines.collect();
-    let columns = vec!["case", "threads", "speedup", "of each thread"];
-    (!rows.is_empty()).then_some(Table {
-        caption: "More threads: what they are good for".to_owned(),
-        columns,
-        rows,
-    })
+    let columns = ["case", "threads", "speedup", "of each thread"];
+    let caption = "More threads: what they are good for";
+    (!rows.is_empty()).then(|| Table::new(columns, rows).under(caption))
 }
 
 #[cfg(test)]

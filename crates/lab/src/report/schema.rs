@@ -421,6 +421,11 @@ impl Row {
         let known = |comparison: &Comparison| (1..self.sides.len()).contains(&comparison.side);
         !self.sides.is_empty() && self.comparisons.iter().all(known)
     }
+
+    /// What was found of its sides in a role.
+    pub(crate) fn found(&self, role: Role) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().filter(move |found| self.sides[found.side].role == role)
+    }
 }
 
 impl Report {

@@ -47,6 +47,43 @@ pub(crate) enum Tone {
     Dim,
 }
 
+impl Table {
+    /// A table without a caption.
+    pub(crate) fn new<const N: usize>(
+        columns: [&'static str; N],
+        rows: impl IntoIterator<Item = Line>,
+    ) -> Self {
+        Table { caption: String::new(), columns: columns.into(), rows: rows.into_iter().collect() }
+    }
+
+    pub(crate) fn under(self, caption: impl Into<String>) -> Self {
+        Table { caption: caption.into(), ..self }
+    }
+}
+
+impl Line {
+    pub(crate) fn new(cells: impl Into<Vec<String>>, tone: Tone) -> Self {
+        Line { cells: cells.into(), tone }
+    }
+
+    pub(crate) fn plain(cells: impl Into<Vec<String>>) -> Self {
+        Line::new(cells, Tone::Plain)
+    }
+}
+
+/// What stands in a cell where there is nothing to say.
+pub(crate) const NOTHING: &str = "–";
+
+/// A value in words, where there is one.
+pub(crate) fn shown<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), words)
+}
+
+/// Two times and what lies between.
+pub(crate) fn span([low, high]: [f64; 2]) -> String {
+    format!("{} … {}", duration(low), duration(high))
+}
+
 impl Tone {
     pub(crate) fn of(verdict: Verdict) -> Self {
         match verdict {
@@ -76,7 +113,7 @@ impl View {
         for (caption, rows) in
             [("", alone), (PROBES, probes)].into_iter().filter(|(_, rows)| !rows.is_empty())
         {
-            tables.push(Table { caption: caption.to_owned(), ..form(&rows) });
+            tables.push(form(&rows).under(caption));
         }
         if report.kind == Kind::Commands {
             tables = super::commands::tables(report);
@@ -134,26 +171,21 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
     let mut lines = Vec::new();
     let mut sides = Vec::new();
     for row in rows {
-        let shown: Vec<&Comparison> =
-            row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate).collect();
-        if shown.is_empty() || !matches!(row.status, Status::Ok | Status::Unfinished) {
-            let mut cells = vec![row.title.clone()];
-            cells.extend(["–", "–", "–", "–", "–"].map(str::to_owned));
-            cells.push(status(&row.status));
-            lines.push(Line { cells, tone: Tone::Bad });
+        let found: Vec<&Comparison> = row.found(Role::Candidate).collect();
+        if found.is_empty() || !matches!(row.status, Status::Ok | Status::Unfinished) {
+            let nothing = [NOTHING; 5].map(str::to_owned).to_vec();
+            let cells = [vec![row.title.clone()], nothing, vec![status(&row.status)]].concat();
+            lines.push(Line::new(cells, Tone::Bad));
             sides.push(None);
             continue;
         }
-        for comparison in shown {
+        let several = found.len() > 1;
+        for comparison in found {
             sides.push(Some((*row, comparison.side)));
             let (other, ours) = (&row.sides[0], &row.sides[comparison.side]);
-            let title = if row.sides.iter().filter(|s| s.role == Role::Candidate).count() > 1 {
-                format!("{}: {}", row.title, ours.label)
-            } else {
-                row.title.clone()
-            };
-            let cells = vec![
-                title,
+            let of_side = if several { format!(": {}", ours.label) } else { String::new() };
+            let cells = [
+                row.title.clone() + &of_side,
                 side_time(ours),
                 side_time(other),
                 speed(comparison),
@@ -161,18 +193,18 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
                 comparison.sessions.to_string(),
                 verdict(report, row, comparison),
             ];
-            lines.push(Line { cells, tone: Tone::of(comparison.verdict) });
+            lines.push(Line::new(cells, Tone::of(comparison.verdict)));
         }
     }
-    let columns = vec!["case", "ours", "other", "ratio", "99 % interval", "sessions", "verdict"];
-    let mut table = Table { caption: String::new(), columns, rows: lines };
+    let columns = ["case", "ours", "other", "ratio", "99 % interval", "sessions", "verdict"];
+    let mut table = Table::new(columns, lines);
     instructions::beside(&mut table, &sides);
     table
 }
 
 /// How many times as fast, where that was measured.
 pub(crate) fn speed(comparison: &Comparison) -> String {
-    if comparison.sessions == 0 { "–".to_owned() } else { times(comparison.ratio) }
+    shown(Some(comparison.ratio).filter(|_| comparison.sessions > 0), times)
 }
 
 /// What a control gave, and what that means.
@@ -181,8 +213,8 @@ pub(crate) fn of_control(control: &Comparison) -> String {
     format!("{} {} {judged}", times(control.ratio), range(control.interval))
 }
 
-pub(super) fn side_time(side: &Side) -> String {
-    side.summary.map_or_else(|| "–".to_owned(), |summary| duration(summary.median_ns))
+pub(crate) fn side_time(side: &Side) -> String {
+    shown(side.summary, |summary| duration(summary.median_ns))
 }
 
 /// Which way the ratios go, by the names of the sides where all rows have the same.
@@ -235,44 +267,34 @@ fn solo(rows: &[&Row]) -> Table {
     let floors = rows.iter().any(|row| row.sides[0].floor.is_some());
     let lines = rows.iter().map(|row| {
         let side = &row.sides[0];
-        let (time, spread, rate) = match side.summary {
-            Some(summary) => (
-                duration(summary.median_ns),
-                summary.interval_ns.map_or_else(
-                    || "–".to_owned(),
-                    |[low, high]| format!("{} … {}", duration(low), duration(high)),
-                ),
-                row_units(row).map_or_else(|| "–".to_owned(), |units| units.rate(summary.median_ns)),
-            ),
-            None => ("–".to_owned(), "–".to_owned(), "–".to_owned()),
-        };
         let tone = match row.status {
             Status::Ok => Tone::Plain,
             Status::Unfinished | Status::Skipped(_) => Tone::Dim,
             Status::Incorrect(_) | Status::Failed(_) => Tone::Bad,
         };
-        let cells = vec![
-            row.title.clone(),
-            time,
-            spread,
-            rate,
-            side.kernel.clone(),
-            row.sessions.len().to_string(),
-            status(&row.status),
-        ];
-        (side.floor, Line { cells, tone })
-    });
-    let mut columns = vec!["case", "time", "99 % interval", "rate", "kernel", "sessions", "status"];
-    if floors {
-        columns.splice(4..4, ["floor", "reached"]);
-    }
-    let lines = lines.map(|(floor, mut line)| {
+        let mut cells = vec![row.title.clone(), side_time(side), side_interval(side), side_rate(row, side)];
         if floors {
-            line.cells.splice(4..4, floor_cells(floor));
+            cells.extend(floor_cells(side.floor));
         }
-        line
+        cells.extend([side.kernel.clone(), row.sessions.len().to_string(), status(&row.status)]);
+        Line::new(cells, tone)
     });
-    Table { caption: String::new(), columns, rows: lines.collect() }
+    let columns = ["case", "time", "99 % interval", "rate", "kernel", "sessions", "status"];
+    let mut table = Table::new(columns, lines);
+    if floors {
+        table.columns.splice(4..4, ["floor", "reached"]);
+    }
+    table
+}
+
+/// What the median time of a side may be.
+pub(crate) fn side_interval(side: &Side) -> String {
+    shown(side.summary.and_then(|summary| summary.interval_ns), span)
+}
+
+/// How much a side does in a second, in the units of its row.
+pub(super) fn side_rate(row: &Row, side: &Side) -> String {
+    shown(row_units(row).zip(side.summary), |(units, summary)| units.rate(summary.median_ns))
 }
 
 /// The shortest possible time with what bounds it, and how much of that speed was reached.
@@ -281,7 +303,7 @@ fn floor_cells(floor: Option<Floor>) -> [String; 2] {
         Some(Floor { bound, ns, share }) => {
             [format!("{} {}", duration(ns), bound.word()), format!("{:.0} %", share * 100.0)]
         }
-        None => ["–", "–"].map(str::to_owned),
+        None => [NOTHING; 2].map(str::to_owned),
     }
 }
 
@@ -289,16 +311,14 @@ fn sustained(rows: &[&Row]) -> Table {
     let lines = rows.iter().map(|row| {
         let Some(soak) = Soak::of(row) else {
             let mut cells = vec![row.title.clone(), row.windows_ns.len().to_string()];
-            cells.extend(["–", "–", "–", "–"].map(str::to_owned));
+            cells.extend([NOTHING; 4].map(str::to_owned));
             let short = if row.status == Status::Ok { "too short".to_owned() } else { status(&row.status) };
             cells.push(short);
-            return Line { cells, tone: Tone::Bad };
+            return Line::new(cells, Tone::Bad);
         };
         let per_iteration = row.units.per_iteration as f64;
-        let rate = |rate: f64| {
-            row_units(row).map_or_else(|| "–".to_owned(), |units| units.rate(per_iteration / rate))
-        };
-        let cells = vec![
+        let rate = |rate: f64| shown(row_units(row), |units| units.rate(per_iteration / rate));
+        let cells = [
             row.title.clone(),
             soak.windows.len().to_string(),
             rate(soak.first),
@@ -312,11 +332,10 @@ fn sustained(rows: &[&Row]) -> Table {
             Course::Drifting => Tone::Dim,
             Course::Throttled => Tone::Bad,
         };
-        Line { cells, tone }
+        Line::new(cells, tone)
     });
-    let columns =
-        vec!["case", "windows", "first quarter", "last quarter", "last/first", "per minute", "course"];
-    Table { caption: String::new(), columns, rows: lines.collect() }
+    let columns = ["case", "windows", "first quarter", "last quarter", "last/first", "per minute", "course"];
+    Table::new(columns, lines)
 }
 
 /// The work of an iteration, in the words of the model.
@@ -355,9 +374,8 @@ fn notes(report: &Report) -> Vec<String> {
                 retry.why
             ));
         }
-        let controls = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Control);
         // What has no session found nothing, and that nothing was found proves nothing.
-        for control in controls.filter(|control| control.sessions > 0) {
+        for control in row.found(Role::Control).filter(|control| control.sessions > 0) {
             let base = if report.kind == Kind::Commands { "first" } else { "other" };
             notes.push(format!("control, the {base} against itself: {}", of_control(control)));
         }

@@ -1,11 +1,10 @@
 //! What a bench prints: a table that fits a terminal, and what speaks against it. The page has the rest.
 
 use super::before::OURS;
-use crate::model::units::duration;
 use crate::report::quality::explain;
-use crate::report::schema::{Comparison, Report, Role, Row, State, Status};
+use crate::report::schema::{Report, Role, Row, State, Status};
 use crate::report::text::lay_out;
-use crate::report::view::{Line, Table, Tone, row_units, verdict};
+use crate::report::view::{Line, NOTHING, Table, Tone, row_units, side_interval, side_time, verdict};
 use crate::stats::ratio::{MEANS, range, times};
 
 /// Flags that its reader can do something about.
@@ -20,16 +19,14 @@ pub(super) fn render(report: &Report, base: Option<&str>, colour: bool) -> Strin
     let (compared, alone): (Vec<&Row>, Vec<&Row>) = report.rows.iter().partition(|row| row.sides.len() > 1);
     if !compared.is_empty() {
         let caption = base.map_or_else(String::new, |base| format!("ours: {OURS}; other: {base}; {MEANS}"));
-        let columns = vec!["case", "ours", "other", "ratio", "99 % interval", "verdict"];
-        let rows = compared.iter().map(|row| comparison(report, row)).collect();
-        out += &lay_out(&Table { caption, columns, rows }, colour);
+        let columns = ["case", "ours", "other", "ratio", "99 % interval", "verdict"];
+        let rows = compared.iter().map(|row| comparison(report, row));
+        out += &lay_out(&Table::new(columns, rows).under(caption), colour);
     }
     if !alone.is_empty() {
-        let columns = vec!["case", "time", "99 % interval", "rate"];
-        let rows = alone.iter().map(|row| time(row)).collect();
-        let gap = if out.is_empty() { "" } else { "\n" };
-        out += gap;
-        out += &lay_out(&Table { caption: String::new(), columns, rows }, colour);
+        out += if out.is_empty() { "" } else { "\n" };
+        let columns = ["case", "time", "99 % interval", "rate"];
+        out += &lay_out(&Table::new(columns, alone.iter().map(|row| time(row))), colour);
     }
     out.push('\n');
     for row in &report.rows {
@@ -57,46 +54,43 @@ fn broken(row: &Row) -> Option<&'static str> {
     }
 }
 
-fn line(title: &str, cells: impl IntoIterator<Item = String>, tone: Tone) -> Line {
-    Line { cells: std::iter::once(title.to_owned()).chain(cells).collect(), tone }
-}
-
-fn median(row: &Row, side: usize) -> String {
-    row.sides[side].summary.map_or_else(|| "–".to_owned(), |summary| duration(summary.median_ns))
+/// A line without numbers.
+fn broken_off(title: &str, dashes: usize, words: &str, tone: Tone) -> Line {
+    let dashes = std::iter::repeat_n(NOTHING, dashes);
+    Line::new(
+        std::iter::once(title).chain(dashes).chain([words]).map(str::to_owned).collect::<Vec<_>>(),
+        tone,
+    )
 }
 
 fn comparison(report: &Report, row: &Row) -> Line {
-    let candidate = |comparison: &&Comparison| row.sides[comparison.side].role == Role::Candidate;
-    let found = row.comparisons.iter().find(candidate).filter(|comparison| comparison.sessions > 0);
-    let dashes = || ["–"; 4].map(str::to_owned);
+    let found = row.found(Role::Candidate).next().filter(|comparison| comparison.sessions > 0);
     match (broken(row), found) {
-        (Some(words), _) => line(&row.title, dashes().into_iter().chain([words.to_owned()]), Tone::Bad),
-        (None, None) => line(&row.title, dashes().into_iter().chain(["not measured".to_owned()]), Tone::Dim),
+        (Some(words), _) => broken_off(&row.title, 4, words, Tone::Bad),
+        (None, None) => broken_off(&row.title, 4, "not measured", Tone::Dim),
         (None, Some(comparison)) => {
             let cells = [
-                median(row, comparison.side),
-                median(row, 0),
+                row.title.clone(),
+                side_time(&row.sides[comparison.side]),
+                side_time(&row.sides[0]),
                 times(comparison.ratio),
                 range(comparison.interval),
                 verdict(report, row, comparison),
             ];
-            line(&row.title, cells, Tone::of(comparison.verdict))
+            Line::new(cells, Tone::of(comparison.verdict))
         }
     }
 }
 
 fn time(row: &Row) -> Line {
     if let Some(words) = broken(row) {
-        let cells = ["–", "–", words].map(str::to_owned);
-        return line(&row.title, cells, if words == "skipped" { Tone::Dim } else { Tone::Bad });
+        return broken_off(&row.title, 2, words, if words == "skipped" { Tone::Dim } else { Tone::Bad });
     }
-    let Some(summary) = row.sides[0].summary else {
-        return line(&row.title, ["–", "–", "not measured"].map(str::to_owned), Tone::Dim);
+    let side = &row.sides[0];
+    let Some(summary) = side.summary else {
+        return broken_off(&row.title, 2, "not measured", Tone::Dim);
     };
-    let spread = summary
-        .interval_ns
-        .map_or_else(|| "–".to_owned(), |[low, high]| format!("{} … {}", duration(low), duration(high)));
     // One operation of which nothing is known has no rate that its time does not say.
     let rate = row_units(row).filter(|units| units.count() != 1).map(|units| units.rate(summary.median_ns));
-    line(&row.title, [duration(summary.median_ns), spread, rate.unwrap_or_default()], Tone::Plain)
+    Line::plain([row.title.clone(), side_time(side), side_interval(side), rate.unwrap_or_default()])
 }

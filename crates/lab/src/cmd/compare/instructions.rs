@@ -56,8 +56,7 @@ pub(super) fn count_rows(
 }
 
 fn leaves_a_question(row: &Row) -> bool {
-    let mut candidates = row.comparisons.iter().filter(|c| row.sides[c.side].role == Role::Candidate);
-    row.status == Status::Ok && candidates.any(|comparison| comparison.verdict != Verdict::Same)
+    row.status == Status::Ok && row.found(Role::Candidate).any(|found| found.verdict != Verdict::Same)
 }
 
 fn words(count: Result<Count, Refusal>) -> Instructions {

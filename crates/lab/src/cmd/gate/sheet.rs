@@ -7,7 +7,7 @@ use crate::gate::judge::{Judged, Verdict};
 use crate::gate::{Demand, Gates, Measure, Pair, Unproven};
 use crate::model::units::duration;
 use crate::report::banner::Warning;
-use crate::report::view::{Line, Table, Tone, View, machine_facts};
+use crate::report::view::{Line, NOTHING, Table, Tone, View, machine_facts, shown};
 use crate::report::{html, markdown, store};
 use crate::stats::ratio::{range, times};
 use hashmill_machine::Machine;
@@ -70,19 +70,18 @@ impl Sheet<'_> {
     }
 
     pub(super) fn table(&self) -> Table {
-        let line = |(demand, judged): &(Demand, Judged)| Line {
-            cells: self.cells(demand, judged).into(),
-            tone: self.words(demand, judged).1,
+        let line = |(demand, judged): &(Demand, Judged)| {
+            Line::new(self.cells(demand, judged), self.words(demand, judged).1)
         };
-        let columns = vec!["gate", "case", "ratio", "interval", "must", "aim", "verdict"];
-        Table { caption: String::new(), columns, rows: self.judged.iter().map(line).collect() }
+        let columns = ["gate", "case", "ratio", "interval", "must", "aim", "verdict"];
+        Table::new(columns, self.judged.iter().map(line))
     }
 
     fn cells(&self, demand: &Demand, judged: &Judged) -> [String; 7] {
         [
             self.gates.gate[demand.gate].name.clone(),
             demand.about(),
-            judged.ratio.map_or_else(|| "–".to_owned(), times),
+            shown(judged.ratio, times),
             range(judged.interval),
             bar(demand),
             aim(demand.aim),
@@ -174,7 +173,7 @@ fn word(demand: &Demand, judged: &Judged) -> (String, Tone) {
         Verdict::Pass => ("pass".to_owned(), Tone::Good),
         Verdict::Fail => ("FAIL".to_owned(), Tone::Bad),
         Verdict::Unproven => ("unproven".to_owned(), Tone::Dim),
-        Verdict::Open => ("–".to_owned(), Tone::Dim),
+        Verdict::Open => (NOTHING.to_owned(), Tone::Dim),
         Verdict::Unfinished => ("unfinished".to_owned(), Tone::Dim),
         Verdict::Missing(why) => (format!("MISSING: {why}"), Tone::Bad),
     }
@@ -188,7 +187,7 @@ fn bar(demand: &Demand) -> String {
 }
 
 fn aim(aim: Option<f64>) -> String {
-    aim.map_or_else(|| "–".to_owned(), |aim| format!("{aim:.2}"))
+    shown(aim, |aim| format!("{aim:.2}"))
 }
 
 /// What a file demands, without a judgement.
@@ -209,11 +208,9 @@ pub(super) fn demanded(gates: &Gates, demands: &[Demand], machine: &Machine) -> 
             true => "yes".to_owned(),
             false => format!("set for {}", gate.machines.join(" or ")),
         };
-        let cells = vec![gate.name.clone(), case, rival, bar(demand), aim(demand.aim), here];
-        Line { cells, tone: Tone::Plain }
+        Line::plain([gate.name.clone(), case, rival, bar(demand), aim(demand.aim), here])
     };
     let of_demand = |demand: &Demand| demand.pairs.iter().map(|p| line(demand, p)).collect::<Vec<_>>();
-    let rows = demands.iter().flat_map(of_demand).collect();
-    let columns = vec!["gate", "case", "rival", "must", "aim", "counts here"];
-    Table { caption: String::new(), columns, rows }
+    let columns = ["gate", "case", "rival", "must", "aim", "counts here"];
+    Table::new(columns, demands.iter().flat_map(of_demand))
 }
