@@ -66,8 +66,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
         What::Render => write(mount, &args.file, console),
         What::Prove(wish) => prove(mount, wish, &args.file, console),
         What::New { id, report, case, vs, expires } => {
-            let bytes =
-                store::read_bytes(report).map_err(|source| Error::Read { path: report.clone(), source })?;
+            let bytes = store::read_bytes(report).map_err(Error::read(report))?;
             let claim = Claim {
                 id: id.clone(),
                 case: case.clone(),
@@ -196,7 +195,7 @@ fn write(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Ex
             |id: &str| numbers.iter().find(|(known, _)| *known == id).and_then(|(_, text)| (*text).clone());
         let filled = render(&text, &marks, number);
         let path = root.join(name);
-        store::write_atomically(&path, &filled).map_err(|source| Error::Write { path, source })?;
+        store::write_atomically(&path, &filled).map_err(Error::write(&path))?;
         writeln!(console.out, "{}: {} numbers", name.display(), marks.len())?;
     }
     Ok(Exit::Ok)
@@ -219,16 +218,8 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
     let [ours, rival] = claim.keys().map_err(|error| Error::Usage(error.to_string()))?;
     mount.registry.select(&[ours.to_string(), rival.to_string()])?;
     let plan = args.measuring.plan();
-    let (build, program) = own_program(mount)?;
     let contest = duel(&ours, &rival, plan.control != Control::Off)?;
-    let job = Job {
-        kind: Kind::Engines,
-        contests: vec![contest],
-        builds: vec![build],
-        programs: vec![program],
-        plan,
-        same_code: false,
-    };
+    let job = Job::of(Kind::Engines, own_program(mount)?, vec![contest], plan);
     let (report, folder) = measure(mount, &args.measuring, job)?;
     let exit = exit_of(&report, false);
     let view = View::of(&report);

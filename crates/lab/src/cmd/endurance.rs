@@ -34,10 +34,8 @@ pub(super) fn main(
         control: Control::Off,
         ..args.measuring.plan()
     };
-    let (build, program) = own_program(mount)?;
     let contests = keys.iter().map(alone).collect();
-    let (builds, programs) = (vec![build], vec![program]);
-    let job = Job { kind: Kind::Soak, contests, builds, programs, plan, same_code: false };
+    let job = Job::of(Kind::Soak, own_program(mount)?, contests, plan);
     let (report, folder) = measure(mount, &args.measuring, job)?;
     let exit = conclude(&report, &folder, &args.measuring, console)?;
     let view = View::of(&report);

@@ -42,6 +42,24 @@ pub(super) enum Error {
 }
 
 impl Error {
+    /// For `map_err` on a file that is read.
+    pub(super) fn read(path: &Path) -> impl FnOnce(ReadError) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Read { path, source }
+    }
+
+    /// For `map_err` on a file of a folder that `--out` may name.
+    pub(super) fn write(path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Write { path, source }
+    }
+
+    /// For `map_err` on a file that was named.
+    pub(super) fn keep(path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Keep { path, source }
+    }
+
     /// The exit code, of a command whose exit code is a verdict or of one that only prints.
     pub(super) fn exit(&self, is_verdict: bool) -> Exit {
         match self {

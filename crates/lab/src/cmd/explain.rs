@@ -4,14 +4,14 @@ use super::args::Run;
 use super::error::Error;
 use super::github::{Annotation, Page};
 use super::measure::{own_program, run_id};
-use super::{Console, Exit, Mount};
+use super::{Console, Exit, Mount, files};
 use crate::count::{Callgrind, Refusal, count};
 use crate::model::key::Key;
 use crate::model::units::duration;
 use crate::profile::reading::readings;
 use crate::profile::{Profile, per_call, perf, plain, work};
 use crate::report::count::{Change, CountRecord, CountRow, SCHEMA};
-use crate::report::store::{pretty, read_bytes, write_atomically};
+use crate::report::store::pretty;
 use crate::session::process::{Processes, Program};
 use hashmill_machine::Machine;
 use hashmill_machine::date::now_utc;
@@ -24,10 +24,13 @@ const LOOKED_AT_NS: u64 = 300_000_000;
 /// Valgrind slows a program down so much, and more.
 const UNDER_VALGRIND: u64 = 10;
 
+/// Where the counts go.
+const COUNTS: &str = "counts.json";
+
 pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> Result<Exit, Error> {
     let page = Page::open(args.measuring.github)?;
     let keys = mount.registry.select(&args.patterns)?;
-    let baseline = args.against.as_deref().map(read).transpose()?;
+    let baseline: Option<CountRecord> = args.against.as_deref().map(files::document).transpose()?;
     let counter = Callgrind::version();
     if counter.is_none() && baseline.is_some() {
         return Err(Error::Refused(
@@ -63,9 +66,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
         program_sha256: build.program_sha256,
         rows,
     };
-    let path = folder.join("counts.json");
-    write_atomically(&path, &pretty(&record))
-        .map_err(|source| Error::Write { path: path.clone(), source })?;
+    files::write(&folder, [(COUNTS, pretty(&record))])?;
     let change = match &baseline {
         Some(baseline) => {
             let ratios = record.against(baseline).map_err(|error| Error::Usage(error.to_string()))?;
@@ -80,7 +81,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
             let table = record.table(change.as_ref());
             console.out.write_all(crate::report::text::lay_out(&table, console.colour).as_bytes())?;
         }
-        writeln!(console.out, "counts {}", path.display())?;
+        writeln!(console.out, "counts {}", folder.join(COUNTS).display())?;
     }
     page.show(&record.view(change.as_ref()), grown(&record, change.as_ref()))?;
     let grown = change.is_some_and(|change| change.any_growth());
@@ -105,19 +106,13 @@ fn grown(record: &CountRecord, change: Option<&Change>) -> Vec<Annotation> {
         .collect()
 }
 
-fn read(path: &Path) -> Result<CountRecord, Error> {
-    let failed = |source| Error::Read { path: path.to_owned(), source };
-    let bytes = read_bytes(path).map_err(failed)?;
-    serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))
-}
-
 /// A folder for what the tools leave, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(format!("lab-explain-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
+        std::fs::create_dir_all(&folder).map_err(Error::write(&folder))?;
         Ok(Scratch(folder))
     }
 }

@@ -40,10 +40,8 @@ impl Page {
         let Some(path) = std::env::var_os(SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from) else {
             return Err(Error::Usage(format!("--github is for workflows, and {SUMMARY} names no file here")));
         };
-        match OpenOptions::new().append(true).create(true).open(&path) {
-            Ok(file) => Ok(Page(Some((path, file)))),
-            Err(source) => Err(Error::Keep { path, source }),
-        }
+        let file = OpenOptions::new().append(true).create(true).open(&path).map_err(Error::keep(&path))?;
+        Ok(Page(Some((path, file))))
     }
 
     /// Adds the tables to the summary, and says the lines on standard error, where they disturb no `--json`.
@@ -61,7 +59,7 @@ impl Page {
             }
             file.write_all(shown.as_bytes())
         });
-        written.map_err(|source| Error::Keep { path, source })?;
+        written.map_err(Error::keep(&path))?;
         for line in few(lines) {
             writeln!(std::io::stderr(), "{}", command(&view.title, &line)).ok();
         }

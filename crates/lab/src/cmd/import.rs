@@ -25,7 +25,8 @@ pub(super) fn main(args: &Import, console: &mut Console<'_>) -> Result<Exit, Err
     let mut all = Vec::new();
     for source in &args.sources {
         let mut files = Vec::new();
-        collect(source, DEPTH, &mut files).map_err(|error| unreadable(source, error))?;
+        let found = collect(source, DEPTH, &mut files);
+        found.map_err(|error| Error::read(source)(ReadError::Io { path: source.clone(), source: error }))?;
         if files.is_empty() {
             return Err(Error::Usage(format!(
                 "there is no new/sample.json of criterion below {}",
@@ -34,7 +35,7 @@ pub(super) fn main(args: &Import, console: &mut Console<'_>) -> Result<Exit, Err
         }
         files.sort();
         for file in files {
-            let bytes = read_bytes(&file).map_err(|source| Error::Read { path: file.clone(), source })?;
+            let bytes = read_bytes(&file).map_err(Error::read(&file))?;
             let imported = read(&bytes, &name(source, &file));
             all.extend(imported.map_err(|error| Error::Refused(format!("{}: {error}", file.display())))?);
         }
@@ -42,11 +43,6 @@ pub(super) fn main(args: &Import, console: &mut Console<'_>) -> Result<Exit, Err
     console.out.write_all(table(&all, console.colour).as_bytes())?;
     writeln!(console.out, "\nmeasured one after the other: no verdict follows; `compare` measures in pairs")?;
     Ok(Exit::Ok)
-}
-
-fn unreadable(path: &Path, source: std::io::Error) -> Error {
-    let path = path.to_owned();
-    Error::Read { path: path.clone(), source: ReadError::Io { path, source } }
 }
 
 /// A file itself, or all newest samples of criterion below a folder.

@@ -4,7 +4,7 @@ use super::args::Measuring;
 use super::compare::count_beside;
 use super::error::Error;
 use super::progress::Display;
-use super::{Console, Exit, Mount, doctor, interrupt};
+use super::{Console, Exit, Mount, doctor, files, interrupt};
 use crate::build::Bench;
 use crate::campaign::{self, Contest, Measured, Observer};
 use crate::fingerprint::{sha256_file, sha256_hex};
@@ -31,6 +31,19 @@ pub(super) struct Job {
     pub(super) programs: Vec<Program>,
     pub(super) plan: Plan,
     pub(super) same_code: bool,
+}
+
+impl Job {
+    /// Contests in one program.
+    pub(super) fn of(
+        kind: Kind,
+        (build, program): (Build, Program),
+        contests: Vec<Contest>,
+        plan: Plan,
+    ) -> Self {
+        let (builds, programs) = (vec![build], vec![program]);
+        Job { kind, contests, builds, programs, plan, same_code: false }
+    }
 }
 
 /// Label of the program that measures.
@@ -151,7 +164,13 @@ pub(super) fn measure_with(
     let samples = store::pretty(&SamplesFile::of(&report.id, &all));
     report.samples_sha256 = Some(sha256_hex(samples.as_bytes()));
     report.seal = report.compute_seal();
-    write_files(&report, &samples, &folder)?;
+    let written = [
+        (samples::NAME, samples),
+        ("report.json", store::to_json(&report)),
+        ("report.html", html::render(&report)),
+        ("report.md", markdown::render(&report)),
+    ];
+    files::write(&folder, written)?;
     Ok((report, folder))
 }
 
@@ -205,7 +224,7 @@ impl Recorder {
         let report = self.report(all);
         let result = store::write_atomically(&self.file, &store::to_json(&report));
         self.written_ns = self.clock.now_ns();
-        result.map_err(|source| Error::Write { path: self.file.clone(), source })
+        result.map_err(Error::write(&self.file))
     }
 }
 
@@ -221,20 +240,6 @@ impl Observer for Recorder {
     fn stop(&self) -> bool {
         interrupt::came()
     }
-}
-
-fn write_files(report: &Report, samples: &str, folder: &Path) -> Result<(), Error> {
-    let files = [
-        (samples::NAME, samples.to_owned()),
-        ("report.json", store::to_json(report)),
-        ("report.html", html::render(report)),
-        ("report.md", markdown::render(report)),
-    ];
-    for (name, content) in files {
-        let path = folder.join(name);
-        store::write_atomically(&path, &content).map_err(|source| Error::Write { path, source })?;
-    }
-    Ok(())
 }
 
 /// Prints the report in the asked form, and says how the command ends.

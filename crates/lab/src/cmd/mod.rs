@@ -24,6 +24,7 @@ mod doctor;
 mod endurance;
 mod error;
 mod explain;
+mod files;
 #[cfg(feature = "gates")]
 mod gate;
 mod github;

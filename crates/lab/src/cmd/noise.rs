@@ -5,14 +5,14 @@ use super::args::positive;
 use super::error::Error;
 use super::measure::own_program;
 use super::progress::Display;
-use super::{Console, Exit, Mount, contests, doctor, interrupt};
+use super::{Console, Exit, Mount, contests, doctor, files, interrupt};
 use crate::campaign::{self, Contest, Measured, Observer, Outcome};
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::plan::Plan;
 use crate::report::assemble;
 use crate::report::noise::{NoiseRecord, SCHEMA, Series, Trial};
-use crate::report::store::{read_bytes, write_atomically};
+use crate::report::store::{pretty, write_atomically};
 use crate::report::text::lay_out_view;
 use crate::session::process::{Processes, Program};
 use crate::stats::order::median;
@@ -126,8 +126,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) 
 /// Keeps the record as this machine's card, for `doctor`.
 fn keep_card(record: &NoiseRecord) -> Result<(), Error> {
     let path = doctor::card(&record.machine)?;
-    write_atomically(&path, &crate::report::store::pretty(record))
-        .map_err(|source| Error::Write { path, source })
+    write_atomically(&path, &pretty(record)).map_err(Error::write(&path))
 }
 
 /// Says what a full record promises, and whether all of it holds.
@@ -218,9 +217,7 @@ fn open(args: &Trials, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord,
         seal: String::new(),
     };
     let Some(path) = args.record.as_ref().filter(|path| path.exists()) else { return Ok(fresh) };
-    let failed = |source| Error::Read { path: path.clone(), source };
-    let bytes = read_bytes(path).map_err(failed)?;
-    let old: NoiseRecord = serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))?;
+    let old: NoiseRecord = files::document(path)?;
     if let Some(problem) = old.problems().into_iter().next() {
         return Err(Error::Refused(format!("{}: {problem}", path.display())));
     }
@@ -238,8 +235,7 @@ fn open(args: &Trials, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord,
 fn save(args: &Trials, record: &mut NoiseRecord) -> Result<(), Error> {
     record.seal = record.compute_seal();
     let Some(path) = &args.record else { return Ok(()) };
-    let text = crate::report::store::pretty(record);
-    write_atomically(path, &text).map_err(|source| Error::Write { path: path.clone(), source })
+    write_atomically(path, &pretty(record)).map_err(Error::write(path))
 }
 
 struct Quiet;

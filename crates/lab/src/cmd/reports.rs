@@ -167,7 +167,7 @@ fn history(args: &History, console: &mut Console<'_>) -> Result<Exit, Error> {
     };
     let mut history = history::History::read(&args.file).map_err(|error| refused(&args.file, error))?;
     for path in &args.add {
-        let report = store::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let report = store::read(path).map_err(Error::read(path))?;
         let run = history::Run::of(&report).map_err(|error| refused(path, error))?;
         history.add(run).map_err(|error| refused(path, error))?;
     }
@@ -176,7 +176,7 @@ fn history(args: &History, console: &mut Console<'_>) -> Result<Exit, Error> {
     }
     if !args.add.is_empty() {
         let written = store::write_atomically(&args.file, &history.text());
-        written.map_err(|source| Error::Keep { path: args.file.clone(), source })?;
+        written.map_err(Error::keep(&args.file))?;
     }
     let series = history.series();
     let view = history.view(&series);
@@ -223,11 +223,11 @@ fn read(path: &Path) -> Result<Document, Error> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    store::read_bytes(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+    store::read_bytes(path).map_err(Error::read(path))
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Document, Error> {
-    Document::parse(bytes).map_err(|source| Error::Read { path: path.to_owned(), source })
+    Document::parse(bytes).map_err(Error::read(path))
 }
 
 /// In programs without the feature.

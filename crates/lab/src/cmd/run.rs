@@ -33,15 +33,8 @@ pub(super) fn main(mount: &Mount<'_>, args: &Run, console: &mut Console<'_>) -> 
     if args.floor || summary.is_some() {
         add_limits(mount.registry, &mut keys)?;
     }
-    let (build, program) = own_program(mount)?;
-    let job = Job {
-        kind: Kind::Run,
-        contests: keys.iter().map(alone).collect(),
-        builds: vec![build],
-        programs: vec![program],
-        plan: args.measuring.plan(),
-        same_code: false,
-    };
+    let contests = keys.iter().map(alone).collect();
+    let job = Job::of(Kind::Run, own_program(mount)?, contests, args.measuring.plan());
     let (report, folder) = measure(mount, &args.measuring, job)?;
     let exit = match summary.filter(|_| args.patterns.len() == 1) {
         Some(suite) => {

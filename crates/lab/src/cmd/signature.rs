@@ -42,7 +42,7 @@ pub(super) fn sign(path: &Path, bytes: &[u8], key: &Path) -> Result<String, Erro
     let signature = beside(path);
     let text = String::from_utf8_lossy(&signed.stdout);
     let written = store::write_atomically(&signature, &text);
-    written.map_err(|source| Error::Keep { path: signature.clone(), source })?;
+    written.map_err(Error::keep(&signature))?;
     // Without a terminal a key that wants a passphrase takes it from the bytes to be signed.
     of_any_key(&signature, bytes)?.map_err(|why| Error::Refused(format!("{}: {why}", path.display())))
 }

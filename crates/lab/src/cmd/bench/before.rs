@@ -144,10 +144,9 @@ fn build_of(bench: &str) -> String {
 
 /// A whole copy or none, under a name that is never that of half a program.
 fn copy(program: &Path, to: &Path) -> Result<(), Error> {
-    let failed = |source| Error::Write { path: to.to_owned(), source };
-    fs::create_dir_all(to.parent().unwrap_or(to)).map_err(failed)?;
     let partial = to.with_extension("partial");
-    fs::copy(program, &partial).and_then(|_| fs::rename(&partial, to)).map_err(failed)
+    let copied = fs::create_dir_all(to.parent().unwrap_or(to)).and_then(|()| fs::copy(program, &partial));
+    copied.and_then(|_| fs::rename(&partial, to)).map_err(Error::write(to))
 }
 
 #[cfg(test)]

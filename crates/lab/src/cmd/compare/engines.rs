@@ -42,15 +42,7 @@ pub(super) fn job(
     let meetings =
         meetings.map(|(i, (ours, other))| contests::duel(ours, other, wants_control(plan.control, i)));
     let contests = meetings.collect::<Result<_, _>>()?;
-    let job = Job {
-        kind: Kind::Engines,
-        contests,
-        builds: vec![build],
-        programs: vec![program],
-        plan,
-        same_code: false,
-    };
-    Ok((job, bench))
+    Ok((Job::of(Kind::Engines, (build, program), contests, plan), bench))
 }
 
 /// Two cases that were written out.

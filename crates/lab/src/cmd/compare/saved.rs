@@ -2,9 +2,9 @@
 
 use super::FailOn;
 use crate::cmd::error::Error;
+use crate::cmd::files::sound_report;
 use crate::cmd::github::Annotation;
 use crate::report::between::{Became, Between, Pair};
-use crate::report::store;
 use crate::stats::ratio::{range, times};
 use std::path::Path;
 
@@ -16,14 +16,7 @@ pub(super) fn is_report(word: &str) -> bool {
 
 /// What lies between them, the earlier one first.
 pub(super) fn between(one: &str, other: &str) -> Result<Between, Error> {
-    let read = |name: &str| {
-        let path = Path::new(name);
-        let report = store::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        match crate::report::check::problems(&report).first() {
-            Some(problem) => Err(Error::Refused(format!("{name}: {problem}"))),
-            None => Ok(report),
-        }
-    };
+    let read = |name: &str| sound_report(Path::new(name));
     Between::of(&read(one)?, &read(other)?).map_err(|error| Error::Refused(error.to_string()))
 }
 

@@ -8,13 +8,12 @@ use super::contests::{alone, duel, wants_control};
 use super::error::Error;
 use super::github::{Page, of_banner};
 use super::measure::{Job, exit_of, measure, other_program, own_program};
-use super::{Console, Exit, Mount};
+use super::{Console, Exit, Mount, files};
 use crate::campaign::Contest;
 use crate::gate::judge::{Judged, Verdict, confirmed, judge};
 use crate::gate::{Demand, Gates, Measure, Pair, parse, ratchet};
 use crate::plan::Plan;
 use crate::report::banner::Warning;
-use crate::report::check::problems;
 use crate::report::schema::{Build, Kind, Layout, Report};
 use crate::report::store;
 use crate::report::text::lay_out;
@@ -113,10 +112,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
 fn read_all(files: &[PathBuf]) -> Result<Vec<Report>, Error> {
     let mut reports: Vec<Report> = Vec::new();
     for path in files {
-        let report = store::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
-        if let Some(problem) = problems(&report).into_iter().next() {
-            return Err(Error::Refused(format!("{}: {problem}", path.display())));
-        }
+        let report = files::sound_report(path)?;
         if let Some(first) = reports.first().filter(|first| first.machine.id != report.machine.id) {
             let (theirs, others) = (&report.machine.id, &first.machine.id);
             return Err(Error::Usage(format!(
@@ -268,7 +264,7 @@ fn raise(
         writeln!(console.out, "no bar can be raised by what was proven")?;
         return Ok(());
     }
-    store::write_atomically(path, &text).map_err(|source| Error::Write { path: path.to_owned(), source })?;
+    store::write_atomically(path, &text).map_err(Error::write(path))?;
     for ratchet::Moved { gate, size, from, to } in moved {
         let size = size.map(|size| format!(", {size}")).unwrap_or_default();
         writeln!(console.out, "raised  {gate}{size}: {from} to {to}")?;

@@ -2,13 +2,14 @@
 
 use crate::cmd::Exit;
 use crate::cmd::error::Error;
+use crate::cmd::files;
 use crate::cmd::github::Annotation;
 use crate::gate::judge::{Judged, Verdict};
 use crate::gate::{Demand, Gates, Measure, Pair, Unproven};
 use crate::model::units::duration;
 use crate::report::banner::Warning;
 use crate::report::view::{Line, NOTHING, Table, Tone, View, machine_facts, shown};
-use crate::report::{html, markdown, store};
+use crate::report::{html, markdown};
 use crate::stats::ratio::{range, times};
 use hashmill_machine::Machine;
 use serde::Serialize;
@@ -158,11 +159,7 @@ impl Sheet<'_> {
 /// Writes the verdicts beside the report that they were drawn from.
 pub(super) fn write_pages(view: &View, folder: &Path) -> Result<(), Error> {
     let pages = [("gates.html", html::page(view, "", "")), ("gates.md", markdown::lay_out_view(view))];
-    for (name, text) in pages {
-        let path = folder.join(name);
-        store::write_atomically(&path, &text).map_err(|source| Error::Write { path, source })?;
-    }
-    Ok(())
+    files::write(folder, pages)
 }
 
 /// The verdict in a word or with its reason.
