@@ -356,10 +356,10 @@ impl Registry {
         let listed: Vec<&WorkloadEntry> =
             self.workloads.iter().filter(|w| w.name.starts_with(PREFIX) == own).collect();
         let workloads = pattern.filter("workload", &pattern.workload, &listed, |w| w.name.clone())?;
-        let pairs: Vec<_> = workloads.iter().flat_map(|w| w.engines.iter().map(|e| (**w, e))).collect();
+        let pairs: Vec<_> = workloads.iter().flat_map(|w| w.engines.iter().map(|e| (*w, e))).collect();
         let pairs = pattern.filter("engine", &pattern.engine, &pairs, |(_, e)| e.name.clone())?;
         let triples: Vec<_> =
-            pairs.into_iter().flat_map(|(w, e)| e.offer.classes.iter().map(move |c| (*w, *e, c))).collect();
+            pairs.into_iter().flat_map(|(w, e)| e.offer.classes.iter().map(move |c| (w, e, c))).collect();
         let triples = pattern.filter("class", &pattern.class, &triples, |(_, _, c)| c.to_string())?;
         let mut keys = Vec::new();
         for (workload, engine, class) in triples {
@@ -443,14 +443,14 @@ impl Pattern {
     }
 
     /// The items whose name matches `segment`, or an error that says what there is instead.
-    fn filter<'a, T>(
+    fn filter<T: Clone>(
         &self,
         what: &'static str,
         segment: &str,
-        items: &'a [T],
+        items: &[T],
         name: impl Fn(&T) -> String,
-    ) -> Result<Vec<&'a T>, SelectError> {
-        let found: Vec<&T> = items.iter().filter(|item| matches(segment, &name(item))).collect();
+    ) -> Result<Vec<T>, SelectError> {
+        let found: Vec<T> = items.iter().filter(|item| matches(segment, &name(item))).cloned().collect();
         if !found.is_empty() || items.is_empty() {
             return Ok(found);
         }
@@ -479,11 +479,7 @@ impl Pattern {
     ) -> Result<(), SelectError> {
         let sizes = match self.size.parse::<Size>() {
             Ok(size) => vec![size],
-            Err(_) => self
-                .filter("size", &self.size, &workload.sizes, Size::to_string)?
-                .into_iter()
-                .copied()
-                .collect(),
+            Err(_) => self.filter("size", &self.size, &workload.sizes, Size::to_string)?,
         };
         let literal = self.threads.strip_prefix('t').and_then(|n| n.parse::<u32>().ok()).filter(|n| *n > 0);
         let threads = match literal {
@@ -491,22 +487,14 @@ impl Pattern {
             None if self.threads == ALL_THREADS => {
                 engine.offer.threads.iter().copied().max().into_iter().collect()
             }
-            None => {
-                let offered = &engine.offer.threads;
-                self.filter("thread count", &self.threads, offered, |n| format!("t{n}"))?
-                    .into_iter()
-                    .copied()
-                    .collect()
-            }
+            None => self.filter("thread count", &self.threads, &engine.offer.threads, |n| format!("t{n}"))?,
         };
         let kernels: Vec<Option<String>> = match &self.kernel {
             None => vec![None],
-            Some(kernel) => self
-                .filter(KERNEL, kernel, &engine.offer.kernels, String::clone)?
-                .into_iter()
-                .cloned()
-                .map(Some)
-                .collect(),
+            Some(kernel) => {
+                let kernels = self.filter(KERNEL, kernel, &engine.offer.kernels, String::clone)?;
+                kernels.into_iter().map(Some).collect()
+            }
         };
         let settings = self.settings(engine)?;
         for &size in &sizes {
@@ -537,7 +525,7 @@ impl Pattern {
             };
             let values = match value.contains('*') {
                 false if is_name(value) => vec![value.clone()],
-                _ => self.filter("value", value, suggested, String::clone)?.into_iter().cloned().collect(),
+                _ => self.filter("value", value, suggested, String::clone)?,
             };
             settings = settings
                 .iter()
