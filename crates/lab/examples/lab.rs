@@ -192,10 +192,6 @@ impl Engine for Crashing {
         Ok(())
     }
 
-    fn stage(&self, (): &mut (), (): &mut (), _: &Vec<u8>) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(&self, (): &mut (), (): &mut (), _: &Vec<u8>) -> Result<u64, Fault> {
         panic!("this engine always crashes")
     }

@@ -162,10 +162,6 @@ impl Engine for CpuProbe {
         Ok(())
     }
 
-    fn stage(&self, _: &mut u64, (): &mut (), _: &u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(&self, extra: &mut u64, (): &mut (), count: &u64) -> Result<[u64; 4], Fault> {
         let result = rounds(START, *count);
         black_box(rounds(black_box(result), count * *extra / 1000));
@@ -274,10 +270,6 @@ impl Engine for MemoryProbe {
     }
 
     fn reserve(&self, _: &mut Walk, _: &HugeBytes) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn stage(&self, _: &mut Walk, (): &mut (), _: &HugeBytes) -> Result<(), Fault> {
         Ok(())
     }
 

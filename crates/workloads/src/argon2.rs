@@ -257,10 +257,6 @@ impl Engine for Kept {
         Ok(hasher)
     }
 
-    fn stage(&self, _: &mut Setting, _: &mut Hasher, _: &[u8; 8]) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(&self, setting: &mut Setting, hasher: &mut Hasher, password: &[u8; 8]) -> Result<Tagged, Fault> {
         Tagged::of(hasher, setting.tag_len, password)
     }

@@ -56,10 +56,6 @@ where
         Ok(message.to_vec())
     }
 
-    fn stage(&self, _: &mut C, _: &mut Vec<u8>, _: &Bytes) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(&self, context: &mut C, message: &mut Vec<u8>, _: &Bytes) -> Result<[u8; 32], Fault> {
         let digest = (self.hash)(context, black_box(message));
         let nothing = black_box(0_u8);

@@ -311,10 +311,6 @@ impl Engine for Search {
         Ok(())
     }
 
-    fn stage(&self, _: &mut Seat, (): &mut (), _: &Vec<[u8; 32]>) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(&self, seat: &mut Seat, (): &mut (), known: &Vec<[u8; 32]>) -> Result<[u8; 32], Fault> {
         let count = seat.setting.nonces();
         let digests = match &mut seat.own {

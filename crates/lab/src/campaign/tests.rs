@@ -59,9 +59,6 @@ impl Engine for Napper {
     fn reserve(&self, (): &mut (), _: &u64) -> Result<(), Fault> {
         Ok(())
     }
-    fn stage(&self, (): &mut (), (): &mut (), _: &u64) -> Result<(), Fault> {
-        Ok(())
-    }
     fn run(&self, (): &mut (), (): &mut (), input: &u64) -> Result<u64, Fault> {
         self.calls.set(self.calls.get() + 1);
         if self.calls.get() >= self.broken_from {

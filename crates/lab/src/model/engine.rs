@@ -64,13 +64,10 @@ pub trait Engine: 'static {
     /// Allocates the buffers of one input.
     fn reserve(&self, context: &mut Self::Context, input: &Self::Input) -> Result<Self::Buffer, Fault>;
 
-    /// Puts the input where `run` reads it.
-    fn stage(
-        &self,
-        context: &mut Self::Context,
-        buffer: &mut Self::Buffer,
-        input: &Self::Input,
-    ) -> Result<(), Fault>;
+    /// Puts the input where `run` reads it. Most read it where it is.
+    fn stage(&self, _: &mut Self::Context, _: &mut Self::Buffer, _: &Self::Input) -> Result<(), Fault> {
+        Ok(())
+    }
 
     /// Does the work.
     fn run(
@@ -237,10 +234,6 @@ where
     }
 
     fn reserve(&self, _: &mut C, _: &I) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn stage(&self, _: &mut C, (): &mut (), _: &I) -> Result<(), Fault> {
         Ok(())
     }
 

@@ -62,10 +62,6 @@ impl Engine for Pooled {
         Ok(chosen.argon2.hasher())
     }
 
-    fn stage(&self, _: &mut Self::Context, _: &mut Self::Buffer, _: &Password) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(
         &self,
         chosen: &mut Chosen,

@@ -204,10 +204,6 @@ impl Engine for Process {
         Ok(())
     }
 
-    fn stage(&self, _: &mut Self::Context, (): &mut (), _: &Input) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(
         &self,
         (program, threads): &mut Self::Context,

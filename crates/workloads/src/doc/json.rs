@@ -148,10 +148,6 @@ impl Engine for JsonWriter {
         Ok(json_write(*self, *records))
     }
 
-    fn stage(&self, (): &mut (), _: &mut Case, _: &usize) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(&self, (): &mut (), case: &mut Case, _: &usize) -> Result<Answer, Fault> {
         Ok((case.calls)(1))
     }

@@ -188,10 +188,6 @@ impl Engine for Readers {
         Ok(snapshot_reads(*size, *threads))
     }
 
-    fn stage(&self, _: &mut usize, _: &mut Case, _: &usize) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn run(&self, _: &mut usize, case: &mut Case, _: &usize) -> Result<Answer, Fault> {
         Ok((case.calls)(1))
     }
