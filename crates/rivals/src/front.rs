@@ -10,20 +10,29 @@ use hashmill_machine::{Machine, date};
 use crate::{builds, lab, programs};
 
 /// What to measure, and what to do with it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Wish {
-    /// What the cases or the names of the gates must contain, all of it.
+    /// Only gates whose name, or cases that contain this; of several, all must be contained.
+    #[arg(long, value_name = "TEXT")]
     pub filter: Vec<String>,
+    /// Build the programs and stop, so that a later run only measures.
+    #[arg(long)]
+    pub build_only: bool,
+    /// Print the verdicts as JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Keep the report under bench/reports.
+    #[arg(long)]
+    pub record: bool,
+    /// Fail when a gate is missed.
+    #[arg(long)]
+    pub enforce: bool,
     /// Most rounds per session.
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub rounds: usize,
     /// Seed of all randomness.
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Whether verdicts come as JSON.
-    pub json: bool,
-    /// Whether the report is kept under bench/reports.
-    pub record: bool,
-    /// Whether a missed gate is a failure.
-    pub enforce: bool,
 }
 
 /// Measures the gates about `topic`, and gives the exit code of the lab.
@@ -77,6 +86,7 @@ mod tests {
     fn a_wish_is_a_command_of_the_lab() {
         let wish = Wish {
             filter: vec!["xof".into()],
+            build_only: false,
             rounds: 3,
             seed: 7,
             json: true,

@@ -23,13 +23,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum What {
     /// The official `blake3` crate: every gate of bench/gates.toml about it.
-    Blake3(Gates),
+    Blake3(Wish),
     /// Argon2: the crates `argon2-rust` and `argon2`, and the reference in C.
-    Argon2(Gates),
+    Argon2(Wish),
     /// The `b3sum` program, process against process.
-    B3sum(Gates),
+    B3sum(Wish),
     /// Other engines for documents: the official `automerge` crate, loro, yrs and diamond-types.
-    Doc(Gates),
+    Doc(Wish),
     /// The lab with rivals in it: comparisons, gates and claims that name them.
     #[command(disable_help_flag = true)]
     Lab(LabArgs),
@@ -58,50 +58,12 @@ struct LabArgs {
     args: Vec<OsString>,
 }
 
-#[derive(Args)]
-struct Gates {
-    /// Only gates whose name, or cases that contain this; of several, all must be contained.
-    #[arg(long, value_name = "TEXT")]
-    filter: Vec<String>,
-    /// Build the programs and stop, so that a later run only measures.
-    #[arg(long)]
-    build_only: bool,
-    /// Print the verdicts as JSON instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Keep the report under bench/reports.
-    #[arg(long)]
-    record: bool,
-    /// Fail when a gate is missed.
-    #[arg(long)]
-    enforce: bool,
-    /// Most rounds per session.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    rounds: usize,
-    /// Seed of all randomness.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-}
-
-/// Flags of before, and what does their work.
-const MOVED: [(&str, &str); 3] = [
-    ("--differential", "cargo rivals differ CALLS"),
-    ("--pairs", "cargo rivals lab compare --engines hashmill,RIVAL CASE --rounds N"),
-    ("--budget-ms", "cargo rivals lab compare --engines hashmill,RIVAL CASE --rounds N"),
-];
-
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().collect();
-    let moved = |(flag, _): &&(&str, &str)| words.iter().any(|word| word == flag);
-    if let Some((flag, now)) = MOVED.iter().find(moved) {
-        say(&format!("cargo rivals: {flag} is gone; `{now}` does its work"));
-        return ExitCode::from(2);
-    }
     let result = match Cli::parse().what {
-        What::Blake3(gates) => by_the_lab("blake3", gates),
-        What::Argon2(gates) => by_the_lab("argon2", gates),
-        What::B3sum(gates) => by_the_lab("b3sum", gates),
-        What::Doc(gates) => by_the_lab("doc", gates),
+        What::Blake3(wish) => by_the_lab("blake3", &wish),
+        What::Argon2(wish) => by_the_lab("argon2", &wish),
+        What::B3sum(wish) => by_the_lab("b3sum", &wish),
+        What::Doc(wish) => by_the_lab("doc", &wish),
         What::Differ(Differ { calls, steps, seed }) => differ(calls, steps, seed),
         What::Lab(low) => Ok(ExitCode::from(lab::run(low.args))),
     };
@@ -112,12 +74,11 @@ fn main() -> ExitCode {
     })
 }
 
-fn by_the_lab(topic: &str, gates: Gates) -> anyhow::Result<ExitCode> {
-    if gates.build_only {
-        return front::build(topic).map(|()| ExitCode::SUCCESS);
+fn by_the_lab(topic: &str, wish: &Wish) -> anyhow::Result<ExitCode> {
+    match wish.build_only {
+        true => front::build(topic).map(|()| ExitCode::SUCCESS),
+        false => front::measure(topic, wish).map(ExitCode::from),
     }
-    let Gates { filter, json, record, enforce, rounds, seed, .. } = gates;
-    front::measure(topic, &Wish { filter, rounds, seed, json, record, enforce }).map(ExitCode::from)
 }
 
 /// Tells scripts to the official crate and to ours until `calls` calls were compared.

@@ -41,16 +41,7 @@ impl Engine for Pooled {
 
     fn init(&self, spec: &Spec) -> Result<Self::Context, Fault> {
         let (params, tag_len) = (argon2_params(spec, Variant::Id)?, argon2_tag_len(spec)?);
-        let params = argon2_rust::Params::builder()
-            .tag_len(TagLen::bytes(tag_len as u64))
-            .memory(Memory::kib(params.memory_kib().into()))
-            .passes(params.passes())
-            .lanes(params.lanes())
-            .threads(params.lanes().min(spec.threads))
-            .build()
-            .map_err(|error| Fault::failed(format!("argon2-rust refuses them: {error}")))?;
-        let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
-        let argon2 = argon2_rust::Argon2::new(algorithm, version, params);
+        let argon2 = argon2_rust(params, tag_len, params.lanes().min(spec.threads))?;
         Ok(Chosen { argon2, tag_len })
     }
 
@@ -83,7 +74,7 @@ struct Chosen {
     tag_len: usize,
 }
 
-const OWN_CHOICE: &str = "own choice";
+pub(super) const OWN_CHOICE: &str = "own choice";
 
 /// Tags by code that takes its memory anew for each, and a thread for each lane as far as there are some.
 fn each_anew(
@@ -114,16 +105,38 @@ fn rustcrypto(params: Params, password: &Password, tag: &mut [u8]) -> Result<(),
 }
 
 fn reference_c(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), Fault> {
-    let job = reference::Job {
+    reference::hash(&reference_job(params, password, ARGON2_SALT), tag).map_err(Fault::failed)
+}
+
+/// What the reference is asked for.
+pub(super) fn reference_job<'a>(params: Params, password: &'a [u8], salt: &'a [u8]) -> reference::Job<'a> {
+    reference::Job {
         variant: 2,
         version: 0x13,
         memory_kib: params.memory_kib(),
         passes: params.passes(),
         lanes: params.lanes(),
         password,
-        salt: ARGON2_SALT,
+        salt,
         secret: &[],
         associated_data: &[],
-    };
-    reference::hash(&job, tag).map_err(Fault::failed)
+    }
+}
+
+/// The crate `argon2-rust` at the same costs.
+pub(super) fn argon2_rust(
+    params: Params,
+    tag_len: usize,
+    threads: u32,
+) -> Result<argon2_rust::Argon2, Fault> {
+    let params = argon2_rust::Params::builder()
+        .tag_len(TagLen::bytes(tag_len as u64))
+        .memory(Memory::kib(params.memory_kib().into()))
+        .passes(params.passes())
+        .lanes(params.lanes())
+        .threads(threads)
+        .build()
+        .map_err(|error| Fault::failed(format!("argon2-rust refuses them: {error}")))?;
+    let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
+    Ok(argon2_rust::Argon2::new(algorithm, version, params))
 }

@@ -12,12 +12,16 @@ use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
 use hashmill_workloads::{argon2_params, number, thread_counts};
 
+use super::argon2::{OWN_CHOICE, reference_job};
 use crate::reference;
 
 pub(super) const WORKLOAD: &str = "argon2id-logins";
 
 /// How many there are if a case does not say, and the most: a verdict is a bit of a word.
 const LOGINS: usize = 64;
+/// Bytes of a tag.
+const TAG: usize = 32;
+
 /// Every so many-th password is wrong.
 const WRONG: usize = 8;
 
@@ -68,8 +72,9 @@ impl Workload for Storm {
         let stored = |index: usize| {
             let password = format!("password {seed:x} {index}");
             let salt = [seed.to_le_bytes(), (index as u64).to_le_bytes()].concat();
-            let mut tag = vec![0; 32];
-            reference::hash(&job(params, password.as_bytes(), &salt), &mut tag).map_err(Fault::failed)?;
+            let mut tag = vec![0; TAG];
+            reference::hash(&reference_job(params, password.as_bytes(), &salt), &mut tag)
+                .map_err(Fault::failed)?;
             let hash = PasswordHash::new(params, salt, tag);
             let given = if is_right(index) { password } else { password + "?" };
             Ok(Stored { password: given, text: hash.to_string(), hash })
@@ -149,15 +154,8 @@ impl Crew {
 fn argon2_rust() -> impl Engine<Input = Vec<Stored>> {
     let init = |spec: &Spec| {
         let crew = Crew::new(spec)?;
-        let params = argon2_rust::Params::builder()
-            .memory(argon2_rust::params::Memory::kib(crew.params.memory_kib().into()))
-            .passes(crew.params.passes())
-            .lanes(crew.params.lanes())
-            .threads(1)
-            .build()
-            .map_err(|error| Fault::failed(format!("argon2-rust refuses them: {error}")))?;
-        let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
-        let hasher = || Mutex::new(argon2_rust::Argon2::new(algorithm, version, params).hasher());
+        let argon2 = super::argon2::argon2_rust(crew.params, TAG, 1)?;
+        let hasher = || Mutex::new(argon2.hasher());
         let hashers: Vec<Mutex<argon2_rust::Hasher>> = (0..spec.threads).map(|_| hasher()).collect();
         Ok((crew, hashers))
     };
@@ -168,14 +166,14 @@ fn argon2_rust() -> impl Engine<Input = Vec<Stored>> {
             hasher.verify_encoded(&login.text, password, algorithm).is_ok()
         }))
     };
-    let kernel = |_: &(Crew, Vec<Mutex<argon2_rust::Hasher>>)| "own choice".to_owned();
+    let kernel = |_: &(Crew, Vec<Mutex<argon2_rust::Hasher>>)| OWN_CHOICE.to_owned();
     Routine::new(init, kernel, run, digest)
 }
 
 /// Code that takes its memory anew for each login.
 fn each(check: impl Fn(&Stored) -> bool + Sync + 'static) -> impl Engine<Input = Vec<Stored>> {
     let run = move |crew: &mut Crew, logins: &Vec<Stored>| Ok(crew.verdicts(logins, |_, login| check(login)));
-    Routine::new(Crew::new, |_: &Crew| "own choice".to_owned(), run, digest)
+    Routine::new(Crew::new, |_: &Crew| OWN_CHOICE.to_owned(), run, digest)
 }
 
 fn rustcrypto(login: &Stored) -> bool {
@@ -186,20 +184,6 @@ fn rustcrypto(login: &Stored) -> bool {
 
 fn reference_c(login: &Stored) -> bool {
     let mut tag = vec![0; login.hash.tag_len()];
-    let job = job(login.hash.params(), login.password.as_bytes(), login.hash.salt());
+    let job = reference_job(login.hash.params(), login.password.as_bytes(), login.hash.salt());
     reference::hash(&job, &mut tag).is_ok() && login.hash.matches(&tag)
-}
-
-fn job<'a>(params: Params, password: &'a [u8], salt: &'a [u8]) -> reference::Job<'a> {
-    reference::Job {
-        variant: 2,
-        version: 0x13,
-        memory_kib: params.memory_kib(),
-        passes: params.passes(),
-        lanes: params.lanes(),
-        password,
-        salt,
-        secret: &[],
-        associated_data: &[],
-    }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
 use hashmill_testkit::Rng;
@@ -38,11 +38,8 @@ pub(super) fn register(registry: &mut Registry) {
             .knob("files", ["1", "2000", "20000"])
             .knob("way", WAYS.map(|(name, _)| name))
     };
-    registry.workload(Files, &[1 << 20]).engine("hashmill", Process { ours: true }, offer()).engine(
-        "b3sum",
-        Process { ours: false },
-        offer(),
-    );
+    let files = registry.workload(Files, &[1 << 20]);
+    files.engine("hashmill", process(true), offer()).engine("b3sum", process(false), offer());
 }
 
 /// One file, or a tree of them, a hundred to a folder.
@@ -71,12 +68,9 @@ impl Workload for Files {
         let way = match spec.knobs.get("way") {
             None => Way::Named,
             Some(word) => {
-                WAYS.iter().find(|(name, _)| name == word).map(|(_, way)| *way).ok_or_else(|| {
-                    Fault::failed(format!(
-                        "way={word}: write one of {}",
-                        WAYS.map(|(name, _)| name).join(", ")
-                    ))
-                })?
+                let known = WAYS.iter().find(|(name, _)| name == word).map(|(_, way)| *way);
+                let names = WAYS.map(|(name, _)| name).join(", ");
+                known.ok_or_else(|| Fault::failed(format!("way={word}: write one of {names}")))?
             }
         };
         if way == Way::Piped && count != 1 {
@@ -172,21 +166,12 @@ fn identity(program: &Path) -> io::Result<String> {
 }
 
 /// One of the two programs.
-struct Process {
-    ours: bool,
-}
-
-impl Engine for Process {
-    type Input = Input;
-    type Context = (PathBuf, u32);
-    type Buffer = ();
-    type Output = Vec<u8>;
-
-    fn init(&self, spec: &Spec) -> Result<Self::Context, Fault> {
+fn process(ours: bool) -> impl Engine<Input = Input> {
+    let init = move |spec: &Spec| {
         if spec.threads != 1 && spec.threads != all_threads() {
             return Err(Fault::unavailable("the programs take one thread or all"));
         }
-        let program = if self.ours { programs::hashmill() } else { programs::b3sum() };
+        let program = if ours { programs::hashmill() } else { programs::b3sum() };
         match program.is_file() {
             true => Ok((program, spec.threads)),
             false => Err(Fault::unavailable(format!(
@@ -194,28 +179,17 @@ impl Engine for Process {
                 program.display()
             ))),
         }
-    }
-
-    fn kernel(&self, (program, _): &Self::Context) -> String {
+    };
+    let name = |(program, _): &(PathBuf, u32)| {
         identity(program).unwrap_or_else(|error| format!("{}: {error}", program.display()))
-    }
-
-    fn reserve(&self, _: &mut Self::Context, _: &Input) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn run(
-        &self,
-        (program, threads): &mut Self::Context,
-        (): &mut (),
-        input: &Input,
-    ) -> Result<Vec<u8>, Fault> {
+    };
+    let run = move |(program, threads): &mut (PathBuf, u32), input: &Input| {
         let stdin = match input.way {
             Way::Piped => File::open(data().join(&input.files[0])).map_err(Fault::failed)?.into(),
             Way::Named | Way::Read | Way::Walked => Stdio::null(),
         };
         let output = Command::new(program)
-            .args(input.words(self.ours, *threads))
+            .args(input.words(ours, *threads))
             .current_dir(data())
             .stdin(stdin)
             .stderr(Stdio::inherit())
@@ -225,11 +199,8 @@ impl Engine for Process {
             true => Ok(output.stdout),
             false => Err(Fault::failed(format!("it failed: {}", output.status))),
         }
-    }
-
-    fn digest(&self, list: &Vec<u8>) -> Digest {
-        digest(list)
-    }
+    };
+    Routine::new(init, name, run, |list: &Vec<u8>| digest(list))
 }
 
 #[cfg(test)]
