@@ -10,7 +10,7 @@ use automerge::{
 
 use automerge::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Told, Values, object_word};
+use super::peer::{Hash, Marked, Peer, Place, Pointer, Said, Told, Values, object_word};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 use super::vocabulary::{alike, vocabulary};
 
@@ -120,9 +120,9 @@ impl Peer for Official {
         self.doc.update_object(self.object(object)?, &value).map_err(|error| error.to_string())
     }
 
-    fn create(&mut self, object: &str, place: &Place, value: &Tree, insert: bool) -> Said<String> {
+    fn create(&mut self, object: &str, place: Place<'_>, value: &Tree, insert: bool) -> Said<String> {
         let value = tree(value, self.encoding);
-        let id = self.doc.batch_create_object(self.object(object)?, prop(place.as_ref()), &value, insert);
+        let id = self.doc.batch_create_object(self.object(object)?, prop(place), &value, insert);
         said(id).map(|id| id.to_string())
     }
 

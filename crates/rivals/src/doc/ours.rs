@@ -8,7 +8,7 @@ use hashmill_doc::{
 
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Marked, Peer, Place, PlaceRef, Pointer, Said, Told, Values, object_word};
+use super::peer::{Hash, Marked, Peer, Place, Pointer, Said, Told, Values, object_word};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 use super::vocabulary::{alike, vocabulary};
 
@@ -108,15 +108,13 @@ impl Peer for Ours {
         said(self.doc.update_object(self.object(of)?, &literal(value)))
     }
 
-    fn create(&mut self, to: &str, place: &Place, value: &Tree, insert: bool) -> Said<String> {
+    fn create(&mut self, to: &str, place: Place<'_>, value: &Tree, insert: bool) -> Said<String> {
         if let Tree::Leaf(_) = value {
             return Err("there they make objects only".to_owned());
         }
         let made = match place {
-            Place::Index(index) if insert => {
-                self.doc.insert_literal(self.object(to)?, *index, literal(value))
-            }
-            _ => self.doc.put_literal(self.object(to)?, prop(place.as_ref()), literal(value)),
+            Place::Index(index) if insert => self.doc.insert_literal(self.object(to)?, index, literal(value)),
+            _ => self.doc.put_literal(self.object(to)?, prop(place), literal(value)),
         };
         said(made)?.map(|id| id.to_string()).ok_or_else(|| "no object was made".to_owned())
     }

@@ -9,10 +9,10 @@ pub type Hash = [u8; 32];
 pub type Said<T> = Result<T, String>;
 
 /// A key or an index.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place<'a> {
     /// In a map.
-    Key(&'static str),
+    Key(&'a str),
     /// In a list or a text.
     Index(usize),
 }
@@ -69,17 +69,17 @@ pub trait Peer: Sized {
     fn load(bytes: &[u8], actor: &[u8], encoding: Encoding) -> Said<Self>;
     fn set_actor(&mut self, actor: &[u8]);
 
-    fn put(&mut self, object: &str, place: &Place, value: &Scalar) -> Said<()>;
-    fn put_object(&mut self, object: &str, place: &Place, kind: Kind) -> Said<String>;
+    fn put(&mut self, object: &str, place: Place<'_>, value: &Scalar) -> Said<()>;
+    fn put_object(&mut self, object: &str, place: Place<'_>, kind: Kind) -> Said<String>;
     fn insert(&mut self, object: &str, index: usize, value: &Scalar) -> Said<()>;
     fn insert_object(&mut self, object: &str, index: usize, kind: Kind) -> Said<String>;
-    fn delete(&mut self, object: &str, place: &Place) -> Said<()>;
-    fn increment(&mut self, object: &str, place: &Place, by: i64) -> Said<()>;
+    fn delete(&mut self, object: &str, place: Place<'_>) -> Said<()>;
+    fn increment(&mut self, object: &str, place: Place<'_>, by: i64) -> Said<()>;
     fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()>;
     fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> Said<()>;
     fn update_text(&mut self, object: &str, text: &str) -> Said<()>;
     fn update_object(&mut self, object: &str, value: &Tree) -> Said<()>;
-    fn create(&mut self, object: &str, place: &Place, value: &Tree, insert: bool) -> Said<String>;
+    fn create(&mut self, object: &str, place: Place<'_>, value: &Tree, insert: bool) -> Said<String>;
 
     fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> Said<()>;
     fn split_block(&mut self, object: &str, index: usize) -> Said<String>;
@@ -124,8 +124,8 @@ pub trait Peer: Sized {
     fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String>;
     fn length(&self, object: &str, at: Option<&[Hash]>) -> usize;
     fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String>;
-    fn get(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>>;
-    fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values>;
+    fn get(&self, object: &str, place: Place<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>>;
+    fn get_all(&self, object: &str, place: Place<'_>, at: Option<&[Hash]>) -> Said<Values>;
     /// The marks of a text in words.
     fn marks(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>>;
     /// The spans of a text in words.
@@ -190,25 +190,6 @@ pub struct Marked<'a> {
     pub end: usize,
 }
 
-/// A key or an index, for reading.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PlaceRef<'a> {
-    /// In a map.
-    Key(&'a str),
-    /// In a list or a text.
-    Index(usize),
-}
-
-impl Place {
-    /// The same, for reading.
-    pub fn as_ref(&self) -> PlaceRef<'_> {
-        match self {
-            Self::Key(key) => PlaceRef::Key(key),
-            Self::Index(index) => PlaceRef::Index(*index),
-        }
-    }
-}
-
 /// How a value that is an object is written: its kind. What is inside follows under its id.
 pub fn object_word(kind: Kind) -> &'static str {
     match kind {
@@ -252,7 +233,7 @@ fn draw<P: Peer>(
             .expect("a string takes everything");
     }
     let mut inside = Vec::new();
-    let mut place = |name: &str, place: PlaceRef<'_>| {
+    let mut place = |name: &str, place: Place<'_>| {
         let values = peer.get_all(object, place, at);
         let winner = peer.get(object, place, at);
         let loser = !matches!((&values, &winner), (Ok(all), Ok(one)) if all.last() == one.as_ref());
@@ -270,11 +251,11 @@ fn draw<P: Peer>(
     match kind {
         Kind::Map | Kind::Table => {
             for key in peer.keys(object, at) {
-                place(&format!("{key:?}"), PlaceRef::Key(&key));
+                place(&format!("{key:?}"), Place::Key(&key));
             }
         }
         Kind::List | Kind::Text => {
-            (0..length).for_each(|index| place(&index.to_string(), PlaceRef::Index(index)));
+            (0..length).for_each(|index| place(&index.to_string(), Place::Index(index)));
         }
     }
     for (id, kind) in inside {

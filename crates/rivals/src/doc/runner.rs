@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hashmill_testkit::Rng;
 
-use super::peer::{Hash, Peer, Place, PlaceRef, Said, joined, miscounted, portrait};
+use super::peer::{Hash, Peer, Place, Said, joined, miscounted, portrait};
 use super::script::{Action, Encoding, Kind, Saved, Script, Spot, Step, Tree, key};
 
 /// Where and how two engines differ.
@@ -222,32 +222,32 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         match &step.action {
             Action::Put(spot, value) => {
                 let (object, place) = self.aim(who, *spot);
-                both!(self, who, "put", |peer| answer(peer.put(&object, &place, value)))?;
-                self.look(who, &object, &place)
+                both!(self, who, "put", |peer| answer(peer.put(&object, place, value)))?;
+                self.look(who, &object, place)
             }
             Action::PutObject(spot, kind) => {
                 let (object, place) = self.aim(who, *spot);
                 let id =
-                    both!(self, who, "put_object", |peer| answer(peer.put_object(&object, &place, *kind)))?;
+                    both!(self, who, "put_object", |peer| answer(peer.put_object(&object, place, *kind)))?;
                 self.people[who].objects.extend(id.map(|id| (id, *kind)));
-                self.look(who, &object, &place)
+                self.look(who, &object, place)
             }
             Action::Delete(spot) => {
                 let (object, place) = self.aim(who, *spot);
-                both!(self, who, "delete", |peer| answer(peer.delete(&object, &place)))?;
-                self.look(who, &object, &place)
+                both!(self, who, "delete", |peer| answer(peer.delete(&object, place)))?;
+                self.look(who, &object, place)
             }
             Action::Increment(spot, by) => {
                 let (object, place) = self.aim(who, *spot);
-                both!(self, who, "increment", |peer| answer(peer.increment(&object, &place, *by)))?;
-                self.look(who, &object, &place)
+                both!(self, who, "increment", |peer| answer(peer.increment(&object, place, *by)))?;
+                self.look(who, &object, place)
             }
             Action::Create(spot, tree, insert) => {
                 let (object, place) = self.aim(who, *spot);
                 let id =
-                    both!(self, who, "create", |peer| answer(peer.create(&object, &place, tree, *insert)))?;
+                    both!(self, who, "create", |peer| answer(peer.create(&object, place, tree, *insert)))?;
                 self.learn(who, id);
-                self.look(who, &object, &place)
+                self.look(who, &object, place)
             }
             action @ (Action::Insert(spot, _)
             | Action::InsertObject(spot, _)
@@ -346,34 +346,34 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         if self.people[who].objects.contains(&(object.clone(), Kind::Text)) {
             both!(self, who, "text", |peer| answer(peer.text(&object, None)))?;
         }
-        self.look(who, &object, &place)
+        self.look(who, &object, place)
     }
 
     /// Whether the official crate makes something else of an object than what it is outcome: from a list that is to become
     /// shorter it deletes the first elements, and while isolated it looks at lists of the future.
     fn strange(&self, who: usize, object: &str, tree: &Tree) -> bool {
         let person = &self.people[who];
-        let inside = |place: PlaceRef<'_>, tree: &Tree| match person.oracle.get(object, place, None) {
+        let inside = |place: Place<'_>, tree: &Tree| match person.oracle.get(object, place, None) {
             Ok(Some((_, id))) => person.oracle.kind(&id).is_some() && self.strange(who, &id, tree),
             _ => person.isolated && matches!(tree, Tree::List(_)),
         };
         match tree {
             Tree::Leaf(_) | Tree::Text(_) => false,
-            Tree::Map(pairs) => pairs.iter().any(|(key, tree)| inside(PlaceRef::Key(key), tree)),
+            Tree::Map(pairs) => pairs.iter().any(|(key, tree)| inside(Place::Key(key), tree)),
             Tree::List(trees) => {
                 person.isolated
                     || trees.len() < person.oracle.length(object, None)
-                    || (0..).zip(trees).any(|(index, tree)| inside(PlaceRef::Index(index), tree))
+                    || (0..).zip(trees).any(|(index, tree)| inside(Place::Index(index), tree))
             }
         }
     }
 
     /// The object and the place in it that a spot means for a person.
-    fn aim(&self, who: usize, spot: Spot) -> (String, Place) {
+    fn aim(&self, who: usize, spot: Spot) -> (String, Place<'static>) {
         self.aim_at(who, spot, false)
     }
 
-    fn aim_at(&self, who: usize, spot: Spot, texts: bool) -> (String, Place) {
+    fn aim_at(&self, who: usize, spot: Spot, texts: bool) -> (String, Place<'static>) {
         let person = &self.people[who];
         // The official crate makes tables, but neither fills nor reads them.
         let wanted = |kind: Kind| if texts { kind == Kind::Text } else { kind != Kind::Table };
@@ -407,9 +407,9 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         }
     }
 
-    fn look(&mut self, who: usize, object: &str, place: &Place) -> Result<(), End> {
-        both!(self, who, "get_all", |peer| answer(peer.get_all(object, place.as_ref(), None)))?;
-        both!(self, who, "get", |peer| answer(peer.get(object, place.as_ref(), None)))?;
+    fn look(&mut self, who: usize, object: &str, place: Place<'_>) -> Result<(), End> {
+        both!(self, who, "get_all", |peer| answer(peer.get_all(object, place, None)))?;
+        both!(self, who, "get", |peer| answer(peer.get(object, place, None)))?;
         Ok(())
     }
 
@@ -671,13 +671,13 @@ fn two<T>(people: &mut [T], a: usize, b: usize) -> (&mut T, &mut T) {
     (a, b)
 }
 
-/// What an engine says; that it refuses counts, its words do not.
 /// A portrait without the lines of marks where the official crate contradicts itself: of the same text `marks` may tell marks
 /// that its `spans`, and a copy loaded from what it saves, do not have.
 fn unmarked(portrait: &str) -> Vec<&str> {
     portrait.lines().filter(|line| !line.starts_with("  marks ")).collect()
 }
 
+/// What an engine says; that it refuses counts, its words do not.
 fn answer<T>(said: Said<T>) -> Option<T> {
     said.ok()
 }

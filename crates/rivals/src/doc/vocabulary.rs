@@ -7,12 +7,12 @@ macro_rules! alike {
     ($mark:ident => $marked:expr) => {
         type Known = State;
 
-        fn put(&mut self, object: &str, place: &Place, value: &Scalar) -> Said<()> {
-            said(self.doc.put(self.object(object)?, prop(place.as_ref()), scalar(value)))
+        fn put(&mut self, object: &str, place: Place<'_>, value: &Scalar) -> Said<()> {
+            said(self.doc.put(self.object(object)?, prop(place), scalar(value)))
         }
 
-        fn put_object(&mut self, object: &str, place: &Place, kind: Kind) -> Said<String> {
-            let id = self.doc.put_object(self.object(object)?, prop(place.as_ref()), obj_type(kind));
+        fn put_object(&mut self, object: &str, place: Place<'_>, kind: Kind) -> Said<String> {
+            let id = self.doc.put_object(self.object(object)?, prop(place), obj_type(kind));
             said(id).map(|id| id.to_string())
         }
 
@@ -25,12 +25,12 @@ macro_rules! alike {
             said(id).map(|id| id.to_string())
         }
 
-        fn delete(&mut self, object: &str, place: &Place) -> Said<()> {
-            said(self.doc.delete(self.object(object)?, prop(place.as_ref())))
+        fn delete(&mut self, object: &str, place: Place<'_>) -> Said<()> {
+            said(self.doc.delete(self.object(object)?, prop(place)))
         }
 
-        fn increment(&mut self, object: &str, place: &Place, by: i64) -> Said<()> {
-            said(self.doc.increment(self.object(object)?, prop(place.as_ref()), by))
+        fn increment(&mut self, object: &str, place: Place<'_>, by: i64) -> Said<()> {
+            said(self.doc.increment(self.object(object)?, prop(place), by))
         }
 
         fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> Said<()> {
@@ -89,12 +89,7 @@ macro_rules! alike {
             })
         }
 
-        fn get(
-            &self,
-            object: &str,
-            place: PlaceRef<'_>,
-            at: Option<&[Hash]>,
-        ) -> Said<Option<(String, String)>> {
+        fn get(&self, object: &str, place: Place<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>> {
             let object = self.object(object)?;
             let found = said(match at {
                 None => self.doc.get(object, prop(place)),
@@ -103,7 +98,7 @@ macro_rules! alike {
             Ok(found.map(|(value, id)| (words(&value), id.to_string())))
         }
 
-        fn get_all(&self, object: &str, place: PlaceRef<'_>, at: Option<&[Hash]>) -> Said<Values> {
+        fn get_all(&self, object: &str, place: Place<'_>, at: Option<&[Hash]>) -> Said<Values> {
             let object = self.object(object)?;
             let found = said(match at {
                 None => self.doc.get_all(object, prop(place)),
@@ -168,10 +163,10 @@ macro_rules! vocabulary {
             }
         }
 
-        fn prop(place: PlaceRef<'_>) -> $prop {
+        fn prop(place: Place<'_>) -> $prop {
             match place {
-                PlaceRef::Key(key) => key.into(),
-                PlaceRef::Index(index) => index.into(),
+                Place::Key(key) => key.into(),
+                Place::Index(index) => index.into(),
             }
         }
 

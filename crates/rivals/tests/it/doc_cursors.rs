@@ -9,7 +9,7 @@ use hashmill_rivals::doc::script::{Encoding, Kind, Scalar};
 /// A person's copy with a list of three numbers; gives the list.
 fn numbers<P: Peer>() -> (P, String) {
     let mut peer = P::blank(&[0x60], Encoding::Scalars);
-    let list = peer.put_object("_root", &Place::Key("a"), Kind::List).expect("a new key");
+    let list = peer.put_object("_root", Place::Key("a"), Kind::List).expect("a new key");
     for index in 0..3 {
         peer.insert(&list, index, &Scalar::Int(index as i64)).expect("the end");
     }
@@ -21,7 +21,7 @@ fn numbers<P: Peer>() -> (P, String) {
 fn now_and_then<P: Peer>(peer: &mut P, list: &str, cursor: &Pointer) -> [Option<usize>; 2] {
     let now = peer.position(list, cursor, None).ok();
     let heads: Vec<Hash> = peer.heads();
-    peer.put("_root", &Place::Key("key"), &Scalar::Null).expect("a key");
+    peer.put("_root", Place::Key("key"), &Scalar::Null).expect("a key");
     peer.commit(None, 0);
     [now, peer.position(list, cursor, Some(&heads)).ok()]
 }
@@ -30,7 +30,7 @@ fn now_and_then<P: Peer>(peer: &mut P, list: &str, cursor: &Pointer) -> [Option<
 fn nothing_behind<P: Peer>() -> [Option<usize>; 2] {
     let (mut peer, list) = numbers::<P>();
     let cursor = peer.cursor(&list, 2, false, None).expect("an index of the list");
-    peer.delete(&list, &Place::Index(2)).expect("an index of the list");
+    peer.delete(&list, Place::Index(2)).expect("an index of the list");
     peer.commit(None, 0);
     now_and_then(&mut peer, &list, &cursor)
 }
@@ -41,7 +41,7 @@ fn conflict<P: Peer>() -> (P, P, String, [Pointer; 2]) {
     let heads = peer.heads();
     let mut other = peer.fork_at(&heads, &[0xff]).expect("its own heads");
     let put = |peer: &mut P, value| {
-        peer.put(&list, &Place::Index(1), &Scalar::Int(value)).expect("an index of the list");
+        peer.put(&list, Place::Index(1), &Scalar::Int(value)).expect("an index of the list");
         peer.commit(None, 0);
         peer.cursor(&list, 1, true, None).expect("an index of the list")
     };
@@ -59,7 +59,7 @@ fn loser<P: Peer>() -> [Option<usize>; 2] {
 /// A winner that somebody deletes who does not know the loser, which is older.
 fn older<P: Peer>() -> [Option<usize>; 2] {
     let (mut peer, mut other, list, [_, winner]) = conflict::<P>();
-    other.delete(&list, &Place::Index(1)).expect("an index of the list");
+    other.delete(&list, Place::Index(1)).expect("an index of the list");
     other.commit(None, 0);
     peer.merge(&mut other).expect("documents of one family");
     now_and_then(&mut peer, &list, &winner.after())

@@ -1,7 +1,7 @@
 //! Cursors in a script: both engines write them alike, and find them again wherever the script goes on.
 
 use super::{Deed, End, Runner, answer, attempt};
-use crate::doc::peer::{Hash, Peer, PlaceRef, Pointer, miscounted};
+use crate::doc::peer::{Hash, Peer, Place, Pointer, miscounted};
 use crate::doc::script::{Kind, Spot};
 
 /// So many of the latest cursors are followed.
@@ -20,7 +20,7 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
     /// Makes cursors at a place, now and at earlier heads, and follows those that are made now.
     pub(super) fn point(&mut self, who: usize, spot: Spot) -> Result<(), End> {
         let (object, place) = self.aim(who, spot);
-        let index = if let super::Place::Index(index) = place { index } else { spot.place };
+        let index = if let Place::Index(index) = place { index } else { spot.place };
         let heads = self.past(who, spot.place);
         for before in [false, true] {
             if !self.unsure(who, &object, Some(&heads)) {
@@ -121,7 +121,7 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
             let after = person.subject.position(object, &pointer.after(), at);
             return oracle.is_none() && after == Ok(person.subject.length(object, at));
         }
-        let Ok(values) = person.subject.get_all(object, PlaceRef::Index(place), None) else { return false };
+        let Ok(values) = person.subject.get_all(object, Place::Index(place), None) else { return false };
         let id = pointer.id();
         // A value that lost against another one is not there now,
         let lost =

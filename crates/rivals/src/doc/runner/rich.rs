@@ -1,7 +1,7 @@
 //! Rich text in a script: marks and blocks.
 
-use super::{End, Place, Runner, answer, attempt};
-use crate::doc::peer::{Marked, Peer, PlaceRef, object_word};
+use super::{End, Runner, answer, attempt};
+use crate::doc::peer::{Marked, Peer, Place, object_word};
 use crate::doc::script::{Action, Expand, Kind, Scalar, Spot};
 
 const NAMES: [&str; 3] = ["bold", "link", ""];
@@ -45,7 +45,7 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         // The official crate deletes whatever stands there, of several values the winner alone, and replaces where it was
         // asked to even if that is inside what was there.
         let person = &self.people[who];
-        let values = |index| person.oracle.get_all(&object, PlaceRef::Index(index), None).unwrap_or_default();
+        let values = |index| person.oracle.get_all(&object, Place::Index(index), None).unwrap_or_default();
         let here = values(index);
         let inside = index > 0 && values(index - 1) == here;
         let [(value, _)] = &here[..] else { return Ok(()) };
