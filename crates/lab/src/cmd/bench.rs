@@ -363,7 +363,7 @@ impl Setting<'_> {
         let bench = bench.filter(|_| compares);
         let (report, folder) = measure_with(&mount, &options, job, Beside { bench, ..Beside::default() })?;
         let text = match options.json {
-            true => store::to_json(&report),
+            true => store::pretty(&report),
             false => {
                 let place = shown(&folder.join("report.html"));
                 show::render(&report, source.as_deref(), console.colour)

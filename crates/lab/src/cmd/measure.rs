@@ -166,7 +166,7 @@ pub(super) fn measure_with(
     report.seal = report.compute_seal();
     let written = [
         (samples::NAME, samples),
-        ("report.json", store::to_json(&report)),
+        ("report.json", store::pretty(&report)),
         ("report.html", html::render(&report)),
         ("report.md", markdown::render(&report)),
     ];
@@ -222,7 +222,7 @@ impl Recorder {
 
     fn write(&mut self, all: &[Measured]) -> Result<(), Error> {
         let report = self.report(all);
-        let result = store::write_atomically(&self.file, &store::to_json(&report));
+        let result = store::write_atomically(&self.file, &store::pretty(&report));
         self.written_ns = self.clock.now_ns();
         result.map_err(Error::write(&self.file))
     }
@@ -261,7 +261,7 @@ pub(super) fn conclude_as(
     console: &mut Console<'_>,
 ) -> Result<Exit, Error> {
     if options.json {
-        console.out.write_all(store::to_json(report).as_bytes())?;
+        console.out.write_all(store::pretty(report).as_bytes())?;
     } else {
         console.out.write_all(text.as_bytes())?;
         writeln!(console.out, "report {}", folder.join("report.html").display())?;

@@ -68,7 +68,7 @@ impl Document {
 
     pub(crate) fn to_json(&self) -> String {
         match self {
-            Document::Report(report) => store::to_json(report),
+            Document::Report(report) => store::pretty(report),
             Document::Noise(record) => store::pretty(record),
             Document::Count(record) => store::pretty(record),
         }

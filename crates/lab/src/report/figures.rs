@@ -7,11 +7,12 @@ use super::floor::is_probe;
 use super::history::Series;
 use super::pages::{self, Shares};
 use super::plot::{Axis, Line};
-use super::scaling::families;
+use super::scaling::{by_threads, families};
 use super::schema::{Comparison, Kind, Report, Role, Row, Side, Status, Verdict};
 use super::soak::Soak;
 use super::svg::{COLOURS, Chart, escape};
-use super::view::{curves, row_units, side_time, status};
+use super::view::{row_units, side_time, status};
+use crate::model::key::Key;
 use crate::model::units::{Size, Units, duration};
 use crate::stats::change::levels;
 use crate::stats::ratio::{range, times};
@@ -34,12 +35,21 @@ pub(super) fn broken(text: &str) -> String {
     escape(text).replace('/', "/<wbr>")
 }
 
+/// A part of the page; nothing where there is nothing to show.
 fn section(title: &str, explains: &str, body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
     format!(
         "<section><h2>{}</h2>\n<p class=\"dim\">{}</p>\n{body}</section>\n",
         escape(title),
         escape(explains)
     )
+}
+
+/// Small pictures side by side, as many as fit.
+fn many(pictures: &str) -> String {
+    if pictures.is_empty() { String::new() } else { format!("<div class=\"many\">{pictures}</div>\n") }
 }
 
 /// One thing on a track: where it begins and how long it is, in shares of the track.
@@ -306,13 +316,13 @@ fn floor_words(side: &Side) -> String {
 
 fn scaling(rows: &[Row]) -> String {
     let mut body = String::new();
-    for (name, points) in families(rows) {
+    for (name, points) in by_threads(rows) {
         let (fewest, base) = points[0];
         let most = points.iter().map(|(threads, _)| *threads).max().unwrap_or(1);
         body += &format!("<h3>{}</h3>\n", broken(&name));
         for (threads, rate) in &points {
-            let (speedup, ideal) = (rate / base, f64::from(*threads) / f64::from(fewest));
-            let full = (f64::from(most) / f64::from(fewest)).max(1.0);
+            let (speedup, ideal) = (rate / base, *threads as f64 / fewest as f64);
+            let full = (most as f64 / fewest as f64).max(1.0);
             let track =
                 mark("bar", 0.0, (speedup / full).min(1.0)) + &point("ideal", (ideal / full).min(1.0));
             let says =
@@ -320,9 +330,6 @@ fn scaling(rows: &[Row]) -> String {
             let plural = if *threads == 1 { "" } else { "s" };
             body += &line(&format!("{threads} thread{plural}"), &track, "", &says, "");
         }
-    }
-    if body.is_empty() {
-        return body;
     }
     section("More threads", "What they are good for; the mark is where all of a thread would count.", &body)
 }
@@ -342,13 +349,12 @@ fn memory(rows: &[Row]) -> String {
             format!("<b>{}</b> <span>{:.0} % in huge pages</span>", bytes(resident), mean.huge() * 100.0);
         body += &line(&row.title, &track, "", &says, "");
     }
-    if body.is_empty() {
-        return body;
-    }
     let keys = ["small", "transparent huge", "reserved 2 MiB", "reserved 1 GiB"];
     let keys =
         keys.iter().enumerate().map(|(i, key)| format!("<span><i class=\"key bar c{i}\"></i>{key}</span> "));
-    body += &format!("<p class=\"legend\">{}</p>\n", keys.collect::<String>());
+    if !body.is_empty() {
+        body += &format!("<p class=\"legend\">{}</p>\n", keys.collect::<String>());
+    }
     section("Memory", "Of large cases: how much there was at most, and in which pages it lay.", &body)
 }
 
@@ -359,7 +365,12 @@ fn bytes(count: u64) -> String {
 
 /// Rates over sizes: both axes logarithmic.
 fn sizes(report: &Report) -> String {
-    let curves = curves(report);
+    let size = |key: Key| {
+        let size = key.size.0;
+        (size, Key { size: Size(0), ..key }.to_string().replacen("/0/", "/", 1))
+    };
+    let curves = families(&report.rows, size).into_iter().filter(|(_, points)| points.len() > 2);
+    let curves: Vec<(String, Vec<(u64, &Row)>)> = curves.collect();
     let mut out = String::new();
     for kind in [Units::Bytes(1), Units::Hashes(1), Units::Operations(1)] {
         let rates = |points: &[(u64, &Row)]| -> Option<Vec<(f64, f64)>> {
@@ -375,7 +386,7 @@ fn sizes(report: &Report) -> String {
             out += &over_sizes(&lines, kind);
         }
     }
-    if out.is_empty() { out } else { section("Rate over size", "Both axes are logarithmic.", &out) }
+    section("Rate over size", "Both axes are logarithmic.", &out)
 }
 
 fn over_sizes(lines: &[(&str, Vec<(f64, f64)>)], kind: Units) -> String {
@@ -439,11 +450,7 @@ fn sustained(report: &Report) -> String {
             chart.draw()
         );
     }
-    if out.is_empty() {
-        return out;
-    }
-    let out = format!("<div class=\"many\">{out}</div>\n");
-    section("Rate over time", "Heavy: the medians of the first and the last quarter.", &out)
+    section("Rate over time", "Heavy: the medians of the first and the last quarter.", &many(&out))
 }
 
 /// A small chart for each series of a history: its runs, its levels, its changes.
@@ -471,13 +478,6 @@ pub(crate) fn history(series: &[Series<'_>]) -> String {
         out +=
             &format!("<figure><figcaption>{}</figcaption>{}</figure>\n", broken(&series.name), chart.draw());
     }
-    if out.is_empty() {
-        return out;
-    }
-    let out = format!("<div class=\"many\">{out}</div>\n");
-    section(
-        "Over runs",
-        "Heavy: the levels; dashed: where one ends. Times are better below, ratios above.",
-        &out,
-    )
+    let explains = "Heavy: the levels; dashed: where one ends. Times are better below, ratios above.";
+    section("Over runs", explains, &many(&out))
 }

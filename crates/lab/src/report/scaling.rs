@@ -5,34 +5,46 @@ use super::schema::Row;
 use super::view::{Line, Table};
 use crate::model::key::Key;
 
-/// Rows that differ in threads alone: their name, then threads and work a second of each, fewest threads first.
-pub(super) fn families(rows: &[Row]) -> Vec<(String, Vec<(u32, f64)>)> {
-    let mut families: Vec<(String, Vec<(u32, f64)>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.sides.len() == 1 && !is_probe(row)) {
-        let side = &row.sides[0];
-        let (Ok(key), Some(summary)) = (side.key.parse::<Key>(), side.summary) else { continue };
-        let point = (key.threads, row.units.per_iteration as f64 / summary.median_ns);
-        let all = format!("/t{}", key.threads);
-        let name = side.key.replacen(&all, "/t*", 1);
+/// Rows alone that differ in one part of their keys: their name, then that part and the row of each, the least first. `part`
+/// says what it is, and the name of whoever differs in it alone.
+pub(super) fn families(rows: &[Row], part: impl Fn(Key) -> (u64, String)) -> Vec<(String, Vec<(u64, &Row)>)> {
+    let mut families: Vec<(String, Vec<(u64, &Row)>)> = Vec::new();
+    let alone = |row: &&Row| row.sides.len() == 1 && row.sides[0].summary.is_some() && !is_probe(row);
+    for row in rows.iter().filter(alone) {
+        let Ok(key) = row.sides[0].key.parse::<Key>() else { continue };
+        let (value, name) = part(key);
         match families.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, points)) if points.iter().any(|(threads, _)| *threads == key.threads) => {}
-            Some((_, points)) => points.push(point),
-            None => families.push((name, vec![point])),
+            Some((_, members)) => members.push((value, row)),
+            None => families.push((name, vec![(value, row)])),
         }
     }
-    families.retain(|(_, points)| points.len() > 1);
-    families.iter_mut().for_each(|(_, points)| points.sort_by_key(|(threads, _)| *threads));
+    for (_, members) in &mut families {
+        members.sort_by_key(|(value, _)| *value);
+        members.dedup_by_key(|(value, _)| *value);
+    }
     families
+}
+
+/// Threads and work a second of rows that differ in threads alone.
+pub(super) fn by_threads(rows: &[Row]) -> Vec<(String, Vec<(u64, f64)>)> {
+    let threads = |key: Key| {
+        let name = key.to_string().replacen(&format!("/t{}", key.threads), "/t*", 1);
+        (u64::from(key.threads), name)
+    };
+    let rate = |(threads, row): (u64, &Row)| {
+        Some((threads, row.units.per_iteration as f64 / row.sides[0].summary?.median_ns))
+    };
+    let families = families(rows, threads).into_iter().filter(|(_, members)| members.len() > 1);
+    families.map(|(name, members)| (name, members.into_iter().filter_map(rate).collect())).collect()
 }
 
 /// The speed of each number of threads over that of the fewest, and what share of a thread's speed each one adds.
 pub(super) fn table(rows: &[Row]) -> Option<Table> {
-    let families = families(rows);
-    let lines = families.into_iter().flat_map(|(name, points)| {
+    let lines = by_threads(rows).into_iter().flat_map(|(name, points)| {
         let (fewest, base) = points[0];
         points.into_iter().skip(1).map(move |(threads, rate)| {
             let speedup = rate / base;
-            let share = speedup * f64::from(fewest) / f64::from(threads);
+            let share = speedup * fewest as f64 / threads as f64;
             Line::plain([
                 name.clone(),
                 format!("{fewest} to {threads}"),

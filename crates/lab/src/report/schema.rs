@@ -435,10 +435,4 @@ impl Report {
         let text = serde_json::to_vec(&unsealed).expect("a report is plain data");
         crate::fingerprint::sha256_hex(&text)
     }
-
-    /// The schema of these types as JSON Schema.
-    #[cfg(feature = "schema")]
-    pub(crate) fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Report).into()
-    }
 }

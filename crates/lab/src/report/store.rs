@@ -67,11 +67,6 @@ pub(crate) fn schema_of(bytes: &[u8]) -> Result<Option<String>, ReadError> {
     Ok(document.get("schema").map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned)))
 }
 
-/// A report as JSON text.
-pub(crate) fn to_json(report: &Report) -> String {
-    pretty(report)
-}
-
 /// JSON for people who also read the file: indented, but what fits a line stands on one, and so does each column of
 /// numbers.
 pub(crate) fn pretty(document: &impl serde::Serialize) -> String {

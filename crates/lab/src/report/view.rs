@@ -7,7 +7,6 @@ use super::layout;
 use super::quality::explain;
 use super::schema::{Answers, Build, Comparison, Floor, Kind, Report, Role, Row, Side, Status, Verdict};
 use super::soak::{Course, Soak};
-use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
 use crate::stats::MAX_SESSIONS;
@@ -461,23 +460,4 @@ fn phases(includes: &[String]) -> String {
         None => text.clone(),
     });
     words.collect::<Vec<_>>().join(", ")
-}
-
-/// Rows without a comparison that differ in nothing but their size, for the size curve: name, then (size, row).
-pub(crate) fn curves(report: &Report) -> Vec<(String, Vec<(u64, &Row)>)> {
-    let mut curves: Vec<(String, Vec<(u64, &Row)>)> = Vec::new();
-    for row in report.rows.iter().filter(|row| row.sides.len() == 1 && row.sides[0].summary.is_some()) {
-        let Ok(key) = row.sides[0].key.parse::<Key>() else { continue };
-        let size = key.size.0;
-        let name = Key { size: units::Size(0), ..key }.to_string().replacen("/0/", "/", 1);
-        match curves.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, points)) => points.push((size, row)),
-            None => curves.push((name, vec![(size, row)])),
-        }
-    }
-    curves.retain(|(_, points)| points.len() > 2);
-    for (_, points) in &mut curves {
-        points.sort_by_key(|(size, _)| *size);
-    }
-    curves
 }
