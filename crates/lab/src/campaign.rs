@@ -1,13 +1,14 @@
 //! The course of a measurement: which session next, which sample next, when to stop. It decides nothing about the
 //! results but whether more sessions are wanted, and prints nothing.
 
-use crate::model::class::Sampling;
+use crate::model::class::{Class, Sampling};
 use crate::model::engine::Amount;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
 use crate::plan::{Orders, Plan};
 use crate::session::peer::{Launcher, Link, Peer, PeerError};
 use crate::session::protocol::{Memory, Reply, Request};
+use crate::stats::order::{median, six_digits};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::Evidence;
 use hashmill_machine::Load;
@@ -113,6 +114,51 @@ pub(crate) struct Measured {
     pub(crate) outcome: Outcome,
 }
 
+/// What the sessions of a row gave: the evidence of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Gave {
+    /// Median time of an iteration for each side and session.
+    pub(crate) session_ns: Vec<Vec<f64>>,
+    /// Paired log ratio of the first side to each, for each session; empty for the first.
+    pub(crate) deltas: Vec<Vec<f64>>,
+    /// Time of each sample in order, where the row is a sustained run.
+    pub(crate) windows_ns: Vec<u64>,
+}
+
+impl Gave {
+    /// `work` has the iterations of a sample and the units of an iteration for each side.
+    pub(crate) fn of(
+        class: &Class,
+        samples: impl Iterator<Item = (usize, usize, u64)> + Clone,
+        sessions: usize,
+        work: &[(u64, u64)],
+    ) -> Self {
+        let grouped = |side: usize, divisor: &dyn Fn((u64, u64)) -> f64| {
+            let placed = samples.clone().map(|(session, side, ns)| {
+                let ns = ns as f64 / divisor(work[side]);
+                Placed { session, side, ns }
+            });
+            by_session(placed, sessions, side)
+        };
+        let alone = |(iterations, _): (u64, u64)| iterations.max(1) as f64;
+        // Sides may differ in how much an iteration does: what is compared is the time for the same work.
+        let same_work = |(iterations, units): (u64, u64)| iterations.max(1) as f64 * units.max(1) as f64;
+        let sides = 0..work.len();
+        let medians =
+            |side| grouped(side, &alone).iter().map(|session| six_digits(median(session))).collect();
+        let differences = |side| match side {
+            0 => Vec::new(),
+            side => deltas(&grouped(0, &same_work), &grouped(side, &same_work)),
+        };
+        let sustained = class.sampling() == Sampling::Sustained;
+        Gave {
+            session_ns: sides.clone().map(medians).collect(),
+            deltas: sides.map(differences).collect(),
+            windows_ns: if sustained { samples.map(|(.., ns)| ns).collect() } else { Vec::new() },
+        }
+    }
+}
+
 /// Why a session did not come to its end.
 enum Torn {
     /// Its process ended or hung, which may be a matter of luck.
@@ -142,23 +188,15 @@ impl Measured {
         Measured { contest, seen, rounds: 1, samples, sessions, retried, outcome: Outcome::Running }
     }
 
-    /// The delta of `side` against the baseline in each whole session.
-    pub(crate) fn deltas(&self, side: usize) -> Vec<f64> {
-        let sessions = self.sessions.len();
-        let group = |side| by_session(self.samples.iter().map(|sample| self.placed(sample)), sessions, side);
-        deltas(&group(0), &group(side))
+    /// What the whole sessions gave.
+    pub(crate) fn gave(&self) -> Gave {
+        let samples = self.samples.iter().map(|sample| (sample.session, sample.side, sample.ns));
+        let work: Vec<(u64, u64)> = self.seen.iter().map(|seen| (seen.iterations, seen.units)).collect();
+        Gave::of(&self.contest.sides[0].key.class, samples, self.sessions.len(), &work)
     }
 
     pub(crate) fn evidence(&self, side: usize) -> Evidence {
-        Evidence { deltas: self.deltas(side), reach: self.reach() }
-    }
-
-    fn placed(&self, sample: &Sample) -> Placed {
-        // Sides may differ in how much an iteration does: what is compared is the time for the same work.
-        let seen = &self.seen[sample.side];
-        // Divided as a report divides, to the last bit: a look may hang on a tie.
-        let ns = sample.ns as f64 / (seen.iterations.max(1) as f64 * seen.units.max(1) as f64);
-        Placed { session: sample.session, side: sample.side, ns }
+        Evidence { deltas: self.gave().deltas.swap_remove(side), reach: self.reach() }
     }
 
     /// Where the data lie, once a session was opened: what the side that passes over most of them says.

@@ -5,11 +5,9 @@
 
 use super::check::Problem;
 use super::schema::{Report, Row};
-use crate::campaign::{Measured, Sample};
+use crate::campaign::{Gave, Measured, Sample};
 use crate::fingerprint::sha256_hex;
-use crate::model::class::{Class, Sampling};
-use crate::stats::order::{median, six_digits};
-use crate::stats::paired::{Placed, by_session, deltas};
+use crate::model::class::Class;
 use hashmill_machine::Load;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -60,60 +58,6 @@ pub(crate) struct SamplesRow {
     pub(crate) faults: Vec<Option<u64>>,
     /// Involuntary context switches of the main thread.
     pub(crate) switches: Vec<Option<u64>>,
-}
-
-/// What the sessions of a row gave: the evidence of a report.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Gave {
-    /// Median time of an iteration for each side and session.
-    pub(crate) session_ns: Vec<Vec<f64>>,
-    /// Paired log ratio of the first side to each, for each session; empty for the first.
-    pub(crate) deltas: Vec<Vec<f64>>,
-    /// Time of each sample in order, where the row is a sustained run.
-    pub(crate) windows_ns: Vec<u64>,
-}
-
-impl Gave {
-    /// `work` has the iterations of a sample and the units of an iteration for each side.
-    pub(crate) fn of(
-        class: &Class,
-        samples: impl Iterator<Item = (usize, usize, u64)> + Clone,
-        sessions: usize,
-        work: &[(u64, u64)],
-    ) -> Self {
-        let grouped = |side: usize, divisor: &dyn Fn((u64, u64)) -> f64| {
-            let placed = samples.clone().map(|(session, side, ns)| {
-                let ns = ns as f64 / divisor(work[side]);
-                Placed { session, side, ns }
-            });
-            by_session(placed, sessions, side)
-        };
-        let alone = |(iterations, _): (u64, u64)| iterations.max(1) as f64;
-        // Sides may differ in how much an iteration does: what is compared is the time for the same work.
-        let same_work = |(iterations, units): (u64, u64)| iterations.max(1) as f64 * units.max(1) as f64;
-        let sides = 0..work.len();
-        let medians =
-            |side| grouped(side, &alone).iter().map(|session| six_digits(median(session))).collect();
-        let differences = |side| match side {
-            0 => Vec::new(),
-            side => deltas(&grouped(0, &same_work), &grouped(side, &same_work)),
-        };
-        let sustained = class.sampling() == Sampling::Sustained;
-        Gave {
-            session_ns: sides.clone().map(medians).collect(),
-            deltas: sides.map(differences).collect(),
-            windows_ns: if sustained { samples.map(|(.., ns)| ns).collect() } else { Vec::new() },
-        }
-    }
-}
-
-impl Measured {
-    /// What the whole sessions gave.
-    pub(crate) fn gave(&self) -> Gave {
-        let samples = self.samples.iter().map(|sample| (sample.session, sample.side, sample.ns));
-        let work: Vec<(u64, u64)> = self.seen.iter().map(|seen| (seen.iterations, seen.units)).collect();
-        Gave::of(&self.contest.sides[0].key.class, samples, self.sessions.len(), &work)
-    }
 }
 
 impl Row {

@@ -3,9 +3,9 @@
 //! `LAB_GOLDEN=write cargo test -p hashmill-lab` writes them anew; look at the difference before it is committed.
 
 use super::assemble::conclude;
-use super::samples::Gave;
 use super::schema::*;
 use super::{check, html, markdown, quality, store, text};
+use crate::campaign::Gave;
 use crate::fingerprint::sha256_hex;
 use crate::model::class::Class;
 use crate::model::floor::Bound;
