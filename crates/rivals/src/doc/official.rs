@@ -33,20 +33,6 @@ impl Official {
     }
 }
 
-fn scalar(value: &Scalar) -> ScalarValue {
-    match value {
-        Scalar::Null => ScalarValue::Null,
-        Scalar::Boolean(value) => ScalarValue::Boolean(*value),
-        Scalar::Uint(value) => ScalarValue::Uint(*value),
-        Scalar::Int(value) => ScalarValue::Int(*value),
-        Scalar::F64(value) => ScalarValue::F64(*value),
-        Scalar::Str(value) => value.as_str().into(),
-        Scalar::Bytes(value) => ScalarValue::Bytes(value.clone()),
-        Scalar::Counter(value) => ScalarValue::counter(*value),
-        Scalar::Timestamp(value) => ScalarValue::Timestamp(*value),
-    }
-}
-
 fn tree(value: &Tree, encoding: TextEncoding) -> hydrate::Value {
     match value {
         Tree::Leaf(value) => hydrate::Value::Scalar(scalar(value)),

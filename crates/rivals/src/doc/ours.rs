@@ -35,20 +35,6 @@ impl Ours {
     }
 }
 
-fn scalar(value: &Scalar) -> ScalarValue<'_> {
-    match value {
-        Scalar::Null => ScalarValue::Null,
-        Scalar::Boolean(value) => ScalarValue::Boolean(*value),
-        Scalar::Uint(value) => ScalarValue::Uint(*value),
-        Scalar::Int(value) => ScalarValue::Int(*value),
-        Scalar::F64(value) => ScalarValue::F64(*value),
-        Scalar::Str(value) => value.into(),
-        Scalar::Bytes(value) => value.as_slice().into(),
-        Scalar::Counter(value) => ScalarValue::counter(*value),
-        Scalar::Timestamp(value) => ScalarValue::Timestamp(*value),
-    }
-}
-
 fn literal(value: &Tree) -> Literal {
     match value {
         Tree::Leaf(value) => Literal::Scalar(scalar(value).into_owned()),

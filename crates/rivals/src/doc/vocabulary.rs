@@ -127,7 +127,7 @@ macro_rules! alike {
     };
 }
 
-/// Defines `encoding`, `obj_type`, `kind`, `prop`, `expand_mark`, `words` and others, `told`, `hashes`, `plain` and `said` with the
+/// Defines `encoding`, `obj_type`, `kind`, `prop`, `scalar`, `expand_mark`, `words` and others, `told`, `hashes`, `plain` and `said` with the
 /// caller's types of these names; those of a property and a scalar are given as they are written there, and so is how a mark and
 /// the text of a patch are told.
 macro_rules! vocabulary {
@@ -174,6 +174,20 @@ macro_rules! vocabulary {
             match value {
                 Value::Object(obj_type) => object_word(kind(*obj_type)).to_owned(),
                 Value::Scalar(value) => scalar_words(value),
+            }
+        }
+
+        fn scalar(value: &Scalar) -> $scalar {
+            match value {
+                Scalar::Null => ScalarValue::Null,
+                Scalar::Boolean(value) => ScalarValue::Boolean(*value),
+                Scalar::Uint(value) => ScalarValue::Uint(*value),
+                Scalar::Int(value) => ScalarValue::Int(*value),
+                Scalar::F64(value) => ScalarValue::F64(*value),
+                Scalar::Str(value) => value.as_str().into(),
+                Scalar::Bytes(value) => value.clone().into(),
+                Scalar::Counter(value) => ScalarValue::counter(*value),
+                Scalar::Timestamp(value) => ScalarValue::Timestamp(*value),
             }
         }
 
