@@ -8,7 +8,7 @@
 #[cfg(feature = "limits")]
 mod limits;
 
-use crate::model::engine::{Digest, Engine, Fault, Spec, Workload, function};
+use crate::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload, function};
 use crate::model::floor::{Bound, Work};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
@@ -41,8 +41,8 @@ pub(crate) fn register(registry: &mut Registry) {
         function("empty", |(): &()| 0, word),
         Offer::classes(&["kernel"]),
     );
-    registry.workload(Cpu, &[20_000]).engine("probe", CpuProbe, offer());
-    registry.workload(Memory, &[64 << 20]).engine("probe", MemoryProbe, offer());
+    registry.workload(Cpu, &[20_000]).engine("probe", cpu(), offer());
+    registry.workload(Memory, &[64 << 20]).engine("probe", memory(), offer());
     #[cfg(feature = "limits")]
     {
         let kernel = || Offer::classes(&["kernel"]);
@@ -141,36 +141,18 @@ fn rounds([mut a, mut b, mut c, mut d]: [u64; 4], count: u64) -> [u64; 4] {
     [a, b, c, d]
 }
 
-struct CpuProbe;
-
-impl Engine for CpuProbe {
-    type Input = u64;
-    /// Extra work in thousandths.
-    type Context = u64;
-    type Buffer = ();
-    type Output = [u64; 4];
-
-    fn init(&self, spec: &Spec) -> Result<u64, Fault> {
-        extra(spec)
-    }
-
-    fn kernel(&self, _: &u64) -> String {
-        "scalar".to_owned()
-    }
-
-    fn reserve(&self, _: &mut u64, _: &u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn run(&self, extra: &mut u64, (): &mut (), count: &u64) -> Result<[u64; 4], Fault> {
+fn cpu() -> impl Engine<Input = u64> {
+    let run = |extra: &mut u64, count: &u64| {
         let result = rounds(START, *count);
         black_box(rounds(black_box(result), count * *extra / 1000));
         Ok(result)
-    }
+    };
+    let digest = |result: &[u64; 4]| Digest::new(&result.map(u64::to_le_bytes).concat());
+    Routine::new(extra, scalar, run, digest)
+}
 
-    fn digest(&self, output: &[u64; 4]) -> Digest {
-        Digest::new(&output.map(u64::to_le_bytes).concat())
-    }
+fn scalar<C>(_: &C) -> String {
+    "scalar".to_owned()
 }
 
 /// Blocks of 1 KiB at places that depend on the blocks before, over the whole input.
@@ -244,47 +226,23 @@ fn visit(input: &[u8], mut state: u64, steps: u64) -> (u64, u64) {
     (state, right)
 }
 
-struct MemoryProbe;
-
 /// Where each walk of this process starts. Two sides on one path would find each other's blocks in the caches.
 static STARTS: AtomicU64 = AtomicU64::new(0);
 
-struct Walk {
-    extra: u64,
-    state: u64,
-}
-
-impl Engine for MemoryProbe {
-    type Input = HugeBytes;
-    type Context = Walk;
-    type Buffer = ();
-    type Output = u64;
-
-    fn init(&self, spec: &Spec) -> Result<Walk, Fault> {
+fn memory() -> impl Engine<Input = HugeBytes> {
+    let init = |spec: &Spec| {
         let start = STARTS.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
-        Ok(Walk { extra: extra(spec)?, state: start })
-    }
-
-    fn kernel(&self, _: &Walk) -> String {
-        "scalar".to_owned()
-    }
-
-    fn reserve(&self, _: &mut Walk, _: &HugeBytes) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn run(&self, walk: &mut Walk, (): &mut (), input: &HugeBytes) -> Result<u64, Fault> {
-        let (state, right) = visit(input, walk.state, STEPS);
-        let (state, _) = black_box(visit(input, state, STEPS * walk.extra / 1000));
-        walk.state = state;
+        Ok((extra(spec)?, start))
+    };
+    let run = |(extra, state): &mut (u64, u64), input: &HugeBytes| {
+        let (end, right) = visit(input, *state, STEPS);
+        (*state, _) = black_box(visit(input, end, STEPS * *extra / 1000));
         Ok(right)
-    }
-
-    fn digest(&self, output: &u64) -> Digest {
-        Digest::new(&output.to_le_bytes())
-    }
+    };
+    Routine::new(init, scalar, run, word)
 }
 
+/// Extra work in thousandths.
 fn extra(spec: &Spec) -> Result<u64, Fault> {
     let extra = spec.knobs.get("extra").map_or(Ok(0), |text| text.parse::<u64>());
     match extra {
