@@ -2,7 +2,7 @@
 
 use crate::plan::{Control, Plan};
 use crate::stats::verdict::Rule;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -195,17 +195,10 @@ pub(super) struct Measuring {
     pub(super) no_pin: bool,
     /// Which comparisons also set their baseline against itself.
     #[arg(long, hide_short_help = true, value_enum, default_value = "first")]
-    pub(super) control: ControlArg,
+    pub(super) control: Control,
     /// Longest wait for one answer of a session in seconds.
     #[arg(long, hide_short_help = true, value_name = "S", default_value_t = 120)]
     pub(super) timeout_secs: u64,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum ControlArg {
-    Off,
-    First,
-    All,
 }
 
 impl Measuring {
@@ -227,11 +220,7 @@ impl Measuring {
             seed: self.seed,
             timeout_s: self.timeout_secs,
             pin: !self.no_pin,
-            control: match self.control {
-                ControlArg::Off => Control::Off,
-                ControlArg::First => Control::First,
-                ControlArg::All => Control::All,
-            },
+            control: self.control,
         }
     }
 }

@@ -85,28 +85,22 @@ pub trait Maker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0: done, and nothing speaks against the result.
-    Ok,
+    Ok = 0,
     /// 1: a gate failed, or a check found a report wrong.
-    Failed,
+    Failed = 1,
     /// 2: the command itself makes no sense.
-    Usage,
+    Usage = 2,
     /// 3: nothing was proven: interrupted, or inconclusive under `--strict`.
-    Inconclusive,
+    Inconclusive = 3,
     /// 4: the result must not be used: wrong digest, failed session, failed control.
-    Invalid,
+    Invalid = 4,
 }
 
 impl Exit {
     /// The process's exit code.
     #[must_use]
     pub fn code(self) -> i32 {
-        match self {
-            Exit::Ok => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Inconclusive => 3,
-            Exit::Invalid => 4,
-        }
+        self as i32
     }
 }
 
