@@ -32,11 +32,8 @@ impl fmt::Display for Commits {
 /// A recording, or the beginning of one.
 #[derive(Debug)]
 pub struct Recording {
-    /// Its name.
     pub name: String,
-    /// What was typed.
     pub trace: Trace,
-    /// How it is committed.
     pub commits: Commits,
 }
 

@@ -14,17 +14,13 @@ pub struct Job<'a> {
     pub version: u32,
     /// Memory in KiB.
     pub memory_kib: u32,
-    /// Passes.
     pub passes: u32,
     /// Lanes, and threads.
     pub lanes: u32,
-    /// The password.
     pub password: &'a [u8],
     /// The salt, at least eight bytes.
     pub salt: &'a [u8],
-    /// The secret.
     pub secret: &'a [u8],
-    /// The associated data.
     pub associated_data: &'a [u8],
 }
 

@@ -12,7 +12,6 @@ use super::shrink::shrink;
 /// What was run without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Scripts.
     pub scripts: usize,
     /// Changes whose bytes were compared.
     pub changes: usize,
@@ -33,11 +32,8 @@ impl fmt::Display for Total {
 /// A script on which two engines differ, made short.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Where it came from.
     pub seed: u64,
-    /// The script.
     pub script: Script,
-    /// What is different.
     pub difference: Box<Difference>,
 }
 

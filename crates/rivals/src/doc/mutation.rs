@@ -53,11 +53,9 @@ impl fmt::Display for Counts {
 /// A file that both engines understand in different ways.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The script that it was made from.
     pub seed: u64,
     /// The file as ours saves it.
     pub file: Vec<u8>,
-    /// What is different.
     pub what: String,
 }
 

@@ -11,9 +11,7 @@ pub type Said<T> = Result<T, String>;
 /// A key or an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place<'a> {
-    /// In a map.
     Key(&'a str),
-    /// In a list or a text.
     Index(usize),
 }
 
@@ -23,9 +21,7 @@ pub type Values = Vec<(String, String)>;
 /// A cursor in both of its forms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pointer {
-    /// As text.
     pub text: String,
-    /// As bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -60,7 +56,6 @@ impl Pointer {
 /// A copy of a document. Objects are named in the text form of the format, `_root` or `<counter>@<actor>`.
 ///
 /// Every call means what the call of the same name means in the official crate.
-#[expect(missing_docs, reason = "see above")]
 pub trait Peer: Sized {
     /// Looks over the engine's own structures, and panics if one is broken.
     fn check(&mut self) {}
@@ -182,7 +177,6 @@ pub fn joined(patches: Vec<Told>, encoding: Encoding) -> (Vec<Told>, Vec<String>
 
 /// A mark to be made.
 #[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "the names are those of the format")]
 pub struct Marked<'a> {
     pub name: &'static str,
     pub value: &'a Scalar,

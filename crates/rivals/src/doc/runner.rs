@@ -13,11 +13,8 @@ use super::script::{Action, Encoding, Kind, Saved, Script, Spot, Step, Tree, key
 pub struct Difference {
     /// The step after which it showed.
     pub step: usize,
-    /// What was compared.
     pub what: String,
-    /// What the oracle says.
     pub oracle: String,
-    /// What the other one says.
     pub subject: String,
 }
 

@@ -13,29 +13,22 @@ pub const PEOPLE: usize = 4;
 pub struct Script {
     /// How indexes into text are counted.
     pub encoding: Encoding,
-    /// How many people.
     pub people: usize,
-    /// What happens.
     pub steps: Vec<Step>,
 }
 
 /// One person does one thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Who.
     pub who: usize,
-    /// What.
     pub action: Action,
 }
 
 /// What an index into text counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Unicode scalar values.
     Scalars,
-    /// Bytes of UTF-8.
     Utf8,
-    /// Units of UTF-16.
     Utf16,
     /// What a reader calls a character.
     Graphemes,
@@ -57,7 +50,6 @@ pub struct Spot {
 
 /// A value that is no object.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "the names are those of the format")]
 pub enum Scalar {
     Null,
     Boolean(bool),
@@ -72,7 +64,6 @@ pub enum Scalar {
 
 /// The kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the format")]
 pub enum Kind {
     Map,
     List,
@@ -83,19 +74,15 @@ pub enum Kind {
 /// A value with everything in it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// No object.
     Leaf(Scalar),
     /// A map. No key occurs twice.
     Map(Vec<(String, Tree)>),
-    /// A list.
     List(Vec<Tree>),
-    /// A text.
     Text(String),
 }
 
 /// Which edges of a mark take in what is typed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the format")]
 pub enum Expand {
     Before,
     After,
@@ -105,7 +92,6 @@ pub enum Expand {
 
 /// What a person can do.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "each is the call of the same name")]
 pub enum Action {
     Put(Spot, Scalar),
     PutObject(Spot, Kind),
