@@ -2,6 +2,7 @@
 
 use super::builds::{self, Building};
 use crate::build::Bench;
+use crate::campaign::Contest;
 use crate::cmd::Mount;
 use crate::cmd::contests::{self, wants_control};
 use crate::cmd::error::Error;
@@ -31,17 +32,16 @@ pub(super) fn job(
             (Build { layout, ..build }, program, None)
         }
     };
-    // One piece of code at two settings has one layout.
-    let differ = pairs.iter().any(|(ours, other)| ours.engine != other.engine || ours.kernel != other.kernel);
-    plan.rule = match bench {
-        Some(_) => plan.rule.with_links(),
-        None if differ => plan.rule.with_fixed_layout(),
-        None => plan.rule,
-    };
     let meetings = pairs.iter().enumerate();
     let meetings =
         meetings.map(|(i, (ours, other))| contests::duel(ours, other, wants_control(plan.control, i)));
-    let contests = meetings.collect::<Result<_, _>>()?;
+    let contests: Vec<Contest> = meetings.collect::<Result<_, _>>()?;
+    plan.rule = match bench {
+        Some(_) => plan.rule.with_links(),
+        // One piece of code at two settings has one layout.
+        None if contests.iter().any(Contest::is_of_two_codes) => plan.rule.with_fixed_layout(),
+        None => plan.rule,
+    };
     Ok((Job::of(Kind::Engines, (build, program), contests, plan), bench))
 }
 
