@@ -132,9 +132,23 @@ pub(crate) fn choices(parameters: &[Parameter], texts: &[String]) -> Result<Vec<
     Ok(all)
 }
 
-/// `text` with its blanks filled.
-pub(crate) fn fill(text: &str, choice: &Choice) -> String {
-    choice.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+/// `text` with its blanks filled. What fills one is never filled itself, whatever it holds.
+pub(crate) fn fill(text: &str, choice: &[(String, String)]) -> String {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        filled += &rest[..at];
+        rest = &rest[at + 1..];
+        let after = |name: &str| rest.strip_prefix(name)?.strip_prefix('}');
+        match choice.iter().find_map(|(name, value)| Some((value, after(name)?))) {
+            Some((value, after)) => {
+                filled += value;
+                rest = after;
+            }
+            None => filled.push('{'),
+        }
+    }
+    filled + rest
 }
 
 #[cfg(test)]
@@ -164,6 +178,14 @@ mod tests {
     #[test]
     fn lists_may_hold_commas() {
         assert_eq!(list("c", r"gcc,clang -x\,y,").values, ["gcc", "clang -x,y", ""]);
+    }
+
+    #[test]
+    fn what_fills_a_blank_is_not_filled_again() {
+        let choice = [("a", "{b}"), ("b", "{a}x"), ("in{n", "y")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+        assert_eq!(fill("{a}{b} {c} {{a}} {a {b", &choice), "{b}{a}x {c} {{b}} {a {b");
+        assert_eq!(fill("é{in{n}é{", &choice), "éyé{");
+        assert_eq!(fill("", &choice), "");
     }
 
     #[test]

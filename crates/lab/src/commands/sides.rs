@@ -2,6 +2,7 @@
 //! starts a link of its own, where there are such.
 
 use super::line::{Places, Shell, brief};
+use super::parameters::fill;
 use super::process::{Guard, Input, Output, Ran, RunError, Start};
 use crate::build::Linked;
 use crate::count::{Callgrind, Count, Counter, Refusal, Run, count};
@@ -40,7 +41,8 @@ impl Sides<'_> {
     fn start(&self, key: &Key, program: &str) -> Result<Start, String> {
         let line = self.lines.iter().find(|line| line.name == key.workload);
         let text = &line.ok_or_else(|| format!("no line is called {}", key.workload))?.text;
-        let text = text.replace("{folder}", &quoted(&self.folder)?).replace("{program}", program);
+        let blanks = [("folder", quoted(&self.folder)?), ("program", program.to_owned())];
+        let text = fill(text, &blanks.map(|(name, value)| (name.to_owned(), value)));
         let invocation = Shell::WhereNeeded.invoke(&text, &self.places).map_err(|error| error.to_string())?;
         Ok(Start { line: text, invocation, input: Input::Null, output: Output::Pipe })
     }

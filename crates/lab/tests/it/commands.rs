@@ -232,6 +232,9 @@ fn parameters_fill_commands_and_what_belongs_to_them() {
         desk.compare(&["--runs", "1", "--reference", "echo {n}", "-P", "n", "1", "2"], &["echo {n}"]);
     assert_eq!(reference.code, Some(0), "{reference:?}");
     assert_eq!(desk.json("out/report.json")["builds"][0]["source"], "echo {n}", "no parameter applies to it");
+    let nested = desk.compare(&["--runs", "1", "-L", "a", "{b}", "-L", "b", "x"], &["echo '{a}' {b}"]);
+    assert_eq!(nested.code, Some(0), "{nested:?}");
+    assert_eq!(desk.json("out/report.json")["builds"][0]["source"], "echo '{b}' x");
 }
 
 #[test]
