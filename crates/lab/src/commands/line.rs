@@ -4,6 +4,8 @@
 //! apart here and started directly; whoever writes a pipe, a variable or a pattern gets the shell.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// How commands are started.
@@ -56,6 +58,8 @@ pub(crate) enum LineError {
     Quote(String),
     #[error("there is no program `{program}`, which `{line}` begins with")]
     NoProgram { program: String, line: String },
+    #[error("`{0}` is a script without `#!`, which the system does not start without a shell")]
+    Script(String),
 }
 
 /// Where programs are looked for.
@@ -101,14 +105,17 @@ impl Shell {
         match self {
             Shell::Always(shell) => by_shell(shell, line, places),
             Shell::WhereNeeded if needs_shell(line) => by_shell(&system_shell(), line, places),
-            Shell::WhereNeeded | Shell::Never => directly(line, places).or_else(|error| match error {
-                LineError::NoProgram { ref program, .. }
-                    if *self == Shell::WhereNeeded && BUILT_IN.contains(&program.as_str()) =>
-                {
+            Shell::Never => match directly(line, places)? {
+                found if is_script(&found.program) => Err(LineError::Script(brief(line))),
+                found => Ok(found),
+            },
+            Shell::WhereNeeded => match directly(line, places) {
+                Ok(found) if is_script(&found.program) => script(found, places),
+                Err(LineError::NoProgram { program, .. }) if BUILT_IN.contains(&program.as_str()) => {
                     by_shell(&system_shell(), line, places)
                 }
-                error => Err(error),
-            }),
+                other => other,
+            },
         }
     }
 }
@@ -117,12 +124,19 @@ fn system_shell() -> Vec<OsString> {
     [if std::path::MAIN_SEPARATOR == '/' { "sh" } else { "cmd.exe" }].map(OsString::from).to_vec()
 }
 
+fn find_shell(shell: &[OsString], places: &Places<'_>) -> Result<(String, PathBuf), LineError> {
+    let name = shell.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match places.find(&name) {
+        Some(program) => Ok((name, program)),
+        None => {
+            let line = shell.join(" ".as_ref()).to_string_lossy().into_owned();
+            Err(LineError::NoProgram { program: name, line })
+        }
+    }
+}
+
 fn by_shell(shell: &[OsString], line: &str, places: &Places<'_>) -> Result<Invocation, LineError> {
-    let name = shell.first().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let program = places.find(&name).ok_or_else(|| LineError::NoProgram {
-        program: name.clone().into_owned(),
-        line: shell.join(" ".as_ref()).to_string_lossy().into_owned(),
-    })?;
+    let (name, program) = find_shell(shell, places)?;
     let run = if name.contains("cmd") && std::path::MAIN_SEPARATOR == '\\' { "/C" } else { "-c" };
     let own = shell.iter().skip(1).cloned();
     let arguments = own.chain([OsString::from(run), OsString::from(line)]).collect();
@@ -136,6 +150,24 @@ fn directly(line: &str, places: &Places<'_>) -> Result<Invocation, LineError> {
         .find(&name)
         .ok_or_else(|| LineError::NoProgram { program: brief(&name), line: brief(line) })?;
     Ok(Invocation { program, arguments: words.map(OsString::from).collect(), shell: false })
+}
+
+/// Most of a file that is looked at: the beginning of every other program has a zero in it.
+const BEGINNING: u64 = 128;
+
+/// Whether a file is text that does not say who reads it: the system refuses it, and a shell takes it for its own. What
+/// cannot be read here is left to whoever starts it.
+fn is_script(program: &Path) -> bool {
+    let mut begins = Vec::new();
+    let read = File::open(program).and_then(|file| file.take(BEGINNING).read_to_end(&mut begins));
+    cfg!(unix) && read.is_ok() && !begins.starts_with(b"#!") && !begins.contains(&0)
+}
+
+/// Such a file with its arguments as a shell starts it.
+fn script(found: Invocation, places: &Places<'_>) -> Result<Invocation, LineError> {
+    let (_, program) = find_shell(&system_shell(), places)?;
+    let arguments = std::iter::once(found.program.into_os_string()).chain(found.arguments).collect();
+    Ok(Invocation { program, arguments, shell: true })
 }
 
 /// Words that only a shell knows, as far as they are no programs too.
@@ -281,5 +313,36 @@ mod tests {
             "there is no program `no-such-program`, which `no-such-program -x` begins with"
         );
         assert_eq!(Shell::Never.invoke(" ", &places), Err(LineError::Empty));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_script_that_names_no_shell_gets_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = Places { folder: folder.path(), path: vec!["/bin".into()] };
+        let write = |name: &str, text: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("a writable folder");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its owner");
+            path
+        };
+        let bare = write("bare", b"echo \"$1\"\n");
+        let found = Shell::WhereNeeded.invoke("./bare 'a b'", &places).expect("a shell is there");
+        assert_eq!((found.program.as_path(), found.shell), (Path::new("/bin/sh"), true));
+        assert_eq!(found.arguments, [folder.path().join("./bare").as_os_str(), "a b".as_ref()]);
+        let told =
+            std::process::Command::new(&found.program).args(&found.arguments).output().expect("starts");
+        assert_eq!(told.stdout, b"a b\n", "{}", bare.display());
+        let refused = Shell::Never.invoke("./bare", &places).expect_err("no shell is wanted");
+        assert_eq!(
+            refused.to_string(),
+            "`./bare` is a script without `#!`, which the system does not start without a shell"
+        );
+        for (name, text) in [("named", &b"#!/bin/sh\n"[..]), ("binary", b"\x7fELF\0")] {
+            write(name, text);
+            let found = Shell::WhereNeeded.invoke(&format!("./{name}"), &places).expect("a program");
+            assert!(!found.shell, "{name}");
+        }
     }
 }

@@ -274,6 +274,22 @@ fn commands_that_cannot_be_measured_say_why_in_one_line() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_script_that_names_no_shell_is_run_by_one() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new("script");
+    desk.write("bare", "echo \"$1\" >> log\n");
+    std::fs::set_permissions(desk.folder.join("bare"), std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let result = desk.compare(&["--runs", "2"], &["./bare word"]);
+    assert_eq!((result.code, desk.text("log").as_str()), (Some(0), "word\nword\nword\n"), "{result:?}");
+    let settings = &desk.json("out/report.json")["builds"][0]["settings"][0];
+    assert!(settings.as_str().is_some_and(|says| says.starts_with("started by a shell: ")), "{settings}");
+    let refused = desk.compare(&["-N"], &["./bare word"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("`./bare word` is a script without `#!`"), "{}", refused.err);
+}
+
+#[test]
 fn failures_that_are_ignored_are_measured_and_counted() {
     let desk = Desk::new("ignored");
     for flag in ["-i", "--ignore=failure", "--ignore-failure=3,4", "--ignore-failure=all-non-zero"] {
