@@ -19,7 +19,7 @@ mod processors;
 mod system;
 
 pub use child::{
-    ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, is_pipe, is_program, run_child,
+    ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, is_pipe, is_program, open_output, run_child,
 };
 pub use description::Machine;
 pub use load::{Load, Usage};

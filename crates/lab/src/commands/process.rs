@@ -4,7 +4,7 @@ use super::line::{Invocation, brief};
 use crate::fingerprint::hex;
 use crate::session::peer::PeerError;
 use crate::session::protocol::{Reply, Sampled};
-use hashmill_machine::{ChildEnd, ChildRun, ChildUsage, Watch, ended_by_signal, run_child};
+use hashmill_machine::{ChildEnd, ChildRun, ChildUsage, Watch, ended_by_signal, open_output, run_child};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ impl Start {
     /// Runs it once. `padding` bytes are added to its environment, which moves its stack, and with it the luck of
     /// alignment.
     pub(crate) fn run(&self, padding: usize, guard: Guard<'_>) -> Result<Ran, RunError> {
-        let mut command = self.command(padding)?;
+        let mut command = self.command(padding, guard.stop)?;
         let mut digest = Sha256::new();
         let mut bytes = 0;
         let mut sink = |more: &[u8]| {
@@ -130,7 +130,7 @@ impl Start {
         Ok(Ran { time, usage, code, signal, printed, left_behind, last_words })
     }
 
-    fn command(&self, padding: usize) -> Result<Command, RunError> {
+    fn command(&self, padding: usize, stop: &dyn Fn() -> bool) -> Result<Command, RunError> {
         let mut command = Command::new(&self.invocation.program);
         command.args(&self.invocation.arguments).env("HASHMILL_LAB_PADDING", "x".repeat(padding));
         let file = |path: &Path, file: std::io::Result<File>| {
@@ -144,7 +144,7 @@ impl Start {
             // The pipe is made by whoever runs it.
             Output::Pipe | Output::Null => command.stdout(Stdio::null()),
             Output::Inherit => command.stdout(Stdio::inherit()).stderr(Stdio::inherit()),
-            Output::File(path) => command.stdout(file(path, File::create(path))?),
+            Output::File(path) => command.stdout(file(path, open_output(path, stop))?),
         };
         Ok(command)
     }
