@@ -3,7 +3,7 @@
 
 use super::desk::Subject;
 use super::process::Ran;
-use super::tally::{BLOCK, column};
+use super::tally::{BLOCK, all_told, column};
 use crate::report::commands::{beside, control, memory, uses_of};
 use crate::report::markdown::escape;
 use crate::report::schema::{Comparison, Row};
@@ -63,19 +63,28 @@ fn times(runs: &[Ran]) -> Vec<f64> {
 
 const FIELDS: [&str; 7] = ["mean", "stddev", "median", "user", "system", "min", "max"];
 
-/// The same, in seconds.
-fn seconds(runs: &[Ran]) -> [f64; 7] {
+/// The same, in seconds; nothing for what the system does not tell.
+fn seconds(runs: &[Ran]) -> [Option<f64>; 7] {
     let times = times(runs);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let used = |of: fn(&ChildUsage) -> f64| all_told(runs, of).map(|values| mean(&values));
     [
-        mean(&times),
-        standard_deviation(&times),
-        median(&times),
-        mean(&column(runs, |usage| usage.user.as_secs_f64())),
-        mean(&column(runs, |usage| usage.system.as_secs_f64())),
-        times.iter().copied().fold(f64::INFINITY, f64::min),
-        times.iter().copied().fold(0.0, f64::max),
+        Some(mean(&times)),
+        Some(standard_deviation(&times)),
+        Some(median(&times)),
+        used(|usage| usage.user.as_secs_f64()),
+        used(|usage| usage.system.as_secs_f64()),
+        Some(least(&times)),
+        Some(most(&times)),
     ]
+}
+
+fn least(times: &[f64]) -> f64 {
+    times.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(times: &[f64]) -> f64 {
+    times.iter().copied().fold(0.0, f64::max)
 }
 
 fn json(row: &Row, all: &[Measured<'_>]) -> String {
@@ -85,13 +94,13 @@ fn json(row: &Row, all: &[Measured<'_>]) -> String {
         put("command", json!(subject.name));
         FIELDS.iter().zip(seconds(runs)).for_each(|(name, value)| put(name, json!(value)));
         let counts = |of: fn(&ChildUsage) -> f64| {
-            json!(column(runs, of).iter().map(|n| *n as u64).collect::<Vec<_>>())
+            json!(all_told(runs, of).map(|values| values.iter().map(|n| *n as u64).collect::<Vec<_>>()))
         };
         put("times", json!(times(runs)));
         put("memory_usage_byte", counts(|usage| usage.peak_bytes as f64));
         put("exit_codes", runs.iter().map(|ran| ran.code).collect());
-        put("user_times", json!(column(runs, |usage| usage.user.as_secs_f64())));
-        put("system_times", json!(column(runs, |usage| usage.system.as_secs_f64())));
+        put("user_times", json!(all_told(runs, |usage| usage.user.as_secs_f64())));
+        put("system_times", json!(all_told(runs, |usage| usage.system.as_secs_f64())));
         put("bytes_read", counts(|usage| usage.blocks_read as f64 * BLOCK));
         put("bytes_written", counts(|usage| usage.blocks_written as f64 * BLOCK));
         put("major_faults", counts(|usage| usage.major_faults as f64));
@@ -144,9 +153,9 @@ fn csv(row: &Row, all: &[Measured<'_>]) -> String {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let value =
             |name: &&str| subject.choice.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
-        let usual = |of: fn(&ChildUsage) -> f64| median(&column(runs, of)).to_string();
+        let usual = |of: fn(&ChildUsage) -> f64| number(all_told(runs, of).map(|values| median(&values)));
         let mut cells = vec![subject.name.clone()];
-        cells.extend(seconds(runs).map(|value| value.to_string()));
+        cells.extend(seconds(runs).map(number));
         cells.extend(names.iter().map(|name| value(name).unwrap_or_default()));
         let interval = beside.and_then(|beside| beside.interval);
         cells.push(number(beside.map(|beside| beside.ratio)));
@@ -189,8 +198,9 @@ fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
          |:---|---:|---:|---:|---:|---:|---:|:---|\n"
     );
     for Measured { subject, runs, beside, .. } in all {
-        let [_, _, middle, _, _, least, most] =
-            seconds(runs).map(|seconds| format!("{:.1}", seconds * 1e9 / factor));
+        let times = times(runs);
+        let [middle, least, most] = [median(&times), least(&times), most(&times)]
+            .map(|seconds| format!("{:.1}", seconds * 1e9 / factor));
         let memory = memory(row, median(&column(runs, |usage| usage.peak_bytes as f64)));
         let [speed, interval, verdict] = match beside {
             Some(beside) => [speed(beside), range(beside.interval), beside.verdict.word().to_owned()],
@@ -205,4 +215,63 @@ fn markdown(row: &Row, all: &[Measured<'_>], unit: Option<Unit>) -> String {
         out += &format!("\nA/A control {}\n", escape(&of_control(control)));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::line::Invocation;
+    use crate::commands::process::{Input, Output, Start};
+    use std::time::Duration;
+
+    fn subject(name: &str) -> Subject {
+        let invocation = Invocation { program: "/p".into(), arguments: Vec::new(), shell: false };
+        let start = Start { line: name.to_owned(), invocation, input: Input::Null, output: Output::Null };
+        let (label, name) = (name.to_owned(), name.to_owned());
+        let (setup, prepare, conclude, cleanup) = (None, None, None, None);
+        Subject { label, name, choice: Vec::new(), start, setup, prepare, conclude, cleanup }
+    }
+
+    #[test]
+    fn what_the_system_does_not_tell_is_no_zero() {
+        let usage = ChildUsage { peak_bytes: 4096, blocks_read: 0, ..ChildUsage::default() };
+        let ran = |usage| Ran {
+            time: Duration::from_millis(20),
+            usage,
+            code: 0,
+            signal: None,
+            printed: None,
+            left_behind: false,
+            last_words: String::new(),
+        };
+        let row = crate::report::tests::report().rows[4].clone();
+        let runs = [vec![ran(None), ran(None)], vec![ran(Some(usage)), ran(Some(usage))]];
+        let text = |form| render(&row, &runs, &["a", "b"].map(subject), form, Some(MILLISECOND));
+        let document: Value = serde_json::from_str(&text(Form::Json)).expect("JSON");
+        let [unknown, known] = [0, 1].map(|side| document["results"][side].clone());
+        for field in [
+            "user",
+            "system",
+            "user_times",
+            "memory_usage_byte",
+            "bytes_read",
+            "bytes_written",
+            "major_faults",
+        ] {
+            assert!(unknown[field].is_null() && !known[field].is_null(), "{field}: {document}");
+        }
+        assert_eq!(unknown["mean"], 0.02);
+        assert_eq!(known["bytes_read"], json!([0, 0]), "none is known");
+        let lines = text(Form::Csv);
+        let lines: Vec<&str> = lines.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            ["a,0.02,0,0.02,,,0.02,0.02,,,,,,,,off", "b,0.02,0,0.02,0,0,0.02,0.02,,,,,4096,0,0,off"]
+        );
+        assert!(
+            text(Form::Markdown).contains("| a | 20.0 | 20.0 | 20.0 | – | 1 |"),
+            "{}",
+            text(Form::Markdown)
+        );
+    }
 }

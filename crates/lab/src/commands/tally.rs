@@ -8,9 +8,14 @@ use crate::stats::signed_rank::{hodges_lehmann, interval};
 use crate::stats::verdict::LEVEL;
 use hashmill_machine::ChildUsage;
 
-/// What runs used, one number for each.
+/// What runs used, one number for each: zero where the system does not tell.
 pub(crate) fn column(runs: &[Ran], of: impl Fn(&ChildUsage) -> f64) -> Vec<f64> {
     runs.iter().map(|ran| of(&ran.usage.unwrap_or_default())).collect()
+}
+
+/// The same, where the system told it of every run.
+pub(crate) fn all_told(runs: &[Ran], of: impl Fn(&ChildUsage) -> f64) -> Option<Vec<f64>> {
+    runs.iter().map(|ran| ran.usage.as_ref().map(&of)).collect()
 }
 
 /// Bytes of a block, as the system counts them.
