@@ -64,7 +64,8 @@ pub(super) fn notes(report: &Report) -> Vec<String> {
             notes.push(format!("layout of {} not covered: {why}", labels.join(", ")));
         }
         notes.push(format!(
-            "all sessions of a build ran one link: below {} % a difference, or none, can be the work of layout",
+            "all sessions of a build ran one link: below {0} % a difference, or none, can be the work of layout; {0} % is \
+             what layouts seldom reach, and no bound",
             spread * 100.0
         ));
     }
