@@ -58,3 +58,18 @@ pub fn thread_counts() -> Vec<u32> {
     let all = all_threads();
     if all == 1 { vec![1] } else { vec![1, all] }
 }
+
+#[cfg(test)]
+mod tests {
+    use hashmill_lab::model::class::Class;
+
+    /// A class that nothing is timed in is a word that nobody can try. Commands are no engines.
+    #[test]
+    fn every_timing_class_has_an_engine() {
+        let cases = super::registry().cases();
+        let is_offered =
+            |class: &&str| cases.iter().any(|case| case.class.to_string().split(':').next() == Some(class));
+        let idle: Vec<&str> = Class::names().filter(|class| !is_offered(class)).collect();
+        assert_eq!(idle, ["process"]);
+    }
+}

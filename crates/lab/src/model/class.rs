@@ -58,9 +58,6 @@ impl Phase {
             (Phase::Init, _) => "starting contexts, pools and pipelines",
             (Phase::Reserve, Place::File) => "opening the file and allocating buffers",
             (Phase::Reserve, _) => "allocating buffers",
-            (Phase::Stage, Place::Wrapped) => "wrapping the caller's memory without a copy",
-            (Phase::Stage, Place::Shared) => "copying the input into a buffer that the device sees",
-            (Phase::Stage, Place::Device) => "copying the input into the device's own memory",
             (Phase::Stage, Place::File) => "mapping or first reading of the file",
             (Phase::Stage, Place::Host) => "handing the input over",
             (Phase::Run, _) => "the work",
@@ -74,12 +71,6 @@ impl Phase {
 pub enum Place {
     /// Ordinary memory of the process.
     Host,
-    /// Memory that both the host and the device see.
-    Shared,
-    /// Memory of the device alone.
-    Device,
-    /// The caller's memory, seen by the device without a copy.
-    Wrapped,
     /// A file.
     File,
     /// Wherever a process of its own finds it.
@@ -109,17 +100,11 @@ struct Row {
 }
 
 #[rustfmt::skip]
-static TABLE: [Row; 15] = [
+static TABLE: [Row; 9] = [
     row("kernel",           Phase::Run,     Phase::Run,    Place::Host,    "the inner work alone, on input that lies ready"),
     row("kernel-effective", Phase::Run,     Phase::Digest, Place::Host,    "the inner work and the look at its result"),
-    row("resident",         Phase::Run,     Phase::Digest, Place::Shared,  "input already in memory that the device sees"),
-    row("private",          Phase::Run,     Phase::Digest, Place::Device,  "input already in the device's own memory"),
-    row("staged",           Phase::Stage,   Phase::Digest, Place::Shared,  "repeated calls through reused buffers"),
-    row("private-staged",   Phase::Stage,   Phase::Digest, Place::Device,  "repeated uploads into reused device memory"),
-    row("wrapped",          Phase::Stage,   Phase::Digest, Place::Wrapped, "existing memory, used without a copy"),
     row("backend",          Phase::Stage,   Phase::Digest, Place::Host,    "persistent workers, fed and drained"),
     row("oneshot",          Phase::Reserve, Phase::Digest, Place::Host,    "one call of the public function"),
-    row("e2e",              Phase::Reserve, Phase::Digest, Place::Shared,  "fresh buffers, copy, work and result in each call"),
     row("file",             Phase::Reserve, Phase::Digest, Place::File,    "from the file's name to the result"),
     row("end-to-end",       Phase::Init,    Phase::Digest, Place::Host,    "everything started and stopped around each call"),
     row("process",          Phase::Init,    Phase::Run,    Place::Process, "a command, from its start to its end"),
@@ -257,8 +242,8 @@ mod tests {
 
     #[test]
     fn every_published_name_is_a_class_and_prints_as_it_parses() {
-        let published = "kernel kernel-effective oneshot backend end-to-end resident private staged \
-                         private-staged wrapped e2e process file:read file:mmap file:mmap-parallel cold sustained";
+        let published = "kernel kernel-effective oneshot backend end-to-end process file:read file:mmap \
+                         file:mmap-parallel cold sustained";
         for name in published.split_whitespace() {
             let class: Class = name.parse().expect(name);
             assert_eq!(class.to_string(), name);
@@ -267,14 +252,10 @@ mod tests {
 
     #[test]
     fn the_text_follows_the_row() {
-        let class: Class = "staged".parse().expect("a class");
+        let class: Class = "backend".parse().expect("a class");
         assert_eq!(
             class.includes(),
-            [
-                "stage: copying the input into a buffer that the device sees",
-                "run: the work",
-                "digest: reading the result"
-            ]
+            ["stage: handing the input over", "run: the work", "digest: reading the result"]
         );
         assert_eq!(
             class.excludes(),
