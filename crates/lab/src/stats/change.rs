@@ -122,31 +122,19 @@ fn is_believed(ranks: &[f64], difference: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::chance::Chance;
 
-    /// About normal, with a wild number now and then.
-    struct Noise(Orders);
-
-    impl Noise {
-        fn uniform(&mut self) -> f64 {
-            self.0.below(1 << 30) as f64 / f64::from(1 << 30)
-        }
-
-        fn next(&mut self) -> f64 {
-            let bell = (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0;
-            if self.uniform() < 0.03 { bell * 10.0 } else { bell }
-        }
-
-        fn series(&mut self, n: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
-            (0..n).map(|i| level(i) * (1.0 + 0.004 * self.next())).collect()
-        }
+    /// Levels with noise of 0.4 %, and with a wild number now and then.
+    fn series(chance: &mut Chance, n: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
+        (0..n).map(|i| level(i) * (1.0 + 0.004 * chance.disturbed(0.03, 10.0))).collect()
     }
 
     #[test]
     fn noise_is_cut_as_seldom_as_promised() {
-        let mut noise = Noise(Orders::new(2026));
+        let mut chance = Chance::new(2026);
         let mut found = 0;
         for i in 0..1000 {
-            found += usize::from(!changes(&noise.series(10 + i % 40, |_| 100.0), 0.0).is_empty());
+            found += usize::from(!changes(&series(&mut chance, 10 + i % 40, |_| 100.0), 0.0).is_empty());
         }
         // 1 % of a thousand is ten; more than twenty would come by chance once in five hundred times.
         assert!((1..=20).contains(&found), "{found} of 1000 series of noise were cut");
@@ -154,13 +142,13 @@ mod tests {
 
     #[test]
     fn changes_are_found_where_they_are() {
-        let mut noise = Noise(Orders::new(7));
+        let mut chance = Chance::new(7);
         let (mut right, mut both) = (0, 0);
         for _ in 0..40 {
-            let one = changes(&noise.series(30, |i| if i < 20 { 100.0 } else { 102.0 }), 0.005);
+            let one = changes(&series(&mut chance, 30, |i| if i < 20 { 100.0 } else { 102.0 }), 0.005);
             right += usize::from(matches!(one[..], [change] if change.at.abs_diff(20) <= 1));
             let step = |i: usize| if (15..30).contains(&i) { 95.0 } else { 100.0 };
-            both += usize::from(changes(&noise.series(45, step), 0.005).len() == 2);
+            both += usize::from(changes(&series(&mut chance, 45, step), 0.005).len() == 2);
         }
         assert!(right >= 32, "2 % of noise of 0.4 % was found at its place in {right} of 40");
         assert!(both >= 32, "a change that was taken back was found whole in {both} of 40");
@@ -168,8 +156,8 @@ mod tests {
 
     #[test]
     fn an_outlier_a_short_series_and_a_small_change_are_none() {
-        let mut noise = Noise(Orders::new(3));
-        let mut values = noise.series(20, |_| 100.0);
+        let mut chance = Chance::new(3);
+        let mut values = series(&mut chance, 20, |_| 100.0);
         values[11] = 1e6;
         assert_eq!(changes(&values, 0.005), []);
         assert_eq!(changes(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0], 0.0), [], "six runs prove nothing");

@@ -72,25 +72,12 @@ pub(crate) fn sees(rule: &Rule, family: usize, evidence: &Evidence) -> Option<f6
 mod tests {
     use super::*;
     use crate::model::reach::Reach;
+    use crate::stats::chance::Chance;
     use crate::stats::order::{median, standard_deviation};
     use crate::stats::verdict::Verdict;
 
     /// Deviation of a session that is not of its links: what short sessions on a busy virtual machine have.
     const SESSION: f64 = 0.003;
-
-    struct Chance(Orders);
-
-    impl Chance {
-        fn uniform(&mut self) -> f64 {
-            ((self.0.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-        }
-
-        /// Box and Muller's.
-        fn normal(&mut self) -> f64 {
-            let radius = (-2.0 * self.uniform().ln()).sqrt();
-            radius * (std::f64::consts::TAU * self.uniform()).cos()
-        }
-    }
 
     /// How the layouts of one source are spread.
     #[derive(Clone, Copy)]
@@ -134,7 +121,7 @@ mod tests {
 
     /// How many of `trials` comparisons call a difference.
     fn called(trials: usize, delta: f64, layouts: Layouts, links: usize) -> usize {
-        let mut chance = Chance(Orders::new(7));
+        let mut chance = Chance::new(7);
         let rule = Rule::standard().with_links();
         let calls =
             (0..trials).filter(|_| verdict(&rule, &sessions(&mut chance, delta, layouts, links)).is_claim());
@@ -143,7 +130,7 @@ mod tests {
 
     /// What was not kept: medians over the sessions of each pair of links, and a t interval at 99 % over these.
     fn called_by_pairs_of_links(trials: usize, delta: f64, layouts: Layouts, links: usize, t: f64) -> usize {
-        let mut chance = Chance(Orders::new(7));
+        let mut chance = Chance::new(7);
         let calls = (0..trials).filter(|_| {
             let all = sessions(&mut chance, delta, layouts, links);
             let pair =
@@ -194,7 +181,7 @@ mod tests {
     #[test]
     fn what_could_be_seen_is_found_about_seven_times_in_eight() {
         for layouts in [Layouts::Normal(0.03), Layouts::Normal(0.008), Layouts::Unlucky(0.09)] {
-            let mut chance = Chance(Orders::new(11));
+            let mut chance = Chance::new(11);
             let rule = Rule::standard().with_links();
             let mut seen: Vec<f64> = (0..9)
                 .map(|_| {
@@ -212,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_could_be_seen_grows_with_the_family_and_not_with_the_difference() {
-        let mut chance = Chance(Orders::new(5));
+        let mut chance = Chance::new(5);
         let rule = Rule::standard().with_links();
         let deltas = sessions(&mut chance, 0.0, Layouts::Normal(0.02), 40);
         let moved: Vec<f64> = deltas.iter().map(|delta| delta + 0.3).collect();

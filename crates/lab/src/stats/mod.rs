@@ -5,6 +5,8 @@
 //! guarantees that for data which came from outside.
 
 pub(crate) mod binomial;
+#[cfg(test)]
+mod chance;
 pub(crate) mod change;
 pub(crate) mod layout;
 pub(crate) mod order;

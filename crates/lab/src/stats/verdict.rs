@@ -445,6 +445,7 @@ pub(crate) fn holm(p_values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::chance::Chance;
 
     /// `n` deltas around `centre` with a fixed, asymmetric-free zigzag of the given amplitude.
     fn around(centre: f64, amplitude: f64, n: usize) -> Vec<f64> {
@@ -619,33 +620,21 @@ mod tests {
         assert!(matches!(broken(|r| r.looks[0].alpha = 0.05), RuleError::Overspent(_)));
     }
 
-    /// A stream of fair numbers between 0 and 1.
-    fn uniform() -> impl FnMut() -> f64 {
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-        move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        }
-    }
-
-    /// About normal, with standard deviation 1; one in twenty is disturbed and lies far out.
-    fn disturbed(uniform: &mut impl FnMut() -> f64) -> f64 {
-        let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
-        if uniform() < 0.05 { 6.0 * normal } else { normal }
+    /// One in twenty lies far out.
+    fn disturbed(chance: &mut Chance) -> f64 {
+        chance.disturbed(0.05, 6.0)
     }
 
     /// How many of `trials` comparisons that stop as the rule says end with an interval without the truth, and how many
     /// would with an interval of one look.
     fn missed(rule: &Rule, truth: f64, spread: f64, trials: usize) -> [usize; 2] {
-        let mut uniform = uniform();
+        let mut chance = Chance::new(1);
         let mut missed = [0, 0];
         for _ in 0..trials {
             let mut evidence = near(&[]);
             while let Some(wanted) = rule.sessions_wanted(1, &evidence) {
                 let more = wanted - evidence.deltas.len();
-                evidence.deltas.extend((0..more).map(|_| truth + spread * disturbed(&mut uniform)));
+                evidence.deltas.extend((0..more).map(|_| truth + spread * disturbed(&mut chance)));
             }
             let once = Rule { version: 2, ..rule.clone() };
             for (missed, rule) in missed.iter_mut().zip([rule, &once]) {
@@ -676,11 +665,11 @@ mod tests {
     /// With as many sessions as it is said to need, a comparison is settled in about four of five cases.
     #[test]
     fn the_sessions_needed_are_those_that_settle() {
-        let mut uniform = uniform();
+        let mut chance = Chance::new(1);
         let (mut settled, mut asked) = (0, 0);
         for _ in 0..400 {
             let mut more =
-                |n: usize| -> Vec<f64> { (0..n).map(|_| 0.012 + 0.02 * disturbed(&mut uniform)).collect() };
+                |n: usize| -> Vec<f64> { (0..n).map(|_| 0.012 + 0.02 * disturbed(&mut chance)).collect() };
             let first = judge_one(&Rule::standard(), &more(40));
             let Some(needed) = first.sessions_needed.filter(|needed| *needed <= 300) else { continue };
             asked += 1;
@@ -728,11 +717,11 @@ mod tests {
     #[test]
     fn looking_three_times_keeps_the_error_within_the_budget() {
         let rule = Rule::standard();
-        let mut uniform = uniform();
+        let mut chance = Chance::new(1);
         let trials = 2000;
         let claims = (0..trials)
             .filter(|_| {
-                let deltas: Vec<f64> = (0..40).map(|_| uniform() - 0.5).collect();
+                let deltas: Vec<f64> = (0..40).map(|_| chance.uniform() - 0.5).collect();
                 rule.sequential_p(&deltas) < rule.alpha()
             })
             .count();
