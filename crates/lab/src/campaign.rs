@@ -332,6 +332,7 @@ fn session(
     Ok(())
 }
 
+#[cfg(feature = "gates")]
 impl Contest {
     /// The same contest in another build of the program.
     pub(crate) fn in_build(mut self, build: usize, label: &str) -> Self {
@@ -339,7 +340,9 @@ impl Contest {
         self.title = format!("{} ({label})", self.title);
         self
     }
+}
 
+impl Contest {
     /// Whether a candidate runs other code than the baseline, which has a layout of its own.
     pub(crate) fn is_of_two_codes(&self) -> bool {
         let code = |side: &Side| (side.build, side.key.engine.clone(), side.key.kernel.clone());

@@ -4,7 +4,6 @@
 //! uses the machine's facts alone.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
-#![cfg_attr(not(feature = "full"), allow(dead_code, reason = "what only some of the features use"))]
 
 pub mod bench;
 mod build;

@@ -118,6 +118,7 @@ pub enum SelectError {
     Empty,
 }
 
+#[cfg(feature = "gates")]
 impl SelectError {
     /// Whether the name is known, and only this processor lacks the kernel.
     pub(crate) fn is_about_the_processor(&self) -> bool {
