@@ -5,13 +5,23 @@ use super::view::{Line, Table, shown};
 use crate::model::units::bytes;
 use crate::stats::ratio::{ratio, times};
 
-const CAPTION: &str = "Counted once, not timed; ratio: the other's over ours";
+const CAPTION: &str = "Counted once, not timed";
 
-/// One line for each amount of each row; none where nothing was counted.
-pub(super) fn table(rows: &[Row]) -> Option<Table> {
-    let lines: Vec<Line> = rows.iter().flat_map(lines).collect();
-    let columns = ["case", "amount", "ours", "other", "ratio"];
-    (!lines.is_empty()).then(|| Table::new(columns, lines).under(CAPTION))
+/// One line for each amount of each row; none where nothing was counted. `met` are the other side and ours, where all rows
+/// have the same.
+pub(super) fn table(rows: &[Row], met: Option<[&str; 2]>) -> Option<Table> {
+    let mut lines: Vec<Line> = rows.iter().flat_map(lines).collect();
+    if lines.is_empty() {
+        return None;
+    }
+    if rows.iter().all(|row| row.sides.len() < 2) {
+        let columns = ["case", "amount", "bytes"];
+        lines.iter_mut().for_each(|line| line.cells.truncate(columns.len()));
+        return Some(Table::new(columns, lines).under(CAPTION));
+    }
+    let [other, ours] = met.unwrap_or(["other", "ours"]);
+    let table = Table::new(["case", "amount", ours, other, "ratio"], lines);
+    Some(table.under(format!("{CAPTION}; ratio: {other} over {ours}")))
 }
 
 fn lines(row: &Row) -> Vec<Line> {
@@ -50,20 +60,20 @@ mod tests {
     #[test]
     fn each_amount_is_a_line_and_what_one_side_lacks_is_no_number() {
         let mut row = crate::report::tests::report().rows[0].clone();
-        assert!(table(std::slice::from_ref(&row)).is_none());
+        assert!(table(std::slice::from_ref(&row), None).is_none());
         let amount = |name: &str, bytes| Amount { name: name.to_owned(), bytes };
         row.sides[0].amounts = vec![amount("saved", 20_480), amount("held", 7)];
         row.sides[1].amounts = vec![amount("saved", 10_240)];
         let cells = |row: &Row| -> Vec<Vec<String>> {
-            let table = table(std::slice::from_ref(row)).expect("amounts");
+            let table = table(std::slice::from_ref(row), Some(["theirs", "mine"])).expect("amounts");
+            assert_eq!(table.columns.len(), table.rows[0].cells.len());
             table.rows.into_iter().map(|line| line.cells[1..].to_vec()).collect()
         };
         assert_eq!(cells(&row), [["saved", "10.00 KiB", "20.00 KiB", "2.000×"], ["held", "–", "7 B", "–"]]);
+        let shown = table(std::slice::from_ref(&row), Some(["theirs", "mine"])).expect("amounts");
+        assert_eq!(shown.columns, ["case", "amount", "mine", "theirs", "ratio"]);
+        assert_eq!(shown.caption, "Counted once, not timed; ratio: theirs over mine");
         row.sides.truncate(1);
-        assert_eq!(
-            cells(&row),
-            [["saved", "20.00 KiB", "–", "–"], ["held", "7 B", "–", "–"]],
-            "what is alone is ours"
-        );
+        assert_eq!(cells(&row), [["saved", "20.00 KiB"], ["held", "7 B"]], "what is alone has no other");
     }
 }

@@ -158,15 +158,34 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
         .filter_map(|(row, comparison)| Some([&*row.sides[0].label, &*row.sides[(*comparison)?.side].label]))
         .collect();
     names.dedup();
-    // Where all of them meet, the axis says so once.
-    let (meeting, [other, ours]) = match names[..] {
+    // Whether commands do the same work, nobody knows.
+    let is_commands = report.kind == Kind::Commands;
+    let work = if is_commands { "" } else { ", for the same work" };
+    // Where all of them meet, or meet one, the axis says so once.
+    let (meeting, heads, means) = match names[..] {
         [] => return String::new(),
-        [[other, ours]] => (format!(": {ours} against {other}"), [other, ours]),
-        _ => (String::new(), ["the other", "ours"]),
+        [[other, ours]] => (
+            format!(": {ours} against {other}"),
+            [other.to_owned(), format!("{ours} faster")],
+            format!("The time of {other} over that of {ours}{work}: above 1 {ours} is faster."),
+        ),
+        [[other, _], ..] if names.iter().all(|[base, _]| *base == other) => (
+            String::new(),
+            [other.to_owned(), format!("faster than {other}")],
+            format!("The time of {other} over that of each{work}: above 1 is faster."),
+        ),
+        _ => (
+            String::new(),
+            ["the other".to_owned(), "ours faster".to_owned()],
+            "The other's time over ours, for the same work: above 1 ours is faster.".to_owned(),
+        ),
     };
     let titles: Vec<String> = shown
         .iter()
         .map(|(row, comparison)| {
+            if let Some(comparison) = comparison.filter(|_| is_commands) {
+                return row.sides[comparison.side].label.clone();
+            }
             let candidates = row.sides.iter().filter(|side| side.role == Role::Candidate).count();
             let side =
                 comparison.filter(|_| candidates > 1).map(|c| format!(": {}", row.sides[c.side].label));
@@ -186,9 +205,9 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
         .collect();
     let head = format!(
         "<div class=\"line head\"><span class=\"name\"></span><span class=\"track ends\"><em>← {} faster</em>\
-         <em>{} faster →</em></span><span class=\"says\"></span></div>\n",
-        escape(other),
-        escape(ours)
+         <em>{} →</em></span><span class=\"says\"></span></div>\n",
+        escape(&heads[0]),
+        escape(&heads[1])
     );
     let foot = format!(
         "<div class=\"line foot\"><span class=\"name\"></span><span class=\"track ticks\" aria-hidden=\"true\">{ticks}</span>\
@@ -198,12 +217,13 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
         same * 100.0
     );
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-    let body = under_headings(&titles, |i, name| comparison(shown[i], name, &axis, &ground));
-    section(
-        "Comparisons",
-        "The other's time over ours, for the same work: above 1 ours is faster. Each line opens to its sessions.",
-        &(head + &body + &foot),
-    )
+    let line = |i: usize, name: &str| comparison(shown[i], name, &axis, &ground);
+    // A slash in a command begins no group.
+    let body: String = match is_commands {
+        true => titles.iter().enumerate().map(|(i, title)| line(i, title)).collect(),
+        false => under_headings(&titles, line),
+    };
+    section("Comparisons", &format!("{means} Each line opens to its sessions."), &(head + &body + &foot))
 }
 
 fn comparison(

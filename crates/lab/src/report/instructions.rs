@@ -1,7 +1,7 @@
 //! Instructions beside the times of a comparison: a count has no layout, no neighbours and no luck.
 
 use super::schema::{Report, Row, Status};
-use super::view::Table;
+use super::view::{Table, met};
 use crate::stats::ratio::{ratio, times};
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ pub(super) fn beside(table: &mut Table, sides: &[Option<(&Row, usize)>]) {
         return;
     }
     let place = table.columns.len() - 2;
-    table.columns.insert(place, "instructions");
+    table.columns.insert(place, "instructions".to_owned());
     for (line, change) in table.rows.iter_mut().zip(changes) {
         let words = match change {
             Some(Change { is_none: true, .. }) => "equal".to_owned(),
@@ -98,7 +98,11 @@ pub(super) fn beside(table: &mut Table, sides: &[Option<(&Row, usize)>]) {
 /// Which way the column of counts points, where there is one.
 pub(super) fn means(report: &Report) -> Option<String> {
     let counted = report.candidates().any(|(row, comparison)| row.change(comparison.side).is_some());
-    counted.then(|| "instructions: the other's count over ours, for the same work".to_owned())
+    let words = match met(report) {
+        Some([other, ours]) => format!("the count of {other} over that of {ours}"),
+        None => "the other's count over ours".to_owned(),
+    };
+    counted.then(|| format!("instructions: {words}, for the same work"))
 }
 
 /// What is said below the tables: where time and instructions do not agree, and what could not be counted.
@@ -115,10 +119,11 @@ pub(super) fn notes(report: &Report) -> Vec<String> {
             notes.push(format!("{}: no difference in instructions: {cause}", row.title));
         }
         if !comparison.verdict.is_claim() && !change.is_none {
+            let [other, ours] = [0, comparison.side].map(|side| &row.sides[side].label);
+            let ratio = times(change.ratio);
             notes.push(format!(
-                "{}: the other has {} our instructions, of which the times prove nothing",
-                row.title,
-                times(change.ratio)
+                "{}: {other} has {ratio} the instructions of {ours}, of which the times prove nothing",
+                row.title
             ));
         }
     }
@@ -176,7 +181,7 @@ mod tests {
         let (report, title) = counted(Verdict::Inconclusive, 1.01);
         assert_eq!(
             notes(&report),
-            [format!("{title}: the other has 1.010× our instructions, of which the times prove nothing")]
+            [format!("{title}: rival has 1.010× the instructions of ours, of which the times prove nothing")]
         );
     }
 

@@ -230,6 +230,34 @@ fn comparisons_lie_on_one_axis_by_their_speed() {
 }
 
 #[test]
+fn sides_are_called_what_they_are() {
+    let mut report = report();
+    let text = text::render(&report, false);
+    assert!(
+        text.contains("ratio: the time of rival over that of ours, so that above 1 ours is faster"),
+        "{text}"
+    );
+    let head = |report: &Report| -> Vec<String> {
+        let text = text::render(report, false);
+        let head = text.lines().find(|line| line.starts_with("case ")).expect("a table");
+        head.split_whitespace().take(3).map(str::to_owned).collect()
+    };
+    assert_eq!(head(&report), ["case", "ours", "rival"]);
+    report.rows.truncate(2);
+    report.rows[0].sides[1].label = "second".to_owned();
+    assert_eq!(head(&report), ["case", "ours", "other"], "there is no name for all");
+    let page = html::render(&report);
+    assert!(page.contains("← rival faster") && page.contains("faster than rival →"), "{page}");
+    assert!(page.contains("The time of rival over that of each, for the same work: above 1"), "{page}");
+    report.kind = Kind::Commands;
+    let page = html::render(&report);
+    assert!(page.contains("<span class=\"name\">second</span>"), "{page}");
+    assert!(!page.contains("ours faster") && !page.contains("The other"), "{page}");
+    report.rows[1].sides[0].label = "third".to_owned();
+    assert!(html::render(&report).contains("← the other faster"));
+}
+
+#[test]
 fn conditions_stand_before_everything_else() {
     let mut report = report();
     assert!(!text::render(&report, false).contains("busy"));

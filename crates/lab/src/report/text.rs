@@ -53,7 +53,7 @@ pub(crate) fn lay_out(table: &Table, colour: bool) -> String {
         out.truncate(out.trim_end_matches(' ').len());
         out.push('\n');
     };
-    write(&table.columns, Tone::Plain);
+    write(&table.columns.iter().map(String::as_str).collect::<Vec<_>>(), Tone::Plain);
     for line in &table.rows {
         write(&line.cells.iter().map(String::as_str).collect::<Vec<_>>(), line.tone);
     }

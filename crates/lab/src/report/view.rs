@@ -10,7 +10,7 @@ use super::soak::{Course, Soak};
 use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
 use crate::stats::MAX_SESSIONS;
-use crate::stats::ratio::{MEANS, range, times};
+use crate::stats::ratio::{MEANS, means, range, times};
 use hashmill_machine::Machine;
 
 /// Everything that every form shows.
@@ -27,7 +27,7 @@ pub(crate) struct View {
 pub(crate) struct Table {
     /// What it is about, where that is not plain from the title; may be empty.
     pub(crate) caption: String,
-    pub(crate) columns: Vec<&'static str>,
+    pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Line>,
 }
 
@@ -49,10 +49,11 @@ pub(crate) enum Tone {
 impl Table {
     /// A table without a caption.
     pub(crate) fn new<const N: usize>(
-        columns: [&'static str; N],
+        columns: [&str; N],
         rows: impl IntoIterator<Item = Line>,
     ) -> Self {
-        Table { caption: String::new(), columns: columns.into(), rows: rows.into_iter().collect() }
+        let columns = columns.map(str::to_owned).into();
+        Table { caption: String::new(), columns, rows: rows.into_iter().collect() }
     }
 
     pub(crate) fn under(self, caption: impl Into<String>) -> Self {
@@ -117,7 +118,7 @@ impl View {
         if report.kind == Kind::Commands {
             tables = super::commands::tables(report);
         }
-        tables.extend(super::amounts::table(&report.rows));
+        tables.extend(super::amounts::table(&report.rows, met(report)));
         tables.extend(super::scaling::table(&report.rows));
         tables.extend(super::pages::table(&report.rows));
         View {
@@ -195,7 +196,8 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
             lines.push(Line::new(cells, Tone::of(comparison.verdict)));
         }
     }
-    let columns = ["case", "ours", "other", "ratio", "99 % interval", "sessions", "verdict"];
+    let [other, ours] = met(report).unwrap_or(["other", "ours"]);
+    let columns = ["case", ours, other, "ratio", "99 % interval", "sessions", "verdict"];
     let mut table = Table::new(columns, lines);
     instructions::beside(&mut table, &sides);
     table
@@ -216,18 +218,23 @@ pub(crate) fn side_time(side: &Side) -> String {
     shown(side.summary, |summary| duration(summary.median_ns))
 }
 
-/// Which way the ratios go, by the names of the sides where all rows have the same.
-fn direction(report: &Report) -> Option<String> {
+/// The other side and ours, where all comparisons are between the same two.
+pub(crate) fn met(report: &Report) -> Option<[&str; 2]> {
     let mut names: Vec<[&str; 2]> = report
         .candidates()
-        .map(|(row, comparison)| [&*row.sides[comparison.side].label, &*row.sides[0].label])
+        .map(|(row, comparison)| [&*row.sides[0].label, &*row.sides[comparison.side].label])
         .collect();
     names.dedup();
     match names[..] {
-        [] => None,
-        [[ours, other]] => Some(format!("ours: {ours}; other: {other}; {MEANS}")),
-        _ => Some(MEANS.to_owned()),
+        [met] => Some(met),
+        _ => None,
     }
+}
+
+/// Which way the ratios go, by the names of the sides where all rows have the same.
+fn direction(report: &Report) -> Option<String> {
+    report.candidates().next()?;
+    Some(met(report).map_or_else(|| MEANS.to_owned(), means))
 }
 
 /// The words for a verdict, with what would settle one that is none.
@@ -281,7 +288,7 @@ fn solo(rows: &[&Row]) -> Table {
     let columns = ["case", "time", "99 % interval", "rate", "kernel", "sessions", "status"];
     let mut table = Table::new(columns, lines);
     if floors {
-        table.columns.splice(4..4, ["floor", "reached"]);
+        table.columns.splice(4..4, ["floor", "reached"].map(str::to_owned));
     }
     table
 }
@@ -375,8 +382,7 @@ fn notes(report: &Report) -> Vec<String> {
         }
         // What has no session found nothing, and that nothing was found proves nothing.
         for control in row.found(Role::Control).filter(|control| control.sessions > 0) {
-            let base = if report.kind == Kind::Commands { "first" } else { "other" };
-            notes.push(format!("control, the {base} against itself: {}", of_control(control)));
+            notes.push(format!("control, {} against itself: {}", row.sides[0].label, of_control(control)));
         }
     }
     notes.extend(report.rows.iter().flat_map(super::commands::notes));

@@ -4,6 +4,11 @@
 /// What is said wherever ratios stand.
 pub(crate) const MEANS: &str = "ratio: the other's time over ours, so that above 1 ours is faster";
 
+/// The same of two sides, the other and ours, by their names.
+pub(crate) fn means([other, ours]: [&str; 2]) -> String {
+    format!("ratio: the time of {other} over that of {ours}, so that above 1 {ours} is faster")
+}
+
 /// How many times as fast ours is.
 pub(crate) fn ratio(other: f64, ours: f64) -> f64 {
     other / ours

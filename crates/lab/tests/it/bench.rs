@@ -121,7 +121,11 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
     scratch.write_bench(&SORT.replace("b.case(\"fib\")", "b.case(\"new\").run(|| 1);\n b.case(\"fib\")"));
     let changed = scratch.bench(&[&["fib", "new", "--save", "kept"], &TINY[..]].concat());
     assert_eq!(changed.code, Some(0), "{changed:?}");
-    assert!(changed.out.starts_with("ours: this program; other: the run before; ratio: "), "{}", changed.out);
+    assert!(
+        changed.out.starts_with("ratio: the time of the run before over that of this program, "),
+        "{}",
+        changed.out
+    );
     let row = changed.out.lines().find(|line| line.starts_with("fib ")).expect("a row");
     assert!(
         row.ends_with("inconclusive") || row.contains("inconclusive (try"),
@@ -132,7 +136,7 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
     scratch.write_bench(SORT);
     let based = scratch.bench(&[&["fib", "--base", "kept"], &TINY[..]].concat());
     assert!(
-        based.code == Some(0) && based.out.starts_with("ours: this program; other: kept; ratio: "),
+        based.code == Some(0) && based.out.starts_with("ratio: the time of kept over that of this program, "),
         "{based:?}"
     );
 
@@ -219,7 +223,7 @@ fn a_base_that_is_a_revision_is_built_and_linked_for_each_session() {
     let sessions = ["--sessions", "10", "--control", "off"];
     let based = scratch.bench(&[&["--base", "slow"], &sessions[..], &TINY[2..]].concat());
     assert_eq!(based.code, Some(0), "{based:?}");
-    assert!(based.out.starts_with("ours: this program; other: slow; ratio: "), "{}", based.out);
+    assert!(based.out.starts_with("ratio: the time of slow over that of this program, "), "{}", based.out);
     let row = based.out.lines().find(|line| line.starts_with("fib ")).expect("a row");
     assert!(row.contains("faster"), "thousands of times: {row}");
     if cfg!(target_os = "linux") {

@@ -5,7 +5,7 @@ use crate::report::quality::explain;
 use crate::report::schema::{Report, Role, Row, State, Status};
 use crate::report::text::lay_out;
 use crate::report::view::{Line, NOTHING, Table, Tone, row_units, side_interval, side_time, verdict};
-use crate::stats::ratio::{MEANS, range, times};
+use crate::stats::ratio::{means, range, times};
 
 /// Flags that its reader can do something about.
 const TELLING: [&str; 6] =
@@ -18,10 +18,10 @@ pub(super) fn render(report: &Report, base: Option<&str>, colour: bool) -> Strin
     let mut out = String::new();
     let (compared, alone): (Vec<&Row>, Vec<&Row>) = report.rows.iter().partition(|row| row.sides.len() > 1);
     if !compared.is_empty() {
-        let caption = base.map_or_else(String::new, |base| format!("ours: {OURS}; other: {base}; {MEANS}"));
-        let columns = ["case", "ours", "other", "ratio", "99 % interval", "verdict"];
+        let base = base.unwrap_or("other");
+        let columns = ["case", OURS, base, "ratio", "99 % interval", "verdict"];
         let rows = compared.iter().map(|row| comparison(report, row));
-        out += &lay_out(&Table::new(columns, rows).under(caption), colour);
+        out += &lay_out(&Table::new(columns, rows).under(means([base, OURS])), colour);
     }
     if !alone.is_empty() {
         out += if out.is_empty() { "" } else { "\n" };
