@@ -219,7 +219,7 @@ fn main() {
         .workload(Walk, &[64 << 20])
         .engine("plain", function("scalar", walk, place), Offer::classes(&["kernel"]))
         .engine("slow2", function("scalar", delayed_walk, place), Offer::classes(&["kernel"]));
-    let staged = ["kernel", "staged", "e2e", "cold", "sustained"];
+    let staged = ["kernel", "backend", "oneshot", "cold", "sustained"];
     registry
         .workload(Sum, &[1 << 10, 64 << 10, 1 << 20])
         .engine("copied", Copied { error: 0 }, Offer::classes(&staged))

@@ -10,9 +10,7 @@
 //! in their environment.
 #![allow(unsafe_code, reason = "the system tells what one child used through `wait4` alone")]
 
-use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -91,27 +89,6 @@ pub fn run_child(command: &mut Command, watch: Watch<'_>) -> io::Result<ChildRun
     system::run(command, watch)
 }
 
-/// Whether a file may be started as a program.
-#[must_use]
-pub fn is_program(path: &Path) -> bool {
-    system::is_program(path)
-}
-
-/// Whether a file is one of those that give what was written into them once and to one reader.
-#[must_use]
-pub fn is_pipe(path: &Path) -> bool {
-    system::is_pipe(path)
-}
-
-/// Opens a file to write a child's output into it, and empties it. A pipe that nobody reads is an error, where the system
-/// would wait for a reader without end; `stop` says whether to give up at once.
-///
-/// # Errors
-/// When it cannot be opened, or is such a pipe.
-pub fn open_output(path: &Path, stop: &dyn Fn() -> bool) -> io::Result<File> {
-    system::open_output(path, stop)
-}
-
 /// The number of the signal that ended a process, if one did.
 #[must_use]
 pub fn ended_by_signal(status: ExitStatus) -> Option<i32> {
@@ -131,54 +108,14 @@ fn keep_tail(kept: &mut Vec<u8>, more: &[u8]) {
 mod system {
     use super::{ChildEnd, ChildRun, ChildUsage, Sink, Watch, keep_tail};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::fs::{Access, access};
     use rustix::io::{Errno, ioctl_fionbio};
     use rustix::process::{Pid, Signal, kill_process_group};
-    use std::fs::File;
     use std::io::{self, PipeReader, PipeWriter, Read};
     use std::mem::MaybeUninit;
-    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
     use std::os::unix::process::{CommandExt, ExitStatusExt};
-    use std::path::Path;
     use std::process::{Command, ExitStatus};
     use std::sync::atomic::{AtomicI32, Ordering};
     use std::time::{Duration, Instant};
-
-    pub(super) fn is_program(path: &Path) -> bool {
-        path.is_file() && access(path, Access::EXEC_OK).is_ok()
-    }
-
-    pub(super) fn is_pipe(path: &Path) -> bool {
-        let kind = path.metadata().map(|about| about.file_type());
-        kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
-    }
-
-    /// How long a pipe may be without a reader: one that reads run by run is away in between.
-    const UNREAD: Duration = Duration::from_secs(1);
-
-    pub(super) fn open_output(path: &Path, stop: &dyn Fn() -> bool) -> io::Result<File> {
-        if !is_pipe(path) {
-            return File::create(path);
-        }
-        let begin = Instant::now();
-        loop {
-            let error = match File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
-                Ok(file) => {
-                    // Only the opening must not wait: who writes into a full pipe does.
-                    ioctl_fionbio(&file, false)?;
-                    return Ok(file);
-                }
-                Err(error) => error,
-            };
-            if error.raw_os_error() != Some(libc::ENXIO) {
-                return Err(error);
-            }
-            if stop() || begin.elapsed() > UNREAD {
-                return Err(io::Error::new(error.kind(), "it is a pipe that nobody reads"));
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
 
     pub(super) fn signal(status: ExitStatus) -> Option<i32> {
         status.signal()
@@ -534,23 +471,9 @@ mod system {
 #[cfg(not(unix))]
 mod system {
     use super::{ChildEnd, ChildRun, Watch, keep_tail};
-    use std::fs::File;
     use std::io::{self, Read};
-    use std::path::Path;
     use std::process::{Command, ExitStatus, Stdio};
     use std::time::{Duration, Instant};
-
-    pub(super) fn is_program(path: &Path) -> bool {
-        path.is_file()
-    }
-
-    pub(super) fn is_pipe(_: &Path) -> bool {
-        false
-    }
-
-    pub(super) fn open_output(path: &Path, _: &dyn Fn() -> bool) -> io::Result<File> {
-        File::create(path)
-    }
 
     pub(super) fn signal(_: ExitStatus) -> Option<i32> {
         None
@@ -618,6 +541,7 @@ mod system {
 mod tests {
     use super::*;
     use hashmill_testkit::skip;
+    use std::path::Path;
     use std::time::Instant;
 
     fn shell(text: &str) -> Command {
@@ -663,33 +587,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_no_end() {
-        let folder = File::open("/").expect("a folder, which is no stream");
+        let folder = std::fs::File::open("/").expect("a folder, which is no stream");
         let mut pipe = Some(io::PipeReader::from(std::os::fd::OwnedFd::from(folder)));
         assert!(system::take(&mut pipe, &mut [0; 8], 64, |_| ()).is_err() && pipe.is_none());
-    }
-
-    #[test]
-    fn output_goes_into_a_file_or_a_pipe_that_somebody_reads() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let write = |name: &str, stop: bool| -> io::Result<()> {
-            let mut file = open_output(&folder.path().join(name), &|| stop)?;
-            io::Write::write_all(&mut file, name.as_bytes())
-        };
-        std::fs::write(folder.path().join("file"), "longer than its name").expect("a writable folder");
-        write("file", false).expect("it can be written");
-        assert_eq!(std::fs::read(folder.path().join("file")).expect("written"), b"file");
-        let pipe = folder.path().join("pipe");
-        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-        for stop in [true, false] {
-            let error = write("pipe", stop).expect_err("nobody reads").to_string();
-            assert_eq!(error, "it is a pipe that nobody reads");
-        }
-        // Its reader is there until it has read, and opens it to write as well, so that it does not wait either.
-        let mut reader = File::options().read(true).write(true).open(&pipe).expect("a pipe");
-        write("pipe", true).expect("somebody reads");
-        let mut read = [0; 4];
-        io::Read::read_exact(&mut reader, &mut read).expect("four bytes");
-        assert_eq!(&read, b"pipe");
     }
 
     #[test]
@@ -797,7 +697,5 @@ mod tests {
         let watch = Watch { limit: None, stop: &|| false, output: None, words: false };
         let error = run_child(&mut Command::new("/nowhere/program"), watch).expect_err("does not exist");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        assert!(is_program(Path::new("/bin/sh")) && !is_program(Path::new("/")));
-        assert!(!is_pipe(Path::new("/dev/null")) && !is_pipe(Path::new("/nowhere")));
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! Nobody here judges them, and what a system cannot say is `None`. `system` asks Linux, in whose files most of
 //! it stands, and `parse` reads them; `os` has what every system is asked in its own way. `child` runs one process and
-//! says what that used.
+//! says what that used, `files` what a file is to it.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod child;
 pub mod clock;
 pub mod date;
 mod description;
+mod files;
 mod load;
 mod memory;
 mod os;
@@ -18,10 +19,9 @@ mod places;
 mod processors;
 mod system;
 
-pub use child::{
-    ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, is_pipe, is_program, open_output, run_child,
-};
+pub use child::{ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, run_child};
 pub use description::Machine;
+pub use files::{is_pipe, is_program, is_script, open_output};
 pub use load::{Load, Usage};
 pub use memory::{free_kib, peak_bytes, resident_bytes};
 pub use os::{cpu_time, page_size};

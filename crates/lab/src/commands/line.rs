@@ -4,8 +4,6 @@
 //! apart here and started directly; whoever writes a pipe, a variable or a pattern gets the shell.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// How commands are started.
@@ -106,11 +104,11 @@ impl Shell {
             Shell::Always(shell) => by_shell(shell, line, places),
             Shell::WhereNeeded if needs_shell(line) => by_shell(&system_shell(), line, places),
             Shell::Never => match directly(line, places)? {
-                found if is_script(&found.program) => Err(LineError::Script(brief(line))),
+                found if hashmill_machine::is_script(&found.program) => Err(LineError::Script(brief(line))),
                 found => Ok(found),
             },
             Shell::WhereNeeded => match directly(line, places) {
-                Ok(found) if is_script(&found.program) => script(found, places),
+                Ok(found) if hashmill_machine::is_script(&found.program) => script(found, places),
                 Err(LineError::NoProgram { program, .. }) if BUILT_IN.contains(&program.as_str()) => {
                     by_shell(&system_shell(), line, places)
                 }
@@ -152,18 +150,7 @@ fn directly(line: &str, places: &Places<'_>) -> Result<Invocation, LineError> {
     Ok(Invocation { program, arguments: words.map(OsString::from).collect(), shell: false })
 }
 
-/// Most of a file that is looked at: the beginning of every other program has a zero in it.
-const BEGINNING: u64 = 128;
-
-/// Whether a file is text that does not say who reads it: the system refuses it, and a shell takes it for its own. What
-/// cannot be read here is left to whoever starts it.
-fn is_script(program: &Path) -> bool {
-    let mut begins = Vec::new();
-    let read = File::open(program).and_then(|file| file.take(BEGINNING).read_to_end(&mut begins));
-    cfg!(unix) && read.is_ok() && !begins.starts_with(b"#!") && !begins.contains(&0)
-}
-
-/// Such a file with its arguments as a shell starts it.
+/// A script with its arguments as a shell starts it.
 fn script(found: Invocation, places: &Places<'_>) -> Result<Invocation, LineError> {
     let (_, program) = find_shell(&system_shell(), places)?;
     let arguments = std::iter::once(found.program.into_os_string()).chain(found.arguments).collect();

@@ -192,23 +192,38 @@ pub(crate) fn tables(report: &Report) -> Vec<Table> {
     all.filter(|table| !table.rows.is_empty()).collect()
 }
 
+/// One of the amounts that were used.
+type Amount = fn(&Used) -> f64;
+
 fn times(row: &Row) -> Table {
+    // Most commands touch no device, and then it needs no columns.
+    let moved = |of: &Amount| sides(row).any(|(.., used)| of(used) > 0.0);
+    let of_devices: [(&str, Amount); 2] =
+        [("read", |used| used.bytes_read), ("written", |used| used.bytes_written)];
+    let of_devices: Vec<_> = of_devices.into_iter().filter(|(_, of)| moved(of)).collect();
     let line = |(_, side, used): (usize, &Side, &Used)| {
         // Every process has memory: where the system told of none, it told nothing.
         let told = |ns: f64| shown(Some(ns).filter(|_| used.peak_bytes > 0.0), time);
-        Line::plain([
+        let has_run = Some(used).filter(|used| used.runs > 0);
+        let mut cells = vec![
             side.label.clone(),
             side_time(side),
             side_interval(side),
-            shown(Some([used.least_ns, used.most_ns]).filter(|_| used.runs > 0), span),
+            shown(has_run, |used| span([used.least_ns, used.most_ns])),
             told(used.user_ns),
             told(used.system_ns),
             memory(row, used.peak_bytes),
-            used.runs.to_string(),
-        ])
+        ];
+        cells.extend(of_devices.iter().map(|(_, of)| shown(has_run, |used| bytes(of(used) as u64))));
+        cells.push(used.runs.to_string());
+        Line::plain(cells)
     };
-    let columns = ["command", "time", "99 % interval", "range", "user", "system", "memory", "runs"];
-    Table::new(columns, sides(row).map(line))
+    let mut table = Table::new(
+        ["command", "time", "99 % interval", "range", "user", "system", "memory", "runs"],
+        sides(row).map(line),
+    );
+    table.columns.splice(7..7, of_devices.iter().map(|(name, _)| (*name).to_owned()));
+    table
 }
 
 fn verdicts(report: &Report, row: &Row) -> Table {

@@ -194,7 +194,7 @@ impl NoiseRecord {
             "sessions",
             "ratio",
             "sees ±% at 10/20/40",
-        ]);
+        ];
         let mut facts = machine_facts(&self.machine);
         let mut dates: Vec<&str> =
             tried().flat_map(|series| &series.trials).map(|trial| trial.created.as_str()).collect();

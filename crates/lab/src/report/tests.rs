@@ -230,6 +230,27 @@ fn comparisons_lie_on_one_axis_by_their_speed() {
 }
 
 #[test]
+fn what_a_command_moves_to_and_from_devices_stands_beside_its_time() {
+    use super::commands::{Commands, Used};
+    let mut report = report();
+    report.kind = Kind::Commands;
+    report.rows.truncate(1);
+    let used = Used { runs: 3, peak_bytes: 4096.0, ..Used::default() };
+    report.rows[0].commands = Some(Commands { used: vec![used.clone(), used], ..Commands::default() });
+    let table = |report: &Report| -> Vec<String> {
+        let text = text::render(report, false);
+        let head = |line: &&str| line.starts_with("command ") && line.contains("99 % interval");
+        text.lines().skip_while(|line| !head(line)).take(3).map(str::to_owned).collect()
+    };
+    assert!(table(&report)[0].ends_with("  memory  runs"), "{:?}", table(&report));
+    let commands = report.rows[0].commands.as_mut().expect("as above");
+    commands.used[1].bytes_written = f64::from(3 << 20);
+    let shown = table(&report);
+    assert!(shown[0].ends_with(" written  runs") && !shown[0].contains(" read "), "{shown:?}");
+    assert!(shown[1].ends_with("  0 B  3") && shown[2].ends_with("  3.000 MiB  3"), "{shown:?}");
+}
+
+#[test]
 fn sides_are_called_what_they_are() {
     let mut report = report();
     let text = text::render(&report, false);

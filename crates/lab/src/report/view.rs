@@ -48,10 +48,7 @@ pub(crate) enum Tone {
 
 impl Table {
     /// A table without a caption.
-    pub(crate) fn new<const N: usize>(
-        columns: [&str; N],
-        rows: impl IntoIterator<Item = Line>,
-    ) -> Self {
+    pub(crate) fn new<const N: usize>(columns: [&str; N], rows: impl IntoIterator<Item = Line>) -> Self {
         let columns = columns.map(str::to_owned).into();
         Table { caption: String::new(), columns, rows: rows.into_iter().collect() }
     }

@@ -331,12 +331,12 @@ fn what_is_printed_is_looked_at_unless_nobody_cares() {
     let once = desk.compare(&["--input", "pipe"], &["cat"]);
     assert_eq!(once.code, Some(2), "{once:?}");
     assert!(once.err.contains("--input pipe is a pipe, which only the first run could read"), "{}", once.err);
-    let unread = desk.compare(&["--runs", "2", "--output", "pipe"], &["echo lost"]);
+    let unread = desk.compare(&["--runs", "2", "--output", "./pipe"], &["echo lost"]);
     assert_eq!(unread.code, Some(4), "{unread:?}");
     assert!(unread.err.contains("pipe: it is a pipe that nobody reads"), "{unread:?}");
     let pipe = std::fs::File::options().read(true).write(true).open(desk.folder.join("pipe"));
     let mut reader = pipe.expect("a pipe that is open for both does not wait");
-    let read = desk.compare(&["--runs", "2", "--output", "pipe"], &["echo found"]);
+    let read = desk.compare(&["--runs", "2", "--output", "./pipe"], &["echo found"]);
     assert_eq!(read.code, Some(0), "{read:?}");
     let mut found = [0; 18];
     std::io::Read::read_exact(&mut reader, &mut found).expect("three lines");
