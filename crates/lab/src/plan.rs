@@ -30,8 +30,11 @@ pub(crate) struct Plan {
 /// Which contests carry an A/A control arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Control {
+    /// None.
     Off,
+    /// The first of the command.
     First,
+    /// All.
     All,
 }
 
