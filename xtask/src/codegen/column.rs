@@ -12,13 +12,14 @@
 //!
 //! With 32 registers the next block is transposed during the rounds of this one: shuffles and rotates want different
 //! ports, and neither phase alone fills them. With 16 registers one state word (c of the first mixing) steps aside
-//! into memory whenever a rotate needs a temporary. Where vector operations take two cycles (Zen 5), a stream of sixteen
+//! into memory whenever a rotate needs a temporary, and comes back as an operand; until then its register holds the mask
+//! of a byte shuffle. Where vector operations take two cycles (Zen 5), a stream of sixteen
 //! lanes leaves half the ports idle, and two streams take all registers: the next block goes through general registers,
 //! two words at a time, and only a last exchange of neighbours is left for vectors, between the blocks.
 //!
 //! Registers: `rdi` lanes, `rsi` blocks left, `rcx` offset of the block to transpose, `r8` its messages, `r9` those
-//! of the current block (or, where blocks do not overlap, its length), `r10` scratch, `r11` constants, `rdx` flags of
-//! this block, `rax` temporary.
+//! of the current block, `r10` scratch, `r11` constants, `rdx` flags of this block, `rax` temporary. Where blocks do not
+//! overlap, [`POINTERS`] are the lanes', and all else but `rdi` and `rcx` is in scratch.
 
 mod xof;
 
@@ -53,6 +54,14 @@ const SPILL: usize = 2048;
 const SAVED_CV: usize = 2112;
 const LAST_FLAGS: usize = 2624;
 
+// The same of `Ahead::Nothing`: what differs from block to block.
+const THIS_LEN: usize = 2688;
+const THIS_FLAGS: usize = 2752;
+const LEFT: usize = 2816;
+
+/// Where the blocks of each lane begin, of `Ahead::Nothing`: loaded once, not four times a block (3 % on Zen 3).
+const POINTERS: [&str; 8] = ["r8", "r9", "rax", "rdx", "rsi", "r12", "r13", "r14"];
+
 // The same of `Ahead::Paired`, whose sets may be twice as large: what differs from block to block, for each stream.
 const PAIRED_LEFT: usize = 4096;
 const PAIRED_FULL: usize = 4160;
@@ -73,7 +82,10 @@ fn at(base: &str, offset: usize) -> String {
 
 /// `advance(lanes, blocks)`.
 pub(super) fn advance(isa: &Isa) -> String {
-    let mut code = vec!["mov r8, r10".into(), format!("lea r9, [r10 + {}]", 16 * isa.stride())];
+    let mut code = Vec::new();
+    if isa.ahead != Ahead::Nothing {
+        code.extend(["mov r8, r10".into(), format!("lea r9, [r10 + {}]", 16 * isa.stride())]);
+    }
     code.push("xor ecx, ecx".into());
     code.extend(match isa.ahead {
         Ahead::Nothing => advance_nothing(isa),
@@ -93,28 +105,36 @@ pub(super) fn advance(isa: &Isa) -> String {
     file(&head, &code)
 }
 
-/// One block after the other.
+/// One block after the other. Chaining values stay in their registers: messages are transposed in the other half.
 fn advance_nothing(isa: &Isa) -> Vec<String> {
+    let v = &isa.state[0];
+    let copy = |from: String, to: usize| [isa.load(v[15], &from), isa.store(&at("r10", to), v[15])];
     let mut code = start(isa);
-    code.extend(save_cv(isa));
-    code.extend(flags(isa));
-    code.push(format!("lea r9, {}", at("r11", FULL_LEN)));
+    code.extend(last_flags(isa));
+    code.extend(copy(at("r11", FULL_LEN), THIS_LEN));
+    code.extend(copy(at("rdi", FIRST), THIS_FLAGS));
+    let blocks_left = format!("qword ptr {}", at("r10", LEFT));
+    code.push(format!("mov {blocks_left}, rsi"));
+    code.extend((0..isa.lanes).map(|lane| format!("mov {}, {}", POINTERS[lane], pointer(lane))));
     code.push("2:".into());
-    code.push("dec rsi".into());
+    code.push(format!("dec {blocks_left}"));
     code.push("jnz 3f".into());
-    code.push(format!("lea rdx, {}", at("r10", LAST_FLAGS)));
-    code.push(format!("lea r9, {}", at("rdi", LAST_LEN)));
+    code.extend(copy(at("rdi", LAST_LEN), THIS_LEN));
+    code.extend(copy(at("r10", LAST_FLAGS), THIS_FLAGS));
     code.push("3:".into());
     code.extend(transpose_block(isa));
-    for word in 0..8 {
-        code.push(isa.load(isa.state[0][word], &at("r10", SAVED_CV + 64 * word)));
+    // Not behind the last block: it may be a parent's, see `advance_copied`.
+    code.push(format!("cmp {blocks_left}, 0"));
+    code.push("jz 4f".into());
+    for (op, bytes) in [("prefetcht0", NEAR), ("prefetcht1", 1024 * isa.lanes)] {
+        code.extend(POINTERS[..isa.lanes].iter().map(|lane| format!("{op} [{lane} + rcx + {}]", bytes - 64)));
     }
-    code.extend(lower_state(isa, |_| (at("r9", 0), at("rdx", 0))));
-    code.extend(rounds(isa, Messages::Transposed("r8")));
+    code.push("4:".into());
+    code.extend(lower_state(isa, |_| (at("r10", THIS_LEN), at("r10", THIS_FLAGS))));
+    code.extend(rounds(isa, Messages::Transposed("r10")));
     code.extend(feed_forward(isa));
-    code.extend(save_cv(isa));
-    code.push(format!("lea rdx, {}", at("rdi", MIDDLE)));
-    code.push("test rsi, rsi".into());
+    code.extend(copy(at("rdi", MIDDLE), THIS_FLAGS));
+    code.push(format!("cmp {blocks_left}, 0"));
     code.push("jnz 2b".into());
     code
 }
@@ -279,11 +299,6 @@ fn start(isa: &Isa) -> Vec<String> {
     code
 }
 
-/// With sixteen registers the chaining values wait in memory while messages are transposed.
-fn save_cv(isa: &Isa) -> Vec<String> {
-    (0..8).map(|word| isa.store(&at("r10", SAVED_CV + 64 * word), isa.state[0][word])).collect()
-}
-
 /// Four consecutive words of each lane, transposed: `to[j]` gets word j of all lanes.
 fn gather_four(isa: &Isa, address: impl Fn(usize) -> String, to: &[u8], temp: [u8; 4]) -> Vec<String> {
     let mut code = Vec::new();
@@ -312,6 +327,13 @@ fn transpose_quads(isa: &Isa, rows: &[u8], temp: [u8; 4]) -> Vec<String> {
 /// Which flags the blocks take: `rdx` points at those of the next one, scratch holds those of the last.
 fn flags(isa: &Isa) -> Vec<String> {
     let mut code = vec![format!("lea rdx, {}", at("rdi", FIRST))];
+    code.extend(last_flags(isa));
+    code
+}
+
+/// The flags of the last block into scratch.
+fn last_flags(isa: &Isa) -> Vec<String> {
+    let mut code = Vec::new();
     for stream in 0..isa.streams {
         let offset = lane_offset(isa, stream);
         // Not in use before the first block.
@@ -326,7 +348,8 @@ fn flags(isa: &Isa) -> Vec<String> {
     code
 }
 
-/// The block at offset `rcx` of every lane, transposed to `[r8]`. Advances `rcx`.
+/// The block at offset `rcx` of every lane, transposed to `[r8]`, or to scratch where blocks do not overlap. Advances
+/// `rcx`.
 fn transpose_block(isa: &Isa) -> Vec<String> {
     let mut code = match isa.all_lanes() {
         16 => transpose_sixteen(isa),
@@ -388,19 +411,27 @@ fn transpose_sixteen(isa: &Isa) -> Vec<String> {
 /// Four or eight lanes, a quarter of a block (16 bytes) at a time.
 fn transpose_fours(isa: &Isa) -> Vec<String> {
     let t = isa.spare;
+    let messages = if isa.ahead == Ahead::Nothing { "r10" } else { "r8" };
     let mut code = Vec::new();
     for quarter in 0..4 {
         let t = if quarter % 2 == 1 && t.len() >= 16 { &t[8..] } else { t };
         for row in 0..4 {
             let register = t[row];
             for quad in 0..isa.lanes / 4 {
-                code.push(format!("mov rax, {}", at("rdi", 8 * (row + 4 * quad))));
-                code.push(isa.load_quad(register, &format!("[rax + rcx + {}]", 16 * quarter), quad));
+                let lane = row + 4 * quad;
+                let base = match isa.ahead {
+                    Ahead::Nothing => POINTERS[lane],
+                    _ => {
+                        code.push(format!("mov rax, {}", pointer(lane)));
+                        "rax"
+                    }
+                };
+                code.push(isa.load_quad(register, &format!("[{base} + rcx + {}]", 16 * quarter), quad));
             }
         }
         code.extend(transpose_quads(isa, &t[..4], [t[4], t[5], t[6], t[7]]));
         for (word, &register) in t[..4].iter().enumerate() {
-            code.push(isa.store(&at("r8", isa.stride() * (4 * quarter + word)), register));
+            code.push(isa.store(&at(messages, isa.stride() * (4 * quarter + word)), register));
         }
     }
     code
@@ -518,16 +549,26 @@ fn rounds(isa: &Isa, messages: Messages<'_>) -> Vec<String> {
 /// Seven rounds of one stream, one operation in four mixings at a time.
 fn steps(isa: &Isa, stream: usize, messages: Messages<'_>) -> Vec<String> {
     let mut code = Vec::new();
+    // The register whose word stands aside, where a rotate needs one.
+    let mut aside = None;
     for order in schedule() {
         for half in 0..2 {
             // Mixing i takes word i of each row; on the diagonals each row is turned once more than the one above.
             let word = |i: usize, row: usize| 4 * row + if half == 0 { i } else { (i + row) % 4 };
             for (step, (rot_d, rot_b)) in [(16, 12), (8, 7)].into_iter().enumerate() {
                 let m = |i: usize| order[8 * half + 2 * i + step];
-                code.extend(half_mix(isa, stream, messages, m, word, rot_d, rot_b));
+                if isa.rotates_by_shifts() {
+                    let pairs = if half == 0 { [[0, 1], [2, 3]] } else { [[3, 0], [1, 2]] };
+                    let (lines, now) = half_mix_by_shifts(isa, messages, m, word, rot_d, rot_b, pairs, aside);
+                    code.extend(lines);
+                    aside = Some(now);
+                } else {
+                    code.extend(half_mix(isa, stream, messages, m, word, rot_d, rot_b));
+                }
             }
         }
     }
+    code.extend(aside.map(|register| isa.load(register, &at("r10", SPILL))));
     code
 }
 
@@ -551,12 +592,6 @@ fn half_mix(
         Messages::Transposed(base) => at(base, isa.stride() * m(i) + stream * isa.width()),
         Messages::Broadcast(base) => isa.broadcast_operand(&at(base, 4 * m(i))),
     };
-    let temp = c(0);
-    let mut rotate_b = each(&|i| isa.rotate(b(i), rot_b, temp));
-    if isa.rotates_by_shifts() {
-        rotate_b.insert(0, isa.store(&at("r10", SPILL), temp));
-        rotate_b.push(isa.load(temp, &at("r10", SPILL)));
-    }
     if isa.ahead == Ahead::Paired {
         // Both operations of a mixing side by side: measured 1 to 2 % faster than one operation of all four at a time.
         return [
@@ -574,9 +609,64 @@ fn half_mix(
         each(&|i| isa.rotate(d(i), rot_d, 0)),
         each(&|i| isa.op("paddd", c(i), d(i))),
         each(&|i| isa.op("pxor", b(i), c(i))),
-        rotate_b,
+        each(&|i| isa.rotate(b(i), rot_b, 0)),
     ]
     .concat()
+}
+
+/// The same with sixteen registers, and which of them gave its word away, to `SPILL`. What `aside` names stands there from
+/// before.
+///
+/// Two mixings go a step ahead of the other two, so that the rotates of both, which only half of the ports take, do not
+/// come all at once; on the diagonals those two lead whose words b were ready first.
+fn half_mix_by_shifts(
+    isa: &Isa,
+    messages: Messages<'_>,
+    m: impl Fn(usize) -> usize,
+    word: impl Fn(usize, usize) -> usize,
+    rot_d: u32,
+    rot_b: u32,
+    [early, late]: [[usize; 2]; 2],
+    aside: Option<u8>,
+) -> (Vec<String>, u8) {
+    let Messages::Transposed(base) = messages else { panic!("no operand is broadcast without masks") };
+    let [a, b, c, d] = [0, 1, 2, 3].map(|row| {
+        let word = &word;
+        move |i: usize| isa.state[0][word(i, row)]
+    });
+    let spill = at("r10", SPILL);
+    let mask = at("r11", if rot_d == 16 { ROT16 } else { ROT8 });
+    let add_message = |i: usize| isa.op_mem("paddd", a(i), &at(base, isa.stride() * m(i)));
+    let add_b = |i: usize| isa.op("paddd", a(i), b(i));
+    let xor_d = |i: usize| isa.op("pxor", d(i), a(i));
+    let rotate_d = |i: usize| isa.op3("pshufb", d(i), d(i), &aside.map_or(mask.clone(), |it| isa.r(it)));
+    let add_c = |i: usize| match aside {
+        Some(register) if register == c(i) => isa.op3("paddd", c(i), d(i), &spill),
+        _ => isa.op("paddd", c(i), d(i)),
+    };
+    let xor_b = |i: usize| isa.op("pxor", b(i), c(i));
+    let rotate_b = |i: usize| isa.rotate(b(i), rot_b, c(0));
+    let two = |op: &dyn Fn(usize) -> Vec<String>, pair: [usize; 2]| -> Vec<String> {
+        pair.into_iter().flat_map(op).collect()
+    };
+    let lines: [Vec<String>; 15] = [
+        two(&add_message, early),
+        two(&add_b, early),
+        two(&add_message, late),
+        two(&xor_d, early),
+        two(&add_b, late),
+        aside.map(|register| isa.load(register, &mask)).into_iter().collect(),
+        two(&rotate_d, early),
+        two(&xor_d, late),
+        two(&rotate_d, late),
+        two(&add_c, early),
+        two(&xor_b, early),
+        two(&add_c, late),
+        [two(&xor_b, late), vec![isa.store(&spill, c(0))]].concat(),
+        two(&rotate_b, early),
+        two(&rotate_b, late),
+    ];
+    (lines.concat(), c(0))
 }
 
 /// Chaining values back to memory, lane after lane.

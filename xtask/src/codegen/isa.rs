@@ -62,7 +62,7 @@ pub(super) const SSE41: Isa = Isa {
     vex: false,
     rotate: Rotate::Shifts,
     state: &[LOW],
-    spare: &[0, 1, 2, 3, 4, 5, 6, 7],
+    spare: &[8, 9, 10, 11, 12, 13, 14, 15],
     ahead: Ahead::Nothing,
     first: 0,
 };

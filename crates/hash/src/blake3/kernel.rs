@@ -69,7 +69,8 @@ pub(super) struct Wide {
     /// How many messages. Lanes that are not needed are given some valid input and ignored.
     pub(super) lanes: usize,
     /// Cycles per block step, to weigh passes against each other. Those of x86-64 were measured on Emerald Rapids, those
-    /// of `avx512-ymm` on Zen 4, those of `avx512-twin` on Zen 5, each kernel alone; only ratios matter.
+    /// of `avx2` on Zen 3, those of `avx512-ymm` on Zen 4, those of `avx512-twin` on Zen 5, each kernel alone; only ratios
+    /// matter.
     pub(super) cost: u16,
     /// `blocks` block steps in every lane. There is a [`Lanes`] for each [`GROUP`] of them; `cv` and `key` of the first
     /// hold for all.

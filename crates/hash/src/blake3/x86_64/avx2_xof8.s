@@ -104,26 +104,26 @@
     add rsi, 8
     vpaddd ymm0, ymm0, [r10]
     vpaddd ymm1, ymm1, [r10 + 64]
-    vpaddd ymm2, ymm2, [r10 + 128]
-    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm2, ymm2, [r10 + 128]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
-    vpxor ymm14, ymm14, ymm2
-    vpxor ymm15, ymm15, ymm3
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
     vpshufb ymm12, ymm12, [r11 + 320]
     vpshufb ymm13, ymm13, [r11 + 320]
+    vpxor ymm14, ymm14, ymm2
+    vpxor ymm15, ymm15, ymm3
     vpshufb ymm14, ymm14, [r11 + 320]
     vpshufb ymm15, ymm15, [r11 + 320]
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -139,29 +139,29 @@
     vpslld ymm8, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 32]
     vpaddd ymm1, ymm1, [r10 + 96]
-    vpaddd ymm2, ymm2, [r10 + 160]
-    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm2, ymm2, [r10 + 160]
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm8, [r11 + 384]
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm12
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
+    vpaddd ymm8, ymm12, [r10 + 2048]
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -177,32 +177,35 @@
     vpslld ymm8, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, [r10 + 256]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 384]
-    vpaddd ymm3, ymm3, [r10 + 448]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm8, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
     vpxor ymm5, ymm5, ymm10
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm13, [r10 + 2048]
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm10
@@ -212,35 +215,35 @@
     vpslld ymm10, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpsrld ymm4, ymm4, 12
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, [r10 + 288]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 416]
-    vpaddd ymm3, ymm3, [r10 + 480]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm10, [r11 + 384]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm15
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm15, [r10 + 2048]
+    vpxor ymm4, ymm4, ymm9
+    vpxor ymm5, ymm5, ymm10
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -250,32 +253,29 @@
     vpslld ymm10, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 25
-    vpsrld ymm4, ymm4, 7
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 64]
     vpaddd ymm1, ymm1, [r10 + 96]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, [r10 + 224]
     vpaddd ymm3, ymm3, [r10 + 128]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm10, [r11 + 320]
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm14, [r10 + 2048]
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -291,29 +291,29 @@
     vpslld ymm8, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 192]
     vpaddd ymm1, ymm1, [r10 + 320]
-    vpaddd ymm2, ymm2, [r10]
-    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm2, ymm2, [r10]
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm8, [r11 + 384]
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm12
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
+    vpaddd ymm8, ymm12, [r10 + 2048]
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -329,32 +329,35 @@
     vpslld ymm8, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, [r10 + 32]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 288]
-    vpaddd ymm3, ymm3, [r10 + 480]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm8, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
     vpxor ymm5, ymm5, ymm10
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm13, [r10 + 2048]
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm10
@@ -364,35 +367,35 @@
     vpslld ymm10, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpsrld ymm4, ymm4, 12
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, [r10 + 352]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10 + 448]
-    vpaddd ymm3, ymm3, [r10 + 256]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm10, [r11 + 384]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm15
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm15, [r10 + 2048]
+    vpxor ymm4, ymm4, ymm9
+    vpxor ymm5, ymm5, ymm10
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -402,32 +405,29 @@
     vpslld ymm10, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 25
-    vpsrld ymm4, ymm4, 7
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 96]
     vpaddd ymm1, ymm1, [r10 + 320]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, [r10 + 416]
     vpaddd ymm3, ymm3, [r10 + 224]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm10, [r11 + 320]
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm14, [r10 + 2048]
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -443,29 +443,29 @@
     vpslld ymm8, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 128]
     vpaddd ymm1, ymm1, [r10 + 384]
-    vpaddd ymm2, ymm2, [r10 + 64]
-    vpaddd ymm3, ymm3, [r10 + 448]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm2, ymm2, [r10 + 64]
+    vpaddd ymm3, ymm3, [r10 + 448]
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm8, [r11 + 384]
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm12
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
+    vpaddd ymm8, ymm12, [r10 + 2048]
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -481,32 +481,35 @@
     vpslld ymm8, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, [r10 + 192]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 288]
     vpaddd ymm2, ymm2, [r10 + 352]
-    vpaddd ymm3, ymm3, [r10 + 256]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm8, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
     vpxor ymm5, ymm5, ymm10
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm13, [r10 + 2048]
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm10
@@ -516,35 +519,35 @@
     vpslld ymm10, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpsrld ymm4, ymm4, 12
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, [r10 + 160]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 480]
-    vpaddd ymm3, ymm3, [r10 + 32]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm10, [r11 + 384]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm15
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm15, [r10 + 2048]
+    vpxor ymm4, ymm4, ymm9
+    vpxor ymm5, ymm5, ymm10
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -554,32 +557,29 @@
     vpslld ymm10, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 25
-    vpsrld ymm4, ymm4, 7
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 320]
     vpaddd ymm1, ymm1, [r10 + 384]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, [r10 + 448]
     vpaddd ymm3, ymm3, [r10 + 416]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm10, [r11 + 320]
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm14, [r10 + 2048]
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -595,29 +595,29 @@
     vpslld ymm8, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 224]
     vpaddd ymm1, ymm1, [r10 + 288]
-    vpaddd ymm2, ymm2, [r10 + 96]
-    vpaddd ymm3, ymm3, [r10 + 480]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm2, ymm2, [r10 + 96]
+    vpaddd ymm3, ymm3, [r10 + 480]
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm8, [r11 + 384]
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm12
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
+    vpaddd ymm8, ymm12, [r10 + 2048]
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -633,32 +633,35 @@
     vpslld ymm8, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 32]
     vpaddd ymm0, ymm0, [r10 + 128]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 352]
     vpaddd ymm2, ymm2, [r10 + 160]
-    vpaddd ymm3, ymm3, [r10 + 32]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm8, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
     vpxor ymm5, ymm5, ymm10
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm13, [r10 + 2048]
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm10
@@ -668,35 +671,35 @@
     vpslld ymm10, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpsrld ymm4, ymm4, 12
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, [r10]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 256]
-    vpaddd ymm3, ymm3, [r10 + 192]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm10, [r11 + 384]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm15
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm15, [r10 + 2048]
+    vpxor ymm4, ymm4, ymm9
+    vpxor ymm5, ymm5, ymm10
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -706,32 +709,29 @@
     vpslld ymm10, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 25
-    vpsrld ymm4, ymm4, 7
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 384]
     vpaddd ymm1, ymm1, [r10 + 288]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, [r10 + 480]
     vpaddd ymm3, ymm3, [r10 + 448]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm10, [r11 + 320]
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm14, [r10 + 2048]
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -747,29 +747,29 @@
     vpslld ymm8, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 416]
     vpaddd ymm1, ymm1, [r10 + 352]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, [r10 + 320]
     vpaddd ymm3, ymm3, [r10 + 256]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm8, [r11 + 384]
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm12
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
+    vpaddd ymm8, ymm12, [r10 + 2048]
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -785,32 +785,35 @@
     vpslld ymm8, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, [r10 + 224]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 160]
     vpaddd ymm2, ymm2, [r10]
-    vpaddd ymm3, ymm3, [r10 + 192]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm8, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
     vpxor ymm5, ymm5, ymm10
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm13, [r10 + 2048]
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm10
@@ -820,35 +823,35 @@
     vpslld ymm10, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpsrld ymm4, ymm4, 12
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, [r10 + 64]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 96]
     vpaddd ymm2, ymm2, [r10 + 32]
-    vpaddd ymm3, ymm3, [r10 + 128]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm10, [r11 + 384]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm15
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm15, [r10 + 2048]
+    vpxor ymm4, ymm4, ymm9
+    vpxor ymm5, ymm5, ymm10
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -858,32 +861,29 @@
     vpslld ymm10, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 25
-    vpsrld ymm4, ymm4, 7
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 288]
     vpaddd ymm1, ymm1, [r10 + 352]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, [r10 + 256]
     vpaddd ymm3, ymm3, [r10 + 480]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm10, [r11 + 320]
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm14, [r10 + 2048]
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -899,29 +899,29 @@
     vpslld ymm8, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 448]
     vpaddd ymm1, ymm1, [r10 + 160]
+    vpaddd ymm0, ymm0, ymm4
+    vpaddd ymm1, ymm1, ymm5
     vpaddd ymm2, ymm2, [r10 + 384]
     vpaddd ymm3, ymm3, [r10 + 32]
-    vpaddd ymm0, ymm0, ymm4
-    vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm8, [r11 + 384]
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm12
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
+    vpaddd ymm8, ymm12, [r10 + 2048]
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -937,32 +937,35 @@
     vpslld ymm8, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 128]
     vpaddd ymm0, ymm0, [r10 + 416]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10]
     vpaddd ymm2, ymm2, [r10 + 64]
-    vpaddd ymm3, ymm3, [r10 + 128]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm8, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
     vpxor ymm5, ymm5, ymm10
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm13, [r10 + 2048]
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm10
@@ -972,35 +975,35 @@
     vpslld ymm10, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpsrld ymm4, ymm4, 12
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, [r10 + 96]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 320]
     vpaddd ymm2, ymm2, [r10 + 192]
-    vpaddd ymm3, ymm3, [r10 + 224]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm10, [r11 + 384]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm15
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm15, [r10 + 2048]
+    vpxor ymm4, ymm4, ymm9
+    vpxor ymm5, ymm5, ymm10
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -1010,32 +1013,29 @@
     vpslld ymm10, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 25
-    vpsrld ymm4, ymm4, 7
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 352]
     vpaddd ymm1, ymm1, [r10 + 160]
-    vpaddd ymm2, ymm2, [r10 + 32]
-    vpaddd ymm3, ymm3, [r10 + 256]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm2, ymm2, [r10 + 32]
+    vpaddd ymm3, ymm3, [r10 + 256]
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm10, [r11 + 320]
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpshufb ymm15, ymm15, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpaddd ymm8, ymm8, ymm12
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm14, [r10 + 2048]
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -1051,29 +1051,29 @@
     vpslld ymm8, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
     vpaddd ymm0, ymm0, [r10 + 480]
     vpaddd ymm1, ymm1, [r10]
-    vpaddd ymm2, ymm2, [r10 + 288]
-    vpaddd ymm3, ymm3, [r10 + 192]
     vpaddd ymm0, ymm0, ymm4
     vpaddd ymm1, ymm1, ymm5
-    vpaddd ymm2, ymm2, ymm6
-    vpaddd ymm3, ymm3, ymm7
+    vpaddd ymm2, ymm2, [r10 + 288]
+    vpaddd ymm3, ymm3, [r10 + 192]
     vpxor ymm12, ymm12, ymm0
     vpxor ymm13, ymm13, ymm1
+    vpaddd ymm2, ymm2, ymm6
+    vpaddd ymm3, ymm3, ymm7
+    vmovdqa ymm8, [r11 + 384]
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpxor ymm14, ymm14, ymm2
     vpxor ymm15, ymm15, ymm3
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpaddd ymm8, ymm8, ymm12
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
+    vpaddd ymm8, ymm12, [r10 + 2048]
     vpaddd ymm9, ymm9, ymm13
-    vpaddd ymm10, ymm10, ymm14
-    vpaddd ymm11, ymm11, ymm15
     vpxor ymm4, ymm4, ymm8
     vpxor ymm5, ymm5, ymm9
+    vpaddd ymm10, ymm10, ymm14
+    vpaddd ymm11, ymm11, ymm15
     vpxor ymm6, ymm6, ymm10
     vpxor ymm7, ymm7, ymm11
     vmovdqa [r10 + 2048], ymm8
@@ -1089,32 +1089,35 @@
     vpslld ymm8, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm8
-    vmovdqa ymm8, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 224]
     vpaddd ymm0, ymm0, [r10 + 448]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 64]
     vpaddd ymm2, ymm2, [r10 + 96]
-    vpaddd ymm3, ymm3, [r10 + 224]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm8, [r11 + 320]
+    vpshufb ymm14, ymm14, ymm8
+    vpshufb ymm15, ymm15, ymm8
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 320]
-    vpshufb ymm12, ymm12, [r11 + 320]
-    vpshufb ymm13, ymm13, [r11 + 320]
-    vpshufb ymm14, ymm14, [r11 + 320]
-    vpaddd ymm10, ymm10, ymm15
-    vpaddd ymm11, ymm11, ymm12
-    vpaddd ymm8, ymm8, ymm13
+    vpshufb ymm12, ymm12, ymm8
+    vpshufb ymm13, ymm13, ymm8
     vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm10, ymm15
+    vpxor ymm4, ymm4, ymm9
     vpxor ymm5, ymm5, ymm10
+    vpaddd ymm11, ymm11, ymm12
+    vpaddd ymm8, ymm13, [r10 + 2048]
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 20
+    vpsrld ymm4, ymm4, 12
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 20
     vpsrld ymm5, ymm5, 12
     vpor ymm5, ymm5, ymm10
@@ -1124,35 +1127,35 @@
     vpslld ymm10, ymm7, 20
     vpsrld ymm7, ymm7, 12
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 20
-    vpsrld ymm4, ymm4, 12
-    vpor ymm4, ymm4, ymm10
-    vmovdqa ymm10, [r10 + 2048]
+    vpaddd ymm3, ymm3, [r10 + 416]
     vpaddd ymm0, ymm0, [r10 + 320]
+    vpaddd ymm3, ymm3, ymm4
+    vpaddd ymm0, ymm0, ymm5
     vpaddd ymm1, ymm1, [r10 + 384]
     vpaddd ymm2, ymm2, [r10 + 128]
-    vpaddd ymm3, ymm3, [r10 + 416]
-    vpaddd ymm0, ymm0, ymm5
+    vpxor ymm14, ymm14, ymm3
+    vpxor ymm15, ymm15, ymm0
     vpaddd ymm1, ymm1, ymm6
     vpaddd ymm2, ymm2, ymm7
-    vpaddd ymm3, ymm3, ymm4
-    vpxor ymm15, ymm15, ymm0
+    vmovdqa ymm10, [r11 + 384]
+    vpshufb ymm14, ymm14, ymm10
+    vpshufb ymm15, ymm15, ymm10
     vpxor ymm12, ymm12, ymm1
     vpxor ymm13, ymm13, ymm2
-    vpxor ymm14, ymm14, ymm3
-    vpshufb ymm15, ymm15, [r11 + 384]
-    vpshufb ymm12, ymm12, [r11 + 384]
-    vpshufb ymm13, ymm13, [r11 + 384]
-    vpshufb ymm14, ymm14, [r11 + 384]
-    vpaddd ymm10, ymm10, ymm15
+    vpshufb ymm12, ymm12, ymm10
+    vpshufb ymm13, ymm13, ymm10
+    vpaddd ymm9, ymm9, ymm14
+    vpaddd ymm10, ymm15, [r10 + 2048]
+    vpxor ymm4, ymm4, ymm9
+    vpxor ymm5, ymm5, ymm10
     vpaddd ymm11, ymm11, ymm12
     vpaddd ymm8, ymm8, ymm13
-    vpaddd ymm9, ymm9, ymm14
-    vpxor ymm5, ymm5, ymm10
     vpxor ymm6, ymm6, ymm11
     vpxor ymm7, ymm7, ymm8
-    vpxor ymm4, ymm4, ymm9
     vmovdqa [r10 + 2048], ymm10
+    vpslld ymm10, ymm4, 25
+    vpsrld ymm4, ymm4, 7
+    vpor ymm4, ymm4, ymm10
     vpslld ymm10, ymm5, 25
     vpsrld ymm5, ymm5, 7
     vpor ymm5, ymm5, ymm10
@@ -1162,9 +1165,6 @@
     vpslld ymm10, ymm7, 25
     vpsrld ymm7, ymm7, 7
     vpor ymm7, ymm7, ymm10
-    vpslld ymm10, ymm4, 25
-    vpsrld ymm4, ymm4, 7
-    vpor ymm4, ymm4, ymm10
     vmovdqa ymm10, [r10 + 2048]
     vpxor ymm0, ymm0, ymm8
     vpxor ymm8, ymm8, [r10 + 2112]
@@ -1198,86 +1198,86 @@
     vmovdqa [r10 + 1440], ymm13
     vmovdqa [r10 + 1472], ymm14
     vmovdqa [r10 + 1504], ymm15
-    vmovdqa ymm0, [r10 + 1024]
-    vmovdqa ymm1, [r10 + 1056]
-    vmovdqa ymm2, [r10 + 1088]
-    vmovdqa ymm3, [r10 + 1120]
-    vpunpckldq ymm4, ymm0, ymm1
-    vpunpckhdq ymm5, ymm0, ymm1
-    vpunpckldq ymm6, ymm2, ymm3
-    vpunpckhdq ymm7, ymm2, ymm3
-    vpunpcklqdq ymm0, ymm4, ymm6
-    vpunpckhqdq ymm1, ymm4, ymm6
-    vpunpcklqdq ymm2, ymm5, ymm7
-    vpunpckhqdq ymm3, ymm5, ymm7
-    vmovdqu [rcx], xmm0
-    vextracti128 [rcx + 256], ymm0, 1
-    vmovdqu [rcx + 64], xmm1
-    vextracti128 [rcx + 320], ymm1, 1
-    vmovdqu [rcx + 128], xmm2
-    vextracti128 [rcx + 384], ymm2, 1
-    vmovdqu [rcx + 192], xmm3
-    vextracti128 [rcx + 448], ymm3, 1
-    vmovdqa ymm0, [r10 + 1152]
-    vmovdqa ymm1, [r10 + 1184]
-    vmovdqa ymm2, [r10 + 1216]
-    vmovdqa ymm3, [r10 + 1248]
-    vpunpckldq ymm4, ymm0, ymm1
-    vpunpckhdq ymm5, ymm0, ymm1
-    vpunpckldq ymm6, ymm2, ymm3
-    vpunpckhdq ymm7, ymm2, ymm3
-    vpunpcklqdq ymm0, ymm4, ymm6
-    vpunpckhqdq ymm1, ymm4, ymm6
-    vpunpcklqdq ymm2, ymm5, ymm7
-    vpunpckhqdq ymm3, ymm5, ymm7
-    vmovdqu [rcx + 16], xmm0
-    vextracti128 [rcx + 272], ymm0, 1
-    vmovdqu [rcx + 80], xmm1
-    vextracti128 [rcx + 336], ymm1, 1
-    vmovdqu [rcx + 144], xmm2
-    vextracti128 [rcx + 400], ymm2, 1
-    vmovdqu [rcx + 208], xmm3
-    vextracti128 [rcx + 464], ymm3, 1
-    vmovdqa ymm0, [r10 + 1280]
-    vmovdqa ymm1, [r10 + 1312]
-    vmovdqa ymm2, [r10 + 1344]
-    vmovdqa ymm3, [r10 + 1376]
-    vpunpckldq ymm4, ymm0, ymm1
-    vpunpckhdq ymm5, ymm0, ymm1
-    vpunpckldq ymm6, ymm2, ymm3
-    vpunpckhdq ymm7, ymm2, ymm3
-    vpunpcklqdq ymm0, ymm4, ymm6
-    vpunpckhqdq ymm1, ymm4, ymm6
-    vpunpcklqdq ymm2, ymm5, ymm7
-    vpunpckhqdq ymm3, ymm5, ymm7
-    vmovdqu [rcx + 32], xmm0
-    vextracti128 [rcx + 288], ymm0, 1
-    vmovdqu [rcx + 96], xmm1
-    vextracti128 [rcx + 352], ymm1, 1
-    vmovdqu [rcx + 160], xmm2
-    vextracti128 [rcx + 416], ymm2, 1
-    vmovdqu [rcx + 224], xmm3
-    vextracti128 [rcx + 480], ymm3, 1
-    vmovdqa ymm0, [r10 + 1408]
-    vmovdqa ymm1, [r10 + 1440]
-    vmovdqa ymm2, [r10 + 1472]
-    vmovdqa ymm3, [r10 + 1504]
-    vpunpckldq ymm4, ymm0, ymm1
-    vpunpckhdq ymm5, ymm0, ymm1
-    vpunpckldq ymm6, ymm2, ymm3
-    vpunpckhdq ymm7, ymm2, ymm3
-    vpunpcklqdq ymm0, ymm4, ymm6
-    vpunpckhqdq ymm1, ymm4, ymm6
-    vpunpcklqdq ymm2, ymm5, ymm7
-    vpunpckhqdq ymm3, ymm5, ymm7
-    vmovdqu [rcx + 48], xmm0
-    vextracti128 [rcx + 304], ymm0, 1
-    vmovdqu [rcx + 112], xmm1
-    vextracti128 [rcx + 368], ymm1, 1
-    vmovdqu [rcx + 176], xmm2
-    vextracti128 [rcx + 432], ymm2, 1
-    vmovdqu [rcx + 240], xmm3
-    vextracti128 [rcx + 496], ymm3, 1
+    vmovdqa ymm8, [r10 + 1024]
+    vmovdqa ymm9, [r10 + 1056]
+    vmovdqa ymm10, [r10 + 1088]
+    vmovdqa ymm11, [r10 + 1120]
+    vpunpckldq ymm12, ymm8, ymm9
+    vpunpckhdq ymm13, ymm8, ymm9
+    vpunpckldq ymm14, ymm10, ymm11
+    vpunpckhdq ymm15, ymm10, ymm11
+    vpunpcklqdq ymm8, ymm12, ymm14
+    vpunpckhqdq ymm9, ymm12, ymm14
+    vpunpcklqdq ymm10, ymm13, ymm15
+    vpunpckhqdq ymm11, ymm13, ymm15
+    vmovdqu [rcx], xmm8
+    vextracti128 [rcx + 256], ymm8, 1
+    vmovdqu [rcx + 64], xmm9
+    vextracti128 [rcx + 320], ymm9, 1
+    vmovdqu [rcx + 128], xmm10
+    vextracti128 [rcx + 384], ymm10, 1
+    vmovdqu [rcx + 192], xmm11
+    vextracti128 [rcx + 448], ymm11, 1
+    vmovdqa ymm8, [r10 + 1152]
+    vmovdqa ymm9, [r10 + 1184]
+    vmovdqa ymm10, [r10 + 1216]
+    vmovdqa ymm11, [r10 + 1248]
+    vpunpckldq ymm12, ymm8, ymm9
+    vpunpckhdq ymm13, ymm8, ymm9
+    vpunpckldq ymm14, ymm10, ymm11
+    vpunpckhdq ymm15, ymm10, ymm11
+    vpunpcklqdq ymm8, ymm12, ymm14
+    vpunpckhqdq ymm9, ymm12, ymm14
+    vpunpcklqdq ymm10, ymm13, ymm15
+    vpunpckhqdq ymm11, ymm13, ymm15
+    vmovdqu [rcx + 16], xmm8
+    vextracti128 [rcx + 272], ymm8, 1
+    vmovdqu [rcx + 80], xmm9
+    vextracti128 [rcx + 336], ymm9, 1
+    vmovdqu [rcx + 144], xmm10
+    vextracti128 [rcx + 400], ymm10, 1
+    vmovdqu [rcx + 208], xmm11
+    vextracti128 [rcx + 464], ymm11, 1
+    vmovdqa ymm8, [r10 + 1280]
+    vmovdqa ymm9, [r10 + 1312]
+    vmovdqa ymm10, [r10 + 1344]
+    vmovdqa ymm11, [r10 + 1376]
+    vpunpckldq ymm12, ymm8, ymm9
+    vpunpckhdq ymm13, ymm8, ymm9
+    vpunpckldq ymm14, ymm10, ymm11
+    vpunpckhdq ymm15, ymm10, ymm11
+    vpunpcklqdq ymm8, ymm12, ymm14
+    vpunpckhqdq ymm9, ymm12, ymm14
+    vpunpcklqdq ymm10, ymm13, ymm15
+    vpunpckhqdq ymm11, ymm13, ymm15
+    vmovdqu [rcx + 32], xmm8
+    vextracti128 [rcx + 288], ymm8, 1
+    vmovdqu [rcx + 96], xmm9
+    vextracti128 [rcx + 352], ymm9, 1
+    vmovdqu [rcx + 160], xmm10
+    vextracti128 [rcx + 416], ymm10, 1
+    vmovdqu [rcx + 224], xmm11
+    vextracti128 [rcx + 480], ymm11, 1
+    vmovdqa ymm8, [r10 + 1408]
+    vmovdqa ymm9, [r10 + 1440]
+    vmovdqa ymm10, [r10 + 1472]
+    vmovdqa ymm11, [r10 + 1504]
+    vpunpckldq ymm12, ymm8, ymm9
+    vpunpckhdq ymm13, ymm8, ymm9
+    vpunpckldq ymm14, ymm10, ymm11
+    vpunpckhdq ymm15, ymm10, ymm11
+    vpunpcklqdq ymm8, ymm12, ymm14
+    vpunpckhqdq ymm9, ymm12, ymm14
+    vpunpcklqdq ymm10, ymm13, ymm15
+    vpunpckhqdq ymm11, ymm13, ymm15
+    vmovdqu [rcx + 48], xmm8
+    vextracti128 [rcx + 304], ymm8, 1
+    vmovdqu [rcx + 112], xmm9
+    vextracti128 [rcx + 368], ymm9, 1
+    vmovdqu [rcx + 176], xmm10
+    vextracti128 [rcx + 432], ymm10, 1
+    vmovdqu [rcx + 240], xmm11
+    vextracti128 [rcx + 496], ymm11, 1
     add rcx, 512
     dec rdx
     jnz 2b

@@ -96,10 +96,10 @@ const _: () = {
 
 /// A column body: every lane of `$lanes`, `$blocks` blocks.
 macro_rules! advance {
-    ($file:literal, $scratch:ident, $lanes:ident, $blocks:ident) => {{
+    ($file:literal, $scratch:ident, $lanes:ident, $blocks:ident $(, $($operand:tt)+)?) => {{
         let mut scratch = $crate::blake3::x86_64::Scratch::<{ $crate::blake3::x86_64::$scratch }>::new();
         // SAFETY: the caller's lanes are readable and writable as `Wide::advance` demands; scratch is as large as
-        // the body needs; the body destroys what the ABI allows and nothing else.
+        // the body needs; the body destroys what the ABI allows and what its shell adds.
         unsafe {
             core::arch::asm!(
                 include_str!($file),
@@ -107,6 +107,7 @@ macro_rules! advance {
                 inout("rsi") $blocks => _,
                 in("r10") &raw mut scratch,
                 in("r11") &raw const $crate::blake3::x86_64::CONSTANTS,
+                $($($operand)+,)?
                 clobber_abi("sysv64"),
                 options(raw),
             );

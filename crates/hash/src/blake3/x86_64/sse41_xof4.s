@@ -114,26 +114,26 @@
     add rsi, 4
     paddd xmm0, [r10]
     paddd xmm1, [r10 + 32]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 64]
     paddd xmm3, [r10 + 96]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
-    pxor xmm14, xmm2
-    pxor xmm15, xmm3
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
     pshufb xmm12, [r11 + 320]
     pshufb xmm13, [r11 + 320]
+    pxor xmm14, xmm2
+    pxor xmm15, xmm3
     pshufb xmm14, [r11 + 320]
     pshufb xmm15, [r11 + 320]
     paddd xmm8, xmm12
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -153,29 +153,30 @@
     pslld xmm8, 20
     psrld xmm7, 12
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
     paddd xmm0, [r10 + 16]
     paddd xmm1, [r10 + 48]
-    paddd xmm2, [r10 + 80]
-    paddd xmm3, [r10 + 112]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm2, [r10 + 80]
+    paddd xmm3, [r10 + 112]
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm8, [r11 + 384]
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
-    paddd xmm8, xmm12
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
+    movdqa xmm8, xmm12
+    paddd xmm8, [r10 + 2048]
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -195,32 +196,37 @@
     pslld xmm8, 25
     psrld xmm7, 7
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
+    paddd xmm3, [r10 + 224]
     paddd xmm0, [r10 + 128]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 192]
-    paddd xmm3, [r10 + 224]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm8, [r11 + 320]
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 320]
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     paddd xmm9, xmm14
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
     pxor xmm5, xmm10
+    paddd xmm11, xmm12
+    movdqa xmm8, xmm13
+    paddd xmm8, [r10 + 2048]
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 20
     psrld xmm5, 12
@@ -233,36 +239,37 @@
     pslld xmm10, 20
     psrld xmm7, 12
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    psrld xmm4, 12
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
+    paddd xmm3, [r10 + 240]
     paddd xmm0, [r10 + 144]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 208]
-    paddd xmm3, [r10 + 240]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm10, [r11 + 384]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 384]
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    paddd xmm10, xmm15
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
+    paddd xmm9, xmm14
+    movdqa xmm10, xmm15
+    paddd xmm10, [r10 + 2048]
+    pxor xmm4, xmm9
+    pxor xmm5, xmm10
     paddd xmm11, xmm12
     paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 25
+    psrld xmm4, 7
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -275,33 +282,30 @@
     pslld xmm10, 25
     psrld xmm7, 7
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    psrld xmm4, 7
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r10 + 32]
     paddd xmm1, [r10 + 48]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 112]
     paddd xmm3, [r10 + 64]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm10, [r11 + 320]
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     paddd xmm8, xmm12
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    movdqa xmm10, xmm14
+    paddd xmm10, [r10 + 2048]
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -321,29 +325,30 @@
     pslld xmm8, 20
     psrld xmm7, 12
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
     paddd xmm0, [r10 + 96]
     paddd xmm1, [r10 + 160]
-    paddd xmm2, [r10]
-    paddd xmm3, [r10 + 208]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm2, [r10]
+    paddd xmm3, [r10 + 208]
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm8, [r11 + 384]
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
-    paddd xmm8, xmm12
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
+    movdqa xmm8, xmm12
+    paddd xmm8, [r10 + 2048]
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -363,32 +368,37 @@
     pslld xmm8, 25
     psrld xmm7, 7
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
+    paddd xmm3, [r10 + 240]
     paddd xmm0, [r10 + 16]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 144]
-    paddd xmm3, [r10 + 240]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm8, [r11 + 320]
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 320]
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     paddd xmm9, xmm14
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
     pxor xmm5, xmm10
+    paddd xmm11, xmm12
+    movdqa xmm8, xmm13
+    paddd xmm8, [r10 + 2048]
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 20
     psrld xmm5, 12
@@ -401,36 +411,37 @@
     pslld xmm10, 20
     psrld xmm7, 12
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    psrld xmm4, 12
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
+    paddd xmm3, [r10 + 128]
     paddd xmm0, [r10 + 176]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10 + 224]
-    paddd xmm3, [r10 + 128]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm10, [r11 + 384]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 384]
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    paddd xmm10, xmm15
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
+    paddd xmm9, xmm14
+    movdqa xmm10, xmm15
+    paddd xmm10, [r10 + 2048]
+    pxor xmm4, xmm9
+    pxor xmm5, xmm10
     paddd xmm11, xmm12
     paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 25
+    psrld xmm4, 7
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -443,33 +454,30 @@
     pslld xmm10, 25
     psrld xmm7, 7
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    psrld xmm4, 7
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r10 + 48]
     paddd xmm1, [r10 + 160]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 208]
     paddd xmm3, [r10 + 112]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm10, [r11 + 320]
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     paddd xmm8, xmm12
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    movdqa xmm10, xmm14
+    paddd xmm10, [r10 + 2048]
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -489,29 +497,30 @@
     pslld xmm8, 20
     psrld xmm7, 12
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
     paddd xmm0, [r10 + 64]
     paddd xmm1, [r10 + 192]
-    paddd xmm2, [r10 + 32]
-    paddd xmm3, [r10 + 224]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm2, [r10 + 32]
+    paddd xmm3, [r10 + 224]
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm8, [r11 + 384]
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
-    paddd xmm8, xmm12
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
+    movdqa xmm8, xmm12
+    paddd xmm8, [r10 + 2048]
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -531,32 +540,37 @@
     pslld xmm8, 25
     psrld xmm7, 7
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
+    paddd xmm3, [r10 + 128]
     paddd xmm0, [r10 + 96]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 144]
     paddd xmm2, [r10 + 176]
-    paddd xmm3, [r10 + 128]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm8, [r11 + 320]
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 320]
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     paddd xmm9, xmm14
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
     pxor xmm5, xmm10
+    paddd xmm11, xmm12
+    movdqa xmm8, xmm13
+    paddd xmm8, [r10 + 2048]
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 20
     psrld xmm5, 12
@@ -569,36 +583,37 @@
     pslld xmm10, 20
     psrld xmm7, 12
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    psrld xmm4, 12
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
+    paddd xmm3, [r10 + 16]
     paddd xmm0, [r10 + 80]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 240]
-    paddd xmm3, [r10 + 16]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm10, [r11 + 384]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 384]
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    paddd xmm10, xmm15
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
+    paddd xmm9, xmm14
+    movdqa xmm10, xmm15
+    paddd xmm10, [r10 + 2048]
+    pxor xmm4, xmm9
+    pxor xmm5, xmm10
     paddd xmm11, xmm12
     paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 25
+    psrld xmm4, 7
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -611,33 +626,30 @@
     pslld xmm10, 25
     psrld xmm7, 7
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    psrld xmm4, 7
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r10 + 160]
     paddd xmm1, [r10 + 192]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 224]
     paddd xmm3, [r10 + 208]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm10, [r11 + 320]
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     paddd xmm8, xmm12
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    movdqa xmm10, xmm14
+    paddd xmm10, [r10 + 2048]
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -657,29 +669,30 @@
     pslld xmm8, 20
     psrld xmm7, 12
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
     paddd xmm0, [r10 + 112]
     paddd xmm1, [r10 + 144]
-    paddd xmm2, [r10 + 48]
-    paddd xmm3, [r10 + 240]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm2, [r10 + 48]
+    paddd xmm3, [r10 + 240]
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm8, [r11 + 384]
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
-    paddd xmm8, xmm12
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
+    movdqa xmm8, xmm12
+    paddd xmm8, [r10 + 2048]
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -699,32 +712,37 @@
     pslld xmm8, 25
     psrld xmm7, 7
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
+    paddd xmm3, [r10 + 16]
     paddd xmm0, [r10 + 64]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 176]
     paddd xmm2, [r10 + 80]
-    paddd xmm3, [r10 + 16]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm8, [r11 + 320]
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 320]
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     paddd xmm9, xmm14
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
     pxor xmm5, xmm10
+    paddd xmm11, xmm12
+    movdqa xmm8, xmm13
+    paddd xmm8, [r10 + 2048]
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 20
     psrld xmm5, 12
@@ -737,36 +755,37 @@
     pslld xmm10, 20
     psrld xmm7, 12
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    psrld xmm4, 12
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
+    paddd xmm3, [r10 + 96]
     paddd xmm0, [r10]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 128]
-    paddd xmm3, [r10 + 96]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm10, [r11 + 384]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 384]
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    paddd xmm10, xmm15
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
+    paddd xmm9, xmm14
+    movdqa xmm10, xmm15
+    paddd xmm10, [r10 + 2048]
+    pxor xmm4, xmm9
+    pxor xmm5, xmm10
     paddd xmm11, xmm12
     paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 25
+    psrld xmm4, 7
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -779,33 +798,30 @@
     pslld xmm10, 25
     psrld xmm7, 7
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    psrld xmm4, 7
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r10 + 192]
     paddd xmm1, [r10 + 144]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 240]
     paddd xmm3, [r10 + 224]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm10, [r11 + 320]
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     paddd xmm8, xmm12
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    movdqa xmm10, xmm14
+    paddd xmm10, [r10 + 2048]
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -825,29 +841,30 @@
     pslld xmm8, 20
     psrld xmm7, 12
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
     paddd xmm0, [r10 + 208]
     paddd xmm1, [r10 + 176]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 160]
     paddd xmm3, [r10 + 128]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm8, [r11 + 384]
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
-    paddd xmm8, xmm12
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
+    movdqa xmm8, xmm12
+    paddd xmm8, [r10 + 2048]
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -867,32 +884,37 @@
     pslld xmm8, 25
     psrld xmm7, 7
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
+    paddd xmm3, [r10 + 96]
     paddd xmm0, [r10 + 112]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 80]
     paddd xmm2, [r10]
-    paddd xmm3, [r10 + 96]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm8, [r11 + 320]
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 320]
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     paddd xmm9, xmm14
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
     pxor xmm5, xmm10
+    paddd xmm11, xmm12
+    movdqa xmm8, xmm13
+    paddd xmm8, [r10 + 2048]
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 20
     psrld xmm5, 12
@@ -905,36 +927,37 @@
     pslld xmm10, 20
     psrld xmm7, 12
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    psrld xmm4, 12
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
+    paddd xmm3, [r10 + 64]
     paddd xmm0, [r10 + 32]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 48]
     paddd xmm2, [r10 + 16]
-    paddd xmm3, [r10 + 64]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm10, [r11 + 384]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 384]
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    paddd xmm10, xmm15
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
+    paddd xmm9, xmm14
+    movdqa xmm10, xmm15
+    paddd xmm10, [r10 + 2048]
+    pxor xmm4, xmm9
+    pxor xmm5, xmm10
     paddd xmm11, xmm12
     paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 25
+    psrld xmm4, 7
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -947,33 +970,30 @@
     pslld xmm10, 25
     psrld xmm7, 7
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    psrld xmm4, 7
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r10 + 144]
     paddd xmm1, [r10 + 176]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 128]
     paddd xmm3, [r10 + 240]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm10, [r11 + 320]
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     paddd xmm8, xmm12
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    movdqa xmm10, xmm14
+    paddd xmm10, [r10 + 2048]
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -993,29 +1013,30 @@
     pslld xmm8, 20
     psrld xmm7, 12
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
     paddd xmm0, [r10 + 224]
     paddd xmm1, [r10 + 80]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 192]
     paddd xmm3, [r10 + 16]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm8, [r11 + 384]
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
-    paddd xmm8, xmm12
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
+    movdqa xmm8, xmm12
+    paddd xmm8, [r10 + 2048]
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -1035,32 +1056,37 @@
     pslld xmm8, 25
     psrld xmm7, 7
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
+    paddd xmm3, [r10 + 64]
     paddd xmm0, [r10 + 208]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10]
     paddd xmm2, [r10 + 32]
-    paddd xmm3, [r10 + 64]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm8, [r11 + 320]
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 320]
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     paddd xmm9, xmm14
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
     pxor xmm5, xmm10
+    paddd xmm11, xmm12
+    movdqa xmm8, xmm13
+    paddd xmm8, [r10 + 2048]
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 20
     psrld xmm5, 12
@@ -1073,36 +1099,37 @@
     pslld xmm10, 20
     psrld xmm7, 12
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    psrld xmm4, 12
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
+    paddd xmm3, [r10 + 112]
     paddd xmm0, [r10 + 48]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 160]
     paddd xmm2, [r10 + 96]
-    paddd xmm3, [r10 + 112]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm10, [r11 + 384]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 384]
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    paddd xmm10, xmm15
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
+    paddd xmm9, xmm14
+    movdqa xmm10, xmm15
+    paddd xmm10, [r10 + 2048]
+    pxor xmm4, xmm9
+    pxor xmm5, xmm10
     paddd xmm11, xmm12
     paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 25
+    psrld xmm4, 7
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -1115,33 +1142,30 @@
     pslld xmm10, 25
     psrld xmm7, 7
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    psrld xmm4, 7
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
     paddd xmm0, [r10 + 176]
     paddd xmm1, [r10 + 80]
+    paddd xmm0, xmm4
+    paddd xmm1, xmm5
     paddd xmm2, [r10 + 16]
     paddd xmm3, [r10 + 128]
-    paddd xmm0, xmm4
-    paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm10, [r11 + 320]
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    pshufb xmm15, [r11 + 320]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     paddd xmm8, xmm12
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    movdqa xmm10, xmm14
+    paddd xmm10, [r10 + 2048]
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -1161,29 +1185,30 @@
     pslld xmm8, 20
     psrld xmm7, 12
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
     paddd xmm0, [r10 + 240]
     paddd xmm1, [r10]
-    paddd xmm2, [r10 + 144]
-    paddd xmm3, [r10 + 96]
     paddd xmm0, xmm4
     paddd xmm1, xmm5
-    paddd xmm2, xmm6
-    paddd xmm3, xmm7
+    paddd xmm2, [r10 + 144]
+    paddd xmm3, [r10 + 96]
     pxor xmm12, xmm0
     pxor xmm13, xmm1
+    paddd xmm2, xmm6
+    paddd xmm3, xmm7
+    movdqa xmm8, [r11 + 384]
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     pxor xmm14, xmm2
     pxor xmm15, xmm3
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    pshufb xmm15, [r11 + 384]
-    paddd xmm8, xmm12
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
+    movdqa xmm8, xmm12
+    paddd xmm8, [r10 + 2048]
     paddd xmm9, xmm13
-    paddd xmm10, xmm14
-    paddd xmm11, xmm15
     pxor xmm4, xmm8
     pxor xmm5, xmm9
+    paddd xmm10, xmm14
+    paddd xmm11, xmm15
     pxor xmm6, xmm10
     pxor xmm7, xmm11
     movdqa [r10 + 2048], xmm8
@@ -1203,32 +1228,37 @@
     pslld xmm8, 25
     psrld xmm7, 7
     por xmm7, xmm8
-    movdqa xmm8, [r10 + 2048]
+    paddd xmm3, [r10 + 112]
     paddd xmm0, [r10 + 224]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 32]
     paddd xmm2, [r10 + 48]
-    paddd xmm3, [r10 + 112]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm8, [r11 + 320]
+    pshufb xmm14, xmm8
+    pshufb xmm15, xmm8
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 320]
-    pshufb xmm12, [r11 + 320]
-    pshufb xmm13, [r11 + 320]
-    pshufb xmm14, [r11 + 320]
-    paddd xmm10, xmm15
-    paddd xmm11, xmm12
-    paddd xmm8, xmm13
+    pshufb xmm12, xmm8
+    pshufb xmm13, xmm8
     paddd xmm9, xmm14
+    paddd xmm10, xmm15
+    pxor xmm4, xmm9
     pxor xmm5, xmm10
+    paddd xmm11, xmm12
+    movdqa xmm8, xmm13
+    paddd xmm8, [r10 + 2048]
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 20
+    psrld xmm4, 12
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 20
     psrld xmm5, 12
@@ -1241,36 +1271,37 @@
     pslld xmm10, 20
     psrld xmm7, 12
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 20
-    psrld xmm4, 12
-    por xmm4, xmm10
-    movdqa xmm10, [r10 + 2048]
+    paddd xmm3, [r10 + 208]
     paddd xmm0, [r10 + 160]
+    paddd xmm3, xmm4
+    paddd xmm0, xmm5
     paddd xmm1, [r10 + 192]
     paddd xmm2, [r10 + 64]
-    paddd xmm3, [r10 + 208]
-    paddd xmm0, xmm5
+    pxor xmm14, xmm3
+    pxor xmm15, xmm0
     paddd xmm1, xmm6
     paddd xmm2, xmm7
-    paddd xmm3, xmm4
-    pxor xmm15, xmm0
+    movdqa xmm10, [r11 + 384]
+    pshufb xmm14, xmm10
+    pshufb xmm15, xmm10
     pxor xmm12, xmm1
     pxor xmm13, xmm2
-    pxor xmm14, xmm3
-    pshufb xmm15, [r11 + 384]
-    pshufb xmm12, [r11 + 384]
-    pshufb xmm13, [r11 + 384]
-    pshufb xmm14, [r11 + 384]
-    paddd xmm10, xmm15
+    pshufb xmm12, xmm10
+    pshufb xmm13, xmm10
+    paddd xmm9, xmm14
+    movdqa xmm10, xmm15
+    paddd xmm10, [r10 + 2048]
+    pxor xmm4, xmm9
+    pxor xmm5, xmm10
     paddd xmm11, xmm12
     paddd xmm8, xmm13
-    paddd xmm9, xmm14
-    pxor xmm5, xmm10
     pxor xmm6, xmm11
     pxor xmm7, xmm8
-    pxor xmm4, xmm9
     movdqa [r10 + 2048], xmm10
+    movdqa xmm10, xmm4
+    pslld xmm10, 25
+    psrld xmm4, 7
+    por xmm4, xmm10
     movdqa xmm10, xmm5
     pslld xmm10, 25
     psrld xmm5, 7
@@ -1283,10 +1314,6 @@
     pslld xmm10, 25
     psrld xmm7, 7
     por xmm7, xmm10
-    movdqa xmm10, xmm4
-    pslld xmm10, 25
-    psrld xmm4, 7
-    por xmm4, xmm10
     movdqa xmm10, [r10 + 2048]
     pxor xmm0, xmm8
     pxor xmm8, [r10 + 2112]
@@ -1320,102 +1347,102 @@
     movdqa [r10 + 1232], xmm13
     movdqa [r10 + 1248], xmm14
     movdqa [r10 + 1264], xmm15
-    movdqa xmm0, [r10 + 1024]
-    movdqa xmm1, [r10 + 1040]
-    movdqa xmm2, [r10 + 1056]
-    movdqa xmm3, [r10 + 1072]
-    movdqa xmm4, xmm0
-    punpckldq xmm4, xmm1
-    movdqa xmm5, xmm0
-    punpckhdq xmm5, xmm1
-    movdqa xmm6, xmm2
-    punpckldq xmm6, xmm3
-    movdqa xmm7, xmm2
-    punpckhdq xmm7, xmm3
-    movdqa xmm0, xmm4
-    punpcklqdq xmm0, xmm6
-    movdqa xmm1, xmm4
-    punpckhqdq xmm1, xmm6
-    movdqa xmm2, xmm5
-    punpcklqdq xmm2, xmm7
-    movdqa xmm3, xmm5
-    punpckhqdq xmm3, xmm7
-    movdqu [rcx], xmm0
-    movdqu [rcx + 64], xmm1
-    movdqu [rcx + 128], xmm2
-    movdqu [rcx + 192], xmm3
-    movdqa xmm0, [r10 + 1088]
-    movdqa xmm1, [r10 + 1104]
-    movdqa xmm2, [r10 + 1120]
-    movdqa xmm3, [r10 + 1136]
-    movdqa xmm4, xmm0
-    punpckldq xmm4, xmm1
-    movdqa xmm5, xmm0
-    punpckhdq xmm5, xmm1
-    movdqa xmm6, xmm2
-    punpckldq xmm6, xmm3
-    movdqa xmm7, xmm2
-    punpckhdq xmm7, xmm3
-    movdqa xmm0, xmm4
-    punpcklqdq xmm0, xmm6
-    movdqa xmm1, xmm4
-    punpckhqdq xmm1, xmm6
-    movdqa xmm2, xmm5
-    punpcklqdq xmm2, xmm7
-    movdqa xmm3, xmm5
-    punpckhqdq xmm3, xmm7
-    movdqu [rcx + 16], xmm0
-    movdqu [rcx + 80], xmm1
-    movdqu [rcx + 144], xmm2
-    movdqu [rcx + 208], xmm3
-    movdqa xmm0, [r10 + 1152]
-    movdqa xmm1, [r10 + 1168]
-    movdqa xmm2, [r10 + 1184]
-    movdqa xmm3, [r10 + 1200]
-    movdqa xmm4, xmm0
-    punpckldq xmm4, xmm1
-    movdqa xmm5, xmm0
-    punpckhdq xmm5, xmm1
-    movdqa xmm6, xmm2
-    punpckldq xmm6, xmm3
-    movdqa xmm7, xmm2
-    punpckhdq xmm7, xmm3
-    movdqa xmm0, xmm4
-    punpcklqdq xmm0, xmm6
-    movdqa xmm1, xmm4
-    punpckhqdq xmm1, xmm6
-    movdqa xmm2, xmm5
-    punpcklqdq xmm2, xmm7
-    movdqa xmm3, xmm5
-    punpckhqdq xmm3, xmm7
-    movdqu [rcx + 32], xmm0
-    movdqu [rcx + 96], xmm1
-    movdqu [rcx + 160], xmm2
-    movdqu [rcx + 224], xmm3
-    movdqa xmm0, [r10 + 1216]
-    movdqa xmm1, [r10 + 1232]
-    movdqa xmm2, [r10 + 1248]
-    movdqa xmm3, [r10 + 1264]
-    movdqa xmm4, xmm0
-    punpckldq xmm4, xmm1
-    movdqa xmm5, xmm0
-    punpckhdq xmm5, xmm1
-    movdqa xmm6, xmm2
-    punpckldq xmm6, xmm3
-    movdqa xmm7, xmm2
-    punpckhdq xmm7, xmm3
-    movdqa xmm0, xmm4
-    punpcklqdq xmm0, xmm6
-    movdqa xmm1, xmm4
-    punpckhqdq xmm1, xmm6
-    movdqa xmm2, xmm5
-    punpcklqdq xmm2, xmm7
-    movdqa xmm3, xmm5
-    punpckhqdq xmm3, xmm7
-    movdqu [rcx + 48], xmm0
-    movdqu [rcx + 112], xmm1
-    movdqu [rcx + 176], xmm2
-    movdqu [rcx + 240], xmm3
+    movdqa xmm8, [r10 + 1024]
+    movdqa xmm9, [r10 + 1040]
+    movdqa xmm10, [r10 + 1056]
+    movdqa xmm11, [r10 + 1072]
+    movdqa xmm12, xmm8
+    punpckldq xmm12, xmm9
+    movdqa xmm13, xmm8
+    punpckhdq xmm13, xmm9
+    movdqa xmm14, xmm10
+    punpckldq xmm14, xmm11
+    movdqa xmm15, xmm10
+    punpckhdq xmm15, xmm11
+    movdqa xmm8, xmm12
+    punpcklqdq xmm8, xmm14
+    movdqa xmm9, xmm12
+    punpckhqdq xmm9, xmm14
+    movdqa xmm10, xmm13
+    punpcklqdq xmm10, xmm15
+    movdqa xmm11, xmm13
+    punpckhqdq xmm11, xmm15
+    movdqu [rcx], xmm8
+    movdqu [rcx + 64], xmm9
+    movdqu [rcx + 128], xmm10
+    movdqu [rcx + 192], xmm11
+    movdqa xmm8, [r10 + 1088]
+    movdqa xmm9, [r10 + 1104]
+    movdqa xmm10, [r10 + 1120]
+    movdqa xmm11, [r10 + 1136]
+    movdqa xmm12, xmm8
+    punpckldq xmm12, xmm9
+    movdqa xmm13, xmm8
+    punpckhdq xmm13, xmm9
+    movdqa xmm14, xmm10
+    punpckldq xmm14, xmm11
+    movdqa xmm15, xmm10
+    punpckhdq xmm15, xmm11
+    movdqa xmm8, xmm12
+    punpcklqdq xmm8, xmm14
+    movdqa xmm9, xmm12
+    punpckhqdq xmm9, xmm14
+    movdqa xmm10, xmm13
+    punpcklqdq xmm10, xmm15
+    movdqa xmm11, xmm13
+    punpckhqdq xmm11, xmm15
+    movdqu [rcx + 16], xmm8
+    movdqu [rcx + 80], xmm9
+    movdqu [rcx + 144], xmm10
+    movdqu [rcx + 208], xmm11
+    movdqa xmm8, [r10 + 1152]
+    movdqa xmm9, [r10 + 1168]
+    movdqa xmm10, [r10 + 1184]
+    movdqa xmm11, [r10 + 1200]
+    movdqa xmm12, xmm8
+    punpckldq xmm12, xmm9
+    movdqa xmm13, xmm8
+    punpckhdq xmm13, xmm9
+    movdqa xmm14, xmm10
+    punpckldq xmm14, xmm11
+    movdqa xmm15, xmm10
+    punpckhdq xmm15, xmm11
+    movdqa xmm8, xmm12
+    punpcklqdq xmm8, xmm14
+    movdqa xmm9, xmm12
+    punpckhqdq xmm9, xmm14
+    movdqa xmm10, xmm13
+    punpcklqdq xmm10, xmm15
+    movdqa xmm11, xmm13
+    punpckhqdq xmm11, xmm15
+    movdqu [rcx + 32], xmm8
+    movdqu [rcx + 96], xmm9
+    movdqu [rcx + 160], xmm10
+    movdqu [rcx + 224], xmm11
+    movdqa xmm8, [r10 + 1216]
+    movdqa xmm9, [r10 + 1232]
+    movdqa xmm10, [r10 + 1248]
+    movdqa xmm11, [r10 + 1264]
+    movdqa xmm12, xmm8
+    punpckldq xmm12, xmm9
+    movdqa xmm13, xmm8
+    punpckhdq xmm13, xmm9
+    movdqa xmm14, xmm10
+    punpckldq xmm14, xmm11
+    movdqa xmm15, xmm10
+    punpckhdq xmm15, xmm11
+    movdqa xmm8, xmm12
+    punpcklqdq xmm8, xmm14
+    movdqa xmm9, xmm12
+    punpckhqdq xmm9, xmm14
+    movdqa xmm10, xmm13
+    punpcklqdq xmm10, xmm15
+    movdqa xmm11, xmm13
+    punpckhqdq xmm11, xmm15
+    movdqu [rcx + 48], xmm8
+    movdqu [rcx + 112], xmm9
+    movdqu [rcx + 176], xmm10
+    movdqu [rcx + 240], xmm11
     add rcx, 256
     dec rdx
     jnz 2b
