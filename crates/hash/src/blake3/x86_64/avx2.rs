@@ -1,10 +1,11 @@
-//! Kernels for AVX2: two lanes in rows, eight in columns.
+//! Kernels for AVX2: two and four lanes in rows, eight in columns.
 
 use super::{CONSTANTS, advance, run, xof_all};
 use crate::blake3::BLOCK_LEN;
 use crate::blake3::kernel::{Cv, GROUP, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 pub(in crate::blake3) static AVX2: Table = Table {
     name: "avx2",
@@ -13,6 +14,7 @@ pub(in crate::blake3) static AVX2: Table = Table {
     run_cost: 221,
     wide: &[
         Wide { lanes: 2, cost: 226, advance: lanes2, uniform: uniform2 },
+        Wide { lanes: 4, cost: 252, advance: lanes4, uniform: uniform4 },
         Wide { lanes: 8, cost: 346, advance: lanes8, uniform: uniform8 },
     ],
     xof: xof8,
@@ -90,6 +92,84 @@ unsafe fn uniform2(job: &Uniform) {
     let (first, middle, last) = (row(true, job.blocks == 1), row(false, false), row(false, true));
     let input = job.inputs::<2>();
     rows!(input, job.blocks, job.key, job.cv, first, middle, last);
+}
+
+/// What the body for four messages finds at `r10`: the rows d of all blocks but the first, as [`LaterRows`], and its working
+/// memory.
+#[repr(C, align(64))]
+struct Four {
+    later: [[__m256i; 2]; 2],
+    words: MaybeUninit<[u8; 576]>,
+}
+
+/// A row body for four messages.
+macro_rules! four {
+    ($input:expr, $blocks:expr, $key:expr, $cv:expr, $first:ident, $later:expr) => {{
+        let mut four = Four { later: $later, words: MaybeUninit::uninit() };
+        // SAFETY: the caller's lanes are readable and its chaining values writable as `Wide` demands; behind the rows
+        // there is as much memory as the body needs; the body destroys what the ABI allows and nothing else.
+        unsafe {
+            core::arch::asm!(
+                include_str!("avx2_lanes4.s"),
+                in("rax") $input[0],
+                in("rdx") $input[1],
+                in("rcx") $input[2],
+                in("r8") $input[3],
+                inout("rsi") $blocks => _,
+                in("rdi") $cv,
+                inout("r9") $key => _,
+                in("r10") &raw mut four,
+                in("r11") &raw const CONSTANTS,
+                in("ymm14") $first[0],
+                in("ymm15") $first[1],
+                clobber_abi("sysv64"),
+                options(raw),
+            );
+        }
+    }};
+}
+
+/// See [`Wide::advance`].
+#[target_feature(enable = "avx2")]
+unsafe fn lanes4(lanes: &mut [Lanes], blocks: usize) {
+    let lanes = &lanes[0];
+    let words = &lanes.words;
+    let counter =
+        |lane: usize| u64::from(words.counter_low[lane]) | u64::from(words.counter_high[lane]) << 32;
+    let counters = [[counter(0), counter(1)], [counter(2), counter(3)]];
+    let pairs = |words: &[u32; GROUP]| [[words[0], words[1]], [words[2], words[3]]];
+    let full = [[BLOCK_LEN as u32; 2]; 2];
+    let (last_len, last) = (pairs(&words.last_len), pairs(&words.last));
+    let later = [rows_of_four(counters, full, pairs(&words.middle)), rows_of_four(counters, last_len, last)];
+    let first = match blocks {
+        1 => {
+            let only: [u32; GROUP] = core::array::from_fn(|lane| words.first[lane] | words.last[lane]);
+            rows_of_four(counters, last_len, pairs(&only))
+        }
+        _ => rows_of_four(counters, full, pairs(&words.first)),
+    };
+    four!(lanes.input, blocks, lanes.key, lanes.cv, first, later);
+}
+
+/// See [`Wide::uniform`].
+#[target_feature(enable = "avx2")]
+unsafe fn uniform4(job: &Uniform) {
+    let counter = |lane: u64| job.counter.wrapping_add(if job.step { lane } else { 0 });
+    let counters = [[counter(0), counter(1)], [counter(2), counter(3)]];
+    let row = |first, last| [[job.flags.at(first, last); 2]; 2];
+    let full = [[BLOCK_LEN as u32; 2]; 2];
+    let first = rows_of_four(counters, full, row(true, job.blocks == 1));
+    let later =
+        [rows_of_four(counters, full, row(false, false)), rows_of_four(counters, full, row(false, true))];
+    let input = job.inputs::<4>();
+    four!(input, job.blocks, job.key, job.cv, first, later);
+}
+
+/// [`rows_d`] of both pairs of lanes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rows_of_four(counters: [[u64; 2]; 2], len: [[u32; 2]; 2], flags: [[u32; 2]; 2]) -> [__m256i; 2] {
+    [rows_d(counters[0], len[0], flags[0]), rows_d(counters[1], len[1], flags[1])]
 }
 
 /// The column body, which takes registers for the pointers of its lanes.
