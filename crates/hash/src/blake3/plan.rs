@@ -54,6 +54,8 @@ static ROWS: &[&Row] = &[
     #[cfg(kernels = "x86_64")]
     &x86::GENERIC_AVX512,
     #[cfg(kernels = "x86_64")]
+    &x86::ZEN3,
+    #[cfg(kernels = "x86_64")]
     &x86::GENERIC_AVX2,
     #[cfg(kernels = "x86_64")]
     &x86::GENERIC_SSE41,
@@ -120,6 +122,13 @@ mod x86 {
 
     pub(super) static GENERIC_AVX512: Row =
         Row { kind: "generic-avx512", basis: UNMEASURED, ..Row::forced(&AVX512) };
+
+    pub(super) static ZEN3: Row = Row {
+        kind: "amd-zen3",
+        basis: "measured on AMD EPYC (family 25, model 1), 2026-11-25",
+        fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
+        ..Row::forced(&AVX2)
+    };
 
     pub(super) static GENERIC_AVX2: Row =
         Row { kind: "generic-avx2", basis: UNMEASURED, ..Row::forced(&AVX2) };
