@@ -54,6 +54,8 @@ fn files() -> Vec<(PathBuf, String)> {
     add("avx512_lanes2x2.s", row::lanes(&[pair, isa::Isa { first: 16, ..pair }]));
     add("avx2_lanes2.s", row::lanes(&[isa::AVX2]));
     add("avx2_lanes4.s", row::four(&isa::AVX2));
+    add("avx2_xof1.s", row::xof(&isa::Isa { letter: 'x', lanes: 4, ..isa::AVX2 }));
+    add("avx2_xof2.s", row::xof(&isa::AVX2));
     add("avx512_xof1.s", row::xof(&isa::AVX512_ROW));
     add("avx512_xof1_fused.s", row::xof(&isa::Isa { rotate: isa::Rotate::Fused, ..isa::AVX512_ROW }));
     add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
