@@ -8,6 +8,7 @@
 mod args;
 mod b3sum;
 mod codegen;
+mod curves;
 mod fuzz;
 mod host;
 mod layouts;
@@ -65,7 +66,10 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             print!("{}", notices::text(&root)?);
             Ok(true)
         }
-        Command::Numbers => numbers::write(&root).map(|()| true),
+        Command::Numbers => {
+            numbers::write(&root)?;
+            curves::write(&root).map(|()| true)
+        }
     }
 }
 
