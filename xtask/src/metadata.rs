@@ -88,7 +88,7 @@ pub(crate) fn used(root: &Path, package: &str) -> anyhow::Result<Vec<String>> {
 }
 
 fn cargo(root: &Path, args: &[&str]) -> anyhow::Result<Vec<u8>> {
-    let output = Command::new("cargo").args(args).arg("--offline").current_dir(root).output();
+    let output = Command::new("cargo").args(args).arg("--locked").current_dir(root).output();
     let output = output.with_context(|| format!("cargo {}", args[0]))?;
     ensure!(output.status.success(), "cargo {}: {}", args[0], String::from_utf8_lossy(&output.stderr));
     Ok(output.stdout)

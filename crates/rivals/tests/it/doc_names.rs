@@ -10,7 +10,7 @@ const PAGE: &str = include_str!("../../../../docs/documents-names.md");
 fn sources() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut metadata = Command::new(cargo);
-    metadata.args(["metadata", "--format-version", "1", "--offline", "--locked", "--manifest-path"]);
+    metadata.args(["metadata", "--format-version", "1", "--locked", "--manifest-path"]);
     let said = metadata.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).output().expect("cargo");
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let said: serde_json::Value = serde_json::from_slice(&said.stdout).expect("JSON");
