@@ -87,14 +87,12 @@ fn files_and_argon2_are_rows_too() {
 fn known_answers_come_first_and_floors_are_measured_on_the_spot() {
     let world = World::new();
     let report = tiny(&world, &["blake3/hash/oneshot/1KiB/t1", "argon2id/hasher/kernel/64KiB/t1", "--floor"]);
-    let engines: Vec<&str> = report["answers"]
-        .as_array()
-        .expect("answers")
-        .iter()
-        .filter(|answers| answers["right"].as_u64() > Some(10))
-        .filter_map(|answers| answers["engine"].as_str())
-        .collect();
-    assert_eq!(engines, ["BLAKE3", "files", "Argon2"]);
+    let answers = report["answers"].as_array().expect("answers");
+    for engine in ["BLAKE3", "files", "Argon2"] {
+        // Each kernel of this processor has some.
+        let right = answers.iter().find(|of| of["engine"] == engine).and_then(|of| of["right"].as_u64());
+        assert!(right > Some(2), "{engine}: {answers:?}");
+    }
     let [hash, tag, probes @ ..] = rows(&report) else { panic!("{report}") };
     for row in [hash, tag] {
         let share = row["sides"][0]["floor"]["share"].as_f64().expect("a floor");
