@@ -222,7 +222,8 @@ const HERE: &[Step] = &[
         runner: None,
         commands: |_| {
             let check = ["deny", "--locked", "--offline", "check", "licenses", "bans", "sources"];
-            Ok(vec![Cmd::cargo(&check)])
+            // It reads what is built on other systems, too, which nobody may have built here.
+            Ok(vec![Cmd::cargo(&["fetch", "--locked"]), Cmd::cargo(&check)])
         },
     },
     Step {
