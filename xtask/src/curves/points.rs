@@ -71,10 +71,9 @@ pub(super) fn gather(reports: &[Report], pair: &Pair) -> anyhow::Result<Vec<Row>
 /// What a row of a report says of the pair, if anything.
 fn row(content: &Value, pair: &Pair, path: &str) -> anyhow::Result<Option<Row>> {
     let sides = content["sides"].as_array().context("the sides are missing")?;
-    let side = |cases: &[&str]| {
-        let measured = sides.iter().enumerate().filter(|(_, side)| side["role"] != "control");
-        let mut sizes = measured.filter_map(|(index, side)| Some((index, size_of(side, cases)?)));
-        sizes.next()
+    let side = |case: &str| {
+        let mut measured = sides.iter().enumerate().filter(|(_, side)| side["role"] != "control");
+        measured.find_map(|(index, side)| Some((index, size_in(side["key"].as_str()?, case)?)))
     };
     let (theirs, ours) = (side(pair.theirs), side(pair.ours));
     let Some((_, size)) = ours.or(theirs) else { return Ok(None) };
@@ -107,12 +106,6 @@ fn point(side: &Value, size: f64) -> anyhow::Result<Point> {
 
 fn interval(ends: &Value) -> Option<(f64, f64)> {
     Some((ends[0].as_f64()?, ends[1].as_f64()?))
-}
-
-/// The size of a side, by its case or, of a command, by its words.
-fn size_of(side: &Value, cases: &[&str]) -> Option<f64> {
-    let names = ["key", "label"].into_iter().filter_map(|field| side[field].as_str());
-    names.flat_map(|name| cases.iter().map(move |case| size_in(name, case))).flatten().next()
 }
 
 /// What stands in the place of the `*`, if that is a size.
@@ -174,8 +167,8 @@ mod tests {
     const PAIR: Pair = Pair {
         how: "",
         peer: "other",
-        ours: &["w/ours/kernel/*/t1", "ours tree-*"],
-        theirs: &["w/other/kernel/*/t1", "other tree-*"],
+        ours: "w/ours/kernel/*/t1",
+        theirs: "w/other/kernel/*/t1",
         each: 10.0,
     };
 
@@ -183,10 +176,9 @@ mod tests {
         vec![Report { path: "a.json".to_owned(), content: serde_json::json!({ "rows": rows }) }]
     }
 
-    fn side(role: &str, key: &str, label: &str, ns: f64, interval: Option<[f64; 2]>) -> Value {
-        serde_json::json!({
-            "role": role, "key": key, "label": label, "summary": {"median_ns": ns, "interval_ns": interval},
-        })
+    fn side(role: &str, key: &str, ns: f64, interval: Option<[f64; 2]>) -> Value {
+        let summary = serde_json::json!({"median_ns": ns, "interval_ns": interval});
+        serde_json::json!({"role": role, "key": key, "summary": summary})
     }
 
     fn measured(sides: &[Value], comparisons: &Value) -> Value {
@@ -194,40 +186,31 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_by_size_from_cases_and_from_commands() {
-        let command = [
-            side("baseline", "command/c1/process/1/t1", "other tree-1000", 9.0, None),
-            side("candidate", "command/c2/process/1/t1", "ours tree-1000", 3.0, None),
-        ];
+    fn rows_come_by_size() {
         let case = [
-            side("baseline", "w/other/kernel/1KiB/t1", "other", 4.0, Some([3.0, 5.0])),
-            side("candidate", "w/ours/kernel/1KiB/t1", "ours", 2.0, None),
-            side("control", "w/other/kernel/1KiB/t1", "control", 4.0, None),
+            side("baseline", "w/other/kernel/1KiB/t1", 4.0, Some([3.0, 5.0])),
+            side("candidate", "w/ours/kernel/1KiB/t1", 2.0, None),
+            side("control", "w/other/kernel/1KiB/t1", 4.0, None),
         ];
-        let alone = [side("baseline", "w/ours/kernel/64/t1", "ours", 1.0, None)];
-        let foreign = [side("baseline", "w/ours/kernel/64/t2", "ours", 1.0, None)];
+        let alone = [side("baseline", "w/ours/kernel/64/t1", 1.0, None)];
+        let foreign = [side("baseline", "w/ours/kernel/64/t2", 1.0, None)];
         let rows = serde_json::json!([
             measured(&case, &serde_json::json!([{"side": 1, "ratio": 2.0, "interval": [1.9, 2.1]}])),
             measured(&foreign, &serde_json::json!([])),
-            measured(&command, &serde_json::json!([{"side": 1, "ratio": 3.0, "interval": null}])),
             measured(&alone, &serde_json::json!([])),
         ]);
-        let rows = gather(&report(&rows), &PAIR).expect("three sizes");
+        let rows = gather(&report(&rows), &PAIR).expect("two sizes");
         let seen: Vec<_> = rows.iter().map(|row| (row.size, row.theirs.map(|p| p.ns), row.ratio)).collect();
-        let expected = [
-            (640.0, None, None),
-            (10_000.0, Some(9.0), Some((3.0, None))),
-            (10_240.0, Some(4.0), Some((2.0, Some((1.9, 2.1))))),
-        ];
+        let expected = [(640.0, None, None), (10_240.0, Some(4.0), Some((2.0, Some((1.9, 2.1)))))];
         assert_eq!(seen, expected);
-        let per = rows[2].theirs.expect("a time").per(Of::Blocks);
+        let per = rows[1].theirs.expect("a time").per(Of::Blocks);
         assert_eq!((per.ns, per.interval), (0.4, Some((0.3, 0.5))));
     }
 
     #[test]
     fn what_is_no_measurement_is_an_error() {
-        let ours = side("baseline", "w/ours/kernel/64/t1", "ours", 1.0, None);
-        let other = side("candidate", "w/other/kernel/64/t1", "other", 1.0, None);
+        let ours = side("baseline", "w/ours/kernel/64/t1", 1.0, None);
+        let other = side("candidate", "w/other/kernel/64/t1", 1.0, None);
         let mut wrong = measured(std::slice::from_ref(&ours), &serde_json::json!([]));
         wrong["status"] = serde_json::json!({"is": "incorrect", "why": "a digest"});
         let whole = measured(std::slice::from_ref(&ours), &serde_json::json!([]));

@@ -143,7 +143,7 @@ mod tests {
             name: "small",
             title: "Small things",
             of: Of::Files,
-            pairs: &[Pair { how: "two threads", peer: "other", ours: &[], theirs: &[], each: 1.0 }],
+            pairs: &[Pair { how: "two threads", peer: "other", ours: "", theirs: "", each: 1.0 }],
         };
         let point = |ns| Some(Point { size: 1000.0, ns, interval: None });
         let row =
