@@ -286,6 +286,7 @@ mod system {
         /// What this program starts and waits for is in its session, and in its group or at the head of another.
         fn is_spent(id: Pid) -> bool {
             let (Some(it), Some(own)) = (State::of(&id.as_raw_nonzero()), State::of(&"self")) else {
+                // Who is not there any more has been let go, and who cannot be looked up is left to others.
                 return false;
             };
             let is_waited_for =
