@@ -31,10 +31,11 @@ mod timed;
 pub use random::Random;
 pub use std::hint::black_box;
 
+use crate::model::inputs::Limits;
 use crate::model::key::{Key, Knobs, is_name};
 use crate::model::registry::Registry;
 use crate::model::units::{Size, Units};
-use inputs::{Answer, Limits, Recipe};
+use inputs::{Answer, Recipe};
 use std::fmt::Debug;
 use std::rc::Rc;
 use timed::{ByMut, ByRef, ByValue, Call};

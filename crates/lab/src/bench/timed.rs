@@ -1,8 +1,9 @@
 //! The timed loops of benches: nothing between two readings of the clock but calls.
 
-use super::inputs::Pool;
+use super::inputs::Ready;
 use crate::model::driver::{Drive, Lap};
 use crate::model::engine::{Digest, Fault};
+use crate::model::inputs::{Pool, visit};
 use crate::model::registry::Prepared;
 use hashmill_machine::clock::Clock;
 use std::any::Any;
@@ -103,12 +104,12 @@ pub(super) fn fingerprint<O: Debug + 'static>(output: &O) -> Digest {
 
 /// The driver of a session's inputs.
 pub(super) fn driver<I: 'static, C: Call<I>>(prepared: &Prepared) -> Box<dyn Drive> {
-    let pool: Rc<Pool<I, C>> = prepared.input().unwrap_or_else(|| unreachable!("the inputs of this case"));
-    Box::new(Timed { pool, at: 0, inputs: Vec::new(), outputs: Vec::new(), wrong: None })
+    let ready: Rc<Ready<I, C>> = prepared.inputs().unwrap_or_else(|| unreachable!("the inputs of this case"));
+    Box::new(Timed { ready, at: 0, inputs: Vec::new(), outputs: Vec::new(), wrong: None })
 }
 
 struct Timed<I: 'static, C: Call<I>> {
-    pool: Rc<Pool<I, C>>,
+    ready: Rc<Ready<I, C>>,
     /// The input that is next.
     at: usize,
     inputs: Vec<I>,
@@ -129,12 +130,12 @@ struct Looks {
 impl Looks {
     /// Looks at what a batch gave, from input `first` on, after calls that took `ns` in all. The very last result of a
     /// lap is looked at, whatever it takes.
-    fn take<I: 'static, C: Call<I>>(
+    fn take<I, O: Debug + 'static>(
         &mut self,
-        pool: &Pool<I, C>,
+        pool: &Pool<I>,
         clock: &dyn Clock,
         first: usize,
-        outputs: &[C::Output],
+        outputs: &[O],
         ns: u64,
         is_end: bool,
     ) {
@@ -144,7 +145,7 @@ impl Looks {
                 return;
             }
             let start = clock.now_ns();
-            let digest = pool.judge((first + place) % pool.len(), output);
+            let digest = pool.judge((first + place) % pool.len(), fingerprint(output));
             self.ns += clock.now_ns() - start;
             self.digest = self.digest.filter(|seen| *seen != pool.right()).or(Some(digest));
         }
@@ -154,24 +155,25 @@ impl Looks {
 impl<I: 'static, C: Call<I>> Timed<I, C> {
     /// Calls that share inputs and leave nothing to drop: one stretch of the clock, and one result that is left.
     fn lap_shared(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
-        let (call, mut last) = (&self.pool.recipe.call, None);
+        let Ready { recipe, pool } = &*self.ready;
+        let (call, mut last) = (&recipe.call, None);
         let start = clock.now_ns();
-        visit(&self.pool.made, &mut self.at, iterations, |input| last = call.shared(input));
+        walk(&pool.made, &mut self.at, iterations, |input| last = call.shared(input));
         let ns = clock.now_ns() - start;
-        let len = self.pool.len();
-        (ns, last.map(|output| self.pool.judge((self.at + len - 1) % len, &output)))
+        (ns, last.map(|output| pool.judge(pool.before(self.at), fingerprint(&output))))
     }
 
     /// Calls that share inputs; what they give is looked at and dropped between two stretches.
     fn lap_kept(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
-        let Timed { pool, at, outputs, .. } = self;
+        let Timed { ready, at, outputs, .. } = self;
+        let Ready { recipe, pool } = &**ready;
         let (mut ns, mut left, mut looks) = (0, iterations, Looks::default());
         while left > 0 {
             let count = left.min(BATCH.min(pool.len()) as u64);
             outputs.reserve(count as usize);
             let first = *at;
             let start = clock.now_ns();
-            visit(&pool.made, at, count, |input| outputs.extend(pool.recipe.call.shared(input)));
+            walk(&pool.made, at, count, |input| outputs.extend(recipe.call.shared(input)));
             ns += clock.now_ns() - start;
             left -= count;
             looks.take(pool, clock, first, outputs, ns, left == 0);
@@ -182,18 +184,19 @@ impl<I: 'static, C: Call<I>> Timed<I, C> {
 
     /// Calls with an input each, which are made between two stretches.
     fn lap_fresh(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
-        let Timed { pool, at, inputs, outputs, .. } = self;
+        let Timed { ready, at, inputs, outputs, .. } = self;
+        let Ready { recipe, pool } = &**ready;
         let (mut ns, mut left, mut looks) = (0, iterations, Looks::default());
         while left > 0 {
             let count = left.min(BATCH.min(pool.len()) as u64);
             let first = *at;
             for _ in 0..count {
-                inputs.push(pool.make(*at));
-                *at = (*at + 1) % pool.len();
+                inputs.push(recipe.made(pool.seeds[*at]));
+                *at = pool.after(*at);
             }
             outputs.reserve(count as usize);
             let start = clock.now_ns();
-            pool.recipe.call.batch(inputs, outputs);
+            recipe.call.batch(inputs, outputs);
             ns += clock.now_ns() - start;
             left -= count;
             looks.take(pool, clock, first, outputs, ns, left == 0);
@@ -217,35 +220,27 @@ impl<I: 'static, C: Call<I>> Drive for Timed<I, C> {
             (false, false) => self.lap_shared(clock, iterations),
         };
         let digest = digest.ok_or_else(|| Fault::failed("no call was made"))?;
-        self.wrong = self.wrong.or(Some(digest).filter(|digest| *digest != self.pool.right()));
+        self.wrong = self.wrong.or(Some(digest).filter(|digest| *digest != self.ready.pool.right()));
         Ok(Lap { ns, digest: self.wrong.unwrap_or(digest) })
     }
 }
 
 /// Visits `count` inputs in a circle, from `at` on.
 #[inline(always)]
-fn visit<I>(inputs: &[I], at: &mut usize, count: u64, mut each: impl FnMut(&I)) {
-    if let [only] = inputs {
-        for _ in 0..count {
-            each(only);
-        }
-        return;
-    }
-    let mut left = count;
-    while left > 0 && !inputs.is_empty() {
-        let end = inputs.len().min(at.saturating_add(usize::try_from(left).unwrap_or(usize::MAX)));
-        let row = &inputs[*at..end];
-        row.iter().for_each(&mut each);
-        left -= row.len() as u64;
-        *at = if end == inputs.len() { 0 } else { end };
-    }
+fn walk<I>(inputs: &[I], at: &mut usize, count: u64, mut each: impl FnMut(&I)) {
+    let mut nothing = vec![(); inputs.len()];
+    let walked: Result<(), Fault> = visit(&mut nothing, inputs, at, count, |(), input| {
+        each(input);
+        Ok(())
+    });
+    walked.expect("no call of a bench fails");
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::inputs::Limits;
     use super::super::{Benches, Inputs};
     use super::*;
+    use crate::model::inputs::Limits;
     use crate::session::protocol::{Reply, Request};
     use crate::session::worker::Worker;
     use hashmill_machine::clock::Scripted;

@@ -1,10 +1,11 @@
-//! The timed loops: one engine with one input, driven through the phases that its class times.
+//! The timed loops: one engine with the inputs of a session, driven through the phases that its class times.
 //!
 //! Everything an author could get wrong about timing is here, once. The loops are compiled for each engine, so the
 //! call of a phase costs nothing that a hand-written benchmark would not pay.
 
 use super::class::Phase;
 use super::engine::{Amount, Digest, Engine, Fault, Spec};
+use super::inputs::{Pool, visit};
 use hashmill_machine::clock::Clock;
 use std::hint::black_box;
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use std::rc::Rc;
 pub(crate) struct Lap {
     /// Time of all iterations together.
     pub(crate) ns: u64,
-    /// What the last iteration computed.
+    /// What the last iteration computed, told as by [`Pool::judge`]; once something was wrong, that.
     pub(crate) digest: Digest,
 }
 
@@ -33,18 +34,25 @@ pub(crate) trait Drive {
 pub(crate) struct Driver<E: Engine> {
     engine: Rc<E>,
     spec: Spec,
-    input: Rc<E::Input>,
-    // The buffer may refer to what the context owns, so it is declared, and dropped, first.
-    buffer: Option<E::Buffer>,
+    inputs: Rc<Pool<E::Input>>,
+    /// The input that is next.
+    at: usize,
+    /// How many inputs no call was made on.
+    unseen: usize,
+    /// A digest that was not right, in this lap or in one that nobody asked for its digest.
+    wrong: Option<Digest>,
+    // Buffers, one for each input, may refer to what the context owns, so they are declared, and dropped, first.
+    buffers: Vec<E::Buffer>,
     context: Option<E::Context>,
 }
 
 impl<E: Engine> Driver<E> {
-    pub(crate) fn new(engine: Rc<E>, spec: Spec, input: Rc<E::Input>) -> Self {
-        Driver { engine, spec, input, buffer: None, context: None }
+    pub(crate) fn new(engine: Rc<E>, spec: Spec, inputs: Rc<Pool<E::Input>>) -> Self {
+        let unseen = inputs.len() - 1;
+        Driver { engine, spec, inputs, at: 0, unseen, wrong: None, buffers: Vec::new(), context: None }
     }
 
-    /// Makes what lies before the first timed phase: contexts and buffers once, the staged input every time.
+    /// Makes what lies before the first timed phase: contexts and buffers once, the staged inputs every time.
     fn prepare(&mut self) -> Result<(), Fault> {
         let first = self.spec.class.first();
         if first <= Phase::Init {
@@ -57,51 +65,53 @@ impl<E: Engine> Driver<E> {
             return Ok(());
         }
         let context = present(&mut self.context);
-        if self.buffer.is_none() {
-            self.buffer = Some(self.engine.reserve(context, &self.input)?);
+        for input in &self.inputs.made[self.buffers.len()..] {
+            self.buffers.push(self.engine.reserve(context, input)?);
         }
-        if first == Phase::Run {
-            self.engine.stage(context, present(&mut self.buffer), &self.input)?;
+        if first == Phase::Run && !self.engine.consumes() {
+            for (buffer, input) in self.buffers.iter_mut().zip(&self.inputs.made) {
+                self.engine.stage(context, buffer, input)?;
+            }
         }
         Ok(())
     }
 
     /// `run` alone, or with `read`.
     fn lap_run(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
-        let Driver { engine, spec, input, buffer, context } = self;
-        let (buffer, context) = (present(buffer), present(context));
+        let Driver { engine, spec, inputs, at, buffers, context, .. } = self;
+        let context = present(context);
         let reads = spec.class.times(Phase::Digest);
         let mut last = None;
         let start = clock.now_ns();
         if reads {
-            for _ in 0..iterations {
+            visit(buffers, &inputs.made, at, iterations, |buffer, input| {
                 let output = last.insert(black_box(engine.run(context, buffer, black_box(input))?));
-                engine.read(context, output)?;
-            }
+                engine.read(context, output)
+            })?;
         } else {
-            for _ in 0..iterations {
+            visit(buffers, &inputs.made, at, iterations, |buffer, input| {
                 last = Some(black_box(engine.run(context, buffer, black_box(input))?));
-            }
+                Ok(())
+            })?;
         }
         let ns = clock.now_ns() - start;
         let output = present(&mut last);
         if !reads {
             engine.read(context, output)?;
         }
-        Ok(Lap { ns, digest: engine.digest(output) })
+        Ok(Lap { ns, digest: inputs.judge(inputs.before(*at), engine.digest(output)) })
     }
 
     /// As [`lap_run`](Self::lap_run), for engines whose `run` uses the staged input up. Every result is looked at: some
     /// engines are ready again only after that.
     fn lap_restaged(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
-        let Driver { engine, spec, input, buffer, context } = self;
-        let (buffer, context) = (present(buffer), present(context));
+        let Driver { engine, spec, inputs, at, buffers, context, .. } = self;
+        let context = present(context);
         let reads = spec.class.times(Phase::Digest);
-        let (mut ns, mut digest) = (0, None);
-        for iteration in 0..iterations {
-            if iteration > 0 {
-                engine.stage(context, buffer, input)?;
-            }
+        let (mut ns, mut digest) = (0, inputs.right());
+        for _ in 0..iterations {
+            let (buffer, input) = (&mut buffers[*at], &inputs.made[*at]);
+            engine.stage(context, buffer, input)?;
             let start = clock.now_ns();
             let mut output = black_box(engine.run(context, buffer, black_box(input))?);
             if reads {
@@ -111,48 +121,63 @@ impl<E: Engine> Driver<E> {
             if !reads {
                 engine.read(context, &mut output)?;
             }
-            digest = Some(engine.digest(&output));
+            let told = inputs.judge(*at, engine.digest(&output));
+            digest = if digest == inputs.right() { told } else { digest };
+            *at = inputs.after(*at);
         }
-        Ok(Lap { ns, digest: *present(&mut digest) })
+        Ok(Lap { ns, digest })
     }
 
     /// `stage` to `read`, with what was reserved before.
     fn lap_staged(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
-        let Driver { engine, input, buffer, context, .. } = self;
-        let (buffer, context) = (present(buffer), present(context));
+        let Driver { engine, inputs, at, buffers, context, .. } = self;
+        let context = present(context);
         let mut last = None;
         let start = clock.now_ns();
-        for _ in 0..iterations {
+        visit(buffers, &inputs.made, at, iterations, |buffer, input| {
             engine.stage(context, buffer, black_box(input))?;
             let output = last.insert(black_box(engine.run(context, buffer, input)?));
-            engine.read(context, output)?;
-        }
+            engine.read(context, output)
+        })?;
         let ns = clock.now_ns() - start;
-        Ok(Lap { ns, digest: engine.digest(present(&mut last)) })
+        Ok(Lap { ns, digest: inputs.judge(inputs.before(*at), engine.digest(present(&mut last))) })
     }
 
     /// `reserve` or `init` to `read`, with the release of what the previous iteration made.
     fn lap_whole(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
-        let Driver { engine, spec, input, buffer, context } = self;
+        let Driver { engine, spec, inputs, at, context, .. } = self;
         let timed_init = spec.class.times(Phase::Init);
         let mut last = None;
+        let mut nothing = vec![(); inputs.len()];
         let start = clock.now_ns();
-        for _ in 0..iterations {
+        visit(&mut nothing, &inputs.made, at, iterations, |(), input| {
             if timed_init {
                 *context = Some(engine.init(spec)?);
             }
             let cx = present(context);
-            let filled = buffer.insert(engine.reserve(cx, black_box(input))?);
-            engine.stage(cx, filled, input)?;
-            let output = last.insert(black_box(engine.run(cx, filled, input)?));
+            let mut buffer = engine.reserve(cx, black_box(input))?;
+            engine.stage(cx, &mut buffer, input)?;
+            let output = last.insert(black_box(engine.run(cx, &mut buffer, input)?));
             engine.read(cx, output)?;
-            *buffer = None;
+            drop(buffer);
             if timed_init {
                 *context = None;
             }
-        }
+            Ok(())
+        })?;
         let ns = clock.now_ns() - start;
-        Ok(Lap { ns, digest: engine.digest(present(&mut last)) })
+        Ok(Lap { ns, digest: inputs.judge(inputs.before(*at), engine.digest(present(&mut last))) })
+    }
+
+    fn pass(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
+        let lap = match self.spec.class.first() {
+            Phase::Run if self.engine.consumes() => self.lap_restaged(clock, iterations),
+            Phase::Run => self.lap_run(clock, iterations),
+            Phase::Stage => self.lap_staged(clock, iterations),
+            _ => self.lap_whole(clock, iterations),
+        }?;
+        self.wrong = self.wrong.or(Some(lap.digest).filter(|digest| *digest != self.inputs.right()));
+        Ok(Lap { digest: self.wrong.unwrap_or(lap.digest), ..lap })
     }
 }
 
@@ -166,19 +191,18 @@ impl<E: Engine> Drive for Driver<E> {
     }
 
     fn lap(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
-        let iterations = iterations.max(1);
         self.prepare()?;
-        match self.spec.class.first() {
-            Phase::Run if self.engine.consumes() => self.lap_restaged(clock, iterations),
-            Phase::Run => self.lap_run(clock, iterations),
-            Phase::Stage => self.lap_staged(clock, iterations),
-            _ => self.lap_whole(clock, iterations),
+        // Laps look at their last result alone, and no input should go unseen.
+        while self.unseen > 0 {
+            self.pass(clock, 1)?;
+            self.unseen -= 1;
         }
+        self.pass(clock, iterations.max(1))
     }
 
     fn amounts(&mut self) -> Result<Vec<Amount>, Fault> {
-        match (&mut self.context, &mut self.buffer) {
-            (Some(context), Some(buffer)) => self.engine.amounts(context, buffer, &self.input),
+        match (&mut self.context, self.buffers.first_mut(), self.inputs.made.first()) {
+            (Some(context), Some(buffer), Some(input)) => self.engine.amounts(context, buffer, input),
             _ => Ok(Vec::new()),
         }
     }
@@ -192,6 +216,7 @@ fn present<T>(slot: &mut Option<T>) -> &mut T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::inputs::{Limits, Made};
     use hashmill_machine::clock::Scripted;
     use std::cell::RefCell;
 
@@ -247,19 +272,28 @@ mod tests {
         }
     }
 
+    fn spec(class: &str) -> Spec {
+        let class = class.parse().expect("a class");
+        Spec { class, size: 1, threads: 1, kernel: None, knobs: Default::default() }
+    }
+
+    /// Inputs that stand for themselves, the first of them 7.
+    fn inputs(count: usize) -> Rc<Pool<u8>> {
+        let mut numbers = 7_u8..;
+        let limits = Limits { bytes: u64::MAX, time: std::time::Duration::MAX };
+        let pool = Pool::fill(1, count, limits, |_| {
+            let input = numbers.next().expect("numbers");
+            Ok(Made { input: Some(input), right: Digest::new(&[input]), found: None })
+        });
+        Rc::new(pool.expect("numbers"))
+    }
+
     /// Two laps of three iterations: the time of the second, and the phases of both.
     fn drive(class: &str, consumes: bool) -> (u64, String) {
         let clock = Scripted::default();
         let log = Rc::new(RefCell::new(String::new()));
         let engine = Rc::new(Decimal { clock: clock.clone(), consumes, log: Rc::clone(&log) });
-        let spec = Spec {
-            class: class.parse().expect("a class"),
-            size: 1,
-            threads: 1,
-            kernel: None,
-            knobs: Default::default(),
-        };
-        let mut driver = Driver::new(engine, spec, Rc::new(7));
+        let mut driver = Driver::new(engine, spec(class), inputs(1));
         driver.lap(&clock, 3).expect("no fault");
         log.borrow_mut().push('|');
         let lap = driver.lap(&clock, 3).expect("no fault");
@@ -286,5 +320,103 @@ mod tests {
         assert_eq!(drive("kernel", true), (3 * 1000, "irsRodsRodsRod|sRodsRodsRod".to_owned()));
         assert_eq!(drive("kernel-effective", true), (3 * 11_000, "irsRodsRodsRod|sRodsRodsRod".to_owned()));
         assert_eq!(drive("backend", true).0, 3 * 11_100, "a timed `stage` needs no special care");
+    }
+
+    /// Gives inputs back, and fills its buffer with the one that it was reserved for; turns wrong on one input, in one call.
+    struct Echo {
+        consumes: bool,
+        wrong: Option<(u8, usize)>,
+        seen: Rc<RefCell<Vec<u8>>>,
+    }
+
+    impl Engine for Echo {
+        type Input = u8;
+        type Context = ();
+        type Buffer = u8;
+        type Output = u8;
+
+        fn init(&self, _: &Spec) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn kernel(&self, (): &()) -> String {
+            "echo".into()
+        }
+        fn reserve(&self, (): &mut (), input: &u8) -> Result<u8, Fault> {
+            Ok(*input)
+        }
+        fn stage(&self, (): &mut (), buffer: &mut u8, input: &u8) -> Result<(), Fault> {
+            assert_eq!(buffer, input, "the buffer of this input");
+            Ok(())
+        }
+        fn run(&self, (): &mut (), buffer: &mut u8, input: &u8) -> Result<u8, Fault> {
+            assert_eq!(buffer, input, "the buffer of this input");
+            self.seen.borrow_mut().push(*input);
+            let calls = self.seen.borrow().iter().filter(|seen| *seen == input).count();
+            Ok(if self.wrong == Some((*input, calls)) { 0 } else { *input })
+        }
+        fn digest(&self, output: &u8) -> Digest {
+            Digest::new(&[*output])
+        }
+        fn consumes(&self) -> bool {
+            self.consumes
+        }
+    }
+
+    /// Digests of a lap of one and of a lap of five on four inputs, and the inputs of all calls.
+    fn echo(class: &str, consumes: bool, wrong: Option<(u8, usize)>) -> ([Digest; 2], Vec<u8>) {
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let engine = Rc::new(Echo { consumes, wrong, seen: Rc::clone(&seen) });
+        let mut driver = Driver::new(engine, spec(class), inputs(4));
+        let clock = Scripted::default();
+        let digests = [1, 5].map(|count| driver.lap(&clock, count).expect("no fault").digest);
+        let seen = seen.borrow().clone();
+        (digests, seen)
+    }
+
+    const CLASSES: [(&str, bool); 6] = [
+        ("kernel", false),
+        ("kernel-effective", false),
+        ("kernel", true),
+        ("backend", false),
+        ("oneshot", false),
+        ("end-to-end", false),
+    ];
+
+    #[test]
+    fn calls_take_the_inputs_of_a_session_in_turn() {
+        for (class, consumes) in CLASSES {
+            let (digests, seen) = echo(class, consumes, None);
+            assert_eq!(
+                digests,
+                [Digest::new(&[7]); 2],
+                "{class}: each has its own answer, and all were right"
+            );
+            assert_eq!(
+                seen,
+                [7, 8, 9, 10, 7, 8, 9, 10, 7],
+                "{class}: all before the first lap ends, then in turn"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_result_on_any_input_shows_before_the_first_sample_and_ever_after() {
+        for (class, consumes) in CLASSES {
+            for input in 7..=10 {
+                let (digests, _) = echo(class, consumes, Some((input, 1)));
+                assert_eq!(digests, [Digest::new(&[0]); 2], "{class}, {input}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_lap_the_last_result_is_looked_at_and_all_where_inputs_are_used_up() {
+        for (class, consumes) in CLASSES {
+            let (digests, _) = echo(class, consumes, Some((7, 3)));
+            assert_eq!(digests, [7, 0].map(|digest| Digest::new(&[digest])), "{class}: the last");
+            let (digests, _) = echo(class, consumes, Some((9, 2)));
+            let last = if consumes { 0 } else { 7 };
+            assert_eq!(digests, [7, last].map(|digest| Digest::new(&[digest])), "{class}: one in the middle");
+        }
     }
 }

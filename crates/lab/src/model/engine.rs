@@ -34,7 +34,14 @@ pub trait Workload: 'static {
         }
     }
 
-    /// Makes the input. The same `spec` and `seed` must always give the same input, and threads and kernel must not
+    /// How many inputs the calls of a session take in turn, where a branch predictor or a cache could learn one by heart; the
+    /// lab makes no more than 64, and fewer where they take long or much memory. One is for work that goes the same way
+    /// whatever its input says.
+    fn inputs(&self, _: &Spec) -> usize {
+        1
+    }
+
+    /// Makes an input. The same `spec` and `seed` must always give the same input, and threads and kernel must not
     /// matter: engines of one session that differ only in those share it.
     fn prepare(&self, spec: &Spec, seed: u64) -> Result<Self::Input, Fault>;
 

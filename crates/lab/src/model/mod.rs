@@ -7,6 +7,7 @@ pub mod class;
 pub(crate) mod driver;
 pub mod engine;
 pub mod floor;
+pub(crate) mod inputs;
 pub mod key;
 pub(crate) mod reach;
 pub mod registry;

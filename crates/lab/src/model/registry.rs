@@ -1,9 +1,10 @@
 //! The workloads and engines that a program hands in, and the cases that they make.
 
-use super::class::Class;
+use super::class::{Class, Sampling};
 use super::driver::{Drive, Driver};
 use super::engine::{Digest, Engine, Fault, Spec, Workload};
 use super::floor::Work;
+use super::inputs::{Limits, Made, Pool};
 use super::key::{Key, Knobs, is_name};
 use super::select::{hint, matches};
 use super::units::{Size, Units};
@@ -70,23 +71,23 @@ struct EngineEntry {
     drive: Box<MakeDriver>,
 }
 
-/// An input with its right answer. Clones share the input, so two engines of one session read the same memory.
+/// The inputs of a session. Clones share them, so two engines of one session read the same memory.
 #[derive(Clone)]
 pub(crate) struct Prepared {
-    input: Rc<dyn Any>,
+    inputs: Rc<dyn Any>,
     pub(crate) reference: Digest,
     pub(crate) units: Units,
     pub(crate) working_set: u64,
 }
 
 impl Prepared {
-    pub(crate) fn new(input: Rc<dyn Any>, reference: Digest, units: Units, working_set: u64) -> Self {
-        Prepared { input, reference, units, working_set }
+    pub(crate) fn new(inputs: Rc<dyn Any>, reference: Digest, units: Units, working_set: u64) -> Self {
+        Prepared { inputs, reference, units, working_set }
     }
 
-    /// The input, if it is of that type.
-    pub(crate) fn input<I: 'static>(&self) -> Option<Rc<I>> {
-        Rc::clone(&self.input).downcast().ok()
+    /// The inputs, if they are of that type.
+    pub(crate) fn inputs<T: 'static>(&self) -> Option<Rc<T>> {
+        Rc::clone(&self.inputs).downcast().ok()
     }
 }
 
@@ -182,8 +183,8 @@ impl<I: 'static> AddEngines<'_, I> {
         assert!(self.entry.engines.iter().all(|e| e.name != name), "engine `{name}` is registered twice");
         let engine = Rc::new(engine);
         let drive = move |prepared: &Prepared, spec| -> Box<dyn Drive> {
-            let input = prepared.input().unwrap_or_else(|| unreachable!("same workload"));
-            Box::new(Driver::new(Rc::clone(&engine), spec, input))
+            let inputs = prepared.inputs().unwrap_or_else(|| unreachable!("same workload"));
+            Box::new(Driver::new(Rc::clone(&engine), spec, inputs))
         };
         self.entry.engines.push(EngineEntry { name: name.to_owned(), offer, drive: Box::new(drive) });
         self
@@ -218,10 +219,17 @@ impl Registry {
         let counting = Rc::clone(&workload);
         let work = move |spec: &Spec| counting.work(spec);
         let prepare = move |spec: &Spec, seed| {
-            let input = workload.prepare(spec, seed)?;
-            let reference = workload.reference(spec, &input)?;
-            let (units, working_set) = (workload.units(spec), workload.working_set(spec));
-            Ok(Prepared { input: Rc::new(input), reference, units, working_set })
+            // What is timed cold meets one input, once.
+            let is_cold = spec.class.sampling() == Sampling::Cold;
+            let most = if is_cold { 1 } else { workload.inputs(spec) };
+            let pool = Pool::fill(seed, most, Limits::default(), |seed| {
+                let input = workload.prepare(spec, seed)?;
+                let right = workload.reference(spec, &input)?;
+                Ok(Made { input: Some(input), right, found: None })
+            })?;
+            let (reference, units) = (pool.right(), workload.units(spec));
+            let working_set = workload.working_set(spec).saturating_mul(pool.len() as u64);
+            Ok(Prepared::new(Rc::new(pool), reference, units, working_set))
         };
         let sizes = sizes.iter().copied().map(Size).collect();
         let (prepare, work) = (Box::new(prepare), Box::new(work));
@@ -236,7 +244,7 @@ impl Registry {
     pub(crate) fn ready_made(
         &mut self,
         key: &Key,
-        prepare: impl Fn(u64) -> Prepared + 'static,
+        prepare: impl Fn(u64) -> Result<Prepared, Fault> + 'static,
         drive: fn(&Prepared) -> Box<dyn Drive>,
     ) {
         let offer =
@@ -250,7 +258,7 @@ impl Registry {
             name: key.workload.clone(),
             sizes: vec![key.size],
             input: TypeId::of::<()>(),
-            prepare: Box::new(move |_, seed| Ok(prepare(seed))),
+            prepare: Box::new(move |_, seed| prepare(seed)),
             work: Box::new(|_| None),
             engines: vec![engine],
             ready_made: true,
@@ -369,13 +377,13 @@ impl Registry {
         Ok(keys)
     }
 
-    /// Makes the input of a case and its right answer.
+    /// Makes the inputs of a case and their right answers.
     pub(crate) fn prepare(&self, key: &Key, seed: u64) -> Result<Prepared, Fault> {
         let (workload, _) = self.find(key)?;
         (workload.prepare)(&key.spec(), seed)
     }
 
-    /// A driver for a case whose input was prepared.
+    /// A driver for a case whose inputs were prepared.
     pub(crate) fn drive(&self, key: &Key, prepared: &Prepared) -> Result<Box<dyn Drive>, Fault> {
         let (_, engine) = self.find(key)?;
         Ok((engine.drive)(prepared, key.spec()))
@@ -642,6 +650,45 @@ mod tests {
         assert!(refused("count//kernel").contains("not a pattern"));
         assert!(refused("a/b/c/d/e/f/g").contains("not a pattern"));
         assert_eq!(registry().select::<&str>(&[]), Err(SelectError::Empty));
+    }
+
+    /// Any number, of which a session takes as many as can be had.
+    struct Numbers;
+
+    impl Workload for Numbers {
+        type Input = u64;
+        fn name(&self) -> &str {
+            "numbers"
+        }
+        fn units(&self, _: &Spec) -> Units {
+            Units::Bytes(8)
+        }
+        fn inputs(&self, _: &Spec) -> usize {
+            usize::MAX
+        }
+        fn prepare(&self, _: &Spec, seed: u64) -> Result<u64, Fault> {
+            Ok(seed)
+        }
+        fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, Fault> {
+            Ok(Digest::of(input))
+        }
+    }
+
+    #[test]
+    fn a_session_has_several_inputs_where_its_workload_says_so_and_it_is_warm() {
+        let mut registry = registry();
+        let offer = Offer::classes(&["kernel", "cold"]);
+        registry.workload(Numbers, &[1]).engine("echo", function("echo", |n: &u64| *n, Digest::of), offer);
+        let pool = |case: &str| {
+            let key: Key = case.parse().expect("a key");
+            let prepared = registry.prepare(&key, 7).expect("numbers");
+            let pool: Rc<Pool<u64>> = prepared.inputs().expect("of numbers");
+            (pool.len(), pool.made[0], prepared.working_set)
+        };
+        let (several, first, working_set) = pool("numbers/echo/kernel/1/t1");
+        assert!(several > 1 && first == 7 && working_set == 8 * several as u64, "{several} {working_set}");
+        assert_eq!(pool("numbers/echo/cold/1/t1"), (1, 7, 8));
+        assert_eq!(pool("count/fast/kernel/64/t1"), (1, 64, 0));
     }
 
     #[test]
