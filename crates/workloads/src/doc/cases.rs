@@ -37,8 +37,8 @@ impl From<String> for Answer {
 
 /// A workload, ready to run.
 pub struct Case {
-    /// That many calls in a row, and the answer of the last one.
-    pub calls: Box<dyn FnMut(u64) -> Answer>,
+    /// One call and its answer. Where calls ask for a place, it is this one.
+    pub call: Box<dyn FnMut(usize) -> Answer>,
     /// Makes what one call uses up. Where there is such a thing, it comes before each call.
     pub prepare: Option<Box<dyn FnMut()>>,
 }
@@ -50,22 +50,23 @@ impl fmt::Debug for Case {
 }
 
 impl Case {
-    /// The answer of one call.
-    pub fn once(&mut self) -> Answer {
+    /// The answer of one call for a place.
+    pub fn once(&mut self, place: usize) -> Answer {
         if let Some(prepare) = &mut self.prepare {
             prepare();
         }
-        (self.calls)(1)
+        (self.call)(place)
     }
 }
 
 /// A case that does the same thing again and again.
 pub fn repeat<T: Into<Answer>>(mut work: impl FnMut() -> T + 'static) -> Case {
-    let calls = move |calls| {
-        (1..calls).for_each(|_| drop(black_box(work())));
-        black_box(work()).into()
-    };
-    Case { calls: Box::new(calls), prepare: None }
+    asked(move |_| work())
+}
+
+/// A case whose calls ask for a place each.
+fn asked<T: Into<Answer>>(mut work: impl FnMut(usize) -> T + 'static) -> Case {
+    Case { call: Box::new(move |place| black_box(work(place)).into()), prepare: None }
 }
 
 /// A case whose every call needs something that is made before and not timed.
@@ -75,13 +76,11 @@ pub fn prepared<P: 'static, T: Into<Answer>>(
 ) -> Case {
     let ready = Rc::new(RefCell::new(None));
     let next = Rc::clone(&ready);
-    let calls = move |calls| {
+    let call = move |_| {
         let mut ready = ready.borrow_mut();
-        let ready = ready.as_mut().expect("something is made before each call");
-        (1..calls).for_each(|_| drop(black_box(work(ready))));
-        black_box(work(ready)).into()
+        black_box(work(ready.as_mut().expect("something is made before each call"))).into()
     };
-    Case { calls: Box::new(calls), prepare: Some(Box::new(move || *next.borrow_mut() = Some(prepare()))) }
+    Case { call: Box::new(call), prepare: Some(Box::new(move || *next.borrow_mut() = Some(prepare()))) }
 }
 
 /// A workload of an engine that has texts alone.
@@ -354,8 +353,7 @@ fn points<E: Objects>(named: Named, size: usize) -> Option<Case> {
         }
         Named::MapGet => {
             let doc: E = keyed(&keys);
-            let middle = format!("key{}", size / 2);
-            repeat(move || doc.get(black_box(&middle)).unwrap_or(-1))
+            asked(move |place| doc.get(&keys[place]).unwrap_or(-1))
         }
         Named::MapKeys => {
             let doc: E = keyed(&keys);
@@ -377,21 +375,21 @@ fn points<E: Objects>(named: Named, size: usize) -> Option<Case> {
         }),
         Named::ListGet => {
             let doc: E = listed(size);
-            repeat(move || doc.get_index(black_box(size / 2)).unwrap_or(-1))
+            asked(move |place| doc.get_index(place).unwrap_or(-1))
         }
-        // Where such a cursor is was found out before: that is the other workload.
+        // Where such cursors are was found out before: that is the other workload.
         Named::CursorCreate => {
             let doc: E = listed(size);
-            let place = doc.resolve(&doc.cursor(size / 2));
-            repeat(move || {
-                drop(black_box(doc.cursor(black_box(size / 2))));
-                place
+            let places: Vec<usize> = (0..size).map(|place| doc.resolve(&doc.cursor(place))).collect();
+            asked(move |place| {
+                drop(black_box(doc.cursor(place)));
+                places[place]
             })
         }
         Named::CursorResolve => {
             let doc: E = listed(size);
-            let cursor = doc.cursor(size / 2);
-            repeat(move || doc.resolve(black_box(&cursor)))
+            let cursors: Vec<E::Cursor> = (0..size).map(|place| doc.cursor(place)).collect();
+            asked(move |place| doc.resolve(&cursors[place]))
         }
         _ => return None,
     };

@@ -68,6 +68,7 @@ impl Work {
 }
 
 impl Workload for Work {
+    /// The place of the document that a call asks for.
     type Input = usize;
 
     fn name(&self) -> &str {
@@ -78,12 +79,17 @@ impl Workload for Work {
         Units::Operations(self.named.operations(spec.size))
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<usize, Fault> {
-        size(spec)
+    /// Who asks for one place again and again has its way through the document learned.
+    fn inputs(&self, _: &Spec) -> usize {
+        if self.named.asks_for_a_place() { usize::MAX } else { 1 }
     }
 
-    fn reference(&self, _: &Spec, size: &usize) -> Result<Digest, Fault> {
-        Ok(digest(&self.named.answer(*size)))
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<usize, Fault> {
+        Ok((seed % size(spec)? as u64) as usize)
+    }
+
+    fn reference(&self, spec: &Spec, place: &usize) -> Result<Digest, Fault> {
+        Ok(digest(&self.named.answer(size(spec)?, *place)))
     }
 }
 
@@ -105,32 +111,33 @@ struct Player {
 
 impl Engine for Player {
     type Input = usize;
-    type Context = ();
-    type Buffer = Case;
+    /// The document, whichever places calls ask for.
+    type Context = Case;
+    type Buffer = ();
     type Output = Answer;
 
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn kernel(&self, (): &()) -> String {
-        self.version.to_owned()
-    }
-
-    fn reserve(&self, (): &mut (), size: &usize) -> Result<Case, Fault> {
-        let made = (self.make)(self.named, *size);
+    fn init(&self, spec: &Spec) -> Result<Case, Fault> {
+        let made = (self.make)(self.named, size(spec)?);
         made.ok_or_else(|| Fault::unavailable(format!("{} has no {}", self.version, self.named)))
     }
 
-    fn stage(&self, (): &mut (), case: &mut Case, _: &usize) -> Result<(), Fault> {
+    fn kernel(&self, _: &Case) -> String {
+        self.version.to_owned()
+    }
+
+    fn reserve(&self, _: &mut Case, _: &usize) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn stage(&self, case: &mut Case, (): &mut (), _: &usize) -> Result<(), Fault> {
         if let Some(prepare) = &mut case.prepare {
             prepare();
         }
         Ok(())
     }
 
-    fn run(&self, (): &mut (), case: &mut Case, _: &usize) -> Result<Answer, Fault> {
-        Ok((case.calls)(1))
+    fn run(&self, case: &mut Case, (): &mut (), place: &usize) -> Result<Answer, Fault> {
+        Ok((case.call)(*place))
     }
 
     fn digest(&self, answer: &Answer) -> Digest {
@@ -161,7 +168,7 @@ impl Workload for Snapshot {
     }
 
     fn reference(&self, _: &Spec, size: &usize) -> Result<Digest, Fault> {
-        Ok(digest(&Named::GetScale.answer(*size)))
+        Ok(digest(&Named::GetScale.answer(*size, 0)))
     }
 }
 
@@ -189,7 +196,7 @@ impl Engine for Readers {
     }
 
     fn run(&self, _: &mut usize, case: &mut Case, _: &usize) -> Result<Answer, Fault> {
-        Ok((case.calls)(1))
+        Ok((case.call)(0))
     }
 
     fn digest(&self, answer: &Answer) -> Digest {
@@ -201,12 +208,13 @@ impl Engine for Readers {
 mod tests {
     use super::*;
     use crate::doc::{Shared, Synced};
+    use hashmill_lab::model::key::Key;
 
     fn check<E: Synced + Shared>() {
         for named in Named::every() {
             let mut case = cases::synced::<E>(named, 12).expect("an engine with everything");
-            for _ in 0..2 {
-                assert_eq!(case.once(), named.answer(12), "{named}");
+            for place in [6, 6, 0, 11] {
+                assert_eq!(case.once(place), named.answer(12, place), "{named}");
             }
         }
     }
@@ -214,6 +222,23 @@ mod tests {
     #[test]
     fn our_engine_gives_the_answers_that_were_worked_out() {
         check::<Hashmill>();
-        assert_eq!(snapshot_reads(12, 2).once(), Named::GetScale.answer(12));
+        assert_eq!(snapshot_reads(12, 2).once(0), Named::GetScale.answer(12, 0));
+    }
+
+    #[test]
+    fn places_differ_and_lie_in_the_document() {
+        let work = Work::new(Named::MapGet);
+        let key: Key = "doc-map_get/hashmill/kernel/100/t1".parse().expect("a key");
+        let spec = Spec {
+            class: key.class,
+            size: key.size.0,
+            threads: key.threads,
+            kernel: key.kernel,
+            knobs: key.knobs,
+        };
+        let places = [1, 99, 100, u64::MAX].map(|seed| work.prepare(&spec, seed).expect("a place"));
+        assert_eq!(places, [1, 99, 0, 15]);
+        assert!(work.inputs(&spec) > 1);
+        assert_eq!(Work::new(Named::Save).inputs(&spec), 1);
     }
 }

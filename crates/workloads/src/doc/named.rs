@@ -135,6 +135,12 @@ impl Named {
         )
     }
 
+    /// Whether each call asks for one place of a document, of which sessions take several.
+    #[must_use]
+    pub fn asks_for_a_place(self) -> bool {
+        matches!(self, Named::MapGet | Named::ListGet | Named::CursorCreate | Named::CursorResolve)
+    }
+
     /// Whether only engines of Automerge's format have it: rich texts, patches and syncs.
     #[must_use]
     pub fn is_of_the_format(self) -> bool {
@@ -182,18 +188,14 @@ impl Named {
         }
     }
 
-    /// What must come out, worked out without an engine.
+    /// What must come out, worked out without an engine. `place` is what the call asks for, if it asks for one.
     #[must_use]
-    pub fn answer(self, size: usize) -> Answer {
+    pub fn answer(self, size: usize, place: usize) -> Answer {
         let last = size as i64 - 1;
         match self {
             Named::MapPut | Named::MapPutBatch | Named::PutScale => last.into(),
-            Named::MapGet
-            | Named::ListGet
-            | Named::CursorCreate
-            | Named::CursorResolve
-            | Named::Load
-            | Named::LoadLarge => (size / 2).into(),
+            Named::MapGet | Named::ListGet | Named::CursorCreate | Named::CursorResolve => place.into(),
+            Named::Load | Named::LoadLarge => (size / 2).into(),
             Named::MapKeys | Named::ForkMergeBatch | Named::TextSpliceAppend => size.into(),
             Named::GetScale | Named::ConcurrentReads => (size as i64 * last / 2).into(),
             Named::ListInsertAppend | Named::ListInsertFront => 42_usize.into(),
