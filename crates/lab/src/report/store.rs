@@ -1,6 +1,7 @@
 //! Reports on disk: written whole or not at all, read with distrust.
 
 use super::schema::{Report, SCHEMA};
+use hashmill_machine::open_output;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -108,10 +109,10 @@ fn write_value(value: &serde_json::Value, indent: usize, out: &mut String) {
 }
 
 /// Replaces the file at `path` in one step, so that whoever reads it finds a whole one, also after a crash. A link stays
-/// one, and what is no file, such as a device or a pipe, is written to.
+/// one, and what is no file, such as a device or a pipe, is written to; a pipe must have a reader within a second.
 pub(crate) fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     if is_special(path) {
-        return std::fs::File::options().write(true).open(path)?.write_all(text.as_bytes());
+        return open_output(path, &|| false)?.write_all(text.as_bytes());
     }
     let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let partial = partial(path)?;

@@ -177,6 +177,13 @@ fn results_go_where_they_should_or_nothing_is_measured() {
     assert!(desk.text("left.csv").contains("anew"), "{}", desk.text("left.csv"));
     let pipe = std::fs::metadata(desk.folder.join("pipe")).expect("still there");
     assert!(!pipe.is_file(), "no file took its place");
+
+    // Nobody reads the pipe any more: that is an error, which takes nothing from the table and the other file.
+    let flags = ["--runs", "1", "-n", "unread", "--export-csv", "pipe", "--export-markdown", "other.md"];
+    let unread = desk.compare(&flags, &["true"]);
+    assert_eq!(unread.code, Some(2), "{unread:?}");
+    assert!(unread.err.contains("pipe: it is a pipe that nobody reads"), "{}", unread.err);
+    assert!(unread.out.contains("unread") && desk.text("other.md").contains("unread"), "{}", unread.out);
 }
 
 #[test]

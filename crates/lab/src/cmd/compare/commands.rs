@@ -206,15 +206,17 @@ impl Commands {
         let (here, files): (Vec<_>, Vec<_>) =
             self.exports().partition(|(path, _)| path.as_os_str() == STANDARD_OUTPUT);
         let text = |form| export::render(&report.rows[0], runs, &desk.subjects, form, unit);
-        // Whoever reads the output may leave before its end.
+        // Whoever reads the output may leave before its end. A file that cannot be written takes nothing from the others.
+        let mut kept = Ok(());
         for (path, form) in files {
             let written = store::write_atomically(path, &text(form));
-            written.map_err(|source| Error::Keep { path: path.to_owned(), source })?;
+            kept = kept.and(written.map_err(Error::keep(path)));
         }
         let exit = conclude(&report, &folder, options, console)?;
         for (_, form) in here {
             console.out.write_all(text(form).as_bytes())?;
         }
+        kept?;
         cleaned?;
         Ok((report, exit))
     }
