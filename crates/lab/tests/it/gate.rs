@@ -4,8 +4,6 @@ use crate::program::{Folder, Said, lab, said};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Short sessions: one side does twice the work, which the shortest can see.
 const SHORT: [&str; 8] = ["--rounds", "3", "--sample-ms", "0.05", "--warm-ups", "1", "--control", "off"];
@@ -176,6 +174,9 @@ fn the_ratchet_writes_what_was_proven_and_the_raised_bar_stands() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_is_unfinished_and_keeps_what_it_measured() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
     let folder = Folder::new("gate-interrupt");
     fs::write(folder.join("gates.toml"), GATES).expect("a file");
     let mut command = lab();
