@@ -8,6 +8,7 @@ use crate::model::reach::Reach;
 use crate::plan::{Orders, Plan};
 use crate::session::peer::{Launcher, Link, Peer, PeerError};
 use crate::session::protocol::{Memory, Reply, Request};
+use crate::stats::layout::Moved;
 use crate::stats::order::{median, six_digits};
 use crate::stats::paired::{Placed, by_session, deltas};
 use crate::stats::verdict::Evidence;
@@ -24,6 +25,8 @@ pub(crate) struct Contest {
     pub(crate) together: bool,
     /// So many sessions, whatever they say; the plan decides when absent.
     pub(crate) sessions: Option<usize>,
+    /// What layouts are known to do to it, where its sides have one link each.
+    pub(crate) layouts: Option<Moved>,
 }
 
 #[derive(Clone, Debug)]
@@ -196,7 +199,8 @@ impl Measured {
     }
 
     pub(crate) fn evidence(&self, side: usize) -> Evidence {
-        Evidence { deltas: self.gave().deltas.swap_remove(side), reach: self.reach() }
+        let layouts = self.contest.layouts.as_ref().map(|moved| moved.by);
+        Evidence { deltas: self.gave().deltas.swap_remove(side), reach: self.reach(), layouts }
     }
 
     /// Where the data lie, once a session was opened: what the side that passes over most of them says.

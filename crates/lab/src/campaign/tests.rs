@@ -6,10 +6,12 @@ use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
 use crate::report::assemble::{self, Heading};
 use crate::report::check::problems;
+use crate::report::layout::{Layout, shown};
 use crate::report::samples::{self, SamplesFile};
 use crate::report::schema::{Build, Kind, Report, State, Status, Verdict};
 use crate::session::peer::Local;
 use crate::session::worker::Worker;
+use crate::stats::layout::Moved;
 use crate::stats::order::six_digits;
 use hashmill_machine::Machine;
 use hashmill_machine::clock::Scripted;
@@ -111,7 +113,7 @@ impl Stage {
         if control {
             sides.push(side("A again", Role::Control, a));
         }
-        Contest { title: a.to_owned(), sides, together: true, sessions: None }
+        Contest { title: a.to_owned(), sides, together: true, sessions: None, layouts: None }
     }
 
     fn run(&self, contests: Vec<Contest>, plan: &Plan, observer: &mut dyn Observer) -> Vec<Measured> {
@@ -335,6 +337,28 @@ type Change<'a> = &'a dyn Fn(&mut Report);
 type Spoil<'a> = &'a dyn Fn(&mut SamplesFile);
 
 /// Every way to tamper with a report is found, each with its reason, even when the seal was made anew.
+fn moved(by: f64, sessions: usize) -> Moved {
+    Moved { by, sessions, case: "nap".to_owned(), report: "other".to_owned() }
+}
+
+/// Of one link each, or of a handful of sessions, nothing follows for others.
+#[test]
+fn what_layouts_did_is_told_of_enough_sessions_with_links_of_their_own() {
+    let stage = Stage::new();
+    let plan = plan();
+    let shown_of = |control, by: fn(&str) -> Layout| {
+        let contest = stage.contest("nap/even/kernel", Some("nap/late/kernel"), control);
+        let mut report = report_of(&stage.run(vec![contest], &plan, &mut endless()), &plan);
+        report.builds.iter_mut().for_each(|build| build.layout = Some(by("ld")));
+        shown(&report).into_iter().map(|(_, moved)| (moved.by, moved.sessions)).collect::<Vec<_>>()
+    };
+    let shuffled = |linker: &str| Layout::Shuffled(linker.to_owned());
+    let fixed = |why: &str| Layout::Fixed(why.to_owned());
+    assert_eq!(shown_of(true, shuffled), [(0.0, 20)], "with those of the control");
+    assert_eq!(shown_of(false, shuffled), [], "ten are too few");
+    assert_eq!(shown_of(true, fixed), []);
+}
+
 #[test]
 fn tampered_reports_are_rejected_each_with_its_reason() {
     let stage = Stage::new();
@@ -356,7 +380,7 @@ fn tampered_reports_are_rejected_each_with_its_reason() {
         let reasons: Vec<String> = problems(&report).iter().map(ToString::to_string).collect();
         reasons.join("\n")
     };
-    let cases: [(Change<'_>, &str); 24] = [
+    let cases: [(Change<'_>, &str); 26] = [
         (&|r| r.rows[0].sides[1].deltas.iter_mut().for_each(|d| *d *= 0.5), "ratio is stated as"),
         (&|r| r.rows[0].sides[0].session_ns[3] = 0.0, "a time or a difference that is none"),
         (
@@ -384,6 +408,8 @@ fn tampered_reports_are_rejected_each_with_its_reason() {
         (&|r| r.plan.looks[0] = 9, "stopped after 10 sessions, before the rule was settled"),
         (&|r| r.builds[0].program_sha256 = "abc".into(), "no fingerprint"),
         (&|r| r.quality.flags.clear(), "the flags should be"),
+        (&|r| r.rows[0].layouts = Some(moved(1.5, 40)), "layouts cannot do that to it"),
+        (&|r| r.rows[0].layouts = Some(moved(0.02, 10)), "or were not seen often enough"),
     ];
     for (i, (change, reason)) in cases.into_iter().enumerate() {
         let found = tamper(change);

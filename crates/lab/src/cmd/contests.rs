@@ -14,7 +14,7 @@ fn side(label: &str, role: Role, build: usize, key: &Key) -> Side {
 /// One case without a rival.
 pub(super) fn alone(key: &Key) -> Contest {
     let sides = vec![side(&key.engine, Role::Baseline, 0, key)];
-    Contest { title: key.to_string(), sides, together: true, sessions: None }
+    Contest { title: key.to_string(), sides, together: true, sessions: None, layouts: None }
 }
 
 /// One case of two builds, the other and ours, each in processes of its own.
@@ -24,7 +24,7 @@ pub(super) fn builds(key: &Key, labels: [&str; 2], control: bool) -> Contest {
     if control {
         sides.push(side("control", Role::Control, 0, key));
     }
-    Contest { title: key.to_string(), sides, together: false, sessions: None }
+    Contest { title: key.to_string(), sides, together: false, sessions: None, layouts: None }
 }
 
 /// Two cases of one build, in one process per session. The rival is the baseline, so that the verdict speaks of ours.
@@ -53,14 +53,14 @@ pub(super) fn duel(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Er
     if control {
         sides.push(side("control", Role::Control, 0, rival));
     }
-    Ok(Contest { title, sides, together: true, sessions: None })
+    Ok(Contest { title, sides, together: true, sessions: None, layouts: None })
 }
 
 /// A case against itself, or against itself with more work: what it measures is the measurement.
 pub(super) fn trial(title: &str, key: &Key, slower: &Key, together: bool) -> Contest {
     let second = usize::from(!together);
     let sides = vec![side("itself", Role::Baseline, 0, key), side("again", Role::Candidate, second, slower)];
-    Contest { title: title.to_owned(), sides, together, sessions: None }
+    Contest { title: title.to_owned(), sides, together, sessions: None, layouts: None }
 }
 
 /// Whether comparison `index` of a command sets its baseline against itself too.

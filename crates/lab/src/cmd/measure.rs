@@ -3,6 +3,7 @@
 use super::args::Measuring;
 use super::compare::count_beside;
 use super::error::Error;
+use super::layouts::{self, Layouts};
 use super::progress::Display;
 use super::{Console, Exit, Mount, doctor, files, interrupt};
 use crate::build::Bench;
@@ -118,7 +119,11 @@ pub(super) fn measure_with(
     let id = run_id(&created);
     let folder = options.out.clone().unwrap_or_else(|| Path::new("lab-results").join(&id));
     let noise = doctor::stored(&machine).and_then(|record| record.card());
-    let works = job.contests.iter().map(|contest| mount.registry.work(&contest.sides[0].key)).collect();
+    let mut contests = job.contests;
+    if job.plan.rule.fixed_layout.is_some() {
+        Layouts::read(&machine).tell(mount, &mut contests)?;
+    }
+    let works = contests.iter().map(|contest| mount.registry.work(&contest.sides[0].key)).collect();
     let heading = Heading {
         kind: job.kind,
         id,
@@ -135,7 +140,7 @@ pub(super) fn measure_with(
     };
     interrupt::watch();
     let mut recorder = Recorder {
-        display: Display::new(job.contests.len()),
+        display: Display::new(contests.len()),
         file: folder.join("report.json"),
         heading,
         clock: Monotonic::new(),
@@ -152,7 +157,7 @@ pub(super) fn measure_with(
         None => Box::new(Processes { programs, timeout }),
     };
     let launcher = beside.commands.as_ref().map_or(&*made, |(launcher, _)| *launcher);
-    let all = campaign::run(job.contests, &plan, launcher, &mut recorder);
+    let all = campaign::run(contests, &plan, launcher, &mut recorder);
     let mut report = recorder.report(&all);
     drop(recorder);
     if beside.count {
@@ -171,6 +176,7 @@ pub(super) fn measure_with(
         ("report.md", markdown::render(&report)),
     ];
     files::write(&folder, written)?;
+    layouts::keep(mount, &report);
     Ok((report, folder))
 }
 

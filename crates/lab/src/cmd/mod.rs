@@ -30,6 +30,7 @@ mod gate;
 mod github;
 mod import;
 mod interrupt;
+mod layouts;
 mod list;
 mod measure;
 mod mistake;

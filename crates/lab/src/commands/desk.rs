@@ -91,7 +91,7 @@ impl Desk<'_> {
             2 => format!("{} against {first}", self.subjects[1].label),
             _ => format!("against {first}"),
         };
-        Contest { title, sides, together: false, sessions: None }
+        Contest { title, sides, together: false, sessions: None, layouts: None }
     }
 
     /// Sets everything up; how many commands were, and must be cleaned up.

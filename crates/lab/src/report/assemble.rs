@@ -136,6 +136,7 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
         units: Units { kind: measured.seen[0].unit.clone(), per_iteration: measured.seen[0].units },
         work,
         reach: measured.reach(),
+        layouts: contest.layouts.clone(),
         together: contest.together,
         rounds: measured.rounds,
         status: match &measured.outcome {
@@ -234,7 +235,8 @@ fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
 
 impl Row {
     pub(crate) fn evidence(&self, side: usize) -> Evidence {
-        Evidence { deltas: self.sides[side].deltas.clone(), reach: self.reach }
+        let layouts = self.layouts.as_ref().map(|moved| moved.by);
+        Evidence { deltas: self.sides[side].deltas.clone(), reach: self.reach, layouts }
     }
 }
 

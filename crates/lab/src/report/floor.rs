@@ -100,6 +100,7 @@ mod tests {
             units: Units { kind: "bytes".to_owned(), per_iteration: 1 },
             work: Some(work),
             reach: Reach::Near,
+            layouts: None,
             together: true,
             rounds: 1,
             status: Status::Ok,

@@ -280,7 +280,7 @@ impl NoiseRecord {
                 let place = format!("{}, trial {}", series.name(), i + 1);
                 let sound =
                     trial.deltas.len() <= rule.most_sessions() && trial.deltas.iter().all(|d| d.is_finite());
-                let evidence = Evidence { deltas: trial.deltas.clone(), reach: series.reach };
+                let evidence = Evidence { deltas: trial.deltas.clone(), reach: series.reach, layouts: None };
                 if !sound || rule.sessions_wanted(1, &evidence).is_some() {
                     found.push(format!("{place}: its sessions do not make a complete comparison"));
                     continue;
@@ -308,8 +308,7 @@ mod tests {
     fn series(case: &str, extra_permille: u64, deltas: &[f64]) -> Series {
         let trial = |delta: &f64| {
             let deltas: Vec<f64> = (0..20).map(|i| delta + 1e-6 * f64::from(i % 5)).collect();
-            let evidence = Evidence { deltas: deltas.clone(), reach: Reach::Near };
-            let verdict = Rule::standard().judge(&[evidence])[0].verdict;
+            let verdict = Rule::standard().judge(&[Evidence::near(&deltas)])[0].verdict;
             Trial { created: String::new(), seed: 1, load: None, deltas, verdict }
         };
         let trials = deltas.iter().map(trial).collect();

@@ -17,6 +17,7 @@ pub(crate) use super::layout::Layout;
 pub(crate) use crate::campaign::Role;
 pub(crate) use crate::model::engine::Amount;
 pub(crate) use crate::session::protocol::Memory;
+pub(crate) use crate::stats::layout::Moved;
 pub(crate) use crate::stats::verdict::Verdict;
 
 /// What stands in [`Report::schema`].
@@ -169,7 +170,8 @@ pub(crate) struct Plan {
     pub(crate) same_within: f64,
     /// Fewest sessions for sameness.
     pub(crate) same_from: usize,
-    /// Smallest difference that may be claimed of builds with one layout each; absent where layouts were many.
+    /// Smallest difference that may be claimed of builds with one layout each, in rows of which no more is known; absent where
+    /// layouts were many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fixed_layout: Option<f64>,
     /// Version of the rule; 2 where it is absent. Since 3 the intervals, sameness among them, pay for the looks.
@@ -228,6 +230,9 @@ pub(crate) struct Row {
     /// Whether the data fit the caches of one core; near where it is absent.
     #[serde(default, skip_serializing_if = "Reach::is_near")]
     pub(crate) reach: Reach,
+    /// What layouts did to it before, where its sides have one link each; the plan says what counts where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) layouts: Option<Moved>,
     /// Whether all sides shared one process per session.
     pub(crate) together: bool,
     /// Rounds per session of this row.

@@ -60,6 +60,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
         work: None,
         units: Units { kind: "bytes".to_owned(), per_iteration: key.size.0 },
         reach: Reach::Near,
+        layouts: None,
         together: true,
         rounds,
         status: Status::Ok,

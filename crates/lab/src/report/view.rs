@@ -427,7 +427,8 @@ fn kernels(report: &Report) -> Option<String> {
 fn smallest_claim(report: &Report) -> Option<String> {
     let compared: Vec<&Row> = report.rows.iter().filter(|row| row.sides.len() > 1).collect();
     let far = compared.iter().filter(|row| row.reach == Reach::Far).count();
-    let least = |reach| format!("{} %", report.plan.rule().least(reach) * 100.0);
+    let rule = report.plan.rule().of_layouts(Some(0.0));
+    let least = |reach| format!("{} %", rule.least(reach) * 100.0);
     let words = match (compared.len(), far) {
         (0, _) => return None,
         (_, 0) => format!("from {} on", least(Reach::Near)),
@@ -441,7 +442,8 @@ fn smallest_claim(report: &Report) -> Option<String> {
             least(Reach::Far)
         ),
     };
-    Some(format!("faster, slower: proven, {words}"))
+    let layouts = if rule.fixed_layout.is_some() { ", and by more than layouts do" } else { "" };
+    Some(format!("faster, slower: proven, {words}{layouts}"))
 }
 
 /// What this machine can prove, where somebody asked it before and something was compared.

@@ -70,6 +70,16 @@ pub(crate) struct Evidence {
     pub(crate) deltas: Vec<f64>,
     /// Where the data of the compared cases lie.
     pub(crate) reach: Reach,
+    /// How far layouts are known to move them.
+    pub(crate) layouts: Option<f64>,
+}
+
+#[cfg(test)]
+impl Evidence {
+    /// Of data in a core's own caches, of whose layouts nothing is known.
+    pub(crate) fn near(deltas: &[f64]) -> Self {
+        Evidence { deltas: deltas.to_vec(), reach: Reach::Near, layouts: None }
+    }
 }
 
 /// What one comparison showed.
@@ -199,6 +209,11 @@ impl Rule {
         Rule { fixed_layout: Some(super::layout::SPREAD), ..self }
     }
 
+    /// The same rule for a case that layouts are known to move so far.
+    pub(crate) fn of_layouts(&self, known: Option<f64>) -> Self {
+        Rule { fixed_layout: self.fixed_layout.map(|unknown| known.unwrap_or(unknown)), ..self.clone() }
+    }
+
     /// The same rule for a measurement in which every session has links of its own: half the budget, of which the first
     /// look keeps what it needs.
     ///
@@ -317,7 +332,12 @@ impl Rule {
         reached.map(|(look, seen)| p_value(seen) * budget / look.alpha).fold(1.0, f64::min)
     }
 
-    fn compare(&self, Evidence { deltas, reach }: &Evidence, p_family: f64, family: usize) -> Comparison {
+    fn compare(&self, evidence: &Evidence, p_family: f64, family: usize) -> Comparison {
+        self.of_layouts(evidence.layouts).compare_by(evidence, p_family, family)
+    }
+
+    fn compare_by(&self, evidence: &Evidence, p_family: f64, family: usize) -> Comparison {
+        let Evidence { deltas, reach, .. } = evidence;
         let centre = if deltas.is_empty() { 0.0 } else { hodges_lehmann(deltas) };
         let looked = self.looked_at(deltas);
         let verdict = if looked.is_empty() {
@@ -453,7 +473,7 @@ mod tests {
     }
 
     fn near(deltas: &[f64]) -> Evidence {
-        Evidence { deltas: deltas.to_vec(), reach: Reach::Near }
+        Evidence::near(deltas)
     }
 
     fn judge_one(rule: &Rule, deltas: &[f64]) -> Comparison {
@@ -488,14 +508,11 @@ mod tests {
     #[test]
     fn beyond_a_cores_own_caches_only_a_percent_is_a_claim() {
         let rule = Rule::standard();
-        let far = |centre| Evidence { deltas: around(centre, 0.001, 20), reach: Reach::Far };
+        let far = |centre| Evidence { reach: Reach::Far, ..near(&around(centre, 0.001, 20)) };
         let verdicts = [-0.007, -0.012, 0.012].map(|centre| rule.judge(&[far(centre)])[0].verdict);
         assert_eq!(verdicts, [Verdict::Same, Verdict::Slower, Verdict::Faster]);
         assert_eq!(judge_one(&rule, &around(-0.007, 0.001, 20)).verdict, Verdict::Slower, "near");
-        assert_eq!(
-            rule.sessions_wanted(1, &Evidence { deltas: vec![0.007; 10], reach: Reach::Far }),
-            Some(20)
-        );
+        assert_eq!(rule.sessions_wanted(1, &Evidence { reach: Reach::Far, ..near(&[0.007; 10]) }), Some(20));
     }
 
     #[test]
@@ -516,6 +533,30 @@ mod tests {
             "nothing was proven of anything"
         );
         assert_eq!(judge_one(&Rule::standard(), &small).verdict, Verdict::Slower, "many links");
+    }
+
+    #[test]
+    fn what_is_known_of_the_layouts_of_a_case_takes_the_place_of_what_is_known_of_all() {
+        let rule = Rule::standard().with_fixed_layout();
+        let verdict = |rule: &Rule, difference: f64, layouts: Option<f64>| {
+            rule.judge(&[Evidence { layouts, ..near(&around(difference, 0.001, 20)) }])[0].verdict
+        };
+        for (difference, layouts, expected) in [
+            (0.05, None, Verdict::Inconclusive),
+            (0.05, Some(0.03), Verdict::Faster),
+            (0.05, Some(0.06), Verdict::Inconclusive),
+            (0.2, None, Verdict::Faster),
+            (0.2, Some(0.3), Verdict::Inconclusive),
+            (0.006, Some(0.0), Verdict::Faster),
+            (0.003, Some(0.0), Verdict::Same),
+        ] {
+            assert_eq!(verdict(&rule, difference, layouts), expected, "{difference} {layouts:?}");
+        }
+        // Each of a family by its own, and nothing of it where sessions have links of their own.
+        let family = [Some(0.03), None].map(|layouts| Evidence { layouts, ..near(&around(0.05, 0.001, 20)) });
+        let verdicts: Vec<Verdict> = rule.judge(&family).iter().map(|found| found.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Faster, Verdict::Inconclusive]);
+        assert_eq!(verdict(&Rule::standard(), 0.05, Some(0.3)), Verdict::Faster);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A bench of a crate that has nothing to do with ours, run by cargo as its author would.
 
-use crate::program::{Folder, Said, said};
+use crate::program::{Folder, Said, cache, said};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -62,7 +62,7 @@ impl Scratch {
 
     fn cargo(&self, arguments: &[&str]) -> Said {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(self.0.join("")).env("NO_COLOR", "1");
+        cargo.current_dir(self.0.join("")).env("NO_COLOR", "1").env("XDG_CACHE_HOME", cache());
         // What cargo tells this test of its own package is not for the one that is started here.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("CARGO_PKG") || name == "CARGO_MANIFEST_DIR" {

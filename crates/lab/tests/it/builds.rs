@@ -316,6 +316,27 @@ fn what_one_link_of_each_side_shows_may_be_layout() {
     }
     let strict = toy.compare(&["slower", "first", "--one-link", "--strict"]);
     assert_eq!(strict.code, Some(3), "{strict:?}");
+    assert!(strict.out.contains("14 %, as measured of the work that layouts move most"), "{}", strict.out);
+
+    // Links of their own have shown here that layouts do nothing to it.
+    if cfg!(target_os = "linux") {
+        let linked = toy.compare(&["slower", "first"]);
+        assert_eq!(linked.code, Some(0), "{linked:?}");
+        let id = toy.report()["id"].clone();
+        let known = toy.compare(&["slower", "first", "--one-link", "--strict"]);
+        assert_eq!(known.code, Some(0), "{known:?}");
+        let row = &toy.report()["rows"][0];
+        assert_eq!(row["comparisons"][0]["verdict"], "slower");
+        assert_eq!(row["layouts"]["report"], id);
+        assert_eq!(
+            (row["layouts"]["by"].as_f64(), row["layouts"]["sessions"].as_u64()),
+            (Some(0.0), Some(20))
+        );
+        let says =
+            format!("0.0 % in {}, the farthest of 20 sessions", row["title"].as_str().expect("a title"));
+        assert!(known.out.contains(&says), "{}", known.out);
+        assert_eq!(toy.check().code, Some(0), "{:?}", toy.check());
+    }
 }
 
 #[test]

@@ -22,8 +22,14 @@ pub(crate) fn lab() -> Command {
         profile.join("examples").join(format!("lab{}", std::env::consts::EXE_SUFFIX))
     });
     let mut command = Command::new(program);
-    command.env("NO_COLOR", "1");
+    // What a test keeps is not for whoever uses the lab on this machine.
+    command.env("NO_COLOR", "1").env("XDG_CACHE_HOME", cache());
     command
+}
+
+/// Where the lab keeps what outlives a command.
+pub(crate) fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache")
 }
 
 /// What a command printed and how it ended.

@@ -1,6 +1,7 @@
 //! What a bench prints: a table that fits a terminal, and what speaks against it. The page has the rest.
 
 use super::before::OURS;
+use crate::report::layout;
 use crate::report::quality::explain;
 use crate::report::schema::{Report, Role, Row, State, Status};
 use crate::report::text::lay_out;
@@ -10,9 +11,6 @@ use crate::stats::ratio::{means, range, times};
 /// Flags that its reader can do something about.
 const TELLING: [&str; 6] =
     ["busy", "stolen-time", "cpu-pressure", "memory-pressure", "control-failed", "retried"];
-
-const LAYOUT: &str = "each program has one link, whose luck can be worth 10 %: with --base REVISION, \
-                      every session has its own";
 
 pub(super) fn render(report: &Report, base: Option<&str>, colour: bool) -> String {
     let mut out = String::new();
@@ -37,8 +35,11 @@ pub(super) fn render(report: &Report, base: Option<&str>, colour: bool) -> Strin
     if report.state != State::Complete {
         out += "not finished; what was measured until then is kept\n";
     }
-    if report.plan.fixed_layout.is_some() && report.candidates().next().is_some() {
-        out += &format!("{LAYOUT}\n");
+    if let Some(unknown) = report.plan.fixed_layout.filter(|_| !compared.is_empty()) {
+        let moves = layout::moves(report, unknown);
+        out += &format!(
+            "each program has one link, and its luck can be worth {moves}: with --base REVISION, every session has its own\n"
+        );
     }
     let telling = report.quality.flags.iter().filter(|flag| TELLING.contains(&flag.as_str()));
     telling.for_each(|flag| out += &format!("{flag}: {}\n", explain(flag)));
