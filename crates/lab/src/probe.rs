@@ -2,13 +2,12 @@
 //!
 //! `lab.cpu` lives in registers, `lab.memory` waits for dependent blocks of memory. Both can do true extra work,
 //! `extra=N` in thousandths, whose result is thrown away: a slowdown of known size, made of the same instructions.
-//! They are in every registry, and listed only when asked for by name. `lab.nothing` has no work at all: what it costs
-//! is what the harness adds to every call. The probes of the machine's limits stand in `limits`.
+//! They are in every registry, and listed only when asked for by name. The probes of the machine's limits stand in `limits`.
 
 #[cfg(feature = "limits")]
 mod limits;
 
-use crate::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload, function};
+use crate::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
 use crate::model::floor::{Bound, Work};
 use crate::model::registry::{Offer, Registry};
 use crate::model::units::Units;
@@ -36,11 +35,6 @@ const EXTRA: [&str; 5] = ["5", "10", "20", "30", "50"];
 
 pub(crate) fn register(registry: &mut Registry) {
     let offer = || Offer::classes(&["kernel"]).knob("extra", EXTRA);
-    registry.workload(Nothing, &[1]).engine(
-        "probe",
-        function("empty", |(): &()| 0, word),
-        Offer::classes(&["kernel"]),
-    );
     registry.workload(Cpu, &[20_000]).engine("probe", cpu(), offer());
     registry.workload(Memory, &[64 << 20]).engine("probe", memory(), offer());
     #[cfg(feature = "limits")]
@@ -51,35 +45,8 @@ pub(crate) fn register(registry: &mut Registry) {
     }
 }
 
-/// No work: a call that returns at once.
-struct Nothing;
-
 fn word(word: &u64) -> Digest {
     Digest::new(&word.to_le_bytes())
-}
-
-impl Workload for Nothing {
-    type Input = ();
-
-    fn name(&self) -> &str {
-        "lab.nothing"
-    }
-
-    fn working_set(&self, _: &Spec) -> u64 {
-        1
-    }
-
-    fn units(&self, _: &Spec) -> Units {
-        Units::Operations(1)
-    }
-
-    fn prepare(&self, _: &Spec, _: u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn reference(&self, _: &Spec, (): &()) -> Result<Digest, Fault> {
-        Ok(word(&0))
-    }
 }
 
 /// Rounds of add, rotate and exclusive-or in four registers.

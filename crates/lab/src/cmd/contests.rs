@@ -56,11 +56,10 @@ pub(super) fn duel(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Er
     Ok(Contest { title, sides, together: true, sessions: None, layouts: None })
 }
 
-/// A case against itself, or against itself with more work: what it measures is the measurement.
-pub(super) fn trial(title: &str, key: &Key, slower: &Key, together: bool) -> Contest {
-    let second = usize::from(!together);
-    let sides = vec![side("itself", Role::Baseline, 0, key), side("again", Role::Candidate, second, slower)];
-    Contest { title: title.to_owned(), sides, together, sessions: None, layouts: None }
+/// A case against itself, in a process of its own: what it measures is the measurement.
+pub(super) fn trial(title: &str, key: &Key) -> Contest {
+    let sides = vec![side("itself", Role::Baseline, 0, key), side("again", Role::Candidate, 1, key)];
+    Contest { title: title.to_owned(), sides, together: false, sessions: None, layouts: None }
 }
 
 /// Whether comparison `index` of a command sets its baseline against itself too.

@@ -142,7 +142,7 @@ fn lines_of(record: &NoiseRecord) -> Option<(u64, Vec<String>)> {
         format!(
             "{}: {} of {} claims, sees ±{sees:.1} % in 40 sessions",
             series.name(),
-            tally.slower + tally.faster,
+            tally.claims,
             tally.trials
         )
     });

@@ -1,5 +1,5 @@
-//! `lab doctor --noise`: what this machine can prove. Identical sides, and sides with a slowdown of known size, compared
-//! again and again by the same rule as everything else.
+//! `lab doctor --noise`: what this machine can prove. Identical sides, compared again and again by the same rule as
+//! everything else.
 
 use super::args::positive;
 use super::error::Error;
@@ -15,7 +15,6 @@ use crate::report::noise::{NoiseRecord, SCHEMA, Series, Trial};
 use crate::report::store::{pretty, write_atomically};
 use crate::report::text::lay_out_view;
 use crate::session::process::{Processes, Program};
-use crate::stats::order::median;
 use clap::Args;
 use hashmill_machine::clock::{Clock, Monotonic};
 use hashmill_machine::date::now_utc;
@@ -29,12 +28,6 @@ use std::time::Duration;
 pub(super) struct Trials {
     /// Cases to set against themselves [default: the lab's own probes of CPU and memory].
     cases: Vec<String>,
-    /// 300 A/A comparisons of each probe, and 100 with each known slowdown.
-    #[arg(long)]
-    full: bool,
-    /// Both sides in one process per session, as engines are compared, instead of one process each, as builds are.
-    #[arg(long)]
-    together: bool,
     /// Stop after this many seconds; the same command with the same --record goes on.
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
@@ -52,24 +45,12 @@ pub(super) struct Trials {
     sample_ms: f64,
 }
 
-/// What to try, and how often for a full record: case, extra work in thousandths, trials.
-const FULL: [(&str, u64, usize); 6] = [
-    ("lab.cpu", 0, 300),
-    ("lab.memory", 0, 300),
-    ("lab.cpu", 10, 100),
-    ("lab.memory", 20, 100),
-    ("lab.memory", 30, 100),
-    (MICROSECOND, 0, 100),
-];
+/// What is tried where nobody says what: work in registers and in memory, and a microsecond of it, on which a bias of the harness
+/// itself would show.
+const PROBES: [&str; 3] = ["lab.cpu", "lab.memory", "lab.cpu/probe/kernel/300"];
 
-/// A workload of about a microsecond, on which a bias of the harness itself would show.
-const MICROSECOND: &str = "lab.cpu/probe/kernel/300";
-
-/// A workload without work: what it costs is the harness.
-const NOTHING: &str = "lab.nothing";
-
-/// Trials of each A/A series when only a first impression is wanted.
-const QUICK: usize = 10;
+/// Comparisons of each case.
+const TRIALS: usize = 10;
 
 pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) -> Result<Exit, Error> {
     let sample_ns = (args.sample_ms * 1e6) as u64;
@@ -78,25 +59,19 @@ pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) 
     let (build, program) = own_program(mount)?;
     let mut record = open(args, &plan, &build.program_sha256)?;
     let wanted = wanted(mount, args)?;
-    for (case, extra_permille, _) in &wanted {
-        let known = |series: &Series| same_series(series, case, *extra_permille, args.together);
-        if !record.series.iter().any(known) {
-            let (case, extra_permille, together) = (case.clone(), *extra_permille, args.together);
+    for case in &wanted {
+        if !record.series.iter().any(|series| series.case == *case) {
             let reach = Reach::Near; // until a trial says so
-            record.series.push(Series { case, extra_permille, reach, together, trials: Vec::new() });
+            record.series.push(Series { case: case.clone(), reach, trials: Vec::new() });
         }
     }
     interrupt::watch();
     let clock = Monotonic::new();
-    let total: usize = wanted.iter().map(|(_, _, trials)| trials).sum();
+    let total = wanted.len() * TRIALS;
     let display = Display::counting(total, "comparisons");
-    if args.full && args.cases.is_empty() && record.empty_call_ns.is_empty() {
-        record.empty_call_ns = empty_calls(mount, &plan, &program)?;
-        save(args, &mut record)?;
-    }
     let limit = args.seconds.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000_000));
     while !interrupt::came() && clock.now_ns() < limit {
-        let Some((index, done)) = next(&record, &wanted, args.together) else { break };
+        let Some((index, done)) = next(&record, &wanted) else { break };
         display.set(done, total, &record.series[index].name());
         let seed = record.series[index].trials.len() as u64 + 1;
         let Some((trial, reach)) = trial(&record.series[index], &Plan { seed, ..plan.clone() }, &program)?
@@ -113,45 +88,13 @@ pub(super) fn main(mount: &Mount<'_>, args: &Trials, console: &mut Console<'_>) 
         Some(path) => writeln!(console.out, "record {}", path.display())?,
         None => keep_card(&record)?,
     }
-    if next(&record, &wanted, args.together).is_some() {
-        return Ok(Exit::Inconclusive);
-    }
-    if !args.full {
-        return Ok(Exit::Ok);
-    }
-    let kept = promises(mount, &record, console)?;
-    Ok(if kept { Exit::Ok } else { Exit::Failed })
+    Ok(if next(&record, &wanted).is_some() { Exit::Inconclusive } else { Exit::Ok })
 }
 
 /// Keeps the record as this machine's card, for `doctor`.
 fn keep_card(record: &NoiseRecord) -> Result<(), Error> {
     let path = doctor::card(&record.machine)?;
     write_atomically(&path, &pretty(record)).map_err(Error::write(&path))
-}
-
-/// Says what a full record promises, and whether all of it holds.
-fn promises(mount: &Mount<'_>, record: &NoiseRecord, console: &mut Console<'_>) -> Result<bool, Error> {
-    let short = mount.registry.select(&[MICROSECOND])?.remove(0).to_string();
-    let tried = record.series.iter().filter(|series| !series.trials.is_empty());
-    let mut kept = true;
-    for promise in tried.map(Series::promise).chain(record.harness(&short)) {
-        let word = if promise.holds { "holds" } else { "DOES NOT HOLD" };
-        writeln!(console.out, "{word:<14}{}", promise.says)?;
-        kept &= promise.holds;
-    }
-    Ok(kept)
-}
-
-/// The time of a call without work, in each of a few sessions.
-fn empty_calls(mount: &Mount<'_>, plan: &Plan, program: &Program) -> Result<Vec<f64>, Error> {
-    let key = mount.registry.select(&[NOTHING])?.remove(0);
-    let Some(measured) = finish(contests::alone(&key), plan, program)? else { return Ok(Vec::new()) };
-    let iterations = measured.seen[0].iterations as f64;
-    let in_session = |session: usize| {
-        let samples = measured.samples.iter().filter(|sample| sample.session == session);
-        median(&samples.map(|sample| sample.ns as f64 / iterations).collect::<Vec<_>>())
-    };
-    Ok((0..measured.sessions.len()).map(in_session).collect())
 }
 
 /// Measures one contest to its end; none when it was interrupted.
@@ -171,37 +114,21 @@ fn finish(contest: Contest, plan: &Plan, program: &Program) -> Result<Option<Mea
     }
 }
 
-fn wanted(mount: &Mount<'_>, args: &Trials) -> Result<Vec<(String, u64, usize)>, Error> {
-    let key = |pattern: &str| -> Result<String, Error> {
-        Ok(mount.registry.select(&[pattern])?.remove(0).to_string())
-    };
-    if args.cases.is_empty() {
-        let list = FULL.into_iter().filter(|(_, extra, _)| args.full || *extra == 0);
-        return list
-            .map(|(case, extra, n)| Ok((key(case)?, extra, if args.full { n } else { QUICK })))
-            .collect();
+fn wanted(mount: &Mount<'_>, args: &Trials) -> Result<Vec<String>, Error> {
+    if !args.cases.is_empty() {
+        return Ok(mount.registry.select(&args.cases)?.iter().map(Key::to_string).collect());
     }
-    let keys = mount.registry.select(&args.cases)?;
-    let trials = if args.full { 300 } else { QUICK };
-    Ok(keys.into_iter().map(|key| (key.to_string(), 0, trials)).collect())
+    PROBES.iter().map(|probe| Ok(mount.registry.select(&[probe])?.remove(0).to_string())).collect()
 }
 
-fn same_series(series: &Series, case: &str, extra_permille: u64, together: bool) -> bool {
-    series.case == case && series.extra_permille == extra_permille && series.together == together
-}
-
-/// The series that lags most behind what is wanted of it, so that all of them see the same hours; and how many
-/// comparisons are done.
-fn next(record: &NoiseRecord, wanted: &[(String, u64, usize)], together: bool) -> Option<(usize, usize)> {
-    let places = wanted.iter().filter_map(|(case, extra, trials)| {
-        let index = record.series.iter().position(|series| same_series(series, case, *extra, together))?;
-        Some((index, record.series[index].trials.len(), *trials))
-    });
-    let places: Vec<(usize, usize, usize)> = places.collect();
-    let done = places.iter().map(|(_, done, wanted)| done.min(wanted)).sum();
-    let open = places.into_iter().filter(|(_, done, wanted)| done < wanted);
-    let laggard = open.min_by(|a, b| (a.1 * b.2).cmp(&(b.1 * a.2)))?;
-    Some((laggard.0, done))
+/// The series that lags most behind, so that all of them see the same hours; and how many comparisons are done.
+fn next(record: &NoiseRecord, wanted: &[String]) -> Option<(usize, usize)> {
+    let place = |case: &String| record.series.iter().position(|series| series.case == *case);
+    let places: Vec<(usize, usize)> =
+        wanted.iter().filter_map(place).map(|index| (index, record.series[index].trials.len())).collect();
+    let done = places.iter().map(|(_, trials)| (*trials).min(TRIALS)).sum();
+    let open = places.into_iter().filter(|(_, trials)| *trials < TRIALS);
+    open.min_by_key(|(_, trials)| *trials).map(|(index, _)| (index, done))
 }
 
 /// The record so far, if it is of this machine, program and plan; a new one otherwise.
@@ -213,7 +140,6 @@ fn open(args: &Trials, plan: &Plan, program_sha256: &str) -> Result<NoiseRecord,
         machine: Machine::read(),
         plan: assemble::wire_plan(plan, 1, true),
         series: Vec::new(),
-        empty_call_ns: Vec::new(),
         seal: String::new(),
     };
     let Some(path) = args.record.as_ref().filter(|path| path.exists()) else { return Ok(fresh) };
@@ -250,12 +176,8 @@ impl Observer for Quiet {
 /// One complete comparison; none when it was interrupted.
 fn trial(series: &Series, plan: &Plan, program: &Program) -> Result<Option<(Trial, Reach)>, Error> {
     let key: Key = series.case.parse()?;
-    let mut slower = key.clone();
-    if series.extra_permille > 0 {
-        slower.knobs.insert("extra".to_owned(), series.extra_permille.to_string());
-    }
     let (created, load) = (now_utc(), Load::read().average);
-    let contest = contests::trial(&series.name(), &key, &slower, series.together);
+    let contest = contests::trial(&series.name(), &key);
     let Some(measured) = finish(contest, plan, program)? else { return Ok(None) };
     let evidence = measured.evidence(1);
     let verdict = plan.rule.judge(std::slice::from_ref(&evidence))[0].verdict;

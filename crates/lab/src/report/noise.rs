@@ -1,5 +1,5 @@
-//! `lab.noise/2`: how often this machine and this rule call a difference where there is none, and how often they
-//! miss one that was put there.
+//! `lab.noise/3`: how often this machine and this rule call a difference where there is none, and how small a one they
+//! would see.
 
 use super::schema::{NoiseCard, Plan, Verdict};
 use super::view::{Line, Table, View, machine_facts};
@@ -11,14 +11,14 @@ use hashmill_machine::Machine;
 use serde::{Deserialize, Serialize};
 
 /// What stands in [`NoiseRecord::schema`].
-pub(crate) const SCHEMA: &str = "lab.noise/2";
+pub(crate) const SCHEMA: &str = "lab.noise/3";
 
 /// Trials of several series on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoiseRecord {
-    /// Always `lab.noise/2`.
+    /// Always `lab.noise/3`.
     pub(crate) schema: String,
     /// Version of the lab.
     pub(crate) tool: String,
@@ -30,27 +30,20 @@ pub(crate) struct NoiseRecord {
     pub(crate) plan: Plan,
     /// What was tried.
     pub(crate) series: Vec<Series>,
-    /// Nanoseconds of a timed call without work in each session, where they were asked for: what the harness adds.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) empty_call_ns: Vec<f64>,
     /// SHA-256 over this record with an empty seal.
     pub(crate) seal: String,
 }
 
-/// Repeated comparisons of the same two sides.
+/// Repeated comparisons of a case with itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Series {
-    /// Case of the baseline.
+    /// The case that is set against itself.
     pub(crate) case: String,
-    /// True extra work of the candidate, in thousandths; zero for an A/A series.
-    pub(crate) extra_permille: u64,
     /// Whether the data fit the caches of one core; near where it is absent.
     #[serde(default, skip_serializing_if = "Reach::is_near")]
     pub(crate) reach: Reach,
-    /// Whether both sides shared one process per session.
-    pub(crate) together: bool,
     /// The comparisons.
     pub(crate) trials: Vec<Trial>,
 }
@@ -76,10 +69,10 @@ pub(crate) struct Trial {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tally {
     pub(crate) trials: u64,
-    pub(crate) slower: u64,
-    pub(crate) faster: u64,
+    /// All of them false.
+    pub(crate) claims: u64,
     pub(crate) same: u64,
-    /// Of the claims, for A/A; of the right claims, for a true difference. 95 %.
+    /// Of the claims, 95 %.
     pub(crate) share: (f64, f64),
     /// Median over the trials of the robust standard deviation of their sessions.
     pub(crate) spread: f64,
@@ -87,12 +80,6 @@ pub(crate) struct Tally {
     pub(crate) centre: f64,
     /// Mean number of sessions.
     pub(crate) sessions: f64,
-}
-
-/// One promise about measuring, and whether the record keeps it.
-pub(crate) struct Promise {
-    pub(crate) says: String,
-    pub(crate) holds: bool,
 }
 
 impl Tally {
@@ -103,33 +90,18 @@ impl Tally {
 }
 
 impl Series {
-    /// What the trials say about what a comparison of this kind promises.
-    pub(crate) fn promise(&self) -> Promise {
-        let tally = self.tally();
-        let (trials, name) = (tally.trials, self.name());
-        if self.extra_permille == 0 {
-            let claims = tally.slower + tally.faster;
-            let says = format!("{name}: {claims} of {trials} called different, at most 1 % may be");
-            return Promise { says, holds: claims * 100 <= trials };
-        }
-        let says = format!("{name}: {} of {trials} found, 95 % must be", tally.slower);
-        Promise { says, holds: tally.slower * 100 >= trials * 95 }
-    }
-
     pub(crate) fn tally(&self) -> Tally {
         let count = |verdict| self.trials.iter().filter(|trial| trial.verdict == verdict).count() as u64;
-        let (slower, faster, same) = (count(Verdict::Slower), count(Verdict::Faster), count(Verdict::Same));
+        let (claims, same) = (count(Verdict::Slower) + count(Verdict::Faster), count(Verdict::Same));
         let trials = self.trials.len() as u64;
-        let hits = if self.extra_permille == 0 { slower + faster } else { slower };
         let spreads: Vec<f64> = self.trials.iter().map(|trial| 1.4826 * mad(&trial.deltas)).collect();
         let centres: Vec<f64> = self.trials.iter().map(|trial| median(&trial.deltas)).collect();
         let sessions: usize = self.trials.iter().map(|trial| trial.deltas.len()).sum();
         Tally {
             trials,
-            slower,
-            faster,
+            claims,
             same,
-            share: share_interval(hits, trials, 0.95),
+            share: share_interval(claims, trials, 0.95),
             spread: median(&spreads),
             centre: median(&centres),
             sessions: sessions as f64 / trials.max(1) as f64,
@@ -138,14 +110,13 @@ impl Series {
 
     fn line(&self) -> Line {
         let tally = self.tally();
-        let right = if self.extra_permille == 0 { tally.slower + tally.faster } else { tally.slower };
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let (low, high) = tally.share;
         let sees = |sessions: f64| format!("{:.1}", 100.0 * tally.sees(sessions));
         Line::plain([
             self.name(),
             tally.trials.to_string(),
-            format!("{right} ({})", percent(right as f64 / tally.trials as f64)),
+            format!("{} ({})", tally.claims, percent(tally.claims as f64 / tally.trials as f64)),
             format!("[{}, {}]", percent(low), percent(high)),
             tally.same.to_string(),
             format!("{:.1}", tally.sessions),
@@ -155,23 +126,18 @@ impl Series {
     }
 
     pub(crate) fn name(&self) -> String {
-        let what = match self.extra_permille {
-            0 => "A/A".to_owned(),
-            extra => format!("+{:.1} %", extra as f64 / 10.0),
-        };
-        let how = if self.together { "one process" } else { "two processes" };
-        format!("{what} {} ({how})", self.case)
+        format!("A/A {}", self.case)
     }
 }
 
 impl NoiseRecord {
-    /// What a report quotes: the worst of the series without a true difference, and no less than the rule lets claim.
+    /// What a report quotes: the worst of the series, and no less than the rule lets claim.
     pub(crate) fn card(&self) -> Option<NoiseCard> {
-        let identical = || self.series.iter().filter(|s| s.extra_permille == 0 && !s.trials.is_empty());
-        let measured = identical().flat_map(|series| &series.trials).map(|trial| &trial.created).max()?;
+        let tried = || self.series.iter().filter(|series| !series.trials.is_empty());
+        let measured = tried().flat_map(|series| &series.trials).map(|trial| &trial.created).max()?;
         let rule = self.plan.rule();
         let least = |reach| {
-            let sees = identical().filter(|series| series.reach == reach).map(|s| s.tally().sees(40.0));
+            let sees = tried().filter(|series| series.reach == reach).map(|s| s.tally().sees(40.0));
             sees.reduce(f64::max).map(|sees| sees.max(rule.least(reach)))
         };
         Some(NoiseCard {
@@ -205,7 +171,7 @@ impl NoiseRecord {
         let rule = self.plan.rule();
         let least = |reach| rule.least(reach) * 100.0;
         let notes = vec![
-            "claims: of A/A series, all are false; of the others, `slower` is right".to_owned(),
+            "claims: all are false".to_owned(),
             format!(
                 "a claim is proven, and at least {} %; {} % where the data leave a core's own caches",
                 least(Reach::Near),
@@ -217,40 +183,7 @@ impl NoiseRecord {
     }
 }
 
-/// Dearest call without work.
-const MOST_OVERHEAD_NS: f64 = 20.0;
-
-/// Largest bias between identical sides of a microsecond's workload.
-const MOST_BIAS: f64 = 0.001;
-
 impl NoiseRecord {
-    /// What the harness itself costs and favours: `short` names the case of about a microsecond.
-    pub(crate) fn harness(&self, short: &str) -> Vec<Promise> {
-        let mut promises = Vec::new();
-        if !self.empty_call_ns.is_empty() {
-            let ns = median(&self.empty_call_ns);
-            promises.push(Promise {
-                says: format!("the harness adds {ns:.2} ns to a timed call, at most {MOST_OVERHEAD_NS} ns"),
-                holds: ns < MOST_OVERHEAD_NS,
-            });
-        }
-        let identical = |series: &&Series| series.case == short && series.extra_permille == 0;
-        for series in self.series.iter().filter(identical).filter(|series| !series.trials.is_empty()) {
-            let deltas: Vec<f64> = series.trials.iter().flat_map(|trial| trial.deltas.clone()).collect();
-            let bias = median(&deltas).exp_m1().abs();
-            promises.push(Promise {
-                says: format!(
-                    "{}: bias {:.4} %, at most {} %",
-                    series.name(),
-                    bias * 100.0,
-                    MOST_BIAS * 100.0
-                ),
-                holds: bias < MOST_BIAS,
-            });
-        }
-        promises
-    }
-
     /// The seal that belongs to the rest of the record.
     pub(crate) fn compute_seal(&self) -> String {
         let unsealed = NoiseRecord { seal: String::new(), ..self.clone() };
@@ -266,9 +199,6 @@ impl NoiseRecord {
         }
         if self.machine.id != self.machine.fingerprint() {
             found.push(format!("the machine's id {} belongs to another machine", self.machine.id));
-        }
-        if self.empty_call_ns.iter().any(|ns| !(ns.is_finite() && *ns > 0.0)) {
-            found.push("an empty call cannot take that time".to_owned());
         }
         let rule = self.plan.rule();
         if let Err(error) = rule.validate() {
@@ -305,25 +235,21 @@ mod tests {
     use crate::stats::verdict::Rule;
 
     /// Trials of ten sessions with the given delta, judged by the standard rule.
-    fn series(case: &str, extra_permille: u64, deltas: &[f64]) -> Series {
+    fn series(case: &str, deltas: &[f64]) -> Series {
         let trial = |delta: &f64| {
             let deltas: Vec<f64> = (0..20).map(|i| delta + 1e-6 * f64::from(i % 5)).collect();
             let verdict = Rule::standard().judge(&[Evidence::near(&deltas)])[0].verdict;
             Trial { created: String::new(), seed: 1, load: None, deltas, verdict }
         };
         let trials = deltas.iter().map(trial).collect();
-        Series { case: case.to_owned(), extra_permille, reach: Reach::Near, together: false, trials }
+        Series { case: case.to_owned(), reach: Reach::Near, trials }
     }
 
     #[test]
-    fn one_false_claim_in_a_hundred_is_allowed_and_two_are_not() {
-        let with = |claims: usize| {
-            let deltas: Vec<f64> = (0..100).map(|i| if i < claims { 0.02 } else { 0.0 }).collect();
-            series("x", 0, &deltas).promise()
-        };
-        assert!(with(0).holds && with(1).holds);
-        assert!(!with(2).holds);
-        assert!(with(2).says.contains("2 of 100 called different"), "{}", with(2).says);
+    fn every_claim_about_identical_sides_is_counted_whichever_way_it_points() {
+        let tally = series("x", &[0.02, 0.0, -0.02, 0.0]).tally();
+        assert_eq!((tally.trials, tally.claims, tally.same), (4, 2, 2));
+        assert!(tally.share.0 < 0.5 && tally.share.1 > 0.5, "{:?}", tally.share);
     }
 
     #[test]
@@ -334,13 +260,12 @@ mod tests {
             program_sha256: String::new(),
             machine: Machine::default(),
             plan: super::super::assemble::wire_plan(&crate::plan::Plan::default(), 1, true),
-            series: vec![series("calm", 0, &[0.0]), series("slower", 10, &[-0.01])],
-            empty_call_ns: Vec::new(),
+            series: vec![series("calm", &[0.0])],
             seal: "seal".to_owned(),
         };
         let card = record.card().expect("a card");
         assert_eq!((card.near, card.far), (Some(0.005), None), "no less than the rule lets claim");
-        let mut rough = series("rough", 0, &[0.0]);
+        let mut rough = series("rough", &[0.0]);
         rough.trials[0].deltas = (0..20).map(|i| if i % 2 == 0 { 0.1 } else { -0.1 }).collect();
         let sees = rough.tally().sees(40.0);
         assert!(sees > 0.05, "{sees}");
@@ -348,34 +273,5 @@ mod tests {
         assert_eq!(record.card().expect("a card").near, Some(sees));
         record.series.clear();
         assert_eq!(record.card(), None);
-    }
-
-    #[test]
-    fn ninety_five_of_a_hundred_true_slowdowns_must_be_found() {
-        let with = |found: usize| {
-            let deltas: Vec<f64> = (0..100).map(|i| if i < found { -0.01 } else { 0.0 }).collect();
-            series("x", 10, &deltas).promise().holds
-        };
-        assert!(with(95) && !with(94));
-        assert!(!series("x", 10, &[0.01; 100]).promise().holds, "the wrong way is not found");
-    }
-
-    #[test]
-    fn bias_and_overhead_have_their_limits() {
-        let record = |delta: f64, ns: f64| NoiseRecord {
-            schema: SCHEMA.to_owned(),
-            tool: String::new(),
-            program_sha256: String::new(),
-            machine: Machine::default(),
-            plan: super::super::assemble::wire_plan(&crate::plan::Plan::default(), 1, true),
-            series: vec![series("short", 0, &[delta]), series("other", 0, &[0.5])],
-            empty_call_ns: vec![ns, ns, 400.0],
-            seal: String::new(),
-        };
-        let holds = |delta, ns| -> Vec<bool> {
-            record(delta, ns).harness("short").iter().map(|promise| promise.holds).collect()
-        };
-        assert_eq!(holds(0.0008, 2.0), [true, true]);
-        assert_eq!(holds(-0.0011, 21.0), [false, false]);
     }
 }

@@ -370,7 +370,7 @@ fn the_committed_schema_is_that_of_the_types() {
     for (name, schema) in [
         ("history.v1", schemars::schema_for!(super::history::Run)),
         ("samples.v1", schemars::schema_for!(super::samples::SamplesFile)),
-        ("noise.v2", schemars::schema_for!(super::noise::NoiseRecord)),
+        ("noise.v3", schemars::schema_for!(super::noise::NoiseRecord)),
         ("count.v1", schemars::schema_for!(super::count::CountRecord)),
     ] {
         let text = serde_json::to_string_pretty(&schema).expect("plain data");
