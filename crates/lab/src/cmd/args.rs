@@ -122,17 +122,8 @@ pub(super) struct Run {
 }
 
 /// Options about sessions, where there is but one.
-const SESSIONS: [&str; 9] = [
-    "publish",
-    "sessions",
-    "looks",
-    "rounds",
-    "warm_ups",
-    "sample_ms",
-    "cool_down_secs",
-    "control",
-    "no_pin",
-];
+const SESSIONS: [&str; 8] =
+    ["sessions", "looks", "rounds", "warm_ups", "sample_ms", "cool_down_secs", "control", "no_pin"];
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
@@ -166,14 +157,17 @@ pub(super) struct Measuring {
     /// In a workflow of GitHub: add the tables to the step's summary, and annotate the run with what went wrong.
     #[arg(long)]
     pub(super) github: bool,
-    /// One more planned look, at 80 sessions; refuses a busy machine.
-    #[arg(long, hide_short_help = true)]
-    pub(super) publish: bool,
     /// Sessions of a case that is measured alone [default: 10], and the most of a comparison [default: 40].
-    #[arg(long, hide_short_help = true, value_name = "N", conflicts_with = "publish")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub(super) sessions: Option<usize>,
     /// Numbers of sessions at which a comparison is looked at [default: 10,20,40].
-    #[arg(long, hide_short_help = true, value_name = "N,N…", value_delimiter = ',', conflicts_with_all = ["publish", "sessions"])]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "N,N…",
+        value_delimiter = ',',
+        conflicts_with = "sessions"
+    )]
     pub(super) looks: Vec<usize>,
     /// Most rounds per session; fewer where one iteration takes longer than a sample should.
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 50)]
@@ -206,7 +200,6 @@ impl Measuring {
     pub(super) fn plan(&self) -> Plan {
         Plan {
             rule: match self.sessions {
-                _ if self.publish => Rule::publish(),
                 _ if !self.looks.is_empty() => Rule::at(&self.looks),
                 Some(sessions) => Rule::up_to(sessions),
                 None => Rule::standard(),

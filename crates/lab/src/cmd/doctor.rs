@@ -185,7 +185,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         finding(
             "load average",
             after.average.map(|average| format!("{average:.2}")),
-            busy.map(|_| (Weight::Bad, "others are at work: `--publish` refuses")),
+            busy.map(|_| (Weight::Bad, "others are at work: wait before you measure what will be published")),
         ),
         share("stolen time", |l| l.stolen_ms, 1e3, 0.01, "the hypervisor gives the processor to others"),
         share("processor pressure", |l| l.cpu_pressure_us, 1.0, 0.1, "tasks wait for a processor"),

@@ -108,13 +108,6 @@ pub(super) fn measure_with(
     job.plan.validate()?;
     let before = Load::read();
     let machine = Machine::read();
-    if options.publish && before.average.is_some_and(|load| load > f64::from(machine.logical_cores) / 2.0) {
-        let load = before.average.unwrap_or(0.0);
-        let cores = machine.logical_cores;
-        return Err(Error::Refused(format!(
-            "load average {load} on {cores} cores: nothing that is measured now should be published; wait, or leave out --publish"
-        )));
-    }
     let created = date::now_utc();
     let id = run_id(&created);
     let folder = options.out.clone().unwrap_or_else(|| Path::new("lab-results").join(&id));

@@ -161,11 +161,6 @@ impl Rule {
         Rule::with_looks(&[(10, 0.002), (20, 0.003), (40, 0.005)])
     }
 
-    /// `lab.rule/3-publish`: one more look, at 80 sessions, for numbers that will be printed somewhere.
-    pub(crate) fn publish() -> Self {
-        Rule::with_looks(&[(10, 0.002), (20, 0.002), (40, 0.003), (80, 0.003)])
-    }
-
     /// The same for as many sessions as somebody asks for: looks at 10, 20, 40 and so on, and at the last of them. The
     /// first spends what ten sessions can prove at best, and the others share what is left.
     pub(crate) fn up_to(sessions: usize) -> Self {
@@ -177,10 +172,9 @@ impl Rule {
 
     /// The same with looks at these numbers of sessions.
     pub(crate) fn at(looks: &[usize]) -> Self {
-        for known in [Rule::standard(), Rule::publish()] {
-            if known.looks.iter().map(|look| look.sessions).eq(looks.iter().copied()) {
-                return known;
-            }
+        let standard = Rule::standard();
+        if standard.looks.iter().map(|look| look.sessions).eq(looks.iter().copied()) {
+            return standard;
         }
         let budget = 1.0 - LEVEL;
         let share = |index| match (index, looks.len()) {
@@ -561,7 +555,7 @@ mod tests {
 
     #[test]
     fn many_links_spend_half_the_budget_and_can_still_end_at_the_first_look() {
-        for rule in [Rule::standard(), Rule::publish(), Rule::up_to(160)] {
+        for rule in [Rule::standard(), Rule::up_to(80), Rule::up_to(160)] {
             let half = rule.clone().with_links();
             assert_eq!(half.validate(), Ok(()));
             assert!((half.alpha() - rule.alpha() / 2.0).abs() < 1e-12, "{half:?}");
@@ -644,7 +638,7 @@ mod tests {
     #[test]
     fn rules_that_cannot_hold_are_refused() {
         assert_eq!(Rule::standard().validate(), Ok(()));
-        assert_eq!(Rule::publish().validate(), Ok(()));
+        assert_eq!(Rule::up_to(80).validate(), Ok(()));
         let broken = |change: fn(&mut Rule)| {
             let mut rule = Rule::standard();
             change(&mut rule);
@@ -727,7 +721,6 @@ mod tests {
     fn looks_can_be_asked_for() {
         let looks = |rule: &Rule| rule.looks.iter().map(|look| look.sessions).collect::<Vec<_>>();
         assert_eq!(Rule::up_to(40), Rule::standard());
-        assert_eq!(Rule::up_to(80), Rule::publish());
         assert_eq!(looks(&Rule::up_to(95)), [10, 20, 40, 80, 95]);
         assert_eq!(looks(&Rule::up_to(400)), [10, 20, 40, 80, 160, 320, 400]);
         assert_eq!(looks(&Rule::up_to(8)), [8]);
