@@ -11,7 +11,7 @@ use super::general::{self, FRAME};
 use super::shells::Contract;
 
 /// Vector instructions that write their first operand and do not read it.
-const VECTOR: [&str; 49] = [
+const VECTOR: [&str; 50] = [
     "kmovq",
     "kmovw",
     "vbroadcasti128",
@@ -38,6 +38,7 @@ const VECTOR: [&str; 49] = [
     "vpblendmd",
     "vpbroadcastd",
     "vpcmpltud",
+    "vperm2i128",
     "vpermq",
     "vpinsrq",
     "vpmuludq",

@@ -10,11 +10,13 @@
 
 mod argon2;
 mod argon2_order;
+mod argon2_tiles;
 mod column;
 #[cfg(test)]
 mod discipline;
 mod general;
 mod isa;
+mod registers;
 mod row;
 #[cfg(test)]
 mod shells;
@@ -60,12 +62,11 @@ fn files() -> Vec<(PathBuf, String)> {
     add("avx512_xof1_fused.s", row::xof(&isa::Isa { rotate: isa::Rotate::Fused, ..isa::AVX512_ROW }));
     add("avx512_xof4.s", row::xof(&isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }));
     let folder = Path::new("crates/hash/src/argon2/x86_64");
-    for (suffix, adds) in [("", false), ("_add", true)] {
-        files.push((folder.join(format!("avx2_block{suffix}.s")), argon2::avx2(adds)));
-    }
     for (name, store) in [("", Store::Plain), ("_add", Store::Adding), ("_carry", Store::Carrying)] {
-        for (part, text) in ["head", "tail"].into_iter().zip(argon2::avx512(store)) {
-            files.push((folder.join(format!("avx512{name}_{part}.s")), text));
+        for (isa, parts) in [("avx2", argon2_tiles::avx2(store)), ("avx512", argon2::avx512(store))] {
+            for (part, text) in ["head", "tail"].into_iter().zip(parts) {
+                files.push((folder.join(format!("{isa}{name}_{part}.s")), text));
+            }
         }
     }
     files

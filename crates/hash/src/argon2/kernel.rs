@@ -95,6 +95,10 @@ pub(super) enum Layout {
     /// rows or two columns side by side in a 64-byte vector finds them so.
     #[cfg_attr(not(kernels = "x86_64"), allow(dead_code, reason = "only vectors of 64 bytes want it"))]
     RowPairs,
+    /// Rows and columns two by two, which meet in four units of two words: the first and the last of them, and four vectors of
+    /// 32 bytes later the other two, of which the one of the second row first.
+    #[cfg_attr(not(kernels = "x86_64"), allow(dead_code, reason = "only vectors of 32 bytes want it"))]
+    Tiles,
 }
 
 impl Layout {
@@ -106,6 +110,12 @@ impl Layout {
             Layout::RowPairs => {
                 let (row, column) = (index / 16, index % 16);
                 row / 2 * 32 + column / 4 * 8 + row % 2 * 4 + column % 4
+            }
+            Layout::Tiles => {
+                let (row, unit) = (index / 16, index % 16 / 2);
+                // The unit of the second row comes first where it is the left one.
+                let half = (row + unit) % 2;
+                row / 2 * 32 + half * 16 + unit / 2 * 4 + unit % 2 * 2 + index % 2
             }
         }
     }
@@ -208,7 +218,7 @@ mod tests {
 
     #[test]
     fn layouts_are_permutations_that_keep_the_first_word() {
-        for layout in [Layout::Natural, Layout::RowPairs] {
+        for layout in [Layout::Natural, Layout::RowPairs, Layout::Tiles] {
             let mut places: Vec<usize> = (0..128).map(|index| layout.place(index)).collect();
             // The first word holds the next reference and is read in place.
             assert_eq!(places[0], 0);

@@ -1,8 +1,16 @@
-//! AVX2: four rows, or two pairs of columns, at a time.
+//! AVX2: four words at a time, rows and columns alike.
 //!
-//! Four words of a row are a vector: a row is A, B, C, D. The same vectors of all eight rows are two columns side by
-//! side, each word pair of a column in a half of two vectors. So nothing moves from rows to columns; rows are
-//! turned within vectors, columns by taking halves of two. The instructions come from `cargo xtask codegen`.
+//! Two neighbouring words are a unit. Two rows and two columns meet in a tile of four units, kept in two vectors:
+//!
+//! ```text
+//!            column 2j   column 2j + 1
+//! row 2i         a             b             vector 8i + j = a, d     vector 8i + 4 + j = c, b     (Layout::Tiles)
+//! row 2i + 1     c             d
+//! ```
+//! From rows to columns the halves of the second vector change places, and nothing else moves.
+//!
+//! The columns with the first word run ahead of the others, because that word names the block to be fetched next: the
+//! body is in two parts, and the fetch starts between them. The instructions come from `cargo xtask codegen`.
 
 use super::super::kernel::Layout;
 use super::super::memory::Block;
@@ -16,51 +24,149 @@ segment::table!(Avx2, "avx2", [Avx2], [Four], (#[target_feature(enable = "avx2")
 struct Avx2;
 
 impl Compress for Avx2 {
-    const LAYOUT: Layout = Layout::Natural;
+    const LAYOUT: Layout = Layout::Tiles;
 
     #[inline(always)]
     unsafe fn compress<const ADD: bool>(prev: *const Block, reference: *const Block, dst: *mut Block) -> u64 {
+        // SAFETY: the caller's. Without anything to be done in between this is a plain function.
+        unsafe {
+            compress::<ADD>(prev.cast(), reference.cast(), dst.cast(), |_| ());
+            (*dst).0[0]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn compress_then<const ADD: bool>(
+        prev: *const Block,
+        reference: *const Block,
+        dst: *mut Block,
+        known: impl FnOnce(u64),
+    ) {
         // SAFETY: the caller's.
-        unsafe { compress::<ADD>(prev.cast(), reference.cast(), dst.cast()) }
+        unsafe { compress::<ADD>(prev.cast(), reference.cast(), dst.cast(), known) }
+    }
+
+    #[inline(always)]
+    unsafe fn carry(carried: *mut Block, reference: *const Block, dst: *mut Block, known: impl FnOnce(u64)) {
+        // SAFETY: the caller's.
+        unsafe { carry(carried.cast(), reference.cast(), dst.cast(), known) }
+    }
+
+    #[inline(always)]
+    unsafe fn publish() {
+        // SAFETY: SSE is part of x86-64.
+        unsafe { _mm_sfence() }
     }
 
     #[inline(always)]
     fn fetch(block: *const Block) {
         super::fetch(block);
     }
+
+    #[inline(always)]
+    fn fetch_far(block: *const Block) {
+        super::fetch_far(block);
+    }
 }
 
-/// One copy of [`body`] for all loops. rustc leaves `inline(never)` out where a function has target features, and LLVM takes no
-/// such function into one that lacks them: this one stands between.
-///
+/// What a body keeps outside of registers: the sum of its inputs, and vectors that wait.
+type State = [__m256i; 32 + 24];
+
+/// The two parts of a body, with `$known` called in between.
+macro_rules! body {
+    ($head:literal, $tail:literal, $prev:ident, $reference:ident, $dst:ident, $known:ident) => {{
+        let mut state = MaybeUninit::<State>::uninit();
+        let state = state.as_mut_ptr();
+        let mut y = [MaybeUninit::<__m256i>::uninit(); 16];
+        let word: u64;
+        core::arch::asm!(
+            include_str!($head),
+            in("rdi") $prev,
+            in("rsi") $reference,
+            in("rdx") $dst,
+            in("rax") &raw const TURNS,
+            in("r8") state,
+            out("r9") word,
+            out("ymm0") y[0],
+            out("ymm1") y[1],
+            out("ymm2") y[2],
+            out("ymm3") y[3],
+            out("ymm4") y[4],
+            out("ymm5") y[5],
+            out("ymm6") y[6],
+            out("ymm7") y[7],
+            out("ymm8") y[8],
+            out("ymm9") y[9],
+            out("ymm10") y[10],
+            out("ymm11") y[11],
+            out("ymm12") y[12],
+            out("ymm13") y[13],
+            out("ymm14") y[14],
+            out("ymm15") y[15],
+            options(raw, nostack, preserves_flags),
+        );
+        $known(word);
+        core::arch::asm!(
+            include_str!($tail),
+            in("rdi") $prev,
+            in("rdx") $dst,
+            in("rax") &raw const TURNS,
+            in("r8") state,
+            inout("ymm0") y[0] => _,
+            inout("ymm1") y[1] => _,
+            inout("ymm2") y[2] => _,
+            inout("ymm3") y[3] => _,
+            inout("ymm4") y[4] => _,
+            inout("ymm5") y[5] => _,
+            inout("ymm6") y[6] => _,
+            inout("ymm7") y[7] => _,
+            inout("ymm8") y[8] => _,
+            inout("ymm9") y[9] => _,
+            inout("ymm10") y[10] => _,
+            inout("ymm11") y[11] => _,
+            inout("ymm12") y[12] => _,
+            inout("ymm13") y[13] => _,
+            inout("ymm14") y[14] => _,
+            inout("ymm15") y[15] => _,
+            options(raw, nostack, preserves_flags),
+        );
+    }};
+}
+
 /// # Safety
 /// As [`Compress::compress`]; a block is 32 aligned vectors.
 #[inline(never)]
+#[target_feature(enable = "avx2")]
 unsafe fn compress<const ADD: bool>(
     prev: *const __m256i,
     reference: *const __m256i,
     dst: *mut __m256i,
-) -> u64 {
-    // SAFETY: the caller's.
-    unsafe { body::<ADD>(prev, reference, dst) }
+    known: impl FnOnce(u64),
+) {
+    // SAFETY: the caller's. The body reads `prev` and `reference`, writes `dst` and the registers named and, before it reads
+    // it, `state`, and nothing else.
+    unsafe {
+        if ADD {
+            body!("avx2_add_head.s", "avx2_add_tail.s", prev, reference, dst, known);
+        } else {
+            body!("avx2_head.s", "avx2_tail.s", prev, reference, dst, known);
+        }
+    }
 }
 
 /// # Safety
-/// As [`compress`].
+/// As [`Compress::carry`]; a block is 32 aligned vectors.
+#[inline(never)]
 #[target_feature(enable = "avx2")]
-unsafe fn body<const ADD: bool>(prev: *const __m256i, reference: *const __m256i, dst: *mut __m256i) -> u64 {
-    let mut state = MaybeUninit::<[__m256i; 32]>::uninit();
-    let state = state.as_mut_ptr();
-    // SAFETY: the caller's. The body reads `prev` and `reference`, writes `dst` and, before it reads it, `state`; it
-    // destroys what the ABI allows and nothing else.
-    unsafe {
-        if ADD {
-            super::block!("avx2_block_add.s", prev, reference, dst, &raw const TURNS, in("r8") state);
-        } else {
-            super::block!("avx2_block.s", prev, reference, dst, &raw const TURNS, in("r8") state);
-        }
-        dst.cast::<u64>().read()
-    }
+unsafe fn carry(
+    carried: *mut __m256i,
+    reference: *const __m256i,
+    dst: *mut __m256i,
+    known: impl FnOnce(u64),
+) {
+    // SAFETY: the caller's. The body reads `carried` and `reference`, writes `carried` and `dst` and the registers named and,
+    // before it reads it, `state`, and nothing else.
+    unsafe { body!("avx2_carry_head.s", "avx2_carry_tail.s", carried, reference, dst, known) }
 }
 
 /// Which bytes of a half stand where, in words that are turned right by 24 bits and by 16.

@@ -39,20 +39,3 @@ pub(super) unsafe fn wipe_past(first: *mut Block, len: usize) {
         _mm_sfence();
     }
 }
-
-/// The body of a compression from a generated file.
-macro_rules! block {
-    ($file:literal, $prev:expr, $reference:expr, $dst:expr, $turns:expr $(, $($operand:tt)+)?) => {
-        core::arch::asm!(
-            include_str!($file),
-            in("rdi") $prev,
-            in("rsi") $reference,
-            in("rdx") $dst,
-            in("rax") $turns,
-            $($($operand)+,)?
-            clobber_abi("sysv64"),
-            options(raw, nostack),
-        )
-    };
-}
-use block;
