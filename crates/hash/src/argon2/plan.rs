@@ -85,8 +85,19 @@ static ROWS: &[&Row] = &[
     },
     #[cfg(kernels = "x86_64")]
     &Row {
+        kind: "Zen 3",
+        basis: "kernel and streams measured on AMD EPYC (family 25, model 1), 2026-11-25, the rest unmeasured",
+        fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
+        table: &x86_64::avx2::TABLE,
+        widths: &[(u32::MAX, 2)],
+        nonces: 2,
+        far_from: [u32::MAX; 2],
+        parallel_from: 2048,
+    },
+    #[cfg(kernels = "x86_64")]
+    &Row {
         kind: "AVX2",
-        basis: "unmeasured on processors without AVX-512",
+        basis: "unmeasured on processors without AVX-512, other than Zen 3",
         fits: |_| true,
         table: &x86_64::avx2::TABLE,
         widths: &[(u32::MAX, 2)],
