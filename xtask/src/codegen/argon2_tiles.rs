@@ -49,12 +49,11 @@ pub(super) fn avx2(store: Store) -> [String; 2] {
 
 fn program(store: Store) -> Vec<Line> {
     let mut program = Program::default();
-    let rows: Vec<_> = (0..4).map(|i| rows(&mut program, i)).collect();
-    let tiles: Vec<_> = rows.iter().map(|(_, tiles)| *tiles).collect();
-    let columns =
+    let (row_turns, tiles): (Vec<_>, Vec<_>) = (0..4).map(|i| rows(&mut program, i)).unzip();
+    let column_turns: Vec<_> =
         (0..4).map(|j| columns(&mut program, j, [0, 1, 2, 3].map(|i| tiles[i][j]), store)).collect();
-    let mut lines = in_turns(rows.into_iter().map(|(turns, _)| turns).collect(), ROWS_APART);
-    lines.extend(in_turns(columns, COLUMNS_APART));
+    let mut lines = in_turns(&row_turns, ROWS_APART);
+    lines.extend(in_turns(&column_turns, COLUMNS_APART));
     lines
 }
 
@@ -65,7 +64,7 @@ type Tile = [Value; 2];
 type Turn = Vec<Line>;
 
 /// One turn of each in turns, each from `apart` turns after the one before on.
-fn in_turns(pairs: Vec<Vec<Turn>>, apart: usize) -> Vec<Line> {
+fn in_turns(pairs: &[Vec<Turn>], apart: usize) -> Vec<Line> {
     let last = pairs.iter().enumerate().map(|(number, turns)| number * apart + turns.len()).max();
     let mut lines = Vec::new();
     for turn in 0..last.unwrap_or(0) {
