@@ -60,6 +60,7 @@ fn nasty() -> World {
     File::create(world.path("sparse")).and_then(|file| file.set_len(20 << 20)).expect("a sparse file");
     std::os::unix::fs::symlink("plain", world.path("link")).expect("a link");
     std::os::unix::fs::symlink("nowhere", world.path("broken")).expect("a link");
+    std::os::unix::fs::symlink("circle", world.path("circle")).expect("a link");
     world
 }
 
@@ -149,6 +150,7 @@ fn hashing_with_every_flag() {
         &["--length=64", "--seek=64"],
         &["--length", "131", "--seek", "1099511627777"],
         &["--seek", "1"],
+        &["--length", "100000", "--seek", "12345678901"],
         &["--tag", "--seek", "63", "--length", "2", "--derive-key", "x", "--no-mmap"],
         &["--tag", "--no-names"],
     ] {
@@ -209,6 +211,61 @@ fn named_pipes() {
     });
 }
 
+/// Files whose size is said to be zero, or which cannot be read at all.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_are_not_what_they_seem() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let pair = Pair { world: &world, b3sum };
+    pair.same(&["/dev/null", "/proc/version", "/proc/filesystems"], b"");
+    pair.same(&["/sys/kernel/mm", "/proc/self/fd/99", "plain/below", "plain"], b"");
+    // Ours says where it could not be read.
+    let (ours, theirs) = pair.both(&["/proc/self/mem", "plain"], b"");
+    assert_eq!((ours.text(), ours.code()), (theirs.text(), theirs.code()));
+    assert!(ours.err.contains("/proc/self/mem: unreadable at offset 0: "), "{}", ours.err);
+    pair.same(&["/dev/stdin", "/proc/self/fd/0"], b"standard input by another name");
+}
+
+#[test]
+fn files_without_permission() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    world.write("locked", "secret");
+    std::fs::set_permissions(world.path("locked"), std::fs::Permissions::from_mode(0o000))
+        .expect("our own file");
+    if std::fs::read(world.path("locked")).is_ok() {
+        skip("files without permission to read beside b3sum", "this user may read everything");
+    }
+    Pair { world: &world, b3sum }.same(&["locked", "plain"], b"");
+}
+
+#[test]
+fn wrong_command_lines_are_refused_alike() {
+    let Some(b3sum) = b3sum() else { return };
+    let world = nasty();
+    let pair = Pair { world: &world, b3sum };
+    for args in [
+        &["--nonsense", "plain"][..],
+        &["--length", "x", "plain"],
+        &["--length", "-1", "plain"],
+        &["--seek", "18446744073709551616", "plain"],
+        &["--num-threads", "x", "plain"],
+        &["--quiet", "plain"],
+        &["--check", "--tag", "plain"],
+        &["--check", "--raw", "plain"],
+        &["--check", "--no-names", "plain"],
+        &["--keyed", "--derive-key", "x", "plain"],
+        &["--keyed"],
+        &["plain", ""],
+    ] {
+        let (ours, theirs) = pair.both(args, b"");
+        assert_eq!((ours.code(), theirs.code()), (2, 2), "{args:?}: {}{}", ours.err, theirs.err);
+        assert_eq!((ours.out.len(), ours.err.lines().count()), (0, 1), "{args:?}: {}", ours.err);
+    }
+}
+
 #[test]
 fn checking_with_every_flag() {
     let Some(b3sum) = b3sum() else { return };
@@ -218,7 +275,8 @@ fn checking_with_every_flag() {
     let names: Vec<_> = names(&world)
         .into_iter()
         .filter(|name| {
-            name.to_str().is_some() && !["broken", "deep", "two  spaces"].iter().any(|odd| name == odd)
+            name.to_str().is_some()
+                && !["broken", "circle", "deep", "two  spaces"].iter().any(|odd| name == odd)
         })
         .collect();
     for style in [&[][..], &["--tag"]] {
@@ -317,6 +375,12 @@ fn the_differences_are_the_documented_ones() {
     ] {
         assert_eq!(codes(&["--check"], odd.as_bytes()), (0, 1), "{odd:?}");
         assert_eq!(codes(&["--check", "--strict"], odd.as_bytes()), (1, 2), "{odd:?}");
+    }
+
+    // What another function wrote can be checked.
+    for function in [["--length", "48"], ["--derive-key", "x"]] {
+        let list = sums(&[&function[..], &["plain"]].concat());
+        assert_eq!(codes(&[&["--check"][..], &function].concat(), &list), (0, 2), "{function:?}");
     }
 
     // Mistakes that are b3sum's exit code 1 and our 2, as nothing was done.

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod argon2;
-mod b3sum_words;
 mod blake3_batch;
 mod blake3_lengths;
 mod blake3_output;
