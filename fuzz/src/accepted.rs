@@ -128,7 +128,7 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
                         alike(&found, &other),
                         "another value at a key\n{object} {key:?}: {found:?} and {other:?}"
                     );
-                    same_conflicts(a.get_all(&object, key), b.get_all(&object, key), &mut open);
+                    same_conflicts(&a.get_all(&object, key), &b.get_all(&object, key), &mut open);
                     reach(&found, &mut open);
                 }
             }
@@ -154,7 +154,7 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
                     assert_eq!(spans(a), spans(b), "other spans of {object}");
                 }
                 for index in 0..a.length(&object).min(ELEMENTS) {
-                    same_conflicts(a.get_all(&object, index), b.get_all(&object, index), &mut open);
+                    same_conflicts(&a.get_all(&object, index), &b.get_all(&object, index), &mut open);
                 }
             }
             Err(error) => panic!("{object} was found and is not there: {error}"),
@@ -166,8 +166,8 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
 type Found<'a> = Result<Vec<(Value<'a>, ObjId)>, EditError>;
 
 /// All values at a place. The last of them is the winner, which is found without asking for conflicts.
-fn same_conflicts(ours: Found<'_>, theirs: Found<'_>, open: &mut Vec<ObjId>) {
-    match (&ours, &theirs) {
+fn same_conflicts(ours: &Found<'_>, theirs: &Found<'_>, open: &mut Vec<ObjId>) {
+    match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => {
             let same = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| alike(a, b));
             assert!(same, "other values at one place\n{ours:?} and {theirs:?}");

@@ -59,7 +59,7 @@ fn whole(list: &[u8], style: Style) {
     while let Some((_, parsed)) = list.next_line().expect("memory does not fail") {
         match parsed {
             Ok(Parsed::Entry(entry)) => {
-                assert!(!entry.path.as_os_str().is_empty() && entry.digest.len() >= 16)
+                assert!(!entry.path.as_os_str().is_empty() && entry.digest.len() >= 16);
             }
             Ok(Parsed::Nothing(note)) => assert!(!note.to_string().is_empty()),
             Err(error) => assert!(!error.to_string().is_empty()),

@@ -30,12 +30,13 @@ pub(crate) fn run(root: &Path, request: &FuzzRequest) -> anyhow::Result<bool> {
     let mut clean = true;
     for target in chosen {
         // What the fuzzer finds interesting goes to a scratch folder: the committed seeds are few and chosen.
-        let scratch = root.join("fuzz/target/corpus").join(target);
+        let scratch = root.join("target/corpus").join(target);
         fs::create_dir_all(&scratch).with_context(|| format!("{}", scratch.display()))?;
         let seeds = format!("fuzz/corpus/{target}");
         let time = format!("-max_total_time={}", request.seconds);
         let scratch = scratch.to_str().context("a repository whose path is UTF-8")?;
-        let command = Cmd::nightly(&["fuzz", "run", target, scratch, &seeds, "--", &time]);
+        let command =
+            Cmd::nightly(&["fuzz", "run", "--features=libfuzzer", target, scratch, &seeds, "--", &time]);
         clean &= run::step(root, &format!("fuzz-{target}"), &[command], true)?.failure.is_none();
     }
     Ok(clean)

@@ -7,14 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-const BUILD: [&str; 7] =
-    ["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features", "--bin", "mutate"];
+use crate::metadata;
+
+const BUILD: [&str; 8] =
+    ["build", "--locked", "--profile", "mutate", "-p", "hashmill-fuzz", "--bin", "mutate"];
 
 /// Searches; true if nothing was found. Findings stay where `--out` says.
 pub(crate) fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<bool> {
     let built = Command::new("cargo").current_dir(root).args(BUILD).status().context("cargo")?;
     ensure!(built.success(), "`cargo {}` failed", BUILD.join(" "));
-    let program = root.join("fuzz/target/release/mutate");
+    let program = metadata::target(root)?.join("mutate/mutate");
     let status = Command::new(&program).args(arguments).status();
     let status = status.with_context(|| format!("{}", program.display()))?;
     ensure!(matches!(status.code(), Some(0 | 1)), "the search did not finish: {status}");

@@ -44,6 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hashmill-workloads",
         ],
     ),
+    ("hashmill-fuzz", &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-testkit"]),
     // The tool must run while the crates do not build.
     ("xtask", &[]),
 ];
