@@ -6,9 +6,6 @@ use std::process::{Command, Stdio};
 
 use crate::b3sum;
 
-/// The target that the aarch64 kernels are tested on.
-pub(crate) const ARM64: &str = "aarch64-unknown-linux-gnu";
-
 /// Ends well where it is run by a version that is new enough.
 const NODE_20: &str = "process.exit(Number(process.versions.node.split('.')[0]) < 20 ? 1 : 0)";
 
@@ -34,8 +31,6 @@ pub(crate) enum Need {
     NightlySource,
     /// The libraries of the toolchain for a target.
     Std(&'static str),
-    /// The same for [`ARM64`], of this toolchain or of another.
-    Arm64Std,
 }
 
 impl Need {
@@ -63,39 +58,15 @@ impl Need {
                 "needs the source of nightly's std (rustup component add rust-src --toolchain nightly)"
                     .to_owned()
             }),
-            Self::Std(target) => (!has_std("rustc", target))
+            Self::Std(target) => (!has_std(target))
                 .then(|| format!("needs a standard library for {target} (rustup target add {target})")),
-            Self::Arm64Std => arm64_compiler().is_none().then(|| {
-                format!(
-                    "needs a standard library for {ARM64} (rustup target add {ARM64}, \
-                     or the Debian packages rustc-web and libstd-rust-web-dev:arm64)"
-                )
-            }),
         }
     }
 }
 
-/// Which compiler builds for [`ARM64`].
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Arm64Compiler {
-    /// The toolchain that builds everything else.
-    Active,
-    /// Debian's own, where rustup cannot fetch the target's standard library.
-    Debian { rustc: &'static str, rustdoc: &'static str },
-}
-
-/// The compiler to use for [`ARM64`], the active toolchain first.
-pub(crate) fn arm64_compiler() -> Option<Arm64Compiler> {
-    let debian = Arm64Compiler::Debian { rustc: "/usr/bin/rustc", rustdoc: "/usr/bin/rustdoc" };
-    [("rustc", Arm64Compiler::Active), ("/usr/bin/rustc", debian)]
-        .into_iter()
-        .find(|(rustc, _)| has_std(rustc, ARM64))
-        .map(|(_, compiler)| compiler)
-}
-
 /// Whether `rustc` can find compiled libraries for `target`. The folder alone proves nothing: rustc names it either way.
-fn has_std(rustc: &str, target: &str) -> bool {
-    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
+fn has_std(target: &str) -> bool {
+    let output = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
     let Ok(output) = output else { return false };
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let Ok(entries) = folder.read_dir() else { return false };
@@ -145,11 +116,8 @@ mod tests {
 
     #[test]
     fn a_target_without_a_library_is_not_taken_for_installed() {
-        assert!(!has_std("rustc", "no-such-target-anywhere"));
-        assert!(
-            has_std("rustc", &format!("{}-unknown-linux-gnu", env::consts::ARCH))
-                || env::consts::OS != "linux"
-        );
-        assert!(!has_std("rustc", "powerpc64-unknown-linux-musl"), "nobody installs this one");
+        assert!(!has_std("no-such-target-anywhere"));
+        assert!(has_std(&format!("{}-unknown-linux-gnu", env::consts::ARCH)) || env::consts::OS != "linux");
+        assert!(!has_std("powerpc64-unknown-linux-musl"), "nobody installs this one");
     }
 }

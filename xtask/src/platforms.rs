@@ -6,8 +6,8 @@
 use std::env::consts;
 use std::path::Path;
 
-use crate::host::{self, ARM64, Arm64Compiler, Need};
-use crate::steps::{Cmd, Step};
+use crate::host::Need;
+use crate::steps::{Cmd, Setting, Step};
 
 /// What this machine needs to build for a target and to run what it built.
 struct Target {
@@ -23,8 +23,8 @@ struct Target {
 const X86_64_MUSL: Target =
     Target { triple: "x86_64-unknown-linux-musl", cc: Some("musl-gcc"), runner: None, flags: "" };
 
-/// The C code calls memory and nothing else of a C library, so the headers of another one do.
-const AARCH64_MUSL: Target = Target {
+/// What the archives are built for. The C code calls memory and nothing else of a C library, so the headers of another one do.
+const AARCH64: Target = Target {
     triple: "aarch64-unknown-linux-musl",
     cc: Some("aarch64-linux-gnu-gcc"),
     runner: Some("qemu-aarch64 -cpu max"),
@@ -115,14 +115,17 @@ const IN_WINE: [&str; 6] =
 pub(crate) const ALL: &[Step] = &[
     Step {
         name: "aarch64",
-        about: "the tests of `hash` for aarch64, under qemu",
+        about: "the tests of `hash` and known answers of `doc` for aarch64 Linux with musl, under qemu",
         quick: false,
         filters: true,
         // There, the other steps run the NEON kernels on the real thing.
-        applies: || consts::ARCH != "aarch64",
-        needs: &[ARM64_GCC, Need::Arm64Std],
+        applies: on_debian,
+        needs: &[ARM64_GCC, Need::Std(AARCH64.triple)],
         runner: Some(QEMU_AARCH64),
-        commands: |setting| Ok(vec![arm64(host::arm64_compiler().as_ref()).tests(setting)]),
+        commands: |setting| {
+            let hash = test(&AARCH64, &[ENGINES[0]], &["--all-features"]).tests(setting);
+            Ok(vec![hash, answers(&AARCH64, &[ENGINES[1]], setting)])
+        },
     },
     Step {
         name: "musl",
@@ -134,28 +137,21 @@ pub(crate) const ALL: &[Step] = &[
         runner: None,
         commands: |setting| {
             let packages = ["hashmill-hash", "hashmill-doc", "hashmill-files"];
-            Ok(vec![test(&X86_64_MUSL, &packages).tests_of(setting, &WITH_MUSL)])
+            Ok(vec![test(&X86_64_MUSL, &packages, &[]).tests_of(setting, &WITH_MUSL)])
         },
     },
     Step {
-        name: "musl-aarch64",
-        about: "known answers of `hash` and `doc` for aarch64 Linux with musl, under qemu",
-        quick: false,
-        filters: true,
-        applies: on_debian,
-        needs: &[ARM64_GCC, Need::Std(AARCH64_MUSL.triple)],
-        runner: Some(QEMU_AARCH64),
-        commands: |setting| Ok(vec![test(&AARCH64_MUSL, &ENGINES).tests_of(setting, &ANSWERS)]),
-    },
-    Step {
         name: "i686",
-        about: "the tests of `hash` and `doc` for x86 of 32 bits",
+        about: "the tests of `hash`, and of `doc` without threads, for x86 of 32 bits",
         quick: false,
         filters: true,
         applies: on_debian,
         needs: &[program("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"), Need::Std(I686.triple)],
         runner: None,
-        commands: |setting| Ok(vec![test(&I686, &ENGINES).tests_of(setting, &WITHOUT_THE_LARGEST)]),
+        commands: |setting| {
+            let features = ["--no-default-features", "--features", "hashmill-hash/default"];
+            Ok(vec![test(&I686, &ENGINES, &features).tests_of(setting, &WITHOUT_THE_LARGEST)])
+        },
     },
     Step {
         name: "s390x",
@@ -165,7 +161,7 @@ pub(crate) const ALL: &[Step] = &[
         applies: on_debian,
         needs: &[program("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"), Need::Std(S390X.triple)],
         runner: Some(program("qemu-s390x", "qemu-user")),
-        commands: |setting| Ok(vec![test(&S390X, &ENGINES).tests_of(setting, &ANSWERS)]),
+        commands: |setting| Ok(vec![answers(&S390X, &ENGINES, setting)]),
     },
     Step {
         name: "windows",
@@ -177,7 +173,7 @@ pub(crate) const ALL: &[Step] = &[
         runner: Some(program("wine", "wine")),
         commands: |setting| {
             let packages = ["hashmill-hash", "hashmill-doc", "hashmill-files"];
-            let tests = test(&WINDOWS, &packages).tests_of(setting, &IN_WINE);
+            let tests = test(&WINDOWS, &packages, &[]).tests_of(setting, &IN_WINE);
             Ok(vec![random_for_wine(), in_wine(tests, setting.root)])
         },
     },
@@ -189,7 +185,7 @@ pub(crate) const ALL: &[Step] = &[
         applies: everywhere,
         needs: &[Need::Std(WASI.triple)],
         runner: Some(NODE),
-        commands: |setting| Ok(vec![test(&WASI, &ENGINES).tests_of(setting, &ANSWERS)]),
+        commands: |setting| Ok(vec![answers(&WASI, &ENGINES, setting)]),
     },
     Step {
         name: "wasm",
@@ -224,10 +220,17 @@ fn on_debian() -> bool {
     consts::OS == "linux" && consts::ARCH == "x86_64"
 }
 
+/// Known answers, which take less time than to optimise what computes them.
+fn answers(target: &Target, packages: &[&str], setting: &Setting<'_>) -> Cmd {
+    let quickly = ["--config", "profile.dev.package.hashmill-doc.opt-level=1"];
+    test(target, packages, &quickly).tests_of(setting, &ANSWERS)
+}
+
 /// A `cargo test` for a target, without its end.
-fn test(target: &Target, packages: &[&str]) -> Cmd {
+fn test(target: &Target, packages: &[&str], options: &[&str]) -> Cmd {
     let mut args = vec!["test", "--locked", "--target", target.triple, "--lib", "--test", "it"];
     packages.iter().for_each(|package| args.extend(["-p", package]));
+    args.extend(options);
     let lower = target.triple.replace('-', "_");
     let upper = lower.to_uppercase();
     let mut cmd = Cmd::cargo(&args).with("RUSTFLAGS", &flags(target));
@@ -246,28 +249,6 @@ fn test(target: &Target, packages: &[&str]) -> Cmd {
 
 fn flags(target: &Target) -> String {
     format!("-Dwarnings {}", target.flags).trim_end().to_owned()
-}
-
-/// The library path keeps the loader and the C library from one package: `-L` alone finds the cross package's loader and
-/// the C library of `libc6:arm64`, and when their versions differ the first new thread hangs.
-const ARM64_RUNNER: &str =
-    "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib -cpu max";
-
-/// `hash` alone: `testkit` proves its guard pages by starting itself, which the emulator does not pass on. The compiler may
-/// be another one than elsewhere, so the folder is too.
-fn arm64(compiler: Option<&Arm64Compiler>) -> Cmd {
-    let folder = "target/aarch64";
-    let packages = ["-p", "hashmill-hash", "--all-features"];
-    let test = ["test", "--locked", "--target", ARM64, "--target-dir", folder];
-    let test = Cmd::cargo(&[&test[..], &packages].concat())
-        .with("RUSTFLAGS", "-Dwarnings")
-        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
-        .with("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", ARM64_RUNNER);
-    match compiler {
-        // rustup's cargo takes the compiler that it is told to; rustdoc must match it.
-        Some(Arm64Compiler::Debian { rustc, rustdoc }) => test.with("RUSTC", rustc).with("RUSTDOC", rustdoc),
-        Some(Arm64Compiler::Active) | None => test,
-    }
 }
 
 /// Where wine keeps its drives, and where it finds a library that it may lack.
@@ -342,17 +323,9 @@ fn bare(runs: bool) -> Vec<Cmd> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::Setting;
 
     fn names(cmd: &Cmd) -> Vec<&str> {
         cmd.env.iter().map(|(name, _)| name.as_str()).collect()
-    }
-
-    #[test]
-    fn debians_compiler_is_named_to_cargo_and_rustdoc_goes_with_it() {
-        let debian = Arm64Compiler::Debian { rustc: "/usr/bin/rustc", rustdoc: "/usr/bin/rustdoc" };
-        assert!(names(&arm64(Some(&debian))).ends_with(&["RUSTC", "RUSTDOC"]));
-        assert!(!names(&arm64(Some(&Arm64Compiler::Active))).contains(&"RUSTC"));
     }
 
     #[test]
@@ -360,8 +333,8 @@ mod tests {
         let upper =
             ["CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER", "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER"];
         let expected = [&["RUSTFLAGS", "CC_s390x_unknown_linux_gnu"][..], &upper].concat();
-        assert_eq!(names(&test(&S390X, &ENGINES)), expected);
-        assert_eq!(names(&test(&X86_64_MUSL, &ENGINES)), ["RUSTFLAGS", "CC_x86_64_unknown_linux_musl"]);
+        assert_eq!(names(&test(&S390X, &ENGINES, &[])), expected);
+        assert_eq!(names(&test(&X86_64_MUSL, &ENGINES, &[])), ["RUSTFLAGS", "CC_x86_64_unknown_linux_musl"]);
     }
 
     #[test]

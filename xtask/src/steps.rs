@@ -104,26 +104,15 @@ const MUSL: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
 
 /// What is published, each after those that it needs; the program comes last.
-const SHIPPED: [&str; 14] = [
-    "-p",
+const SHIPPED: [&str; 7] = [
     "hashmill-hash",
-    "-p",
     "hashmill-machine",
-    "-p",
     "hashmill-doc",
-    "-p",
     "hashmill-files",
-    "-p",
     "hashmill-lab",
-    "-p",
     "hashmill-workloads",
-    "-p",
     "hashmill-cli",
 ];
-
-/// The workspace of the fuzz targets, without the fuzzer: an ordinary crate for the stable toolchain. Its lock file may
-/// change here, as it follows that of the main workspace.
-const FUZZ: [&str; 3] = ["--manifest-path", "fuzz/Cargo.toml", "--no-default-features"];
 
 /// Every step, cheap ones first: a wrong format should not wait for the sanitizer.
 pub(crate) fn all() -> impl Iterator<Item = &'static Step> {
@@ -140,27 +129,31 @@ const HERE: &[Step] = &[
         applies: everywhere,
         needs: &[RUSTFMT],
         runner: None,
-        commands: |_| {
-            let fuzz = ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"];
-            Ok(vec![Cmd::cargo(&["fmt", "--all", "--check"]), Cmd::cargo(&fuzz)])
-        },
+        commands: |_| Ok(vec![Cmd::cargo(&["fmt", "--all", "--check"])]),
     },
     Step {
         name: "lint",
-        about: "clippy has no warning, with and without std, for the small program, and for what a bench takes",
+        about: "clippy has no warning: everything, the small program, what a bench takes, and features one by one",
         quick: true,
         filters: false,
         applies: everywhere,
         needs: &[CLIPPY],
         runner: None,
-        commands: |_| {
-            Ok(vec![
-                clippy(&["--workspace", "--all-features"]),
-                clippy(&["-p", "hashmill-hash", "--no-default-features"]),
+        commands: |setting| {
+            let packages = metadata::packages(setting.root)?;
+            let mut all = vec![
+                clippy(&["--workspace", "--features", &features(&packages, &LIBFUZZER)]),
                 clippy(&["-p", "hashmill-cli", "--no-default-features"]),
                 clippy(&["-p", "hashmill-lab"]),
-                Cmd::cargo(&[&["clippy", "--all-targets"], &FUZZ[..], &["--", "-Dwarnings"]].concat()),
-            ])
+                clippy(&["-p", "hashmill-doc", "--no-default-features"]),
+            ];
+            let hash = packages.iter().find(|package| package.name == "hashmill-hash");
+            let hash = &hash.context("the package hashmill-hash")?.features;
+            let alone = [""].into_iter().chain(hash.iter().map(String::as_str));
+            all.extend(
+                alone.map(|set| clippy(&["-p", "hashmill-hash", "--no-default-features", "--features", set])),
+            );
+            Ok(all)
         },
     },
     Step {
@@ -176,16 +169,6 @@ const HERE: &[Step] = &[
             let test = ["test", "--locked", "--workspace", "--features", &features];
             Ok(vec![Cmd::cargo(&test).tests(setting)])
         },
-    },
-    Step {
-        name: "replay",
-        about: "the seeds of the fuzz targets",
-        quick: true,
-        filters: true,
-        applies: everywhere,
-        needs: &[],
-        runner: None,
-        commands: |setting| Ok(vec![Cmd::cargo(&[&["test"], &FUZZ[..]].concat()).tests(setting)]),
     },
     Step {
         name: "javascript",
@@ -238,17 +221,13 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "packages",
-        about: "every crate that ships can be packed, and builds from what was packed",
+        about: "every crate that ships can be packed, and compiles from what was packed",
         quick: false,
         filters: false,
         applies: everywhere,
         needs: &[],
         runner: None,
-        commands: |_| {
-            let package =
-                ["package", "--locked", "--offline", "--allow-dirty", "--target-dir", "target/packed"];
-            Ok(vec![Cmd::cargo(&[&package[..], &SHIPPED].concat())])
-        },
+        commands: |_| Ok(vec![Cmd::new(".ci/crates", &SHIPPED)]),
     },
     Step {
         name: "archive",
@@ -258,7 +237,16 @@ const HERE: &[Step] = &[
         applies: || consts::OS == "linux" && ["x86_64", "aarch64"].contains(&consts::ARCH),
         needs: &[Need::Std(MUSL), Need::Program { name: "dpkg-deb", package: "dpkg" }],
         runner: None,
-        commands: |_| Ok([".ci/package", ".ci/deb", ".ci/try"].map(|file| Cmd::new(file, &[MUSL])).into()),
+        // What is tried is what was packed, not how fast it is: `whole` links as it ships.
+        commands: |_| {
+            let quickly = [("LTO", "off"), ("CODEGEN_UNITS", "16"), ("OPT_LEVEL", "1")];
+            let link = |cmd: Cmd| {
+                let set =
+                    |cmd: Cmd, (what, to): &(&str, &str)| cmd.with(&format!("CARGO_PROFILE_DIST_{what}"), to);
+                quickly.iter().fold(cmd, set)
+            };
+            Ok([".ci/package", ".ci/deb", ".ci/try"].map(|file| link(Cmd::new(file, &[MUSL]))).into())
+        },
     },
     Step {
         name: "semver",
@@ -270,8 +258,9 @@ const HERE: &[Step] = &[
         runner: None,
         commands: |setting| {
             let tag = Cmd::last_tag(setting.root)?;
-            let libraries = &SHIPPED[..SHIPPED.len() - 2];
-            Ok(vec![Cmd::cargo(&[&["semver-checks", "--baseline-rev", &tag][..], libraries].concat())])
+            let mut args = vec!["semver-checks", "--baseline-rev", &tag];
+            SHIPPED[..SHIPPED.len() - 1].iter().for_each(|library| args.extend(["-p", library]));
+            Ok(vec![Cmd::cargo(&args)])
         },
     },
     Step {
@@ -282,29 +271,25 @@ const HERE: &[Step] = &[
         applies: everywhere,
         needs: &[],
         runner: None,
-        commands: |_| {
-            let doc = Cmd::cargo(&["doc", "--locked", "--workspace", "--no-deps", "--all-features"]);
+        commands: |setting| {
+            let features = features(&metadata::packages(setting.root)?, &LIBFUZZER);
+            let doc = Cmd::cargo(&["doc", "--locked", "--workspace", "--no-deps", "--features", &features]);
             Ok(vec![doc.with("RUSTDOCFLAGS", "-Dwarnings")])
         },
     },
     Step {
         name: "features",
-        about: "the tests of `hash`: no feature, each alone, all; those of `doc` without shortcuts, and without threads",
+        about: "the tests of `hash` without features, and those of `doc` without shortcuts",
         quick: false,
         filters: true,
         applies: everywhere,
         needs: &[],
         runner: None,
+        // With all features they ran in the workspace, and each alone was linted; `doc` without threads is for `i686`.
         commands: |setting| {
-            let packages = metadata::packages(setting.root)?;
-            let hash = packages.iter().find(|package| package.name == "hashmill-hash");
-            let sets = feature_sets(&hash.context("the package hashmill-hash")?.features);
-            let test = ["test", "--locked", "-p", "hashmill-hash", "--no-default-features", "--features"];
-            let hash = sets.iter().map(|set| Cmd::cargo(&[&test[..], &[set]].concat()).tests(setting));
-            let doc = [&["--features", "general"][..], &["--no-default-features"]].map(|set| {
-                Cmd::cargo(&[&["test", "--locked", "-p", "hashmill-doc"], set].concat()).tests(setting)
-            });
-            Ok(hash.chain(doc).collect())
+            let hash = ["test", "--locked", "-p", "hashmill-hash", "--no-default-features"];
+            let doc = ["test", "--locked", "-p", "hashmill-doc", "--features", "general"];
+            Ok(vec![Cmd::cargo(&hash).tests(setting), Cmd::cargo(&doc).tests(setting)])
         },
     },
     Step {
@@ -361,29 +346,28 @@ fn clippy(of: &[&str]) -> Cmd {
     Cmd::cargo(&[&["clippy", "--locked", "--all-targets"], of, &["--", "-Dwarnings"]].concat())
 }
 
-/// Every feature but four, which clippy still sees: the engines that documents are measured beside, and the build that counts
-/// their memory, take longer to build than all else, and no test needs them; documents without shortcuts, and beside JavaScript, are steps of their own.
+/// What wants a compiler for C++.
+const LIBFUZZER: [&str; 1] = ["hashmill-fuzz/libfuzzer"];
+
+/// Every feature but five. Clippy still sees four: the engines that documents are measured beside, and the build that
+/// counts their memory, take longer to build than all else, and no test needs them; documents without shortcuts, and beside
+/// JavaScript, are steps of their own.
 fn tested_features(packages: &[Package]) -> String {
-    let all = packages
-        .iter()
-        .flat_map(|package| package.features.iter().map(|feature| format!("{}/{feature}", package.name)));
     let elsewhere = [
         "hashmill-rivals/counting",
         "hashmill-rivals/doc-engines",
         "hashmill-rivals/javascript",
         "hashmill-doc/general",
     ];
-    all.filter(|feature| !elsewhere.contains(&feature.as_str())).collect::<Vec<_>>().join(",")
+    features(packages, &[&elsewhere[..], &LIBFUZZER].concat())
 }
 
-/// No feature, each feature alone, all of them: enough to see a missing `cfg` without trying every subset.
-fn feature_sets(features: &[String]) -> Vec<String> {
-    let mut sets = vec![String::new()];
-    sets.extend(features.iter().cloned());
-    if features.len() > 1 {
-        sets.push(features.join(","));
-    }
-    sets
+/// Every feature of every package, as cargo wants it, but some.
+fn features(packages: &[Package], but: &[&str]) -> String {
+    let all = packages
+        .iter()
+        .flat_map(|package| package.features.iter().map(|feature| format!("{}/{feature}", package.name)));
+    all.filter(|feature| !but.contains(&feature.as_str())).collect::<Vec<_>>().join(",")
 }
 
 /// Installs exactly what the lock file names, below the crate that knows all competitors, and runs no scripts of theirs. What
@@ -442,13 +426,6 @@ fn tsan() -> Cmd {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_feature_is_tried_alone_and_with_all_others() {
-        let names = ["std", "serde"].map(str::to_owned);
-        assert_eq!(feature_sets(&names), ["", "std", "serde", "std,serde"]);
-        assert_eq!(feature_sets(&names[..1]), ["", "std"]);
-    }
 
     #[test]
     fn the_engines_beside_ours_are_not_built_for_tests() {
