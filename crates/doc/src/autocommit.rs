@@ -397,7 +397,7 @@ impl Transactable for AutoCommit {
             }
             None => whole,
         };
-        let open = open.get_or_insert_with(|| doc.open().0);
+        let open = open.get_or_insert_with(|| doc.open_change().0);
         Editor { state: doc.state_mut(), open }
     }
 

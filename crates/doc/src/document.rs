@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::codec::change::{Change, Scratch};
 use crate::codec::limits::{Budget, Limits};
 use crate::edit::{CommitOptions, Open};
-use crate::error::{ApplyError, EditError};
+use crate::error::{ApplyError, EditError, LoadError};
 use crate::patch::Patch;
 use crate::patch::diff::{Scope, diff};
 use crate::queue::{Applied, Queue};
@@ -141,7 +141,7 @@ impl Document {
     }
 
     /// Opens a change; gives the state it changes, too.
-    pub(crate) fn open(&mut self) -> (Open, &mut State) {
+    pub(crate) fn open_change(&mut self) -> (Open, &mut State) {
         self.settle();
         let Self { state, branch, queue, writer, .. } = self;
         let state = Arc::make_mut(state);
@@ -192,7 +192,7 @@ impl Document {
 
     /// Makes a change without operations.
     pub fn empty_commit(&mut self, options: &CommitOptions) -> Commit {
-        let (open, state) = self.open();
+        let (open, state) = self.open_change();
         Commit::of(open, state, options)
     }
 
@@ -371,6 +371,15 @@ impl Document {
         self.queue.missing(&self.state, heads)
     }
 
+    /// Does what [`crate::Verify::Later`] put off: all changes are rebuilt and hashed, and the result is compared with the heads
+    /// that the file named. The error is the one that loading would have given. Costs nothing where nothing is put off.
+    ///
+    /// Nobody waits for it: on another thread, of a [`Self::snapshot`] or of the document itself, it goes on beside
+    /// whoever reads and edits.
+    pub fn verify(&self) -> Result<(), LoadError> {
+        self.state.verify()
+    }
+
     /// Panics where the document's structures contradict themselves. With `deep`, every element is looked at.
     pub fn check(&self, deep: bool) {
         self.settled().check(deep);
@@ -416,6 +425,11 @@ impl Snapshot {
     /// As [`Document::get_heads`].
     pub fn get_heads(&self) -> Vec<ChangeHash> {
         self.state.heads()
+    }
+
+    /// As [`Document::verify`].
+    pub fn verify(&self) -> Result<(), LoadError> {
+        self.state.verify()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::codec::rules;
 use crate::document::Document;
 use crate::error::{ApplyError, EditError, LimitError, LoadError};
 use crate::migrate::StringMigration;
+use crate::opened::Opening;
 use crate::queue::{Applied, Queue};
 use crate::store::state::State;
 use crate::threads;
@@ -34,7 +35,9 @@ pub enum Verify {
     /// Before the document is given out: a damaged file is refused.
     #[default]
     Now,
-    /// When something asks for hashes. The checksum of every chunk is compared all the same.
+    /// When [`Document::verify`] asks for it. Until then the heads are what the file says, and other hashes are computed when
+    /// something needs them. The checksum of every chunk is compared all the same, and so are the hashes of a document that
+    /// stands behind something else in the file: its changes are known by them.
     Later,
 }
 
@@ -46,7 +49,8 @@ pub struct LoadOptions {
     verify: Verify,
     pub(crate) limits: Limits,
     pub(crate) actor: Option<ActorId>,
-    strings: StringMigration,
+    pub(crate) strings: StringMigration,
+    pub(crate) opening: Opening,
 }
 
 impl LoadOptions {
@@ -73,6 +77,13 @@ impl LoadOptions {
     #[must_use]
     pub fn verify(mut self, verify: Verify) -> Self {
         self.verify = verify;
+        self
+    }
+
+    /// What [`Document::open`] looks at.
+    #[must_use]
+    pub fn opening(mut self, opening: Opening) -> Self {
+        self.opening = opening;
         self
     }
 
@@ -156,6 +167,7 @@ impl Document {
             let base = reader.offset();
             let place = |error: ChunkError| LoadError::from(error.place(number, base));
             let sealed = Sealed::read(&mut reader, &self.limits).map_err(place)?;
+            let verify = if self.is_empty() { verify } else { Verify::Now };
             if sealed.kind == ChunkType::Document && sealed.body.len() as u64 >= self.limits.parallel_from {
                 self.take_document(&sealed, number, base, verify, &mut budget)?;
             } else {
@@ -465,7 +477,7 @@ fn load_chunk(
     sorted.0.sort_unstable();
     sorted.1.sort_unstable();
     if verify == Verify::Later && sorted.0 == sorted.1 && rows.len() == view.heads.len() {
-        rows.iter().zip(&view.heads).for_each(|(row, hash)| state.history.learn(*row, *hash));
+        rows.iter().zip(&view.heads).for_each(|(row, hash)| state.history.promise(*row, *hash));
         return Ok(state);
     }
     if body.len() as u64 >= limits.parallel_from {

@@ -280,13 +280,13 @@ pub struct Transaction<'a> {
 
 impl<'a> Transaction<'a> {
     pub(crate) fn new(doc: &'a mut Document) -> Self {
-        let (open, state) = doc.open();
+        let (open, state) = doc.open_change();
         Self { state, open: Some(open.alone()) }
     }
 
     /// A change that builds on the heads alone.
     pub(crate) fn isolated(doc: &'a mut Document) -> Self {
-        let (open, state) = doc.open();
+        let (open, state) = doc.open_change();
         Self { state, open: Some(open.alone().isolated()) }
     }
 

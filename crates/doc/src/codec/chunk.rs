@@ -36,6 +36,39 @@ pub(crate) struct Chunk<'a> {
     pub(crate) header: usize,
 }
 
+/// Where a chunk of a file lies, whatever is in it.
+pub(crate) struct Frame<'a> {
+    pub(crate) kind: u8,
+    /// As it stands in the file: deflated, if it is.
+    pub(crate) body: &'a [u8],
+    header: usize,
+    checksum: [u8; 4],
+    /// The chunk from its type on.
+    from_type: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Passes over one chunk.
+    pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self, Rule> {
+        let start = reader.offset();
+        if reader.array()? != MAGIC {
+            return Err(Rule::Magic);
+        }
+        let checksum: [u8; 4] = reader.array()?;
+        let from_type = reader.rest();
+        let [kind] = reader.array()?;
+        let len = reader.len()?;
+        let header = reader.offset() - start;
+        let body = reader.take(len)?;
+        Ok(Self { kind, body, header, checksum, from_type: &from_type[..header - 8 + len] })
+    }
+
+    /// Whether it says what it is.
+    pub(crate) fn is_known(&self) -> bool {
+        self.kind <= ChunkType::Bundle as u8
+    }
+}
+
 /// A chunk whose checksum nobody has looked at yet.
 #[derive(Debug)]
 pub(crate) struct Sealed<'a> {
@@ -50,19 +83,10 @@ pub(crate) struct Sealed<'a> {
 impl<'a> Sealed<'a> {
     /// Reads one chunk. Offsets in errors count from its beginning.
     pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
-        let start = reader.offset();
         let fault = |rule| Fault::at(0, rule);
-        if reader.array().map_err(fault)? != MAGIC {
-            return Err(fault(Rule::Magic).into());
-        }
-        let checksum: [u8; 4] = reader.array().map_err(fault)?;
-        let from_type = reader.rest();
-        let [kind] = reader.array().map_err(fault)?;
-        let len = reader.len().map_err(fault)?;
-        let header = reader.offset() - start;
-        let body = reader.take(len).map_err(fault)?;
+        let Frame { kind, body, header, checksum, from_type } = Frame::read(reader).map_err(fault)?;
         // Lengths are minimal, so these are the bytes that a chunk has wherever it is written.
-        let plain = (kind != ChunkType::Deflated as u8).then(|| &from_type[..header - 8 + len]);
+        let plain = (kind != ChunkType::Deflated as u8).then_some(from_type);
         let (kind, body) = match kind {
             0 => (ChunkType::Document, Cow::Borrowed(body)),
             1 => (ChunkType::Change, Cow::Borrowed(body)),

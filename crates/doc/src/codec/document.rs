@@ -79,20 +79,27 @@ pub(crate) struct DocumentView<'a> {
     pub(crate) head_rows: Option<Vec<u64>>,
 }
 
+/// The actors and the heads, which the body of a chunk begins with.
+fn names(reader: &mut Reader<'_>) -> Result<(Vec<ActorId>, Vec<ChangeHash>), Rule> {
+    let (actors, heads) = (reader.actors()?, reader.hashes()?);
+    if actors.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err(Rule::NotAscending("actors"));
+    }
+    if heads.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err(Rule::NotAscending("heads"));
+    }
+    Ok((actors, heads))
+}
+
+/// The heads that the body of a chunk names.
+pub(crate) fn named_heads(body: &[u8]) -> Result<Vec<ChangeHash>, Rule> {
+    names(&mut Reader::new(body)).map(|(_, heads)| heads)
+}
+
 impl<'a> DocumentView<'a> {
     pub(crate) fn parse(body: &'a [u8], limits: &Limits) -> Result<Self, ChunkError> {
         let mut reader = Reader::new(body);
-        let mut lists = || -> Result<_, Rule> {
-            let (actors, heads) = (reader.actors()?, reader.hashes()?);
-            if actors.windows(2).any(|pair| pair[0] >= pair[1]) {
-                return Err(Rule::NotAscending("actors"));
-            }
-            if heads.windows(2).any(|pair| pair[0] >= pair[1]) {
-                return Err(Rule::NotAscending("heads"));
-            }
-            Ok((actors, heads))
-        };
-        let (actors, heads) = lists().map_err(|rule| Fault::at(reader.offset(), rule))?;
+        let (actors, heads) = names(&mut reader).map_err(|rule| Fault::at(reader.offset(), rule))?;
         let change_layout = Layout::read(&mut reader)?;
         let op_layout = Layout::read(&mut reader)?;
         let mut inflatable = limits.inflated_bytes;

@@ -26,6 +26,7 @@ mod literals;
 mod malformed;
 mod marks;
 mod observers;
+mod opened;
 mod oracle;
 mod patches;
 mod ported;

@@ -39,6 +39,8 @@ struct Apart {
     named: HashMap<ChangeIdx, ChangeHash>,
     /// Of rows after the hashed ones.
     early: HashMap<ChangeIdx, ChangeHash>,
+    /// What a file said, and nobody has compared yet.
+    promised: HashMap<ChangeIdx, ChangeHash>,
 }
 
 impl Hashes {
@@ -147,6 +149,28 @@ impl Hashes {
         }
     }
 
+    /// As [`Self::set`], on the word of a file.
+    pub(crate) fn promise(&mut self, row: ChangeIdx, n: u32, hash: ChangeHash) {
+        self.set(row, n, hash);
+        self.apart.get_or_insert_default().promised.insert(row, hash);
+    }
+
+    /// What files said that was not compared.
+    pub(crate) fn promised(&self) -> Vec<(ChangeIdx, ChangeHash)> {
+        let promised = self.apart.iter().flat_map(|apart| &apart.promised);
+        promised.map(|(row, hash)| (*row, *hash)).collect()
+    }
+
+    /// Takes over the hashes of the same rows, all computed anew: what files said is true.
+    pub(crate) fn confirm(&mut self, computed: Self) {
+        if let Some(apart) = &mut self.apart {
+            apart.promised.clear();
+        }
+        if self.done < computed.done {
+            (self.done, self.kept, self.late) = (computed.done, computed.kept, computed.late);
+        }
+    }
+
     /// Makes room for the hashes of so many rows more.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.index.reserve(rows, &|(prefix, _)| *prefix);
@@ -172,6 +196,7 @@ impl Hashes {
         if let Some(apart) = &mut self.apart {
             apart.early.remove(&row);
             apart.named.remove(&row);
+            apart.promised.remove(&row);
         }
         self.recent = self.recent.filter(|(recent, _)| *recent < row);
         self.late.clear();

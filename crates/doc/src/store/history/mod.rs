@@ -165,6 +165,12 @@ impl History {
         self.known_mut().set(row, n, hash);
     }
 
+    /// As [`Self::learn`], on the word of a file.
+    pub(crate) fn promise(&mut self, row: ChangeIdx, hash: ChangeHash) {
+        let n = row.since(self.runs[self.run_of(row)].row);
+        self.known_mut().promise(row, n, hash);
+    }
+
     /// As [`Self::learn`], if it is the first row whose hash is not known.
     pub(crate) fn learn_next(&mut self, row: ChangeIdx, hash: ChangeHash) {
         if self.known_mut().done() == row {

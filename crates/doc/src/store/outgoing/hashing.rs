@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::codec::change::{Change, Scratch};
 use crate::codec::chunk::{ChunkType, frame_with};
 use crate::codec::shortcuts::unhashed::UnhashedChanges;
+use crate::error::LoadError;
 use crate::store::history::hashes::Hashes;
 use crate::store::history::{ChangeAt, ChangeRun};
 use crate::store::outgoing::small::Singles;
@@ -38,6 +39,26 @@ impl State {
     pub(crate) fn hash_all(&mut self) {
         let mut known = self.history.known();
         self.hash_below(self.history.next(), &mut known, &mut Scratch::default(), true);
+    }
+
+    /// Compares what files said of hashes with what follows from the changes. Nobody waits meanwhile: hashes are computed
+    /// apart from those that are known.
+    pub(crate) fn verify(&self) -> Result<(), LoadError> {
+        let promised = self.history.known().promised();
+        if promised.is_empty() {
+            return Ok(());
+        }
+        let (mut anew, mut scratch) = (Hashes::default(), Scratch::default());
+        self.hash_below(self.history.next(), &mut anew, &mut scratch, true);
+        let (mut named, mut computed): (Vec<_>, Vec<_>) =
+            promised.into_iter().map(|(row, hash)| (hash, self.hash_in(&anew, row, &mut scratch))).unzip();
+        named.sort_unstable();
+        computed.sort_unstable();
+        if named != computed {
+            return Err(LoadError::Heads { named, computed });
+        }
+        self.history.known().confirm(anew);
+        Ok(())
     }
 
     /// Computes the hashes of all rows before `end`, on two threads if so wanted.
