@@ -32,8 +32,13 @@ impl RawColumn {
     }
 
     pub(super) fn append(&mut self, more: &RawColumn) {
-        self.bytes.extend_from_slice(&more.bytes);
-        self.texts |= more.texts;
+        self.append_all(&more.bytes, more.texts);
+    }
+
+    /// The bytes of many values, of which some are no whole numbers or all are.
+    pub(super) fn append_all(&mut self, bytes: &[u8], texts: bool) {
+        self.bytes.extend_from_slice(bytes);
+        self.texts |= texts;
     }
 
     fn clear(&mut self) {
@@ -46,15 +51,15 @@ impl RawColumn {
 /// for many rows at once.
 #[derive(Debug, Default)]
 pub(crate) struct OpWriter<'a> {
-    obj_actor: RleEncoder<u64>,
-    obj_ctr: RleEncoder<u64>,
+    pub(super) obj_actor: RleEncoder<u64>,
+    pub(super) obj_ctr: RleEncoder<u64>,
     pub(super) key_actor: RleEncoder<u64>,
     pub(super) key_ctr: DeltaEncoder,
     pub(super) key_str: RleEncoder<&'a [u8]>,
     pub(super) id_actor: RleEncoder<u64>,
     pub(super) id_ctr: DeltaEncoder,
-    insert: BoolEncoder,
-    action: RleEncoder<u64>,
+    pub(super) insert: BoolEncoder,
+    pub(super) action: RleEncoder<u64>,
     pub(super) meta: RleEncoder<u64>,
     pub(super) raw: RawColumn,
     /// Somebody else writes the raw column.
@@ -62,8 +67,8 @@ pub(crate) struct OpWriter<'a> {
     pub(super) ref_count: RleEncoder<u64>,
     pub(super) ref_actor: RleEncoder<u64>,
     pub(super) ref_ctr: DeltaEncoder,
-    expand: BoolEncoder,
-    mark: RleEncoder<&'a str>,
+    pub(super) expand: BoolEncoder,
+    pub(super) mark: RleEncoder<&'a str>,
 }
 
 impl<'a> OpWriter<'a> {

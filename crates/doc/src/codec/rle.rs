@@ -114,6 +114,23 @@ impl<'a, T: Cell<'a>> RleCursor<'a, T> {
         Ok(Some(self.value))
     }
 
+    /// Rows that all differ from their neighbours, after the last one taken: as they lie, at most `most` of them, with how many
+    /// they are. One more row follows them. Each is given to `each`.
+    #[inline]
+    pub(super) fn literals(&mut self, most: u64, mut each: impl FnMut(T)) -> Result<(&'a [u8], u64), Rule> {
+        if self.left > 0 {
+            return Ok((&[], 0));
+        }
+        let (rows, start) = (most.min(self.literals.saturating_sub(1)), self.reader.offset());
+        for _ in 0..rows {
+            let value = T::read(&mut self.reader)?;
+            each(value);
+            self.value = Some(value);
+        }
+        self.literals -= rows;
+        Ok((&self.reader.all()[start..self.reader.offset()], rows))
+    }
+
     fn fill(&mut self) -> Result<bool, Rule> {
         if self.literals > 0 {
             let value = T::read(&mut self.reader)?;
@@ -264,6 +281,26 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
         self.count = 0;
     }
 
+    /// Rows that all differ from their neighbours, the one pushed last and the one that will be pushed next among these: as
+    /// they lie in another column.
+    #[inline]
+    pub(super) fn push_literals(&mut self, bytes: &[u8], rows: u64) {
+        if rows == 0 {
+            return;
+        }
+        self.flush_away();
+        if self.literals == 0 {
+            self.literal_at = self.out.len();
+            self.out.byte(ONE);
+        }
+        self.literals += rows;
+        if self.literals <= MOST {
+            self.out.set(self.literal_at, -(self.literals as i8));
+        }
+        self.out.extend(bytes);
+        self.some = true;
+    }
+
     #[inline]
     fn close_literal(&mut self) {
         if self.literals > MOST {
@@ -300,6 +337,34 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
     }
 }
 
+/// Copies the next rows of a column, and gives them to `each`. A column that is not there says nothing of any row.
+#[inline]
+pub(super) fn copy<'a, T: Cell<'a>>(
+    from: &mut RleCursor<'a, T>,
+    rows: u64,
+    to: &mut RleEncoder<T>,
+    mut each: impl FnMut(Option<T>, u64),
+) -> Result<(), Rule> {
+    let mut left = rows;
+    while left > 0 {
+        let Some((value, run)) = from.peek()? else {
+            to.push_n(None, left);
+            each(None, left);
+            return if from.offset() == 0 { Ok(()) } else { Err(Rule::Missing) };
+        };
+        let run = run.min(left);
+        to.push_n(value, run);
+        each(value, run);
+        from.skip(run);
+        left -= run;
+        // The last one is pushed for itself: what follows it may be the same.
+        let (bytes, literals) = from.literals(left.saturating_sub(1), |value| each(Some(value), 1))?;
+        to.push_literals(bytes, literals);
+        left -= literals;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,6 +398,53 @@ mod tests {
                     .collect();
                 assert_eq!(decode(&encode(&rows)), Ok(rows));
             }
+        }
+    }
+
+    #[test]
+    fn a_column_copied_in_two_parts_is_the_same() {
+        for len in 0..=9u32 {
+            for mut code in 0..3usize.pow(len) {
+                let mut rows = vec![];
+                for _ in 0..len {
+                    rows.push([None, Some(1), Some(2)][code % 3]);
+                    code /= 3;
+                }
+                let column = encode(&rows);
+                for middle in 0..=rows.len() {
+                    // What lies between is another column's, or nothing.
+                    for between in [None, Some(Some(1)), Some(Some(7)), Some(None)] {
+                        let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::default());
+                        let mut given = vec![];
+                        copy(&mut from, middle as u64, &mut to, |value, n| given.push((value, n))).unwrap();
+                        between.iter().for_each(|value| to.push(*value));
+                        copy(&mut from, (rows.len() - middle) as u64, &mut to, |value, n| {
+                            given.push((value, n));
+                        })
+                        .unwrap();
+                        let mut plain = rows.clone();
+                        plain.splice(middle..middle, between);
+                        assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}");
+                        let given: Vec<_> =
+                            given.iter().flat_map(|(value, n)| vec![*value; *n as usize]).collect();
+                        assert_eq!(given, rows);
+                        assert_eq!(from.peek(), Ok(None));
+                        assert_eq!(to.has_values(), plain.iter().any(Option::is_some));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_literals_are_copied() {
+        for len in [1, 64, 65, 8192, 8193] {
+            let rows: Vec<_> = (0..len).map(Some).collect();
+            let column = encode(&rows);
+            let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<u64>::default());
+            copy(&mut from, len / 2, &mut to, |_, _| ()).unwrap();
+            copy(&mut from, len - len / 2, &mut to, |_, _| ()).unwrap();
+            assert_eq!(to.finish(), column);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::store::actors::Actors;
 use crate::store::history::History;
 use crate::store::history::branches::Branches;
 use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::log::{Log, LogRun, MarkOp, Val, What, named_besides};
+use crate::store::log::{Log, LogEnd, LogRun, MarkOp, Val, What, named_besides};
 use crate::store::map::Map;
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_box::CowBox;
@@ -51,9 +51,12 @@ pub(crate) struct Object {
     pub(crate) body: CowBox<Body>,
 }
 
-/// What a document was loaded from, until a change comes to it.
+/// What a document was loaded from.
 #[derive(Debug)]
 pub(crate) struct Loaded {
+    /// Where the log ended then, and the first change that came later.
+    pub(crate) log: LogEnd,
+    pub(crate) changes: ChangeIdx,
     /// The columns of keys and of values.
     pub(crate) columns: [Bytes; 2],
     /// The other ones.
@@ -491,7 +494,7 @@ impl State {
 
     /// Appends changes whose operations end the log.
     pub(crate) fn push_changes(&mut self, run: crate::store::history::ChangeRun) -> ChangeIdx {
-        self.kept = None;
+        self.weigh_kept();
         let row = self.history.push(run);
         self.history.log_len = self.log.runs.len() as u32;
         row
@@ -506,7 +509,7 @@ impl State {
         ops: u32,
         time: i64,
     ) -> Option<ChangeIdx> {
-        self.kept = None;
+        self.weigh_kept();
         let row = self.history.extend_change(actor, start, ops, time)?;
         self.history.log_len = self.log.runs.len() as u32;
         Some(row)

@@ -38,6 +38,7 @@ mod scenarios;
 #[cfg(feature = "serde")]
 mod serde;
 mod shortcuts;
+mod spliced;
 mod sync;
 mod threads;
 mod undo;

@@ -8,13 +8,14 @@
 use std::sync::Arc;
 
 use super::Shortcuts;
+use super::kept_rows::KeptRows;
 use crate::codec::boolean::BoolCursor;
 use crate::codec::column::effort_of;
 use crate::codec::document::{COLUMNS, Column, DocumentView, deflated, effort, frame_sections, spec, stored};
 use crate::codec::ops::spec as ops;
 use crate::codec::rle::{Cell, RleCursor};
 use crate::codec::value::is_whole;
-use crate::types::ChangeHash;
+use crate::types::{ActorIdx, ChangeHash};
 
 /// Shorter documents are written anew in no time.
 const FROM: usize = 1 << 12;
@@ -29,7 +30,7 @@ pub(crate) struct Kept {
 }
 
 /// Columns with their specifications, in order.
-type Columns<'a> = [(u32, &'a [u8])];
+pub(super) type Columns<'a> = [(u32, &'a [u8])];
 
 impl Kept {
     /// Whether the columns of a chunk may be worth it.
@@ -56,13 +57,11 @@ impl Kept {
         &self,
         actors: &[&[u8]],
         heads: &[(ChangeHash, u64)],
-        [keys, values]: [&[u8]; 2],
+        elsewhere: [&[u8]; 2],
         compress: bool,
     ) -> Option<Vec<u8>> {
         let changes: Vec<_> = self.changes.iter().map(|(spec, bytes)| (*spec, &bytes[..])).collect();
-        let mut ops: Vec<_> = self.ops.iter().map(|(spec, bytes)| (*spec, &bytes[..])).collect();
-        ops.extend([(ops::KEY_STR, keys), (ops::RAW, values)]);
-        ops.sort_unstable_by_key(|(spec, _)| *spec);
+        let ops = self.operations(elsewhere);
         if !are_changes_as_written(&changes) || !are_ops_as_written(&ops) {
             return None;
         }
@@ -76,9 +75,28 @@ impl Kept {
         let deflated = deflated(&columns, compress);
         Some(frame_sections(actors, heads, stored(columns.split_at(self.changes.len()).into(), &deflated)))
     }
+
+    /// The rows of operations, if these columns are as they would be written anew, with these keys and values. `actors` says
+    /// for each actor that the chunk names where it is in the file that is written.
+    pub(crate) fn rows<'a>(
+        &'a self,
+        elsewhere: [&'a [u8]; 2],
+        actors: Vec<ActorIdx>,
+    ) -> Option<KeptRows<'a>> {
+        let ops = self.operations(elsewhere);
+        if are_ops_as_written(&ops) { KeptRows::new(&ops, actors).ok() } else { None }
+    }
+
+    /// The columns of operations, in order.
+    fn operations<'a>(&'a self, [keys, values]: [&'a [u8]; 2]) -> Vec<(u32, &'a [u8])> {
+        let mut ops: Vec<_> = self.ops.iter().map(|(spec, bytes)| (*spec, &bytes[..])).collect();
+        ops.extend([(ops::KEY_STR, keys), (ops::RAW, values)]);
+        ops.sort_unstable_by_key(|(spec, _)| *spec);
+        ops
+    }
 }
 
-fn get<'a>(columns: &Columns<'a>, spec: u32) -> &'a [u8] {
+pub(super) fn get<'a>(columns: &Columns<'a>, spec: u32) -> &'a [u8] {
     columns.iter().find(|(found, _)| *found == spec).map_or(&[], |(_, bytes)| bytes)
 }
 

@@ -13,6 +13,7 @@
 //! | one run of characters typed or deleted, or one write to a key (`patch/direct.rs`) | comparing two moments | `Observer`, `Document::transact_with_patches`, `AutoCommit::diff_incremental` |
 //! | later changes taken back (`store/back.rs`) | making a document anew | `Document::fork_at` and what writes in one |
 //! | [`kept`]: the columns that a document was loaded from | writing anew | the first save after a load |
+//! | [`kept_rows`]: those of them that nobody touched | writing them anew | saves after a load and some edits |
 //!
 //! [`Shortcuts`] turns all of them off, or on however little there is to gain: the tests of this crate and the mutation
 //! runner take every document by each of its ways and compare. Two things are none of these. Runs of insertions and deletions
@@ -21,6 +22,7 @@
 
 pub(crate) mod block;
 pub(crate) mod kept;
+pub(crate) mod kept_rows;
 mod literals;
 pub(crate) mod put;
 pub(crate) mod single;

@@ -24,20 +24,21 @@ const SPLIT_FROM: usize = 1 << 16;
 const RUNS_FROM: usize = 1 << 13;
 
 /// How many keys are followed back at a time: each step waits for memory, and several can wait together.
-const ABREAST: usize = 8;
+pub(super) const ABREAST: usize = 8;
 
 /// An object, and the keys of a map in the order of the file.
-type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
+pub(super) type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
 
 impl State {
     /// The document chunk.
     pub(crate) fn write_document(&self, compress: bool) -> Vec<u8> {
-        self.write_kept(compress).unwrap_or_else(|| self.write_anew(compress))
+        let copied = self.write_kept(compress).or_else(|| self.write_spliced(compress));
+        copied.unwrap_or_else(|| self.write_anew(compress))
     }
 
-    /// The same out of the columns that the document was loaded from, if they are still there and as good as new.
+    /// The same out of the columns that the document was loaded from, if nothing came since and they are as good as new.
     pub(crate) fn write_kept(&self, compress: bool) -> Option<Vec<u8>> {
-        let kept = self.kept.as_ref()?;
+        let kept = self.kept.as_ref().filter(|kept| kept.changes == self.history.next())?;
         let actors = self.writers();
         if actors.len() != kept.of.actors {
             return None;
@@ -50,8 +51,10 @@ impl State {
     /// Panics where the columns that were kept say something else than what is written anew.
     pub(in crate::store) fn check_kept(&self) {
         for compress in [false, true] {
-            let kept = self.write_kept(compress);
-            assert!(kept.is_none_or(|kept| kept == self.write_anew(compress)), "kept, deflated: {compress}");
+            let anew = self.write_anew(compress);
+            for copied in [self.write_kept(compress), self.write_spliced(compress)] {
+                assert!(copied.is_none_or(|copied| copied == anew), "out of columns, deflated: {compress}");
+            }
         }
     }
 
@@ -63,27 +66,26 @@ impl State {
         order
     }
 
-    fn write_anew(&self, compress: bool) -> Vec<u8> {
+    /// As [`Self::writers`], and for each actor its place among them.
+    pub(super) fn writers_in_order(&self) -> (Vec<ActorIdx>, Vec<ActorIdx>) {
         let order = self.writers();
         let mut index = vec![ActorIdx::NOBODY; self.actors.len()];
         order.iter().zip(0..).for_each(|(actor, at)| index[actor.place()] = ActorIdx::of(at));
+        (order, index)
+    }
+
+    fn write_anew(&self, compress: bool) -> Vec<u8> {
+        let (order, index) = self.writers_in_order();
         let objects = self.ordered();
         let histories = self.save_cache.histories();
         let columns = |values: bool| {
             let ops = || {
-                let ops = if values { OpWriter::default() } else { OpWriter::without_values() };
-                let mut writer =
-                    DocWriter { state: self, histories: &histories, index: &index, ops, new: Vec::new() };
+                let mut writer = DocWriter::new(self, &histories, &index, values);
                 let mut chains = Default::default();
                 objects.iter().for_each(|object| writer.object(object, &mut chains));
-                (writer.ops, writer.new)
+                writer.finish()
             };
-            let changes = || self.change_table(&index);
-            let ((ops, new), changes) = if self.history.number_of_runs() < RUNS_FROM {
-                (ops(), changes())
-            } else {
-                threads::join(ops, changes)
-            };
+            let (Written { ops, new }, changes) = self.beside_changes(ops, &index);
             let actors = order.iter().map(|actor| self.actors.bytes(*actor)).collect();
             let out = DocumentOut { actors, heads: self.named_heads(), changes, ops };
             (out.pack(compress), new)
@@ -100,8 +102,22 @@ impl State {
         chunk
     }
 
+    /// What `ops` gives, and the table of changes, which another thread writes when it is long.
+    pub(super) fn beside_changes<T: Send>(
+        &self,
+        ops: impl FnOnce() -> T + Send,
+        index: &[ActorIdx],
+    ) -> (T, ChangeWriter<'_>) {
+        let changes = || self.change_table(index);
+        if self.history.number_of_runs() < RUNS_FROM {
+            (ops(), changes())
+        } else {
+            threads::join(ops, changes)
+        }
+    }
+
     /// The hashes of the heads in order, each with its row.
-    fn named_heads(&self) -> Vec<(ChangeHash, u64)> {
+    pub(super) fn named_heads(&self) -> Vec<(ChangeHash, u64)> {
         let mut heads: Vec<(ChangeHash, u64)> =
             self.history.heads.rows().iter().map(|row| (self.hash(*row), u64::from(*row))).collect();
         heads.sort_unstable();
@@ -245,22 +261,43 @@ enum Place<'a> {
 }
 
 /// Writes the operations in document order.
-struct DocWriter<'a, 'i> {
+pub(super) struct DocWriter<'a, 'i> {
     state: &'a State,
     histories: &'a KeyHistories,
     /// From actor numbers to places in the list of the chunk.
     index: &'i [ActorIdx],
-    ops: OpWriter<'a>,
-    /// Worth keeping for the next save: the object, the key and what there was.
+    pub(super) ops: OpWriter<'a>,
     new: Vec<(ObjIdx, Bytes, KeyHistory)>,
 }
 
-impl<'a> DocWriter<'a, '_> {
+/// What was written.
+pub(super) struct Written<'a> {
+    pub(super) ops: OpWriter<'a>,
+    /// Worth keeping for the next save: the object, the key and what there was.
+    pub(super) new: Vec<(ObjIdx, Bytes, KeyHistory)>,
+}
+
+impl<'a, 'i> DocWriter<'a, 'i> {
+    /// Writes the bytes of values, too, if so wanted.
+    pub(super) fn new(
+        state: &'a State,
+        histories: &'a KeyHistories,
+        index: &'i [ActorIdx],
+        values: bool,
+    ) -> Self {
+        let ops = if values { OpWriter::default() } else { OpWriter::without_values() };
+        Self { state, histories, index, ops, new: Vec::new() }
+    }
+
+    pub(super) fn finish(self) -> Written<'a> {
+        Written { ops: self.ops, new: self.new }
+    }
+
     fn id(&self, id: OpId) -> OpId {
         if id.is_none() { id } else { OpId::new(id.ctr, self.index[id.actor.place()]) }
     }
 
-    fn object(&mut self, (object, keys): &Ordered<'a>, chains: &mut [Chain<'a>; ABREAST]) {
+    pub(super) fn object(&mut self, (object, keys): &Ordered<'a>, chains: &mut [Chain<'a>; ABREAST]) {
         let (id, state) = (self.id(object.id), self.state);
         let shortcuts = state.limits.shortcuts.taken();
         // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
@@ -429,7 +466,7 @@ enum Story<'s, 'a> {
 
 /// The operations on one key in ascending order, and what superseded each.
 #[derive(Default)]
-struct Chain<'a> {
+pub(super) struct Chain<'a> {
     /// What an earlier save said about the beginning, which is not among the operations; only where linear and of scalars.
     past: Option<&'a KeyHistory>,
     /// The walk back came to its end.

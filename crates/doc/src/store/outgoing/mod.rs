@@ -6,3 +6,4 @@ mod document;
 mod hashing;
 pub(in crate::store) mod save_cache;
 pub(in crate::store) mod small;
+mod splice;

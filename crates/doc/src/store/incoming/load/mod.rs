@@ -192,7 +192,7 @@ impl State {
         state.kept = columns.and_then(|columns| {
             let room = (state.log.bytes() + state.history.bytes()) / KEPT;
             let of = Kept::of(view, room)?;
-            Some(Arc::new(Loaded { columns, of }))
+            Some(Arc::new(Loaded { log: state.log.end(), changes: state.history.next(), columns, of }))
         });
         Ok(state)
     }

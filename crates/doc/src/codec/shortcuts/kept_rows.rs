@@ -1,0 +1,287 @@
+//! Rows of the columns that a document was loaded from, from the first to the last: copied into a writer, or passed over
+//! where what they say has changed. Runs stay runs, so a stretch costs what its runs do.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::kept::{Columns, get};
+use crate::codec::boolean::BoolCursor;
+use crate::codec::delta::{self, DeltaCursor};
+use crate::codec::op_writer::OpWriter;
+use crate::codec::ops::spec;
+use crate::codec::reader::Reader;
+use crate::codec::rle::{Cell, RleCursor, copy};
+use crate::codec::value::is_whole;
+use crate::error::Rule;
+use crate::types::{ActorIdx, OpId};
+
+/// A cursor for each column, all at the same row.
+#[derive(Debug)]
+pub(crate) struct KeptRows<'a> {
+    /// The place of each actor of the columns in the file that is written.
+    actors: Vec<ActorIdx>,
+    row: u64,
+    /// How many there are.
+    rows: u64,
+    obj_actor: RleCursor<'a, u64>,
+    obj_ctr: RleCursor<'a, u64>,
+    key_actor: RleCursor<'a, u64>,
+    key_ctr: DeltaCursor<'a>,
+    key_str: RleCursor<'a, &'a [u8]>,
+    id_actor: RleCursor<'a, u64>,
+    id_ctr: DeltaCursor<'a>,
+    insert: BoolCursor<'a>,
+    action: RleCursor<'a, u64>,
+    meta: RleCursor<'a, u64>,
+    raw: Reader<'a>,
+    ref_count: RleCursor<'a, u64>,
+    ref_actor: RleCursor<'a, u64>,
+    ref_ctr: DeltaCursor<'a>,
+    expand: BoolCursor<'a>,
+    mark: RleCursor<'a, &'a str>,
+    ahead: Ahead<'a>,
+}
+
+/// Where the next objects and keys are looked for, ahead of the rows that are copied.
+#[derive(Debug)]
+struct Ahead<'a> {
+    /// The first row of the object looked at, and that of the key.
+    row: u64,
+    key_row: u64,
+    obj_actor: RleCursor<'a, u64>,
+    obj_ctr: RleCursor<'a, u64>,
+    key_str: RleCursor<'a, &'a [u8]>,
+}
+
+impl<'a> KeptRows<'a> {
+    pub(super) fn new(columns: &Columns<'a>, actors: Vec<ActorIdx>) -> Result<Self, Rule> {
+        let rle = |spec| RleCursor::<u64>::new(get(columns, spec));
+        let delta = |spec| DeltaCursor::new(get(columns, spec));
+        let key_str = || RleCursor::new(get(columns, spec::KEY_STR));
+        let (mut rows, mut action) = (0, rle(spec::ACTION));
+        while let Some((_, run)) = action.peek()? {
+            action.skip(run);
+            rows += run;
+        }
+        Ok(Self {
+            actors,
+            row: 0,
+            rows,
+            obj_actor: rle(spec::OBJ_ACTOR),
+            obj_ctr: rle(spec::OBJ_CTR),
+            key_actor: rle(spec::KEY_ACTOR),
+            key_ctr: delta(spec::KEY_CTR),
+            key_str: key_str(),
+            id_actor: rle(spec::ID_ACTOR),
+            id_ctr: delta(spec::ID_CTR),
+            insert: BoolCursor::new(get(columns, spec::INSERT)),
+            action: rle(spec::ACTION),
+            meta: rle(spec::META),
+            raw: Reader::new(get(columns, spec::RAW)),
+            ref_count: rle(spec::SUCC_COUNT),
+            ref_actor: rle(spec::SUCC_ACTOR),
+            ref_ctr: delta(spec::SUCC_CTR),
+            expand: BoolCursor::new(get(columns, spec::EXPAND)),
+            mark: RleCursor::new(get(columns, spec::MARK)),
+            ahead: Ahead {
+                row: 0,
+                key_row: 0,
+                obj_actor: rle(spec::OBJ_ACTOR),
+                obj_ctr: rle(spec::OBJ_CTR),
+                key_str: key_str(),
+            },
+        })
+    }
+
+    /// The rows of an object, or where they would be; `order` says where an object is to it. Objects are asked for in the
+    /// order of the file.
+    pub(crate) fn object(&mut self, order: impl Fn(OpId) -> Ordering) -> Result<Range<u64>, Rule> {
+        let (all, ahead) = (self.rows, &mut self.ahead);
+        let mut own = 0;
+        while ahead.row < all {
+            let (actor, actors) = ahead.obj_actor.peek()?.unwrap_or((None, all));
+            let (ctr, counters) = ahead.obj_ctr.peek()?.unwrap_or((None, all));
+            let id = match (ctr, actor) {
+                (Some(ctr), Some(actor)) => OpId::new(number(ctr)?, ActorIdx::of(number(actor)?)),
+                _ => OpId::NONE,
+            };
+            let rows = actors.min(counters).min(all - ahead.row);
+            match order(id) {
+                Ordering::Less if own == 0 => {}
+                Ordering::Equal => own += rows,
+                _ => break,
+            }
+            pass(&mut ahead.obj_actor, rows)?;
+            pass(&mut ahead.obj_ctr, rows)?;
+            ahead.row += rows;
+        }
+        Ok(ahead.row - own..ahead.row)
+    }
+
+    /// The rows of a key among those of a map, or where they would be. Keys are asked for in the order of the file.
+    pub(crate) fn key(&mut self, key: &[u8], map: &Range<u64>) -> Result<Range<u64>, Rule> {
+        let ahead = &mut self.ahead;
+        if ahead.key_row < map.start {
+            pass(&mut ahead.key_str, map.start - ahead.key_row)?;
+            ahead.key_row = map.start;
+        }
+        let mut own = 0;
+        while ahead.key_row < map.end {
+            let Some((Some(found), rows)) = ahead.key_str.peek()? else { return Err(Rule::Missing) };
+            let rows = rows.min(map.end - ahead.key_row);
+            match found.cmp(key) {
+                Ordering::Less => {}
+                Ordering::Equal => own += rows,
+                Ordering::Greater => break,
+            }
+            ahead.key_str.skip(rows);
+            ahead.key_row += rows;
+        }
+        Ok(ahead.key_row - own..ahead.key_row)
+    }
+
+    /// Passes over the rows up to this one.
+    pub(crate) fn pass_to(&mut self, row: u64) -> Result<(), Rule> {
+        let rows = row - self.row;
+        self.row = row;
+        pass(&mut self.obj_actor, rows)?;
+        pass(&mut self.obj_ctr, rows)?;
+        pass(&mut self.key_actor, rows)?;
+        pass_deltas(&mut self.key_ctr, rows)?;
+        pass(&mut self.key_str, rows)?;
+        pass(&mut self.id_actor, rows)?;
+        pass_deltas(&mut self.id_ctr, rows)?;
+        flags(&mut self.insert, rows, |_, _| ())?;
+        pass(&mut self.action, rows)?;
+        let mut bytes = 0;
+        each(&mut self.meta, rows, |meta, rows| bytes += (meta.unwrap_or_default() >> 4) * rows)?;
+        self.raw.take(length(bytes)?)?;
+        let mut refs = 0;
+        each(&mut self.ref_count, rows, |count, rows| refs += count.unwrap_or_default() * rows)?;
+        pass(&mut self.ref_actor, refs)?;
+        pass_deltas(&mut self.ref_ctr, refs)?;
+        flags(&mut self.expand, rows, |_, _| ())?;
+        pass(&mut self.mark, rows)
+    }
+
+    /// Copies the rows up to this one.
+    pub(crate) fn copy_to(&mut self, row: u64, out: &mut OpWriter<'a>) -> Result<(), Rule> {
+        let rows = row - self.row;
+        self.row = row;
+        copy_actors(&mut self.obj_actor, &self.actors, rows, |actor, rows| {
+            out.obj_actor.push_n(actor, rows);
+        })?;
+        copy(&mut self.obj_ctr, rows, &mut out.obj_ctr, |_, _| ())?;
+        copy_actors(&mut self.key_actor, &self.actors, rows, |actor, rows| {
+            out.key_actor.push_n(actor, rows);
+        })?;
+        delta::copy(&mut self.key_ctr, rows, &mut out.key_ctr)?;
+        copy(&mut self.key_str, rows, &mut out.key_str, |_, _| ())?;
+        copy_actors(&mut self.id_actor, &self.actors, rows, |actor, rows| out.id_actor.push_n(actor, rows))?;
+        delta::copy(&mut self.id_ctr, rows, &mut out.id_ctr)?;
+        flags(&mut self.insert, rows, |insert, rows| out.insert.push_n(insert, rows))?;
+        copy(&mut self.action, rows, &mut out.action, |_, _| ())?;
+        let (mut bytes, mut texts) = (0, false);
+        copy(&mut self.meta, rows, &mut out.meta, |meta, rows| {
+            let meta = meta.unwrap_or_default();
+            bytes += (meta >> 4) * rows;
+            texts |= meta >> 4 > 0 && !is_whole((meta & 15) as u8);
+        })?;
+        out.raw.append_all(self.raw.take(length(bytes)?)?, texts);
+        let mut refs = 0;
+        copy(&mut self.ref_count, rows, &mut out.ref_count, |count, rows| {
+            refs += count.unwrap_or_default() * rows;
+        })?;
+        copy_actors(&mut self.ref_actor, &self.actors, refs, |actor, rows| {
+            out.ref_actor.push_n(actor, rows);
+        })?;
+        delta::copy(&mut self.ref_ctr, refs, &mut out.ref_ctr)?;
+        flags(&mut self.expand, rows, |expand, rows| out.expand.push_n(expand, rows))?;
+        copy(&mut self.mark, rows, &mut out.mark, |_, _| ())
+    }
+
+    /// Copies all rows that are left.
+    pub(crate) fn copy_rest(&mut self, out: &mut OpWriter<'a>) -> Result<(), Rule> {
+        self.copy_to(self.rows, out)
+    }
+}
+
+fn number(value: u64) -> Result<u32, Rule> {
+    u32::try_from(value).map_err(|_| Rule::CounterRange)
+}
+
+fn length(bytes: u64) -> Result<usize, Rule> {
+    usize::try_from(bytes).map_err(|_| Rule::Truncated)
+}
+
+/// Gives the next rows of a column, run by run. One that is not there says nothing of each.
+#[inline]
+fn each<'a, T: Cell<'a>>(
+    from: &mut RleCursor<'a, T>,
+    rows: u64,
+    mut each: impl FnMut(Option<T>, u64),
+) -> Result<(), Rule> {
+    let mut left = rows;
+    while left > 0 {
+        let Some((value, run)) = from.peek()? else {
+            each(None, left);
+            return if from.offset() == 0 { Ok(()) } else { Err(Rule::Missing) };
+        };
+        let run = run.min(left);
+        each(value, run);
+        from.skip(run);
+        left -= run;
+    }
+    Ok(())
+}
+
+fn pass<'a, T: Cell<'a>>(from: &mut RleCursor<'a, T>, rows: u64) -> Result<(), Rule> {
+    each(from, rows, |_, _| ())
+}
+
+fn copy_actors(
+    from: &mut RleCursor<'_, u64>,
+    actors: &[ActorIdx],
+    rows: u64,
+    mut to: impl FnMut(Option<u64>, u64),
+) -> Result<(), Rule> {
+    let mut unknown = None;
+    each(from, rows, |actor, rows| {
+        let place = actor.and_then(|actor| {
+            let place = usize::try_from(actor).ok().and_then(|actor| actors.get(actor));
+            unknown = unknown.or(if place.is_none() { Some(actor) } else { None });
+            place.map(|place| u64::from(*place))
+        });
+        to(place, rows);
+    })?;
+    unknown.map_or(Ok(()), |actor| Err(Rule::ActorIndex(actor)))
+}
+
+fn pass_deltas(from: &mut DeltaCursor<'_>, rows: u64) -> Result<(), Rule> {
+    let mut left = rows;
+    while left > 0 {
+        let Some((ramp, run)) = from.peek()? else {
+            return if from.offset() == 0 { Ok(()) } else { Err(Rule::Missing) };
+        };
+        let run = run.min(left);
+        from.skip(ramp, run);
+        left -= run;
+    }
+    Ok(())
+}
+
+/// As [`each`], where a column that is not there says no.
+fn flags(from: &mut BoolCursor<'_>, rows: u64, mut each: impl FnMut(bool, u64)) -> Result<(), Rule> {
+    let mut left = rows;
+    while left > 0 {
+        let Some((value, run)) = from.peek()? else {
+            each(false, left);
+            return if from.offset() == 0 { Ok(()) } else { Err(Rule::Missing) };
+        };
+        let run = run.min(left);
+        each(value, run);
+        from.skip(run);
+        left -= run;
+    }
+    Ok(())
+}
