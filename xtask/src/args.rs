@@ -102,7 +102,7 @@ pub(crate) fn help() -> String {
          One step, alone:\n{steps}\n\
          Other:\n\
          \x20 tidy                      the rules of the tree (also an ordinary test of this package)\n\
-         \x20 numbers                   write docs/numbers.md and docs/curves.md from what is under bench (a test compares them)\n\
+         \x20 numbers                   write docs/curves.md and its pictures from reports under bench/records (a test compares them)\n\
          \x20 notices                   print the licences of everything that the program links, for packages\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 tune [DATE]               measure this host and print its row of the plan; DATE: 2026-01-31, goes into the row\n\

@@ -15,7 +15,6 @@ mod layouts;
 mod metadata;
 mod mutate;
 mod notices;
-mod numbers;
 mod platforms;
 mod report;
 mod run;
@@ -66,10 +65,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             print!("{}", notices::text(&root)?);
             Ok(true)
         }
-        Command::Numbers => {
-            numbers::write(&root)?;
-            curves::write(&root).map(|()| true)
-        }
+        Command::Numbers => curves::write(&root).map(|()| true),
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Wish {
     /// Print the verdicts as JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Keep the report under bench/reports.
+    /// Keep the report in this machine's folder of bench/records.
     #[arg(long)]
     pub record: bool,
     /// Fail when a gate is missed.
@@ -47,7 +47,7 @@ pub fn measure(topic: &str, wish: &Wish) -> anyhow::Result<u8> {
     if wish.record && judged {
         let date = date::now_utc();
         let name = format!("{}-{topic}.json", &date[..10]);
-        let place = builds::workspace().join("bench/reports").join(Machine::read().slug());
+        let place = builds::workspace().join("bench/records").join(Machine::read().slug());
         fs::create_dir_all(&place)
             .and_then(|()| fs::copy(folder.join("report.json"), place.join(&name)))
             .with_context(|| format!("keeping {}", place.join(&name).display()))?;

@@ -1,4 +1,4 @@
-//! Cost against size: the pictures and the tables of `docs/curves.md`, from the reports of the lab under `bench/reports`.
+//! Cost against size: the pictures and the tables of `docs/curves.md`, from the reports of the lab under `bench/records`.
 //!
 //! `cargo xtask numbers` writes them. A test compares what is committed with what the reports give.
 
@@ -18,7 +18,7 @@ use table::page_of;
 const PAGE: &str = "docs/curves.md";
 const PICTURES: &str = "docs/curves";
 /// Reports whose path begins so are one record.
-const RECORD: (&str, &str) = ("bench/reports/amd-epyc-f25m1-2t", "2026-11-25-curves-");
+const RECORD: (&str, &str) = ("bench/records/amd-epyc-f25m1-2t", "2026-11-25-curves-");
 
 /// One picture.
 struct Curve {

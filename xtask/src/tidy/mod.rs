@@ -2,6 +2,7 @@
 //!
 //! The rules are ARCHITECTURE.md's invariants; what lints hold stands in Cargo.toml and clippy.toml.
 
+mod bench;
 mod docs;
 mod edges;
 mod source;
@@ -60,6 +61,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
         }
     }
     faults.extend(source::unused_places(&files));
+    faults.extend(bench::check(root)?);
     let packages = crate::metadata::packages(root)?;
     faults.extend(edges::check(&packages));
     faults.extend(edges::unused(&packages));
