@@ -66,6 +66,9 @@ pub(crate) struct Claim {
     pub(crate) report_sha256: String,
     /// Last day on which it may be shown, as `2027-01-31`.
     pub(crate) expires: String,
+    /// Its report need not prove a difference: the number is then shown with its interval.
+    #[serde(default)]
+    pub(crate) unproven: bool,
 }
 
 /// What is wrong with a file of claims, or with one claim.
@@ -91,7 +94,6 @@ pub(crate) struct Proven {
 }
 
 impl Proven {
-    /// The number in a document.
     pub(crate) fn text(&self) -> String {
         format!("{:.2}×", self.ratio)
     }
@@ -155,7 +157,11 @@ impl Verdicts {
         };
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
         let gates = gate::parse(&text).map_err(|error| wrong(&error))?;
-        let demands = demands_on(&report, &gates.gate, registry).map_err(|error| wrong(&error))?;
+        let mut demands = demands_on(&report, &gates.gate, registry).map_err(|error| wrong(&error))?;
+        for demand in &mut demands {
+            // A bar that was set for other machines is none here, and the number stands alone.
+            demand.must = demand.must.filter(|_| gates.gate[demand.gate].holds_for(&report.machine));
+        }
         let reports = [report];
         let mut table = String::from("\n| workload | ratio | goal | |\n|---|---|---|---|\n");
         let judged = judge(&demands.iter().collect::<Vec<_>>(), &reports);
@@ -214,6 +220,13 @@ impl Claim {
         ClaimError::Wrong { id: self.id.clone(), why: why.into() }
     }
 
+    /// The number in a document.
+    pub(crate) fn text(&self, proven: &Proven) -> String {
+        let [low, high] = proven.interval;
+        let interval = if self.unproven { format!(" ({low:.2} to {high:.2})") } else { String::new() };
+        proven.text() + &interval
+    }
+
     /// The number, if everything that it rests on is as it was said to be.
     pub(crate) fn prove(&self, root: &Path) -> Result<Proven, ClaimError> {
         self.find(&self.evidence(root)?)
@@ -257,7 +270,7 @@ impl Claim {
         if row.status != Status::Ok {
             return Err(self.wrong(format!("{} was not measured to the end", row.title)));
         }
-        if comparison.verdict == Verdict::Inconclusive {
+        if comparison.verdict == Verdict::Inconclusive && !self.unproven {
             return Err(self.wrong("its report proves nothing: the verdict is inconclusive"));
         }
         Proven::of(comparison).ok_or_else(|| self.wrong("its report has too few sessions for an interval"))
@@ -295,14 +308,27 @@ impl Circumstances {
         format!("{}, kernels {ours} and {other}, {load} on {} processors", self.processor, self.cores)
     }
 
-    /// In which of them a measurement here is another one than that which was claimed from.
-    pub(crate) fn differences(&self, claimed: &Self) -> Vec<&'static str> {
-        let differs = [
-            ("the processor", self.processor != claimed.processor),
-            ("our kernel", self.kernels[0] != claimed.kernels[0]),
-            ("the other's kernel", self.kernels[1] != claimed.kernels[1]),
-        ];
-        differs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
+    /// For a reader who did not measure the claim: that this is not where it was measured, or not the same code.
+    pub(crate) fn apart(&self, claimed: &Self) -> Option<String> {
+        let differ = |which: usize| self.kernels[which] != claimed.kernels[which];
+        let runs = match (differ(0), differ(1)) {
+            (false, false) => "",
+            (true, false) => "another kernel of ours runs",
+            (false, true) => "another kernel of the other engine runs",
+            (true, true) => "both engines run other kernels",
+        };
+        let (processor, there) = (&self.processor, &claimed.processor);
+        let what = match (processor == there, runs) {
+            (true, "") => return None,
+            (true, runs) => format!("this processor is like that of the claim, but {runs}"),
+            (false, "") => format!("this is not the machine of the claim: its processor is not {there}"),
+            (false, runs) => {
+                format!("this is not the machine of the claim: its processor is not {there}, and {runs}")
+            }
+        };
+        Some(format!(
+            "{what}. What was claimed there need not hold here, and this says nothing against it there"
+        ))
     }
 }
 
@@ -380,6 +406,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_proven_is_refused_or_shown_with_its_interval() {
+        let mut report = crate::report::tests::report();
+        report.rows.retain(|row| row.title.starts_with("open"));
+        let text = CLAIM.replace("lab.cpu/probe/kernel/64/t1", "hash/ours/kernel/4KiB/t1");
+        let claim = |text: &str| Claims::parse(text).expect("a claim").claim.remove(0);
+        let refused = claim(&text).find(&report).expect_err("inconclusive").to_string();
+        assert!(refused.contains("its report proves nothing"), "{refused}");
+        let claim = claim(&(text + "unproven = true\n"));
+        let proven = claim.find(&report).expect("numbers");
+        let [low, high] = proven.interval;
+        assert!(low < 1.0 && 1.0 < high, "{proven:?}");
+        assert_eq!(claim.text(&proven), format!("{:.2}× ({low:.2} to {high:.2})", proven.ratio));
+    }
+
+    #[test]
     fn a_kernel_that_is_lacked_here_leaves_out_no_line_of_a_report_that_has_it() {
         let gate = "[[gate]]\nname = \"x\"\ncases = [\"lab.cpu/ours/kernel/*/t1/avx9\"]\nmust = { 64 = 1 }\n";
         let gates = gate::parse(gate).expect("gates").gate;
@@ -406,14 +447,24 @@ mod tests {
             load: Some(0.4),
             cores: 2,
         };
-        assert!(there.differences(&there).is_empty() && !there.is_busy());
+        assert!(there.apart(&there).is_none() && !there.is_busy());
         let here = Circumstances {
             processor: "Zen 5".into(),
             kernels: ["avx2".into(), "avx512".into()],
             load: Some(1.1),
             cores: 2,
         };
-        assert_eq!(here.differences(&there), ["the processor", "our kernel"]);
+        let need_not = ". What was claimed there need not hold here, and this says nothing against it there";
+        let says = |here: &Circumstances, words: &str| {
+            assert_eq!(here.apart(&there).as_deref(), Some(&*format!("{words}{need_not}")));
+        };
+        let other = "this is not the machine of the claim: its processor is not Zen 4";
+        says(&here, &format!("{other}, and another kernel of ours runs"));
+        says(&Circumstances { kernels: there.kernels.clone(), ..here.clone() }, other);
+        let forced = Circumstances { processor: "Zen 4".into(), ..here.clone() };
+        says(&forced, "this processor is like that of the claim, but another kernel of ours runs");
+        let both = Circumstances { kernels: ["avx2".into(), "avx2".into()], ..forced };
+        says(&both, "this processor is like that of the claim, but both engines run other kernels");
         assert!(here.is_busy());
         assert!(!Circumstances { load: None, ..here }.is_busy(), "what is not known is not held against it");
     }

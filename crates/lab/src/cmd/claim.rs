@@ -47,6 +47,9 @@ enum What {
         /// Last day on which it may be shown.
         #[arg(long, value_name = "DATE")]
         expires: String,
+        /// Also where the report proves no difference: the number is shown with its interval.
+        #[arg(long)]
+        unproven: bool,
     },
     /// Measure a claim again, on this machine: holds, weaker, or does not hold here.
     Prove(Prove),
@@ -65,7 +68,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
         What::Check => check(mount, &args.file, console),
         What::Render => write(mount, &args.file, console),
         What::Prove(wish) => prove(mount, wish, &args.file, console),
-        What::New { id, report, case, vs, expires } => {
+        What::New { id, report, case, vs, expires, unproven } => {
             let bytes = store::read_bytes(report).map_err(Error::read(report))?;
             let claim = Claim {
                 id: id.clone(),
@@ -75,6 +78,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
                 report: report.clone(),
                 report_sha256: crate::fingerprint::sha256_hex(&bytes),
                 expires: expires.clone(),
+                unproven: *unproven,
             };
             let proven = claim.prove(Path::new("")).map_err(|error| Error::Refused(error.to_string()))?;
             let quoted = |text: &str| toml_edit::Value::from(text).to_string();
@@ -90,6 +94,9 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
                 ("expires", &claim.expires),
             ] {
                 writeln!(console.out, "{key} = {}", quoted(value))?;
+            }
+            if claim.unproven {
+                writeln!(console.out, "unproven = true")?;
             }
             Ok(Exit::Ok)
         }
@@ -118,7 +125,7 @@ type Texts<'a> = Vec<(&'a str, Result<Option<String>, ClaimError>)>;
 fn texts<'a>(mount: &Mount<'_>, claims: &'a Claims, root: &Path) -> Texts<'a> {
     let numbers = claims.claim.iter();
     let numbers =
-        numbers.map(|claim| (claim.id.as_str(), claim.prove(root).map(|proven| Some(proven.text()))));
+        numbers.map(|claim| (claim.id.as_str(), claim.prove(root).map(|proven| Some(claim.text(&proven)))));
     let tables = claims.table.iter().map(|table| {
         let text = match table.program == mount.name {
             true => table.prove(root, mount.registry).map(Some),
@@ -238,9 +245,8 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
     writeln!(console.out, "claimed  {}; {}", show(&claimed), words(&circumstances.0))?;
     writeln!(console.out, "here     {shown}; {}", words(&circumstances.1))?;
     if let (Some(there), Some(here)) = &circumstances {
-        let differ = here.differences(there);
-        if !differ.is_empty() {
-            writeln!(console.out, "differs  {}: what holds there need not hold here", differ.join(", "))?;
+        if let Some(words) = here.apart(there) {
+            writeln!(console.out, "differs  {words}")?;
         }
         if here.is_busy() {
             writeln!(console.out, "busy     others are at work here: measure again on a quiet machine")?;

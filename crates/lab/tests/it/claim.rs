@@ -122,7 +122,8 @@ fn what_cannot_be_claimed_or_proven_is_one_line() {
 fn a_table_of_verdicts_is_rendered_and_checked() {
     let folder = world();
     let gates = "[[gate]]\nname = \"faster\"\ncases = [\"chain/plain/kernel/10000/t1\"]\nrival = \"twice\"\nmust = 1.05\n\
-                 [[gate]]\nname = \"not measured\"\ncases = [\"chain/plain/kernel/100/t1\"]\nrival = \"twice\"\nmust = 1\n";
+                 [[gate]]\nname = \"elsewhere\"\ncases = [\"chain/plain/kernel/10000/t1\"]\nrival = \"twice\"\nmust = 9\n\
+                 machines = [\"no processor\"]\n[[gate]]\nname = \"not measured\"\ncases = [\"chain/plain/kernel/100/t1\"]\nrival = \"twice\"\nmust = 1\n";
     fs::write(folder.join("gates.toml"), gates).expect("a file");
     let claims = fs::read_to_string(folder.join("claims.toml")).expect("claims");
     let sha = claims.lines().find(|line| line.starts_with("report_sha256")).expect("a fingerprint");
@@ -137,6 +138,9 @@ fn a_table_of_verdicts_is_rendered_and_checked() {
     assert_eq!(claim(&folder, "render").code, Some(0));
     let page = fs::read_to_string(folder.join("page.md")).expect("a page");
     assert!(page.contains("\n| faster | ") && page.contains(" | 1.05 | reached |\n"), "{page}");
+    let elsewhere =
+        page.lines().find(|line| line.starts_with("| elsewhere | ")).expect("measured all the same");
+    assert!(elsewhere.ends_with(" |  |  |"), "a bar for other machines: {page}");
     assert!(!page.contains("not measured"), "{page}");
     assert_eq!(claim(&folder, "check").code, Some(0), "{:?}", claim(&folder, "check"));
 

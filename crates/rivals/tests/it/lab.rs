@@ -114,6 +114,23 @@ fn every_committed_gate_means_something() {
 }
 
 #[test]
+fn a_claim_says_where_this_is_not_its_machine() {
+    let claimed = include_str!("../../../../bench/records/amd-epyc-f25m17-2t/2026-11-21-blake3-lanes.json");
+    let there: Value = serde_json::from_str(claimed).expect("JSON");
+    let here = hashmill_machine::Machine::read();
+    let is_its_own = there["machine"]["cpu"] == *here.cpu && there["machine"]["model"] == *here.model;
+    let folder: PathBuf = std::env::temp_dir().join(format!("rivals-lab-prove-{}", std::process::id()));
+    let place = folder.to_str().expect("UTF-8");
+    let shortest = ["--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001", "--sessions", "1"];
+    let prove = ["claim", "prove", "blake3-64k", "--control", "off", "--out", place];
+    let output = lab(&[&prove[..], &shortest].concat());
+    let said = String::from_utf8_lossy(&output.stdout);
+    std::fs::remove_dir_all(&folder).expect("it was made here");
+    assert!(said.contains("claimed  ") && said.contains("here     "), "{output:?}");
+    assert_eq!(!said.contains("this is not the machine of the claim"), is_its_own, "{said}");
+}
+
+#[test]
 fn every_report_in_the_tree_follows_from_its_sessions() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/records");
     let list = |folder: &Path| {
