@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use hashmill_doc::{
-    ActorId, Change, Cursor, Document, Limits, LoadError, LoadOptions, ObjId, ObjType, OnPartialLoad, ROOT,
-    ReadDoc, Shortcuts, Transactable,
+    ActorId, Change, Cursor, Document, Limits, LoadError, LoadOptions, ObjId, ObjType, OnPartialLoad, Opened,
+    Opening, ROOT, ReadDoc, Shortcuts, Transactable,
 };
 use hashmill_testkit::mutate::chunk;
 
@@ -44,6 +44,7 @@ pub fn doc_load(data: &[u8]) -> Verdict {
     for (number, partial) in [(1, OnPartialLoad::Error), (2, OnPartialLoad::Ignore)] {
         if way == 0 || way == number {
             verdict = load_by_itself(&bytes, partial);
+            open_and_ask(&bytes, partial);
         }
         if way == 0 || (way == 3 && number == 1) {
             load_side_by_side(&bytes, partial);
@@ -64,6 +65,21 @@ fn load_by_itself(bytes: &[u8], partial: OnPartialLoad) -> Verdict {
                 LoadError::Heads { computed, .. } => Verdict::OtherHeads(computed),
                 _ => Verdict::Refused,
             }
+        }
+    }
+}
+
+/// What is opened and read later is what is loaded at once, errors too.
+fn open_and_ask(bytes: &[u8], partial: OnPartialLoad) {
+    let options = options().on_partial_load(partial);
+    let loaded = Document::load_with(bytes, options.clone());
+    for opening in [Opening::Checksums, Opening::Frames] {
+        let opened = Document::open_with(bytes, options.clone().opening(opening));
+        match (opened.and_then(Opened::into_document), &loaded) {
+            (Ok(doc), Ok(loaded)) => same(loaded, &doc),
+            (Err(error), Err(other)) => assert_eq!(&error, other, "another error when read later"),
+            (Ok(_), Err(error)) => panic!("opened and read, loaded not: {error}"),
+            (Err(error), Ok(_)) => panic!("loaded, opened and read not: {error}"),
         }
     }
 }

@@ -32,6 +32,11 @@ const WORD: &str = "memory";
 pub(super) enum Way {
     Typed,
     Loaded,
+    Opened,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Typed, Self::Loaded, Self::Opened];
 }
 
 /// What is known of a document before it counts as there: all that its case asks for, or what cannot be put off.
@@ -39,7 +44,11 @@ const THOROUGH: [(&str, bool); 2] = [("all", true), ("later", false)];
 
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self == Self::Typed { "typed" } else { "loaded" })
+        f.write_str(match self {
+            Self::Typed => "typed",
+            Self::Loaded => "loaded",
+            Self::Opened => "opened",
+        })
     }
 }
 
@@ -53,7 +62,7 @@ pub(super) fn amounts<E: Texts>(
         return Ok(Vec::new());
     }
     let Recording { name, trace, commits } = recording;
-    let saved = if way == Way::Loaded { recording.saved::<E>()? } else { Vec::new() };
+    let saved = if way == Way::Typed { Vec::new() } else { recording.saved::<E>()? };
     let program = std::env::current_exe().map_err(Fault::failed)?;
     let known = THOROUGH[usize::from(!thorough)].0;
     let mut child = Command::new(program)
@@ -85,10 +94,12 @@ pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> 
     let count = || {
         let commits = if *commits == Commits::One.to_string() { Commits::One } else { Commits::Each };
         let thorough = known == THOROUGH[0].0;
+        let Some(way) = Way::ALL.into_iter().find(|known| *way == known.to_string()) else {
+            anyhow::bail!("a document is not {way}");
+        };
         // Who loads must not have held a recording before: the most that was ever held is all that is known.
-        let typed = *way == Way::Typed.to_string();
-        let recording =
-            typed.then(|| Recording::read(name, size.parse()?, commits).map_err(anyhow::Error::new));
+        let recording = (way == Way::Typed)
+            .then(|| Recording::read(name, size.parse()?, commits).map_err(anyhow::Error::new));
         let count = match engine.as_str() {
             Hashmill::NAME => counted::<Hashmill>,
             Official::NAME => counted::<Official>,
@@ -100,7 +111,7 @@ pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> 
             crate::engines::diamond::Diamond::NAME => counted::<crate::engines::diamond::Diamond>,
             _ => anyhow::bail!("there is no engine {engine}"),
         };
-        let amounts = count(counter, recording.transpose()?, thorough)?;
+        let amounts = count(counter, way, recording.transpose()?, thorough)?;
         Ok(serde_json::to_writer(std::io::stdout(), &amounts)?)
     };
     (word == WORD).then(count)
@@ -109,6 +120,7 @@ pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> 
 /// Without a recording the document is on the standard input.
 fn counted<E: Texts>(
     counter: Counter,
+    way: Way,
     recording: Option<Recording>,
     thorough: bool,
 ) -> anyhow::Result<Vec<Amount>> {
@@ -118,10 +130,19 @@ fn counted<E: Texts>(
         std::io::stdin().read_to_end(&mut saved)?;
         saved.shrink_to_fit();
         let before = (counter.now)();
+        let held = |now: usize| {
+            vec![amount("held", now - before), amount("peak", (counter.most)().max(now) - before)]
+        };
+        if way == Way::Opened {
+            let opened = E::open(&saved);
+            let held = held((counter.now)());
+            drop(opened);
+            return Ok(held);
+        }
         let doc = if thorough { E::load(&saved) } else { E::load_deferred(&saved) };
-        let (now, most) = ((counter.now)(), (counter.most)());
+        let held = held((counter.now)());
         drop(doc);
-        return Ok(vec![amount("held", now - before), amount("peak", most.max(now) - before)]);
+        return Ok(held);
     };
     let transactions = recording.transactions();
     let before = (counter.now)();

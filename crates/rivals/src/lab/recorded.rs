@@ -21,6 +21,10 @@ enum What {
     Replay,
     /// From saved bytes to the text.
     Load,
+    /// From saved bytes to a document that can be asked; what an engine puts off until then is not part of it.
+    Open,
+    /// The same, and to bytes again.
+    OpenSave,
     /// The first edit after a load.
     FirstEdit,
     /// To bytes.
@@ -32,9 +36,11 @@ enum What {
 }
 
 impl What {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 8] = [
         (Self::Replay, "doc-recorded-replay"),
         (Self::Load, "doc-recorded-load"),
+        (Self::Open, "doc-recorded-open"),
+        (Self::OpenSave, "doc-recorded-open_save"),
         (Self::FirstEdit, "doc-recorded-first_edit"),
         (Self::Save, "doc-recorded-save"),
         (Self::Hear, "doc-recorded-hear"),
@@ -57,7 +63,7 @@ impl What {
             Self::Load => committed(offer).knob("checks", ["all", "later"]),
             // What is told is told transaction by transaction.
             Self::Hear => offer.knob("heard", ["at-once", "one-by-one"]),
-            Self::FirstEdit | Self::Save | Self::HearOne => committed(offer),
+            Self::Open | Self::OpenSave | Self::FirstEdit | Self::Save | Self::HearOne => committed(offer),
         }
     }
 }
@@ -112,7 +118,7 @@ impl Workload for Recorded {
 
     fn units(&self, spec: &Spec) -> Units {
         match self.what {
-            What::FirstEdit | What::HearOne => Units::Operations(1),
+            What::Open | What::OpenSave | What::FirstEdit | What::HearOne => Units::Operations(1),
             What::Replay | What::Load | What::Save | What::Hear => Units::Operations(spec.size),
         }
     }
@@ -138,7 +144,7 @@ impl Workload for Recorded {
         let end = &recording.trace.end;
         Ok(digest(&match self.what {
             What::Replay | What::Load => end.clone().into(),
-            What::FirstEdit | What::Save => 1_i64.into(),
+            What::Open | What::OpenSave | What::FirstEdit | What::Save => 1_i64.into(),
             // Which of two concurrent insertions comes first differs by engine, their number does not.
             What::Hear => end.chars().count().into(),
             What::HearOne => recording.trace.txns.len().into(),
@@ -210,7 +216,8 @@ impl<E: Shared> Engine for Player<E> {
             }
             What::Replay => memory::amounts::<E>(Way::Typed, recording, *thorough),
             What::Load => memory::amounts::<E>(Way::Loaded, recording, *thorough),
-            What::FirstEdit | What::Hear | What::HearOne => Ok(Vec::new()),
+            What::Open => memory::amounts::<E>(Way::Opened, recording, *thorough),
+            What::OpenSave | What::FirstEdit | What::Hear | What::HearOne => Ok(Vec::new()),
         }
     }
 
@@ -242,6 +249,21 @@ fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<
         What::Load => {
             let (saved, load) = (saved()?, if thorough { E::load } else { E::load_deferred });
             repeat(move || load(&saved).text())
+        }
+        What::Open => {
+            let saved = saved()?;
+            repeat(move || {
+                drop(black_box(E::open(&saved)));
+                1_i64
+            })
+        }
+        What::OpenSave => {
+            let saved = saved()?;
+            let again = E::load(&E::open_and_save(&saved)).text();
+            if again != recording.trace.end {
+                return Err(Fault::failed("what was opened and saved has another text"));
+            }
+            repeat(move || usize::from(!black_box(E::open_and_save(&saved)).is_empty()))
         }
         What::FirstEdit => {
             let (saved, edit) = (saved()?, [insertion(0)]);

@@ -1,6 +1,6 @@
 //! Real documents as files: as short as the official crate's, and saved equal.
 
-use hashmill_doc::{Document, ROOT, ReadDoc as _, Transactable as _};
+use hashmill_doc::{Document, LoadOptions, Opening, ROOT, ReadDoc as _, Transactable as _, Verify};
 use hashmill_testkit::skip;
 
 /// The real documents that are there.
@@ -42,4 +42,31 @@ fn what_did_not_change_is_saved_equal() {
             assert!(again.get_heads() == heads && again.hydrate(ROOT) == ours.hydrate(ROOT), "{name}");
         }
     }
+}
+
+#[test]
+fn what_is_opened_and_read_later_is_what_is_loaded_at_once() {
+    let mut named = 0;
+    for (name, bytes) in documents() {
+        let loaded = Document::load(&bytes).expect("a sound document");
+        for opening in [Opening::Checksums, Opening::Frames] {
+            let options = LoadOptions::new().opening(opening);
+            let mut opened = Document::open_with(&bytes, options).expect("a sound document");
+            assert!(*opened.save() == *bytes && !opened.is_read(), "{name}");
+            // A file of several chunks names none.
+            if let Some(heads) = opened.named_heads() {
+                assert_eq!(heads, loaded.get_heads(), "{name}");
+                named += 1;
+            }
+            let doc = opened.document().expect("a sound document");
+            assert!(
+                doc.get_heads() == loaded.get_heads() && doc.hydrate(ROOT) == loaded.hydrate(ROOT),
+                "{name}"
+            );
+        }
+        let put_off = LoadOptions::new().verify(Verify::Later);
+        let put_off = Document::load_with(&bytes, put_off).expect("a sound document");
+        assert_eq!((put_off.verify(), put_off.get_heads()), (Ok(()), loaded.get_heads()), "{name}");
+    }
+    assert!(named > 0, "no file is one document alone");
 }

@@ -53,6 +53,8 @@ fn engines_for_documents_end_a_recording_alike() {
         "replay",
         "load",
         "load/checks=later",
+        "open",
+        "open_save",
         "first_edit",
         "save",
         "hear",

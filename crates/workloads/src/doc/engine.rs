@@ -36,6 +36,15 @@ pub trait Texts: Sized + 'static {
     fn load_deferred(bytes: &[u8]) -> Self {
         Self::load(bytes)
     }
+    /// Something that holds what [`save`](Self::save) gave, checked as the engine checks what it opens by default, and can be
+    /// asked. The bytes may go.
+    fn open(bytes: &[u8]) -> impl Sized {
+        Self::load_deferred(bytes)
+    }
+    /// Opened, and saved before anything was asked.
+    fn open_and_save(bytes: &[u8]) -> Vec<u8> {
+        Self::load_deferred(bytes).save()
+    }
 }
 
 /// A document that others edit too.

@@ -90,6 +90,14 @@ impl Texts for Hashmill {
         let doc = Document::load_with(bytes, options).expect("a saved document");
         Self::of(doc.with_actor(ActorId::from([9; 16])))
     }
+
+    fn open(bytes: &[u8]) -> impl Sized {
+        Document::open(bytes.to_vec()).expect("a saved document")
+    }
+
+    fn open_and_save(bytes: &[u8]) -> Vec<u8> {
+        Document::open(bytes).expect("a saved document").save().into_owned()
+    }
 }
 
 impl Shared for Hashmill {
