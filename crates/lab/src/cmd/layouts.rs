@@ -37,8 +37,9 @@ struct Seen {
 impl Layouts {
     /// What is known of this machine. A file that cannot be read is named, and nothing is known.
     pub(super) fn read(machine: &Machine) -> Self {
+        // Where there is no folder for a cache nothing was ever kept, which `keep` says when it is about to.
         let Ok(path) = file(machine) else { return Layouts::default() };
-        if !path.exists() {
+        if let Ok(false) = path.try_exists() {
             return Layouts::default();
         }
         files::document(&path).unwrap_or_else(|error| {
