@@ -53,13 +53,19 @@ impl Beside {
     /// Puts it in the place of the target.
     pub(crate) fn rename(self, target: &Path) -> io::Result<()> {
         fs::rename(&self.0, target)?;
-        // That it has another name now is written in the directory. Not every system lets directories be opened.
-        if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty())
-            && let Ok(folder) = File::open(folder)
-        {
-            let _ = folder.sync_all();
+        // That it has another name now is written in the directory. Not every system lets directories be opened, nor has
+        // every file system a way to wait for them; a medium that fails has not kept the name.
+        let folder = match target.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => return Ok(()),
+        };
+        match File::open(folder).map(|folder| folder.sync_all()) {
+            Ok(Err(error)) if ![ErrorKind::InvalidInput, ErrorKind::Unsupported].contains(&error.kind()) => {
+                Err(error)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
