@@ -279,17 +279,16 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "features",
-        about: "the tests of `hash` without features, and those of `doc` without shortcuts",
+        about: "the tests of `hash` without features",
         quick: false,
         filters: true,
         applies: everywhere,
         needs: &[],
         runner: None,
-        // With all features they ran in the workspace, and each alone was linted; `doc` without threads is for `i686`.
+        // With all features they ran in the workspace, and each alone was linted; `doc` without its own is for `i686`.
         commands: |setting| {
             let hash = ["test", "--locked", "-p", "hashmill-hash", "--no-default-features"];
-            let doc = ["test", "--locked", "-p", "hashmill-doc", "--features", "general"];
-            Ok(vec![Cmd::cargo(&hash).tests(setting), Cmd::cargo(&doc).tests(setting)])
+            Ok(vec![Cmd::cargo(&hash).tests(setting)])
         },
     },
     Step {
