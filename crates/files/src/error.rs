@@ -1,6 +1,7 @@
 //! Why a file has no digest, sorted by who is at fault.
 
 use crate::rescue::Unreadable;
+use hashmill_hash::engine::EngineError;
 use std::fmt;
 use std::io;
 
@@ -35,6 +36,8 @@ pub enum Error {
     /// The kind of the file system: it holds no files, and the walk did not begin in it. See
     /// [`Visit::Pseudo`](crate::walk::Visit::Pseudo).
     Pseudo(&'static str),
+    /// The engine that was handed in: the device is gone, or has no memory left.
+    Engine(EngineError),
     /// The caller: this input cannot be hashed in this way, for the reason given.
     Refused(&'static str),
 }
@@ -53,6 +56,7 @@ impl fmt::Display for Error {
             Error::LinkLoop => f.write_str("symbolic link to a directory that contains it"),
             Error::Special => f.write_str("neither a file nor a directory"),
             Error::Pseudo(kind) => write!(f, "a file system of kind {kind} holds no files"),
+            Error::Engine(error) => write!(f, "the engine failed: {error}"),
             Error::Refused(reason) => f.write_str(reason),
         }
     }

@@ -22,7 +22,7 @@ pub(crate) fn hash(work: &Work, file: &File, prefix: &[u8]) -> Result<Digest, Er
         tree: work.function.mode().is_some(),
         positioned: os::POSITIONED,
         mapping: work.options.mapping,
-        most: work.options.tile,
+        most: work.most(),
     };
     let rescue = Rescue::new(work.options.keep_going);
     let digest = match route(work.options.strategy, facts) {

@@ -1,15 +1,18 @@
 //! The public face: one value that hashes files, streams, lists and trees with one function.
 
 use crate::batch::Batch;
+use crate::engine::{Engine, Otherwise};
 use crate::error::Error;
 use crate::function::{Digest, Function};
 use crate::many::{self, Item, Sink};
 use crate::work::{Options, Progress, Work};
 use crate::{file, stream, tree};
 use hashmill_hash::blake3::Hash;
+use hashmill_hash::engine::{EngineError, SubtreeEngine};
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Hashes files with one function. Threads and buffers are made when first needed and kept for the next file.
 ///
@@ -21,6 +24,27 @@ impl Files {
     /// Makes ready; starts nothing.
     pub fn new(function: Function, options: Options) -> Files {
         Files(Work::new(function, options))
+    }
+
+    /// The same, and an engine hashes the tiles of files that are cut into several: it was made for this function, is asked
+    /// for known values first, and takes tiles of 1 MiB at least. Whatever else there is to hash is the processor's.
+    ///
+    /// # Errors
+    /// [`EngineError::Function`] if the function has no subtrees, [`EngineError::Tile`], [`EngineError::SelfTest`], and what
+    /// happens to the engine.
+    pub fn with_engine(
+        function: Function,
+        options: Options,
+        engine: Arc<dyn SubtreeEngine>,
+        otherwise: Otherwise,
+    ) -> Result<Files, EngineError> {
+        let engine = Engine::new(engine, &function, otherwise)?;
+        Ok(Files(Work { engine: Some(engine), ..Work::new(function, options) }))
+    }
+
+    /// What happened to the engine, if the processor had to go on without it: see [`Otherwise::Processor`].
+    pub fn engine_failure(&self) -> Option<&EngineError> {
+        self.0.engine.as_ref()?.failure()
     }
 
     /// The digest of the file at `path`, by the strategy and with the threads of the options.

@@ -85,7 +85,7 @@ impl Function {
     }
 
     /// The mode of a tree hash, or `None` for a function that takes its input strictly in order.
-    pub(crate) fn mode(&self) -> Option<Mode<'_>> {
+    pub fn mode(&self) -> Option<Mode<'_>> {
         match &self.kind {
             Kind::Blake3 => Some(Mode::Hash),
             Kind::Keyed(key) => Some(Mode::KeyedHash(key)),

@@ -5,6 +5,7 @@
 //! | one file | [`Files::hash_file`] |
 //! | standard input | [`Files::hash_stdin`] |
 //! | a socket, any reader | [`Files::hash_reader`] |
+//! | a device that should hash the tiles of large files | [`Files::with_engine`] |
 //! | many files, answers in the order of the questions | [`Files::hash_many`] |
 //! | a directory to visit in a fixed order | [`walk::Walk`] |
 //! | names of files, in a file | [`Names`] |
@@ -26,6 +27,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod batch;
+mod engine;
 mod error;
 mod file;
 mod files;
@@ -52,6 +54,7 @@ pub mod plan;
 pub mod tag;
 pub mod walk;
 
+pub use engine::Otherwise;
 pub use error::Error;
 pub use files::Files;
 pub use filter::{Filter, PatternError};

@@ -19,8 +19,8 @@ use crate::work::Work;
 use hashmill_hash::blake3::hazmat::Mode;
 use rayon::ThreadPool;
 use std::io::{self, Read};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Hashes all of `reader`, on all threads if it is worth it.
 pub(crate) fn hash(work: &Work, reader: &mut (impl Read + Send)) -> Result<Digest, Error> {
@@ -99,11 +99,17 @@ fn pipeline(
     }
 
     let merger = Mutex::new(Merger::new(mode));
-    let broken = AtomicBool::new(false);
+    let (broken, failure) = (AtomicBool::new(false), OnceLock::new());
     let hash_tile = &|index: u64, tile: Buffer, len: usize| {
         let _alarm = Alarm(&broken);
-        let value = work.function.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]);
-        lock(&merger).push(index, value);
+        match work.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]) {
+            Ok(value) => lock(&merger).push(index, value),
+            Err(error) => {
+                broken.store(true, Ordering::Relaxed);
+                // Of several, any will do.
+                let _ = failure.set(error);
+            }
+        }
         work.progress.add_bytes(len as u64);
         work.buffers.give(tile);
     };
@@ -127,7 +133,7 @@ fn pipeline(
         for index in 1.. {
             let ended = len < tile.len();
             hand_over(index, tile, len);
-            // After a panic of a helper, the scope hands that on: no need to wait for the end of the input.
+            // After a panic of a helper, which the scope hands on, or an error: no need to wait for the end of the input.
             if ended || broken.load(Ordering::Relaxed) {
                 break;
             }
@@ -142,6 +148,9 @@ fn pipeline(
         Ok(())
     });
     end?;
+    if let Some(error) = failure.into_inner() {
+        return Err(error);
+    }
 
     let merger = merger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let [left, right] = merger.finish().expect("at least two tiles were pushed");

@@ -99,8 +99,8 @@ impl<S: Source> TiledFile<'_, S> {
                 break;
             };
             let len = (self.len - offset).min(self.tile as u64) as usize;
-            let hash = |bytes: &[u8]| self.work.function.subtree(&self.mode, offset, bytes);
-            let value = self.source.with(offset, len, &mut scratch, hash)?;
+            let hash = |bytes: &[u8]| self.work.subtree(&self.mode, offset, bytes);
+            let value = self.source.with(offset, len, &mut scratch, hash)??;
             lock(merger).push(index, value);
             self.work.progress.add_bytes(len as u64);
         }

@@ -1,8 +1,11 @@
 //! What all hashing of one [`Files`](crate::Files) shares: the function, how files are read, threads and buffers, counters.
 
+use crate::engine::Engine;
+use crate::error::Error;
 use crate::function::Function;
 use crate::plan::{ARENA, Mapping, STREAM_TILE, Strategy};
 use crate::pool::{Buffers, Pool};
+use hashmill_hash::blake3::hazmat::{ChainingValue, Mode};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -29,6 +32,8 @@ pub struct Options {
 pub(crate) struct Work {
     pub(crate) function: Function,
     pub(crate) options: Options,
+    /// Who hashes tiles, if not the processor.
+    pub(crate) engine: Option<Engine>,
     pub(crate) pool: Pool,
     /// Tiles of [`STREAM_TILE`] bytes.
     pub(crate) buffers: Buffers,
@@ -45,12 +50,28 @@ impl Work {
         Work {
             function,
             options,
+            engine: None,
             pool: Pool::new(options.threads),
             buffers: Buffers::new(STREAM_TILE),
             arenas: Buffers::new(ARENA),
             progress: Progress::default(),
             waiting: AtomicUsize::new(0),
         }
+    }
+
+    /// The most bytes of a tile: what the caller wants, and the engine takes.
+    pub(crate) fn most(&self) -> Option<NonZero<usize>> {
+        let room = self.engine.as_ref().and_then(|engine| NonZero::new(engine.tile()));
+        self.options.tile.into_iter().chain(room).min()
+    }
+
+    /// The chaining value of a tile, which lies `offset` bytes into a message that is longer.
+    pub(crate) fn subtree(&self, mode: &Mode<'_>, offset: u64, tile: &[u8]) -> Result<ChainingValue, Error> {
+        let value = match &self.engine {
+            Some(engine) => engine.value(offset, tile)?,
+            None => None,
+        };
+        Ok(value.unwrap_or_else(|| self.function.subtree(mode, offset, tile)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The crate as another program uses it.
 
+mod engine;
 mod many;
 mod silent;
 mod strategies;

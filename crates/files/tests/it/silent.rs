@@ -23,6 +23,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("checkfile::Note", "a line of a list"),
     ("checkfile::Parsed", "a line of a list"),
     ("checkfile::Style", "a choice"),
+    ("engine::Otherwise", "a choice"),
     ("error::Error", "sizes, and what the system says"),
     ("filter::Filter", "patterns"),
     ("filter::PatternError", "a pattern"),

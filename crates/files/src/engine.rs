@@ -1,0 +1,73 @@
+//! An engine that hashes tiles in the processor's place.
+
+use crate::error::Error;
+use crate::function::Function;
+use crate::plan::STREAM_TILE;
+use hashmill_hash::blake3::hazmat::ChainingValue;
+use hashmill_hash::engine::subtrees::self_test;
+use hashmill_hash::engine::{EngineError, SubtreeEngine, Tile};
+use std::sync::{Arc, OnceLock};
+
+/// What becomes of a file when an engine fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Otherwise {
+    /// The processor goes on, from the tile that failed: digests are the same. What happened,
+    /// [`Files::engine_failure`](crate::Files::engine_failure) tells.
+    Processor,
+    /// The file has no digest, see [`Error::Engine`].
+    Error,
+}
+
+/// The engine of one [`Files`](crate::Files).
+pub(crate) struct Engine {
+    engine: Arc<dyn SubtreeEngine>,
+    otherwise: Otherwise,
+    failure: OnceLock<EngineError>,
+}
+
+impl Engine {
+    /// After it was asked for known values of this function.
+    pub(crate) fn new(
+        engine: Arc<dyn SubtreeEngine>,
+        function: &Function,
+        otherwise: Otherwise,
+    ) -> Result<Engine, EngineError> {
+        let Some(mode) = function.mode() else {
+            let reason = "it takes its input strictly in order, and has no subtrees".to_owned();
+            return Err(EngineError::Function { reason });
+        };
+        let room = engine.limits().tile;
+        if room < STREAM_TILE {
+            return Err(EngineError::Tile { offset: 0, len: STREAM_TILE, room });
+        }
+        self_test(&*engine, &mode)?;
+        Ok(Engine { engine, otherwise, failure: OnceLock::new() })
+    }
+
+    /// The longest tile.
+    pub(crate) fn tile(&self) -> usize {
+        self.engine.limits().tile
+    }
+
+    /// What made the processor go on alone.
+    pub(crate) fn failure(&self) -> Option<&EngineError> {
+        self.failure.get()
+    }
+
+    /// The value of a tile; nothing if the processor is to compute it.
+    pub(crate) fn value(&self, offset: u64, bytes: &[u8]) -> Result<Option<ChainingValue>, Error> {
+        if self.failure.get().is_some() {
+            return Ok(None);
+        }
+        match (self.engine.compute(Tile::new(0, offset, bytes.len()), bytes), self.otherwise) {
+            (Ok(subtree), _) => Ok(Some(subtree.value)),
+            (Err(error), Otherwise::Error) => Err(Error::Engine(error)),
+            (Err(error), Otherwise::Processor) => {
+                // Of several threads the first says why.
+                let _ = self.failure.set(error);
+                Ok(None)
+            }
+        }
+    }
+}
