@@ -104,11 +104,12 @@ const MUSL: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
 
 /// What is published, each after those that it needs; the program comes last.
-const SHIPPED: [&str; 7] = [
+const SHIPPED: [&str; 8] = [
     "hashmill-hash",
     "hashmill-machine",
     "hashmill-doc",
     "hashmill-files",
+    "hashmill-gpu",
     "hashmill-lab",
     "hashmill-workloads",
     "hashmill-cli",

@@ -1,5 +1,8 @@
 //! `hashmill info`: what will be used on this machine, and why.
 
+#[cfg(feature = "gpu")]
+mod devices;
+
 use crate::flags::InfoArgs;
 use crate::out;
 use anyhow::Result;
@@ -28,6 +31,8 @@ struct Facts {
     page_size: Option<usize>,
     huge_pages: Vec<Huge>,
     transparent_huge_pages: Option<String>,
+    #[cfg(feature = "gpu")]
+    devices: devices::Devices,
 }
 
 #[derive(Serialize)]
@@ -111,6 +116,8 @@ fn gather() -> Facts {
             .map(|(bytes, reserved)| Huge { bytes, reserved })
             .collect(),
         transparent_huge_pages: machine::transparent_huge_pages(),
+        #[cfg(feature = "gpu")]
+        devices: devices::Devices::find(),
     }
 }
 
@@ -165,6 +172,8 @@ fn words(facts: &Facts) -> String {
     if let Some(setting) = &facts.transparent_huge_pages {
         lines.push(format!("           transparent huge pages: {setting}"));
     }
+    #[cfg(feature = "gpu")]
+    lines.extend(facts.devices.lines());
     lines.join("\n") + "\n"
 }
 

@@ -3,6 +3,7 @@
 mod compare;
 #[cfg(feature = "doc")]
 mod doc;
+mod engine;
 mod findings;
 mod flags;
 #[cfg(feature = "generate")]

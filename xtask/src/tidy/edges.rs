@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-doc", &[]),
     ("hashmill-lab", &["hashmill-machine"]),
     ("hashmill-files", &["hashmill-hash", "hashmill-machine"]),
+    ("hashmill-gpu", &["hashmill-hash"]),
     (
         "hashmill-workloads",
         &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-machine"],
@@ -25,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "hashmill-doc",
             "hashmill-files",
+            "hashmill-gpu",
             "hashmill-hash",
             "hashmill-lab",
             "hashmill-machine",

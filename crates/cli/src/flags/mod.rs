@@ -120,8 +120,8 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// What to say of a command that this build leaves out.
-#[cfg(any(not(feature = "doc"), not(feature = "lab")))]
+/// What to say of a command or an engine that this build leaves out.
+#[cfg(any(not(feature = "doc"), not(feature = "gpu"), not(feature = "lab")))]
 pub(crate) fn absent(feature: &str) -> anyhow::Error {
     Misuse(format!("this program was built without `{feature}` (a feature of the package hashmill-cli)"))
         .into()

@@ -296,8 +296,19 @@ pub(crate) struct SumArgs {
     #[arg(long, value_name = "NAME", help_heading = "Speed", hide_short_help = true)]
     pub(crate) kernel: Option<String>,
 
-    /// What hashes
-    #[arg(long, value_name = "NAME", default_value = "cpu", help_heading = "Speed", hide_short_help = true)]
+    /// What hashes: auto, cpu, wgpu [default: auto]
+    ///
+    /// auto is the processor, and `hashmill info` says why. wgpu is a device that speaks Vulkan, Metal or DirectX 12, in programs
+    /// built with the feature gpu; it gets what is cut into pieces, which small files are not.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "Speed",
+        hide_short_help = true
+    )]
     pub(crate) engine: EngineName,
 
     /// Show no progress bar
@@ -337,5 +348,7 @@ impl AlgorithmName {
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum EngineName {
     #[default]
+    Auto,
     Cpu,
+    Wgpu,
 }

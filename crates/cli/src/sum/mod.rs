@@ -10,6 +10,7 @@ mod tree;
 mod update;
 mod xattr;
 
+use crate::engine;
 use crate::findings::Findings;
 use crate::flags::{EngineName, Misuse, SumArgs};
 use crate::os;
@@ -49,6 +50,7 @@ struct HiArgs {
     mode: Mode,
     style: Style,
     options: Options,
+    engine: EngineName,
     progress: bool,
 }
 
@@ -111,14 +113,15 @@ impl Lossy {
 
 /// Does what the flags say.
 pub(crate) fn run(low: SumArgs) -> Result<u8> {
-    let HiArgs { action, paths, files_from, rules, said, output, function, mode, style, options, progress } =
-        HiArgs::new(low)?;
+    let high = HiArgs::new(low)?;
+    let HiArgs { action, paths, files_from, rules, said, output, function, mode, style, options, .. } = high;
+    let progress = high.progress;
+    let files = Arc::new(engine::files(high.engine, function, options)?);
     let target = output.as_deref().map(Target::begin).transpose()?;
     let rules = rules.map(|mut rules| {
         rules.except.extend(own_files(target.as_ref()));
         Arc::new(rules)
     });
-    let files = Arc::new(Files::new(function, options));
     let make = |algorithm| Files::new(Function::by(algorithm), options);
     let out = |phase, files: Vec<Arc<Files>>, survey: Option<Survey>| {
         let bar = if progress { Bar::over(phase, files, survey) } else { None };
@@ -225,7 +228,6 @@ fn own_files(target: Option<&Target>) -> Vec<FileId> {
 
 impl HiArgs {
     fn new(mut low: SumArgs) -> Result<HiArgs> {
-        let EngineName::Cpu = low.engine;
         let program = Program::this();
         let said = match (low.algorithm, program) {
             (Some(name), _) => Some(name.meaning()),
@@ -384,6 +386,7 @@ impl HiArgs {
             mode,
             style,
             options,
+            engine: low.engine,
             progress,
         })
     }
@@ -446,6 +449,7 @@ fn only_blake3(low: &SumArgs, algorithm: Algorithm) -> Result<()> {
         (low.seek > 0, "--seek"),
         (low.tree, "--tree"),
         (low.kernel.is_some(), "--kernel"),
+        (low.engine == EngineName::Wgpu, "--engine wgpu"),
     ] {
         if given {
             let key = algorithm.key();

@@ -5,6 +5,7 @@ mod bad_input;
 mod changing_files;
 mod check;
 mod colour;
+mod devices;
 #[cfg(feature = "doc")]
 mod doc;
 #[cfg(feature = "doc")]

@@ -11,6 +11,8 @@ fn unread(world: &World, args: &[&str], lines: usize) -> Done {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut command = Command::new(hashmill());
     command.args(args).current_dir(world.path("")).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
+    // As in every session: without it Mesa's Vulkan complains.
+    command.env("XDG_RUNTIME_DIR", world.path(""));
     let mut reader = BufReader::with_capacity(64, reader);
     let start = |command: &mut Command| command.spawn().expect("the program starts");
     if lines == 0 {

@@ -136,6 +136,8 @@ impl World {
 
     /// Starts a program with pipes at all ends.
     pub(crate) fn start(&self, command: &mut Command) -> Child {
+        // As in every session: without it Mesa's Vulkan complains.
+        command.env("XDG_RUNTIME_DIR", self.dir.path());
         // What whoever runs the tests has asked of other programs is not asked of these.
         command.current_dir(self.dir.path()).env_remove("RAYON_NUM_THREADS").env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

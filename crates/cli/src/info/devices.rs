@@ -1,0 +1,99 @@
+//! What `hashmill info` says of devices.
+
+use serde::Serialize;
+
+/// What could hash beside the processor.
+#[derive(Serialize)]
+pub(super) struct Devices {
+    found: Vec<Device>,
+    /// The number of the one that `--engine wgpu` takes.
+    wgpu: Option<usize>,
+    /// What `--engine auto` takes.
+    auto: &'static str,
+    why: &'static str,
+}
+
+#[derive(Serialize)]
+struct Device {
+    name: String,
+    kind: &'static str,
+    interface: &'static str,
+    driver: String,
+    memory: Option<u64>,
+    largest_binding: u64,
+    largest_buffer: u64,
+    subgroup: u32,
+    lacks: Option<String>,
+}
+
+impl Devices {
+    /// Asks the drivers.
+    pub(super) fn find() -> Devices {
+        let found = hashmill_gpu::devices();
+        let device = |device: &hashmill_gpu::Info| Device {
+            name: device.name.clone(),
+            kind: device.kind.name(),
+            interface: device.interface,
+            driver: device.driver.clone(),
+            memory: device.memory,
+            largest_binding: device.binding,
+            largest_buffer: device.buffer,
+            subgroup: device.subgroup,
+            lacks: device.lacks.clone(),
+        };
+        Devices {
+            found: found.iter().map(device).collect(),
+            wgpu: hashmill_gpu::best(&found),
+            auto: "cpu",
+            why: hashmill_gpu::why_processor(&found),
+        }
+    }
+
+    /// The same in words, below an empty line.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        for (number, device) in self.found.iter().enumerate() {
+            let head = if number == 0 { "devices" } else { "" };
+            let Device { name, kind, interface, driver, .. } = device;
+            lines.push(format!("{head:<10} {number} {name}: {kind}, {interface}, {driver}"));
+            let memory = device.memory.map_or("unknown".to_owned(), size);
+            let (binding, buffer) = (size(device.largest_binding), size(device.largest_buffer));
+            lines
+                .push(format!("             memory {memory}, {binding} for a kernel, {buffer} for a buffer"));
+            if let Some(lacks) = &device.lacks {
+                lines.push(format!("             cannot be used: it lacks {lacks}"));
+            }
+            if self.wgpu == Some(number) {
+                lines.push("             sum --engine wgpu takes this one".to_owned());
+            }
+        }
+        if self.found.is_empty() {
+            lines.push("devices    none: no driver offers one".to_owned());
+        }
+        lines.push(format!("           sum --engine auto takes the processor: {}", self.why));
+        lines
+    }
+}
+
+/// What drivers say is seldom round.
+fn size(bytes: u64) -> String {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    match bytes as f64 / GIB {
+        few if few < 1.0 => format!("{:.0} MiB", few * 1024.0),
+        many => format!("{many:.1} GiB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_rounded() {
+        for (bytes, said) in
+            [(134_217_728, "128 MiB"), (2_147_483_644, "2.0 GiB"), (150_754_820_096, "140.4 GiB")]
+        {
+            assert_eq!(size(bytes), said);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Why a device cannot be had, or not work, sorted by who is at fault.
+
+use hashmill_hash::engine::EngineError;
+use std::fmt;
+
+/// Why a device cannot be had, or not work. Sorted by whose doing it is: the caller's, the machine's, the device's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The caller's: a buffer that cannot be hashed as it is.
+    Buffer {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The caller's: no subtree, or none that fits.
+    Engine(EngineError),
+    /// The machine's: no device, or none with this number.
+    NoDevice {
+        /// How many there are.
+        found: usize,
+    },
+    /// The machine's: a device that lacks what is needed.
+    Unfit {
+        /// Its name.
+        device: String,
+        /// What it lacks.
+        lacks: String,
+    },
+    /// The machine's: no memory on the device.
+    OutOfMemory {
+        /// How many bytes were asked for, as far as that is known.
+        bytes: u64,
+    },
+    /// The machine's: the driver refuses.
+    Driver {
+        /// What it said.
+        reason: String,
+    },
+    /// The device's: it is gone, or was reset because it did not answer.
+    Lost,
+    /// The device's: it gives wrong results.
+    SelfTest {
+        /// Its name.
+        device: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Buffer { reason } => write!(f, "a buffer that cannot be hashed: {reason}"),
+            Error::Engine(error) => error.fmt(f),
+            Error::NoDevice { found: 0 } => f.write_str("no device: no driver offers one"),
+            Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),
+            Error::Unfit { device, lacks } => write!(f, "{device} cannot be used: it lacks {lacks}"),
+            Error::OutOfMemory { bytes } => write!(f, "the device has no {bytes} bytes of memory left"),
+            Error::Driver { reason } => write!(f, "the driver refuses: {reason}"),
+            Error::Lost => f.write_str("the device is gone, or was reset: the system's log may say why"),
+            Error::SelfTest { device } => write!(f, "{device} gives wrong digests: choose another engine"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Error {
+        match error {
+            EngineError::SelfTest { engine } => Error::SelfTest { device: engine },
+            error => Error::Engine(error),
+        }
+    }
+}
+
+impl From<Error> for EngineError {
+    fn from(error: Error) -> EngineError {
+        match error {
+            Error::Engine(error) => error,
+            Error::OutOfMemory { bytes } => EngineError::OutOfMemory { bytes },
+            Error::SelfTest { device } => EngineError::SelfTest { engine: device },
+            error => EngineError::System { reason: error.to_string() },
+        }
+    }
+}

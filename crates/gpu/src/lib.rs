@@ -1,0 +1,40 @@
+//! Graphics processors as engines of Hashmill, found at run time.
+//!
+//! | I have | I call |
+//! |---|---|
+//! | the question what there is | [`devices`] |
+//! | bytes in a buffer of a device | [`wgpu::Blake3::hash_buffer`] |
+//! | many short messages | [`wgpu::Blake3::hash_many`] |
+//! | files, and a device that should hash them | [`wgpu::Subtrees`], an engine for `hashmill_files::Files` |
+//!
+//! Each device is asked for known digests before it is trusted. What it gives is bit for bit what the processor gives, or
+//! an [`Error`]; nothing here panics because a driver is missing, refuses, or goes away.
+//!
+//! With the feature `wgpu` devices are spoken to by Vulkan, Metal or DirectX 12. Without it there are none.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(
+    not(feature = "wgpu"),
+    allow(rustdoc::broken_intra_doc_links, reason = "what the table names is not there")
+)]
+
+mod error;
+mod info;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
+
+pub use error::Error;
+pub use info::{Info, Kind, best, why_processor};
+
+#[cfg(feature = "wgpu")]
+pub use wgpu::devices;
+
+/// The devices of this machine: none without the feature `wgpu`.
+#[cfg(not(feature = "wgpu"))]
+pub fn devices() -> Vec<Info> {
+    Vec::new()
+}
+
+/// What the page of the crate shows compiles.
+#[cfg(all(doctest, feature = "wgpu"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

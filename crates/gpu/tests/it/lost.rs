@@ -1,0 +1,71 @@
+//! A device that goes away: an error each time, never a digest, never a panic or an end without end.
+
+use crate::{buffer, narrow};
+use hashmill_gpu::Error;
+use hashmill_gpu::wgpu::{Blake3, Device, Subtrees};
+use hashmill_hash::blake3::Hash;
+use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::engine::{EngineError, Stop, SubtreeEngine, Tile};
+use hashmill_testkit::paint;
+
+const TILE: usize = 256 * 1024;
+
+/// A device of the test's own: others shall keep theirs.
+fn mortal() -> Option<Device> {
+    narrow(64 << 20)
+}
+
+fn kill(device: &Device) {
+    device.raw().0.destroy();
+}
+
+fn is_of_the_machine(error: &EngineError) -> bool {
+    matches!(error, EngineError::System { .. })
+}
+
+#[test]
+fn inputs_under_way_and_later_ones_end_in_errors() {
+    let Some(device) = mortal() else { return };
+    let blake3 = Blake3::new(&device, &Mode::KeyedHash(&[7; 32])).unwrap();
+    let input = paint(3 << 20);
+    let there = buffer(&device, &input, 0);
+    let expected = blake3.hash_buffer(&there, 0, input.len() as u64).unwrap();
+    let before = blake3.start(&there, 0, input.len() as u64).unwrap();
+    kill(&device);
+    // The work may have been done already.
+    match before.finish() {
+        Ok(digest) => assert_eq!(digest, expected),
+        Err(error) => assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}"),
+    }
+    for len in [100, input.len() as u64] {
+        let error = blake3.hash_buffer(&there, 0, len).unwrap_err();
+        assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
+    }
+    let error = blake3.hash_many(&[b"abc"], &mut [Hash::from_bytes([0; 32])]).unwrap_err();
+    assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
+    let error = Subtrees::new(&device, &Mode::Hash, TILE, 1).unwrap_err();
+    assert!(!matches!(error, Error::SelfTest { .. }), "{error:?}");
+}
+
+#[test]
+fn an_engine_whose_device_is_gone_says_so_to_everybody() {
+    let Some(device) = mortal() else { return };
+    let engine = Subtrees::new(&device, &Mode::Hash, TILE, 2).unwrap();
+    let (bytes, never, tile) = (paint(TILE), Stop::new(), Tile::new(0, 0, TILE));
+    let value = engine.compute(tile, &bytes).unwrap();
+    let mut staging = engine.stage().unwrap().expect("memory");
+    staging.copy_from_slice(&bytes);
+    engine.submit(staging, tile, &never).unwrap();
+    kill(&device);
+    match engine.take(&never) {
+        Ok(found) => assert_eq!(found, Some(value)),
+        Err(error) => assert!(is_of_the_machine(&error), "{error:?}"),
+    }
+    let error = engine.compute(tile, &bytes).unwrap_err();
+    assert!(is_of_the_machine(&error), "{error:?}");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert!(engine.compute(tile, &bytes).is_err()));
+        }
+    });
+}
