@@ -3,7 +3,7 @@
 use super::Device;
 use super::cut::{Cut, WIDTH, chunks};
 use super::guarded::guarded;
-use super::scratch::{Scratch, Way, bind, buffer, dispatch};
+use super::scratch::{Scratch, VALUES, Way, all, bind, buffer, dispatch};
 use crate::Error;
 use ::wgpu::{Buffer, BufferUsages, ComputePipeline};
 use hashmill_hash::blake3::hazmat::{self, ChainingValue, Mode};
@@ -227,7 +227,8 @@ impl Blake3 {
             let params = made(Params::LEN, BufferUsages::UNIFORM | BufferUsages::COPY_DST);
             let input = made(batch.bytes.len(), storage | BufferUsages::COPY_DST);
             let jobs = made(batch.jobs.len() * 16, storage | BufferUsages::COPY_DST);
-            let digests = made(batch.jobs.len() * 32, storage | BufferUsages::COPY_SRC);
+            // New, and therefore empty.
+            let digests = made(batch.jobs.len() * 32, VALUES);
             let back = made(batch.jobs.len() * 32, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
             queue.write_buffer(&params, 0, &*self.params.bytes([0, count, 0, 0, 0, 0]));
             queue.write_buffer(&input, 0, &batch.bytes);
@@ -243,7 +244,7 @@ impl Blake3 {
             (back, way)
         })?;
         way.wait(device)?;
-        values.extend(way.values(device, &back)?);
+        values.extend(way.values(device, &back).and_then(all)?);
         batch.jobs.clear();
         batch.bytes.clear();
         Ok(())
@@ -486,6 +487,22 @@ mod tests {
             assert_eq!(error, Error::SelfTest { device: name.clone() }, "{wrong}");
             let error = Subtrees::new(&device, &Mode::Hash, 1 << 20, 1).map(|_| ()).unwrap_err();
             assert_eq!(error, Error::SelfTest { device: name }, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
+        let wrongs = [
+            ("if number < params.chunks {", "if number + 1u < params.chunks {"),
+            (
+                "    if thread == 0u {\n        values[",
+                "    if thread == 0u && group.x > 0u {\n        values[",
+            ),
+        ];
+        for (right, wrong) in wrongs {
+            let Some(device) = broken(right, wrong) else { return };
+            let error = Blake3::new(&device, &Mode::Hash).map(|_| ()).unwrap_err();
+            assert!(matches!(error, Error::Driver { .. }), "{error:?}");
         }
     }
 

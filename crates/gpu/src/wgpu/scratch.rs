@@ -73,7 +73,7 @@ impl Scratch {
         guarded(&device.clone(), params + rows + 2 * tiles * VALUE, || Scratch {
             params: buffer(&device, params, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             rows: buffer(&device, rows, BufferUsages::STORAGE),
-            values: buffer(&device, tiles * VALUE, BufferUsages::STORAGE | BufferUsages::COPY_SRC),
+            values: buffer(&device, tiles * VALUE, VALUES),
             back: buffer(&device, tiles * VALUE, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
             device,
             queue,
@@ -131,8 +131,10 @@ impl Scratch {
                     (3, self.values.as_entire_buffer_binding()),
                 ],
             );
-            dispatch(&mut encoder, &kernels.tops, &group, cut.tiles());
             let bytes = cut.tiles() * VALUE;
+            // What an earlier input has left must not pass for an answer.
+            encoder.clear_buffer(&self.values, 0, Some(bytes));
+            dispatch(&mut encoder, &kernels.tops, &group, cut.tiles());
             encoder.copy_buffer_to_buffer(&self.values, 0, &self.back, 0, bytes);
             Way::begin(&self.queue, encoder, &self.back, bytes)
         })
@@ -146,7 +148,7 @@ impl Scratch {
     /// What a way of this scratch has brought back.
     pub(super) fn take(&self, way: &Way) -> Result<Vec<ChainingValue>, Error> {
         way.wait(&self.device)?;
-        way.values(&self.device, &self.back)
+        way.values(&self.device, &self.back).and_then(all)
     }
 }
 
@@ -161,6 +163,18 @@ impl Drop for Scratch {
             });
         }
     }
+}
+
+/// What kernels write values into.
+pub(super) const VALUES: BufferUsages =
+    BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
+
+/// The values, if a kernel has written every one of them: their buffer was empty before, and no value is.
+pub(super) fn all(values: Vec<ChainingValue>) -> Result<Vec<ChainingValue>, Error> {
+    if values.contains(&[0; VALUE as usize]) {
+        return Err(Error::Driver { reason: "a kernel did not run to its end".to_owned() });
+    }
+    Ok(values)
 }
 
 /// How long a thread waits before it looks around.
